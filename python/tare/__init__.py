@@ -1,0 +1,73 @@
+"""Tare weighs every data format on your own data and does the work the best way.
+
+>>> import tare
+>>> tare.decode(tare.encode({"a": [1, 2.5, None]}, "json:orjson"), "json:orjson")
+{'a': [1, 2.5, None]}
+
+Names are resolved on first use, so that ``import tare`` costs no third-party import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__all__ = [
+    "Codec",
+    "Dataset",
+    "Result",
+    "Route",
+    "TareError",
+    "__version__",
+    "convert",
+    "decode",
+    "encode",
+    "formats",
+    "inspect",
+    "measure",
+    "open_dataset",
+    "read",
+    "write",
+]
+
+if TYPE_CHECKING:
+    from tare import formats, measure
+    from tare._version import __version__
+    from tare.codec import Codec, decode, encode
+    from tare.dataset import Dataset, open_dataset
+    from tare.errors import TareError
+    from tare.io import convert, inspect, read, write
+    from tare.measure.result import Result
+    from tare.route import Route
+
+_HOMES = {
+    "Codec": "tare.codec",
+    "Dataset": "tare.dataset",
+    "Result": "tare.measure.result",
+    "Route": "tare.route",
+    "TareError": "tare.errors",
+    "__version__": "tare._version",
+    "convert": "tare.io",
+    "decode": "tare.codec",
+    "encode": "tare.codec",
+    "inspect": "tare.io",
+    "open_dataset": "tare.dataset",
+    "read": "tare.io",
+    "write": "tare.io",
+}
+_MODULES = ("formats", "measure")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"tare.{name}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tare' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

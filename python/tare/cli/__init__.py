@@ -1,0 +1,85 @@
+"""The command line: arguments and printing only.
+
+Each command lives in a module of its own that is imported when it is run, so
+that ``tare --help`` imports click and nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+__all__ = ["main"]
+
+# name -> (module, one line of help shown by `tare --help`)
+COMMANDS = {
+    "measure": ("tare.cli.measure", "Weigh every format on your data and recommend one."),
+    "report": ("tare.cli.report", "Show a saved record again: terminal, HTML, Markdown, CSV, JSON."),
+    "compare": ("tare.cli.compare", "Compare two records case by case."),
+    "gate": ("tare.cli.gate", "Fail when something got slower, larger or lossy."),
+    "codecs": ("tare.cli.codecs", "List every codec: version, options, installed or the install line."),
+    "convert": ("tare.cli.convert", "Convert a file from one format to another."),
+    "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
+    "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's module only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if not value or ctx.resilient_parsing:
+        return
+    from tare._tare import __commit__, __features__, __version__
+
+    click.echo(f"tare {__version__} ({__commit__}; core: {', '.join(__features__)})")
+    ctx.exit()
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+              help="Show version, commit and core features.")
+def tare() -> None:
+    """Which data format is fastest, smallest and safest for your data, here?"""
+
+
+def main(argv: list[str] | None = None) -> Any:
+    """Run the command line; return the exit code (0 well, 1 failed, 2 usage, 130 interrupted)."""
+    from tare.errors import TareError, UsageError
+
+    try:
+        result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
+        return sys.exit(result if isinstance(result, int) else 0)
+    except click.exceptions.Abort:
+        click.echo("tare: interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UsageError as error:
+        click.echo(f"tare: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing is left to say.
+        sys.stderr.close()
+        sys.exit(1)
+    except (TareError, OSError) as error:
+        click.echo(f"tare: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,177 @@
+"""What a format and a library are: plain data that the registry lists.
+
+A *format* is a byte layout; a *library* is one implementation of it. Nothing
+here imports a library: metadata is eager, libraries are lazy (imported inside
+the functions that use them), so listing every codec costs no import.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tare.errors import MissingLibrary
+
+__all__ = ["Buffer", "Format", "Library", "Option", "Stream"]
+
+Buffer = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a library.
+
+    Args:
+        default: Value used when the codec id does not name the option.
+        choices: Allowed values; empty means any value of the default's type.
+        help: One sentence: what it does and why another value.
+    """
+
+    default: object
+    choices: tuple[object, ...] = ()
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How a library writes and reads in parts, over any binary file.
+
+    Args:
+        write: ``write(obj, file, **options)`` writes the parts of ``obj``.
+        read: ``read(file, **options)`` yields parts as they arrive; it reads
+            no further than it must to give the next one.
+        join: ``join(parts)`` makes the list of parts one value of the native kind.
+    """
+
+    write: Callable[..., None]
+    read: Callable[..., Iterator[Any]]
+    join: Callable[[list[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Library:
+    """One implementation of a format.
+
+    Args:
+        name: As in the codec id: ``orjson``.
+        native: For each kind of data it takes, the in-memory kind that its
+            ``encode`` takes and its ``decode`` gives: ``python`` for documents;
+            ``arrow``, ``pandas``, ``polars``, ``records`` (list of dicts) or
+            ``columns`` (dict of lists) for tables.
+        encode: ``encode(obj, **options) -> Buffer``, options resolved.
+        decode: ``decode(data, **options) -> obj``.
+        modules: What must be importable; empty for the standard library.
+        distribution: Name on the package index; empty for the standard library.
+        extra: The extra of ``tare`` that installs it; empty for the default install.
+        options: The options it takes, by name.
+        variants: For each kind, the option sets that ``tare measure`` tries by default.
+        threads: ``(1,)``, or ``(1, "all")`` if it can use several cores.
+        stream: Reading and writing in parts, if the library can.
+        subset: ``subset(data, columns, **options)`` reads some columns of a table only.
+        open: ``open(data, **options)`` gives a lazy view, for ``materialise=open``.
+        executes_code: Whether decoding can run code that the bytes name.
+        writes: False for libraries that read only.
+        notes: What users should know before they choose it, one sentence each.
+    """
+
+    name: str
+    native: Mapping[str, str]
+    encode: Callable[..., Buffer]
+    decode: Callable[..., Any]
+    modules: tuple[str, ...] = ()
+    distribution: str = ""
+    extra: str = ""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    variants: Mapping[str, tuple[Mapping[str, object], ...]] = field(default_factory=dict)
+    threads: tuple[int | str, ...] = (1,)
+    stream: Stream | None = None
+    subset: Callable[..., Any] | None = None
+    open: Callable[..., Any] | None = None
+    executes_code: bool = False
+    writes: bool = True
+    notes: tuple[str, ...] = ()
+
+    @property
+    def installed(self) -> bool:
+        """Whether every module it needs can be found (nothing is imported)."""
+        return all(_found(module) for module in self.modules)
+
+    @property
+    def install_line(self) -> str:
+        """The command that installs it; empty when nothing is needed."""
+        if self.extra:
+            return f"pip install 'tare[{self.extra}]'"
+        return f"pip install {self.distribution}" if self.distribution else ""
+
+    @property
+    def version(self) -> str | None:
+        """Version of the installed distribution; None if it is not installed."""
+        from importlib import metadata
+
+        if not self.distribution:
+            import platform
+
+            return platform.python_version()
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def require(self) -> None:
+        """Raise MissingLibrary with the install line unless it is installed."""
+        if not self.installed:
+            raise MissingLibrary(f"{self.name} is not installed. Install it with: {self.install_line}")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A byte layout and the libraries that write and read it.
+
+    Args:
+        id: Registry id = module name = name on the command line.
+        title: Name as its own specification writes it.
+        extensions: File endings, with the dot, most usual first.
+        magic: Byte strings a file starts with; empty for text formats.
+        kinds: Kinds of data it can hold: ``document``, ``table``.
+        spec: Address of the written specification; empty if there is none.
+        languages: Languages with an independent, kept reader.
+        libraries: The implementations, the default one first.
+        text: Whether people can read it.
+        executes_code: Whether the format itself names code to run on reading.
+        append: Whether values can be appended to an existing file.
+        subset: What can be read without the rest: of ``columns``, ``rows``, ``path``.
+        sniff: ``sniff(head: bytes) -> bool`` for formats that no fixed magic tells.
+    """
+
+    id: str
+    title: str
+    extensions: tuple[str, ...]
+    kinds: frozenset[str]
+    libraries: tuple[Library, ...]
+    magic: tuple[bytes, ...] = ()
+    spec: str = ""
+    languages: tuple[str, ...] = ()
+    text: bool = False
+    executes_code: bool = False
+    append: bool = False
+    subset: tuple[str, ...] = ()
+    sniff: Callable[[bytes], bool] | None = None
+
+    @property
+    def default(self) -> Library:
+        """The library an id without one means: the first that is installed, else the first."""
+        return next((lib for lib in self.libraries if lib.installed), self.libraries[0])
+
+    def library(self, name: str) -> Library | None:
+        """The library of that name, or None."""
+        return next((lib for lib in self.libraries if lib.name == name), None)
+
+
+def _found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
