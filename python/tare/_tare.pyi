@@ -1,0 +1,61 @@
+"""The compiled core: what needs Rust and is used by more than one module.
+
+Functions take any contiguous bytes-like object without copying it when it is read-only
+(``bytes``, a ``memoryview`` of them, an Arrow buffer); a writable one is copied first,
+because other threads may change it while the GIL is released.
+"""
+
+from collections.abc import Buffer
+from typing import Protocol
+
+__version__: str
+"""Version of the core and of the package: the one in Cargo.toml."""
+
+__commit__: str
+"""Short commit the core was built from; ``unknown`` outside a repository."""
+
+__features__: list[str]
+"""What the core was built with: the names of its compressors."""
+
+__debug_build__: bool
+"""Whether the core was built without optimisation, which no measurement should use."""
+
+def compress(name: str, data: Buffer, level: int | None = None) -> bytes:
+    """Compress ``data`` into one frame or member of a container that stock tools read.
+
+    Args:
+        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
+        data: Any contiguous bytes-like object.
+        level: Native level; by default zstd 3, lz4 1, gzip 6.
+
+    Returns:
+        The compressed bytes; the same for the same data and level.
+
+    Raises:
+        UsageError: No such compressor or level.
+
+    >>> len(compress("zstd", b"a" * 1000)) < 40
+    True
+    """
+
+def decompress(name: str, data: Buffer, max_bytes: int | None = None) -> bytes:
+    """Decompress all frames or members of ``data``, verifying every checksum present.
+
+    Args:
+        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
+        data: Any contiguous bytes-like object; it must end where the last frame ends.
+        max_bytes: Longest result allowed, in bytes; by default as much as there is memory.
+
+    Returns:
+        The plain bytes.
+
+    Raises:
+        Truncated: More bytes could make ``data`` valid.
+        Malformed: It is no such container, is damaged, or other bytes follow it.
+        ChecksumMismatch: Well formed, but damaged.
+        Unsupported: A dictionary, an old version, or reserved bits.
+        Limit: The result would be longer than ``max_bytes``.
+
+    >>> decompress("gzip", compress("gzip", b"plain"))
+    b'plain'
+    """

@@ -1,0 +1,108 @@
+//! One-shot compressors behind the ids `none`, `zstd:3`, `lz4:1` and `gzip:6`.
+//!
+//! Reading is strict: what is cut is [`ErrorKind::Truncated`](crate::ErrorKind), what follows
+//! the last frame or member is `Malformed`, every checksum present is verified, and several
+//! frames or members are read whole. Do not use this module for data that must not be held in
+//! memory twice: it takes one buffer and gives one buffer.
+
+mod gzip;
+mod lz4;
+mod none;
+mod output;
+mod zstd;
+
+use crate::{Error, ErrorKind, Result};
+use output::Output;
+
+/// One compressor: its name, its levels, how files of it are told, and its two directions.
+#[derive(Debug)]
+pub struct Compressor {
+    /// Name in ids and on the command line.
+    pub name: &'static str,
+    /// Lowest and highest level, both allowed; 0 is not a level where the lowest is negative.
+    pub levels: Option<(i32, i32)>,
+    /// Level of an id without one.
+    pub default_level: Option<i32>,
+    /// File ending, with the dot; empty for none.
+    pub extension: &'static str,
+    /// First bytes of its files; empty for none.
+    pub magic: &'static [u8],
+    encode: fn(&[u8], i32) -> Result<Vec<u8>>,
+    decode: fn(&[u8], &mut Output) -> Result<()>,
+}
+
+/// Every compressor, in the order of listings.
+pub const COMPRESSORS: &[Compressor] = &[
+    none::COMPRESSOR,
+    zstd::COMPRESSOR,
+    lz4::COMPRESSOR,
+    gzip::COMPRESSOR,
+];
+
+/// Finds a compressor by its name.
+///
+/// # Errors
+/// `Usage` if there is none of that name; the text lists the names.
+///
+/// # Example
+/// ```
+/// assert_eq!(Some((-7, 22)), tare::compress::by_name("zstd")?.levels);
+/// assert!(tare::compress::by_name("zip").is_err());
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn by_name(name: &str) -> Result<&'static Compressor> {
+    COMPRESSORS
+        .iter()
+        .find(|compressor| compressor.name == name)
+        .ok_or_else(|| {
+            let names: Vec<&str> = COMPRESSORS.iter().map(|c| c.name).collect();
+            let shown: String = name.escape_default().take(80).collect();
+            let text = format!("no compressor {shown:?}; there are {}", names.join(", "));
+            Error::new(ErrorKind::Usage, text)
+        })
+}
+
+impl Compressor {
+    /// Compresses `data` into one frame or member, at `level` or the default level.
+    ///
+    /// The same data and level give the same bytes.
+    ///
+    /// # Errors
+    /// `Usage` for a level out of range; `Internal` if the library fails.
+    pub fn compress(&self, data: &[u8], level: Option<i32>) -> Result<Vec<u8>> {
+        (self.encode)(data, self.check_level(level)?)
+    }
+
+    /// Decompresses all frames or members of `data`, which must end where the last one ends.
+    ///
+    /// Memory follows what is decoded, never what the data claims; `max_bytes` bounds it.
+    ///
+    /// # Errors
+    /// `Truncated`, `Malformed`, `ChecksumMismatch` or `Unsupported` with the byte offset in
+    /// `data`; `Limit` if the result would be longer than `max_bytes`.
+    pub fn decompress(&self, data: &[u8], max_bytes: Option<u64>) -> Result<Vec<u8>> {
+        let mut output = Output::new(max_bytes);
+        (self.decode)(data, &mut output).map_err(|error| error.with_format(self.name))?;
+        Ok(output.bytes)
+    }
+
+    fn check_level(&self, level: Option<i32>) -> Result<i32> {
+        let Some((lowest, highest)) = self.levels else {
+            return match level {
+                None => Ok(0),
+                Some(_) => Err(self.usage("takes no level".to_string())),
+            };
+        };
+        let level = level.or(self.default_level).unwrap_or(lowest);
+        if level < lowest || level > highest || (level == 0 && lowest < 0) {
+            let but = if lowest < 0 { ", not 0" } else { "" };
+            let text = format!("no level {level}; levels are {lowest} to {highest}{but}");
+            return Err(self.usage(text));
+        }
+        Ok(level)
+    }
+
+    fn usage(&self, text: String) -> Error {
+        Error::new(ErrorKind::Usage, text).with_format(self.name)
+    }
+}

@@ -1,0 +1,188 @@
+//! The one error type of the crate: what was wrong, in which format, at which byte.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What kind of thing went wrong, for callers that act on it.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The operating system refused a read or a write; see `source()`.
+    Io,
+    /// The input ends too early: more bytes could make it valid.
+    Truncated,
+    /// No further bytes can make the input valid.
+    Malformed,
+    /// Well formed, but a checksum says that it was damaged.
+    ChecksumMismatch,
+    /// Valid, but not something this crate reads or writes.
+    Unsupported,
+    /// A limit was reached; the text names it and the value needed, where known.
+    Limit,
+    /// A named thing does not exist.
+    NotFound,
+    /// An argument that cannot be served.
+    Usage,
+    /// The caller asked to stop.
+    Cancelled,
+    /// A fault of this crate.
+    Internal,
+}
+
+/// An error: its kind, the format at work, and the byte offset in the encoded input.
+///
+/// Displays as `format: what was found, what was expected, at byte N`.
+///
+/// # Example
+/// ```
+/// use tare::{compress, ErrorKind};
+///
+/// let error = compress::by_name("gzip")?.decompress(b"\x1f\x8b\x08", None).unwrap_err();
+/// assert_eq!(ErrorKind::Truncated, error.kind());
+/// assert!(error.is_truncated());
+/// assert_eq!((Some("gzip"), Some(3)), (error.format(), error.offset()));
+/// # Ok::<(), tare::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    format: Option<&'static str>,
+    offset: Option<u64>,
+    path: Option<PathBuf>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Makes an error of a kind with a message that says what to do.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            format: None,
+            offset: None,
+            path: None,
+            source: None,
+        }))
+    }
+
+    /// Names the format or compressor that was at work.
+    #[must_use]
+    pub fn with_format(mut self, format: &'static str) -> Self {
+        self.0.format = Some(format);
+        self
+    }
+
+    /// Sets the byte offset in the encoded input.
+    #[must_use]
+    pub fn with_offset(mut self, offset: u64) -> Self {
+        self.0.offset = Some(offset);
+        self
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {
+        self.0.path = Some(path.into());
+        self
+    }
+
+    /// Keeps the error below this one.
+    #[must_use]
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// The kind, for callers that act on it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The format or compressor at work, if one was.
+    #[must_use]
+    pub fn format(&self) -> Option<&'static str> {
+        self.0.format
+    }
+
+    /// The byte offset in the encoded input, if known.
+    #[must_use]
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+
+    /// The file, if known.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// Whether more bytes could have made the input valid: what a connection asks.
+    #[must_use]
+    pub fn is_truncated(&self) -> bool {
+        self.0.kind == ErrorKind::Truncated
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.0.path {
+            write!(f, "{}: ", path.display())?;
+        }
+        if let Some(format) = self.0.format {
+            write!(f, "{format}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        if let Some(offset) = self.0.offset {
+            write!(f, ", at byte {offset}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.source {
+            Some(source) => Some(source.as_ref()),
+            None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_path_format_message_and_offset_in_this_order() {
+        let error = Error::new(ErrorKind::Malformed, "found 00, expected 28 B5 2F FD")
+            .with_format("zstd")
+            .with_offset(7)
+            .with_path("a.zst");
+        assert_eq!(
+            "a.zst: zstd: found 00, expected 28 B5 2F FD, at byte 7",
+            error.to_string()
+        );
+        assert_eq!(Some(Path::new("a.zst")), error.path());
+        assert!(!error.is_truncated());
+    }
+
+    #[test]
+    fn keeps_the_error_below_it() {
+        let below = std::io::Error::other("disk on fire");
+        let error = Error::new(ErrorKind::Io, "cannot read").with_source(below);
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        assert_eq!(Some("disk on fire".to_string()), source);
+    }
+}
