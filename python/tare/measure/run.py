@@ -1,0 +1,280 @@
+"""A whole measurement: open the data, go through the stages, derive, save.
+
+```
+open -> screen -> weigh -> memory -> growth -> probe -> derive
+```
+It prints nothing; a display is told by events, and a plan is run by ``plan_run``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import UsageError
+from tare.measure.session import Control, Event, Session, Settings, Stopped
+from tare.measure.stages import SHARES
+from tare.measure.stages.growth import measure_growth
+from tare.measure.stages.memory import measure_memory
+from tare.measure.stages.probe import measure_fidelity
+from tare.measure.stages.screen import choose, per_call_ns, screen, small_part
+from tare.measure.stages.weigh import Contender, available_bytes, fit_share, weigh
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.dataset import Dataset
+    from tare.measure.result import Result
+    from tare.measure.seat import Seat
+
+__all__ = ["run"]
+
+_BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
+_MEDIUM = {"document": "memory", "table": "file"}
+_ONE_END = ("memory", "file")
+_UNLIMITED_S = 24 * 3600.0
+
+
+def run(
+    data: Any,
+    *,
+    settings: Settings | None = None,
+    plan: Any = None,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    on_progress: Callable[[Event], None] | None = None,
+    control: Control | None = None,
+    command: str = "",
+    allow_pickle: bool = False,
+    **options: Any,
+) -> Result:
+    """Weigh every codec that can hold the data, on this machine.
+
+    Args:
+        data: A path, a built-in name, an object, or an opened Dataset.
+        settings: What to do; single fields can be given as keyword arguments instead
+            (``time_s=10``, ``codecs=("json:orjson",)``, ``media=("memory", "file")``, ...).
+        plan: A Plan to run instead of the default stages.
+        out: Where the record is saved; nowhere if None.
+        resume: An interrupted record whose finished cases are used again.
+        on_progress: Called with an Event between samples, never during one.
+        control: How to stop the run from another thread or a signal handler.
+        command: The command line, for the record.
+        allow_pickle: Whether ``data`` may be a pickle file, which runs code when read.
+        **options: Fields of Settings.
+
+    Returns:
+        The Result; ``result.best`` is the route to use.
+
+    Raises:
+        DecodeError: The file is not what it should be.
+        UsageError: A codec, medium or option does not exist.
+        OSError: The file cannot be read, or the record cannot be written.
+
+    Example:
+        >>> from tare import measure
+        >>> result = measure.run({"a": list(range(1000))}, time_s=4, codecs=("json:orjson", "pickle"))
+        >>> sorted(case["status"] for case in result.cases if case["stage"] == "weigh")[0]
+        'ok'
+    """
+    from tare.dataset import Dataset, open_dataset
+    from tare.measure.result import Result
+
+    settings = replace(settings or Settings(), **options)
+    if plan is not None:
+        from tare.measure.plan_run import run_plan
+
+        return run_plan(plan, data, settings, out=out, resume=resume, on_progress=on_progress,
+                        control=control, command=command)
+    if isinstance(data, Dataset):
+        dataset = data
+    else:
+        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+    record = start_record(dataset, settings, command)
+    with open_session(dataset, settings, record, out, on_progress, control) as session:
+        try:
+            measure_stages(session)
+        except Stopped:
+            record["interrupted"] = True
+        finish(session, out)
+    return Result(record)
+
+
+def measure_stages(session: Session) -> None:
+    """Go through the stages of a default run; Stopped leaves what is finished."""
+    settings, dataset = session.settings, session.dataset
+    base = base_codec(session)
+    codecs = candidates(session, base)
+    medium = (settings.media or (_MEDIUM[dataset.kind],))[0]
+    session.tell("open", 1, 1, dataset.headline())
+    small = small_part(session, base)
+    first = "file" if medium not in _ONE_END else medium
+    seats = screen(session, codecs, first, small, session.limit_s(SHARES["screen"]))
+    chosen = list(codecs) if settings.codecs else choose(seats, base)
+    chosen = [codec for codec in chosen if _alive(seats, codec)]
+    session.verdict("screen", "first verdict")
+    weigh_and_more(session, chosen, seats, base, small)
+
+
+def weigh_and_more(
+    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Any
+) -> None:
+    """Weigh the chosen codecs on every medium, then memory, growth and probes."""
+    settings, dataset = session.settings, session.dataset
+    media = settings.media or (_MEDIUM[dataset.kind],)
+    ends = session.limit_s(SHARES["weigh"])
+    launches = 3 if settings.quick else 5
+    seconds = {seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
+               for seat in seats if seat.codec in chosen}
+    budget = (ends - session.elapsed_s) / len(media)
+    share = fit_share(session, seconds, small, budget, launches) if chosen else small.share
+    part = session.part(share)
+    everyone: list[Contender] = []
+    for index, medium in enumerate(media):
+        until = session.elapsed_s + (ends - session.elapsed_s) / (len(media) - index)
+        contenders = [Contender(codec, session.case(str(codec), part, "weigh", medium=medium)) for codec in chosen]
+        if not contenders:
+            continue
+        if medium in _ONE_END:
+            weigh(session, contenders, base, part, until_s=min(until, _UNLIMITED_S))
+        else:
+            from tare.measure.stages.stream import weigh_streams
+
+            weigh_streams(session, contenders, part, until_s=min(until, _UNLIMITED_S))
+        everyone += contenders
+    mark_screened(session, seats, chosen, part)
+    session.verdict("weigh", "weighed")
+    local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
+    measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
+    measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
+    probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
+    measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
+
+
+def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Codec], part: Any) -> None:
+    """Codecs that were not weighed stay on screen, with the time predicted for the weighed size."""
+    for seat in seats:
+        case = seat.case
+        if seat.codec in chosen or case["status"] not in ("ok", "lossy"):
+            continue
+        scale = part.bytes_memory / max(1, seat.part.bytes_memory)
+        case["predicted"] = {
+            "size": part.label,
+            "bytes": round(case["bytes"] * scale),
+            "ops": {op: round((per_call_ns(seat, op) or 0.0) * scale) for op in seat.operations},
+        }
+        case["verdict_at_screening"] = case["status"]
+        case["status"] = "screened"
+        case["reason"] = case["reason"] or "beaten five times over at screening; time and size are predicted"
+
+
+def base_codec(session: Session) -> Codec:
+    """The codec all ratios refer to."""
+    from tare.codec import Codec
+
+    session.base = Codec.parse(session.settings.base or _BASE[session.dataset.kind])
+    session.record["base"] = str(session.base)
+    return session.base
+
+
+def candidates(session: Session, base: Codec) -> list[Codec]:
+    """The codecs to screen: those asked for, else every installed one; the base is always among them.
+
+    Raises:
+        UsageError: A codec id does not exist, or nothing is left.
+    """
+    from tare.codec import Codec
+    from tare.codec import candidates as installed
+
+    settings = session.settings
+    if settings.codecs:
+        found = [Codec.parse(text) for text in settings.codecs]
+        for codec in found:
+            codec.library.require()
+    else:
+        found = list(installed(session.dataset.kind))
+    unwanted = set(settings.exclude)
+    found = [c for c in found if str(c) not in unwanted and c.format.id not in unwanted
+             and f"{c.format.id}:{c.library.name}" not in unwanted]
+    if base not in found:
+        found.insert(0, base)
+    session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
+    if not found:
+        raise UsageError("no codec is left to measure: give --codec, or fewer --not")
+    return found
+
+
+def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
+    """What the record says of a codec: everything resolved."""
+    return {
+        "format": codec.format.id,
+        "library": codec.library.name,
+        "compressor": codec.compressor,
+        "level": codec.level,
+        "options": dict(codec.options),
+        "version": codec.library.version,
+        "threads": threads,
+        "flags": codec.flags(),
+    }
+
+
+def start_record(dataset: Dataset, settings: Settings, command: str, plan: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The record before anything was measured."""
+    from tare.measure.record import new_record
+
+    record = new_record(command=command, plan=plan or {"name": "default"}, seed=settings.seed,
+                        directory=settings.directory)
+    summary = dataset.summary()
+    record["dataset"] = {**summary, "hash": dataset.hash(), "sizes": {}, "sampling": _sampling(dataset)}
+    record["settings"] = {"time_s": settings.time_s, "profile": settings.profile, "link": settings.link,
+                          "allow_loss": list(settings.allow_loss), "must": list(settings.must)}
+    record.setdefault("noise", {})
+    record.setdefault("fidelity", {}).setdefault("probes", {})
+    record.setdefault("cases", [])
+    return record
+
+
+def open_session(
+    dataset: Dataset,
+    settings: Settings,
+    record: dict[str, Any],
+    out: str | Path | None,
+    on_progress: Callable[[Event], None] | None,
+    control: Control | None,
+) -> Session:
+    """The session of a run, with its journal if a record is to be saved."""
+    from tare.measure.journal import Journal
+
+    journal = None
+    if out is not None:
+        journal = Journal(Path(f"{out}l"))
+        journal.head({name: value for name, value in record.items() if name != "cases"})
+    return Session(dataset, settings, record, journal, random.Random(settings.seed), on_progress, control)
+
+
+def finish(session: Session, out: str | Path | None) -> None:
+    """Fill in the noise block, derive, save, and drop the journal."""
+    from tare.measure.derive import derive
+    from tare.measure.result import Result
+
+    record = session.record
+    record["elapsed_s"] = round(session.elapsed_s, 3)
+    now = session.pressure_since_start()
+    record["noise"].update(now)
+    record["fidelity"]["own"] = {case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case}
+    record["derived"] = derive(record)
+    if out is not None:
+        Result(record).save(out)
+        if session.journal is not None:
+            session.journal.remove()
+
+
+def _alive(seats: Sequence[Seat], codec: Codec) -> bool:
+    case = next(seat.case for seat in seats if seat.codec == codec)
+    return case["status"] in ("ok", "lossy")
+
+
+def _sampling(dataset: Dataset) -> str:
+    return "seeded random rows in source order" if dataset.kind == "table" else "seeded random documents in source order"

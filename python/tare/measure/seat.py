@@ -1,0 +1,240 @@
+"""A seat: one case in one launch, ready to be sampled.
+
+A seat owns what the case needs: one worker for memory and files, two for media
+with two ends. It turns every failure into the case's status; it never raises for
+a codec's fault.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.measure.driver import Worker
+    from tare.measure.session import Part, Session
+
+__all__ = ["OPERATIONS", "TARGET_NS", "Seat", "fail", "judge_verify"]
+
+TARGET_NS = 2_000_000
+"""A sample is a batch of calls calibrated to this long, in nanoseconds."""
+
+OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
+"""What is timed on media with one end."""
+
+_STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
+_SLOWEST = 20
+_SPARE_S = 2.0
+
+
+def fail(case: dict[str, Any], error: WorkerError) -> None:
+    """Write a worker's error into the case: status and a reason in words."""
+    status = _STATUS_OF.get(error.type, "error")
+    if error.type in ("Unsupported", "EncodeError") and error.phase == "encode":
+        status = "refused"
+    where = f"{error.phase}: " if error.phase and error.phase != "protocol" else ""
+    case["status"] = status
+    case["reason"] = f"{where}{error}"[:400]
+    if error.log_tail and status in ("killed", "error"):
+        case["note"] = error.log_tail.strip().splitlines()[-1][:200] if error.log_tail.strip() else ""
+
+
+def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> None:
+    """Set the case's status from what the worker's comparison found."""
+    case["verify"] = verify
+    items_out = verify.get("items_out")
+    if not items_out and part.items:
+        tables = "tables" if part.kind == "table" else "documents"
+        case["status"] = "unproven"
+        case["reason"] = f"no data came back (0 of {verify.get('items_in', part.items)} {tables if part.kind != 'table' else 'rows'})"
+    elif verify["verdict"] in ("same", "type"):
+        case["status"], case["reason"] = "ok", ""
+    else:
+        first = verify["changes"][0] if verify.get("changes") else {}
+        where = f" at {first['path']}" if first.get("path") else ""
+        case["status"] = "lossy"
+        case["reason"] = f"changed silently{where}"
+
+
+class Seat:
+    """One case in one launch.
+
+    Args:
+        session: The run.
+        case: The case's dict in the record.
+        codec: Its codec.
+        part: The data it holds.
+        worker: A worker that is already loaded, shared with other seats; None for one of its own.
+    """
+
+    def __init__(
+        self, session: Session, case: dict[str, Any], codec: Codec, part: Part, *, worker: Worker | None = None
+    ) -> None:
+        self.session = session
+        self.case = case
+        self.codec = codec
+        self.part = part
+        self.kind = codec.native(part.kind)
+        self.medium = case["labels"]["medium"]
+        self.operations: tuple[str, ...] = OPERATIONS.get(self.medium, ("encode", "decode"))
+        self.samples: dict[str, dict[str, list[int]]] = {}
+        self.alive = True
+        self._shared = worker is not None
+        self._worker = worker
+        self._batch: dict[str, int] = {}
+        self._expect_ns: dict[str, float] = {}
+        self._path = session.new_path() if self.medium == "file" else None
+        self._hash_seed = session.rng.randrange(1, 2**32 - 1)
+        self._began = time.time()
+
+    # --- life -----------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the worker without waiting for it."""
+        if self._worker is None:
+            self._worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed)
+
+    def ready(self, *, verify: bool = False) -> None:
+        """Load the data, encode it once, and compare what came back if ``verify``."""
+        try:
+            if not self._shared:
+                self._ask("load", path=self.part.path, **{"as": self.part.as_}, kind=self.kind)
+            reply = self._ask(
+                "prepare",
+                codec=str(self.codec),
+                threads=self.session.settings.threads,
+                delivery=self.case["labels"]["delivery"],
+                kind=self.kind,
+            )
+            self._prepared(reply)
+            if verify or "verify" not in self.case:
+                found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
+                judge_verify(self.case, found, self.part)
+        except WorkerError as error:
+            self.lose(error)
+
+    def _prepared(self, reply: dict[str, Any]) -> None:
+        self.case["bytes"] = reply["bytes"]
+        self.case["sha256"] = reply.get("sha256", "")
+        self.case["items"] = reply.get("items")
+        self.case.setdefault(
+            "cold", {"encode_ns": reply.get("cold_encode_ns"), "decode_ns": reply.get("cold_decode_ns")}
+        )
+        self._expect_ns["encode"] = self._expect_ns["write"] = reply.get("cold_encode_ns") or 0
+        self._expect_ns["decode"] = self._expect_ns["read"] = reply.get("cold_decode_ns") or 0
+
+    def lose(self, error: WorkerError) -> None:
+        """The case failed: write it down and give up the worker."""
+        self.session.check()
+        fail(self.case, error)
+        self.alive = False
+        if self._worker is not None and not self._shared:
+            self.session.release(self._worker)
+            self._worker = None
+
+    def close(self) -> None:
+        """End the worker, if it is our own."""
+        self.alive = False
+        if self._worker is not None and not self._shared:
+            self.session.release(self._worker)
+            self._worker = None
+
+    # --- sampling ---------------------------------------------------------------
+
+    def expected_s(self, operation: str) -> float:
+        """What one sample of the operation will take, in seconds."""
+        return max(self._expect_ns.get(operation, 0.0), TARGET_NS) / 1e9
+
+    def sample(self, operation: str, round_: int, position: int) -> None:
+        """Take one sample and keep it; a failure ends the case."""
+        labels = self.case["labels"]
+        began = time.monotonic_ns()
+        try:
+            reply = self._ask(
+                "run",
+                what=operation,
+                codec=str(self.codec),
+                path=self._path,
+                samples=1,
+                batch=self._batch.get(operation, 0),
+                target_ns=TARGET_NS,
+                gc=labels["gc"],
+                sync=labels["sync"],
+                cache=labels["cache"],
+                materialise=labels["materialise"],
+                budget_ms=int(self.session.settings.deadline_s * 1000),
+                deadline_s=self._deadline_s(operation),
+            )
+        except WorkerError as error:
+            self.lose(error)
+            return
+        self.session.round_ns += time.monotonic_ns() - began
+        self.keep(operation, round_, position, reply)
+
+    def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
+        """Keep a reply of ``run`` as columns."""
+        batch = int(reply["batch"])
+        self._batch[operation] = batch
+        columns = self.samples.setdefault(operation, {"round": [], "position": [], "batch": []})
+        for row in reply["samples"]:
+            columns["round"].append(round_)
+            columns["position"].append(position)
+            columns["batch"].append(batch)
+            for name, value in zip(reply["cols"], row, strict=True):
+                columns.setdefault(name, []).append(value)
+            wall = int(row[reply["cols"].index("wall_ns")])
+            self.session.sample_ns += wall
+            self._expect_ns[operation] = wall
+        expected = self.case.get("items")
+        came = reply.get("items")
+        if operation in ("decode", "read", "receive") and expected and came is not None and came != expected:
+            self.case["status"] = "unproven"
+            self.case["reason"] = f"{came} of {expected} items came back in round {round_}"
+
+    def memory(self, operation: str) -> None:
+        """Measure the peak of one operation in this (fresh) worker."""
+        try:
+            self.case["memory"][operation] = self._ask("mem", what=operation, path=self._path)
+        except WorkerError as error:
+            self.case["memory"][operation] = {"error": str(error)[:200]}
+            self.alive = False
+
+    def launch(self, number: int, psi_some: float | None, load: float | None) -> dict[str, Any]:
+        """The finished launch as the record keeps it."""
+        worker = self._worker
+        return {
+            "n": number,
+            "pid": worker.pid if worker is not None else None,
+            "cpu": self.session.cpus[-1] if len(self.session.cpus) > 1 else None,
+            "hash_seed": self._hash_seed,
+            "started": round(self._began, 3),
+            "psi_some": psi_some,
+            "load": load,
+            "samples": self.samples,
+        }
+
+    def floor_ns(self) -> float | None:
+        """What timing one empty call costs, in nanoseconds; None if the worker cannot say."""
+        try:
+            reply = self._ask("run", what="null", samples=1, batch=0, target_ns=TARGET_NS, budget_ms=2000)
+        except WorkerError:
+            return None
+        wall = reply["cols"].index("wall_ns")
+        return min(row[wall] / reply["batch"] for row in reply["samples"])
+
+    def encode_to(self, path: str) -> None:
+        """Have the worker write the encoded bytes to a file."""
+        self._ask("encode_to", codec=str(self.codec), path=path)
+
+    def _deadline_s(self, operation: str) -> float:
+        return max(self.session.settings.deadline_s, _SLOWEST * self.expected_s(operation)) + _SPARE_S
+
+    def _ask(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
+        if self._worker is None:
+            raise WorkerError("the worker has gone", type="killed")
+        self.session.check()
+        limit = self.session.settings.deadline_s if deadline_s is None else deadline_s
+        return self._worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})

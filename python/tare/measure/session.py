@@ -1,0 +1,391 @@
+"""One run in progress: its settings, its data in parts, its record, its budget.
+
+The stages (``stages/``) share a Session and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tare.measure import pressure
+
+if TYPE_CHECKING:
+    import random
+
+    from tare.codec import Codec
+    from tare.dataset import Dataset
+    from tare.measure.driver import Worker
+    from tare.measure.journal import Journal
+
+__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "case_key"]
+
+# Kinds that hold a table several times larger than Arrow does: what a worker may use
+# is a multiple of the data in the worker's own kind.
+_KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 8.0, "records": 12.0, "python": 1.5}
+_WORKER_FLOOR_BYTES = 2 << 30
+_WORKER_COPIES = 3
+
+
+class Stopped(Exception):  # noqa: N818 - it is a signal to unwind, not a failure
+    """The user asked to stop; what is finished is kept."""
+
+
+class Control:
+    """The way to stop a run from outside: from a signal handler or another thread.
+
+    >>> control = Control()
+    >>> control.stop(); control.stopped
+    True
+    """
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self._on_stop: Callable[[], None] | None = None
+
+    def stop(self) -> None:
+        """End the run after at most the current sample; what is finished is kept."""
+        self.stopped = True
+        if self._on_stop is not None:
+            self._on_stop()
+
+    def on_stop(self, action: Callable[[], None]) -> None:
+        """Set what ends the sample under way."""
+        self._on_stop = action
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a progress display is told, never during a sample.
+
+    Args:
+        stage: ``open``, ``screen``, ``weigh``, ``memory``, ``growth``, ``probe`` or ``done``.
+        done: Cases or rounds finished in this stage.
+        total: Cases or rounds of this stage; 0 when unknown.
+        elapsed_s: Since the run began.
+        budget_s: The run's time limit in seconds; 0 for none.
+        text: The case at work, or a message.
+        record: The record so far, with ``derived`` when ``verdict`` is True.
+        verdict: Whether a new (provisional) verdict can be shown.
+    """
+
+    stage: str
+    done: int
+    total: int
+    elapsed_s: float
+    budget_s: float
+    text: str = ""
+    record: Mapping[str, Any] | None = None
+    verdict: bool = False
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asked for; ``tare measure --help`` explains each.
+
+    Args:
+        profile: Profile of the headline; None chooses by the kind of data.
+        time_s: Time limit of the run in seconds; 0 for none.
+        codecs: Codec ids to weigh; None for every installed candidate.
+        exclude: Codec or format ids to leave out.
+        media: Media; None chooses by the kind of data.
+        link: Emulated or assumed link, ``RATE,RTT``.
+        remote: ``ssh://host`` for the medium ``remote``.
+        threads: 1 or ``all``.
+        base: Base codec of the ratios; None chooses by the kind of data.
+        allow_loss: Patterns of columns or paths that may be lossy.
+        must: Hard constraints.
+        quick: Three launches instead of five.
+        grow: Follow growth by a factor of two up to the full size.
+        directory: Where the file medium writes.
+        seed: Seed of every random choice.
+        deadline_s: Time limit of one operation in seconds.
+        workers: Commands of further workers, by name.
+    """
+
+    profile: str | None = None
+    time_s: float = 60.0
+    codecs: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    media: tuple[str, ...] | None = None
+    link: str | None = None
+    remote: str | None = None
+    threads: int | str = 1
+    base: str | None = None
+    allow_loss: tuple[str, ...] = ()
+    must: tuple[str, ...] = ()
+    quick: bool = False
+    grow: bool = False
+    directory: str | None = None
+    seed: int = 0
+    deadline_s: float = 30.0
+    workers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of the data, saved once for every worker.
+
+    Args:
+        share: Share of the data, in (0, 1].
+        path: Where it is.
+        as_: How it is saved: ``arrow``, ``json`` or ``values``.
+        kind: ``document`` or ``table``.
+        rows: Rows of a table, or documents of a list.
+        items: What proves that data came back; rows or documents.
+        bytes_memory: Its size in memory.
+        hash: Content hash.
+    """
+
+    share: float
+    path: str
+    as_: str
+    kind: str
+    rows: int
+    items: int
+    bytes_memory: int
+    hash: str
+
+    @property
+    def label(self) -> str:
+        """The level of the factor ``size``."""
+        return f"{self.share:g}"
+
+
+def case_key(labels: Mapping[str, str]) -> str:
+    """The case's key: its labels, sorted.
+
+    >>> case_key({"size": "1", "codec": "json:orjson"})
+    'codec=json:orjson|size=1'
+    """
+    return "|".join(f"{name}={labels[name]}" for name in sorted(labels))
+
+
+class Session:
+    """A run in progress. Use it as a context manager: it leaves nothing behind.
+
+    Args:
+        dataset: The data, opened.
+        settings: What was asked for.
+        record: Head, machine and dataset blocks of the record, to be filled.
+        journal: Where finished cases are saved as they come; None for nowhere.
+        rng: Source of every random choice of the parent.
+        on_event: Called with an Event between samples.
+        control: How to stop the run from outside.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        settings: Settings,
+        record: dict[str, Any],
+        journal: Journal | None,
+        rng: random.Random,
+        on_event: Callable[[Event], None] | None = None,
+        control: Control | None = None,
+    ) -> None:
+        self.control = control or Control()
+        self.control.on_stop(self.kill_workers)
+        self.dataset = dataset
+        self.settings = settings
+        self.record = record
+        self.journal = journal
+        self.rng = rng
+        self.started_at = time.monotonic()
+        self.base: Codec | None = None
+        self._on_event = on_event
+        self._parts: dict[str, Part] = {}
+        self._cases: dict[str, dict[str, Any]] = {}
+        self._workers: set[Worker] = set()
+        self._tmp = Path(tempfile.mkdtemp(prefix="tare-"))
+        self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
+        self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self.sample_ns = 0
+        self.round_ns = 0
+        self.pressure = pressure.snapshot()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.kill_workers()
+        shutil.rmtree(self._tmp, ignore_errors=True)
+        shutil.rmtree(self._files, ignore_errors=True)
+
+    def kill_workers(self) -> None:
+        """Kill every worker at once; whoever waits for one gets a WorkerError."""
+        for worker in list(self._workers):
+            worker.kill()
+
+    # --- time -----------------------------------------------------------------
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.started_at
+
+    def limit_s(self, share: float) -> float:
+        """The moment (in elapsed seconds) when ``share`` of the budget is used; infinite without a budget."""
+        return self.settings.time_s * share if self.settings.time_s else float("inf")
+
+    @property
+    def stop_asked(self) -> bool:
+        """Whether the user asked to stop."""
+        return self.control.stopped
+
+    def check(self) -> None:
+        """Raise Stopped if the user asked to stop."""
+        if self.stop_asked:
+            raise Stopped
+
+    def verdict(self, stage: str, text: str) -> None:
+        """Derive what can be said from the samples so far, and tell the display."""
+        from tare.measure.derive import derive
+
+        self.record["derived"] = derive(self.record)
+        self.tell(stage, 0, 0, text, verdict=True)
+
+    def tell(self, stage: str, done: int, total: int, text: str = "", *, verdict: bool = False) -> None:
+        """Send an Event to the display; never called during a sample."""
+        self.check()
+        if self._on_event is not None:
+            self._on_event(
+                Event(stage, done, total, self.elapsed_s, self.settings.time_s, text, self.record, verdict)
+            )
+
+    def pressure_since_start(self) -> dict[str, Any]:
+        """What the noise block of the record says of the whole run."""
+        now = pressure.snapshot()
+        return {
+            "psi_some": self.pressure.stalled_share(now),
+            "steal": self.pressure.steal_share(now),
+            "load": now.load,
+            "sample_share": self.sample_ns / 1e9 / max(1e-9, self.elapsed_s),
+            "parent_share": (self.round_ns - self.sample_ns) / max(1, self.round_ns),
+        }
+
+    # --- data -----------------------------------------------------------------
+
+    def part(self, share: float) -> Part:
+        """The share of the data, saved for the workers; the same rows for every one of them."""
+        label = f"{min(1.0, share):g}"
+        if label not in self._parts:
+            whole = float(label) >= 1.0
+            piece = self.dataset if whole else self.dataset.subset(float(label), seed=self.settings.seed)
+            path = self._tmp / f"part-{len(self._parts)}"
+            saved = piece.save(path)
+            part = Part(
+                float(label),
+                str(saved.get("path", path)),
+                saved["as"],
+                piece.kind,
+                piece.rows,
+                piece.items,
+                piece.bytes_memory,
+                piece.hash(),
+            )
+            self._parts[label] = part
+            self.record["dataset"].setdefault("sizes", {})[label] = {
+                "hash": part.hash,
+                "rows": part.rows,
+                "items": part.items,
+                "bytes_memory": part.bytes_memory,
+            }
+        return self._parts[label]
+
+    def new_path(self) -> str:
+        """A path for the file medium that nothing else uses."""
+        self._paths = getattr(self, "_paths", 0) + 1
+        return str(self._files / f"{self._paths}")
+
+    @property
+    def files_directory(self) -> str:
+        """Where the file medium writes."""
+        return str(self._files)
+
+    # --- cases ----------------------------------------------------------------
+
+    def case(self, codec: str, part: Part, stage: str, **labels: str) -> dict[str, Any]:
+        """The case with these labels, made if new; a later stage replaces an earlier one's."""
+        full = {
+            "dataset": str(self.record["dataset"]["name"]),
+            "size": part.label,
+            "codec": codec,
+            "medium": "memory",
+            "delivery": "whole",
+            "threads": str(self.settings.threads),
+            "gc": "off",
+            "cache": "warm",
+            "sync": "none",
+            "materialise": "full",
+            "kind": "own",
+            **labels,
+        }
+        key = case_key(full)
+        known = self._cases.get(key)
+        if known is not None and known["stage"] == stage:
+            return known
+        case: dict[str, Any] = {
+            "key": key,
+            "labels": full,
+            "status": "pending",
+            "reason": "",
+            "note": "",
+            "raw_bytes": part.bytes_memory,
+            "stage": stage,
+            "memory": {},
+            "launches": [],
+        }
+        if known is not None:
+            self.record["cases"].remove(known)
+        self._cases[key] = case
+        self.record["cases"].append(case)
+        return case
+
+    def save_case(self, case: dict[str, Any]) -> None:
+        """Put the case without its samples into the journal."""
+        if self.journal is not None:
+            self.journal.case({name: value for name, value in case.items() if name != "launches"})
+
+    def save_launch(self, case: dict[str, Any], launch: dict[str, Any]) -> None:
+        """Add a finished launch to the case and to the journal."""
+        case["launches"].append(launch)
+        if self.journal is not None:
+            self.journal.launch(case["key"], launch)
+
+    # --- workers --------------------------------------------------------------
+
+    def worker(
+        self, part: Part, kind: str, *, name: str = "python", hash_seed: int = 0, cpu_index: int = -1
+    ) -> Worker:
+        """Start a worker process for data of this size; it is pinned when threads is 1."""
+        from tare.measure.driver import Worker
+
+        worker = Worker(
+            name,
+            cpu=self.cpus[cpu_index] if self.settings.threads == 1 and len(self.cpus) > 1 else None,
+            hash_seed=hash_seed,
+            threads=self.settings.threads,
+            memory_limit=memory_limit_bytes(part, kind),
+        )
+        self._workers.add(worker)
+        return worker
+
+    def release(self, worker: Worker) -> None:
+        """End a worker and forget it."""
+        self._workers.discard(worker)
+        worker.close()
+
+
+def memory_limit_bytes(part: Part, kind: str) -> int:
+    """What a worker may hold beside its libraries: three times the part in its own kind, at least 2 GiB."""
+    return max(_WORKER_FLOOR_BYTES, int(_WORKER_COPIES * part.bytes_memory * _KIND_FACTOR.get(kind, 2.0)))

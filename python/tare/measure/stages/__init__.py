@@ -1,0 +1,12 @@
+"""The stages of a default run, in order: screen, weigh, memory, growth, probe.
+
+Each is one function that takes the Session and the contenders, fills the record,
+and stops at its share of the time limit.
+"""
+
+from __future__ import annotations
+
+__all__ = ["SHARES"]
+
+SHARES = {"screen": 10 / 60, "weigh": 38 / 60, "memory": 46 / 60, "growth": 52 / 60, "probe": 59 / 60}
+"""The share of the time limit that is used when each stage ends."""

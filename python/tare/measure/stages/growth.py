@@ -1,0 +1,68 @@
+"""Growth: a few samples at smaller sizes, so that the exponent and the full-size time can be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.measure import pressure
+from tare.measure.rounds import launch_seats, run_rounds
+from tare.measure.seat import Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.measure.session import Session
+    from tare.measure.stages.weigh import Contender
+
+__all__ = ["SIZES", "measure_growth"]
+
+SIZES = (1 / 64, 1 / 16, 1 / 4)
+_ROUNDS = 3
+_SMALLEST_ITEMS = 8
+
+
+def measure_growth(session: Session, contenders: Sequence[Contender], until_s: float, full: float = 1.0) -> int:
+    """Sample the contenders at smaller sizes; the full size comes from weighing.
+
+    Args:
+        session: The run.
+        contenders: Cases with their codecs.
+        until_s: Elapsed seconds of the run at which no further size begins.
+        full: The share that was weighed; sizes are fractions of it.
+
+    Returns:
+        Sizes measured.
+    """
+    living = [contender for contender in contenders if contender.case["status"] in ("ok", "lossy")]
+    sizes = [full * size for size in (_doubling() if session.settings.grow else SIZES)]
+    taken = 0
+    for index, size in enumerate(sizes):
+        if session.dataset.items * size < _SMALLEST_ITEMS:
+            continue
+        if session.elapsed_s > until_s:
+            break
+        part = session.part(size)
+        before = pressure.snapshot()
+        seats = [Seat(session, _case(session, contender, part), contender.codec, part) for contender in living]
+        launch_seats(seats, verify=False,
+                     on_ready=lambda seat, n=index: session.tell("growth", n, len(sizes), str(seat.codec)))
+        run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1)
+        after = pressure.snapshot()
+        for seat in seats:
+            if seat.samples:
+                session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
+            session.save_case(seat.case)
+            seat.close()
+        taken += 1
+        session.tell("growth", index + 1, len(sizes), f"size {size:g}")
+    return taken
+
+
+def _case(session: Session, contender: Contender, part: Any) -> dict[str, Any]:
+    labels = contender.case["labels"]
+    same = {name: labels[name] for name in ("medium", "delivery", "gc", "cache", "sync", "materialise", "kind")}
+    return session.case(str(contender.codec), part, "growth", **same)
+
+
+def _doubling() -> list[float]:
+    return [2.0**-step for step in range(10, 0, -1)]

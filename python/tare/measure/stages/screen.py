@@ -1,0 +1,177 @@
+"""Screening: every candidate once, on a sample that takes the base some milliseconds.
+
+It gives the first, provisional verdict and decides who is weighed. Codecs of one
+library share a worker here, because starting forty processes would cost more than
+the first answer may take; weighing never shares.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+from tare.measure import pressure
+from tare.measure.rounds import run_rounds
+from tare.measure.seat import Seat, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.codec import Codec
+    from tare.measure.session import Part, Session
+
+__all__ = ["choose", "per_call_ns", "screen", "small_part"]
+
+_BASE_ENCODE_NS = 5_000_000
+_FIRST_BYTES = 1 << 20
+_SLOW_NS = 500_000_000
+_ROUNDS = 3
+_BEATEN = 5.0
+_MOST = 12
+_GB = 1e9
+# (writes, reads, bytes per second, seconds per byte): the profiles, coarsely, to choose who is weighed.
+_USES = ((1, 10, 2e9, 0.0), (1, 1, 125e6, 0.0), (1, 1, 200e6, 20 / _GB), (1, 3, 12.5e6, 0.0))
+
+
+def small_part(session: Session, base: Codec) -> Part:
+    """The part of the data that takes the base codec about 5 ms to encode."""
+    share = min(1.0, _FIRST_BYTES / max(1, session.dataset.bytes_memory))
+    part = session.part(share)
+    probe = Seat(session, {"labels": {"medium": "memory", "delivery": "whole"}, "memory": {}}, base, part)
+    probe.start()
+    probe.ready()
+    cold_ns = probe.expected_s("encode") * 1e9
+    session.record["noise"]["timer_floor_ns"] = probe.floor_ns()
+    probe.close()
+    better = min(1.0, share * _BASE_ENCODE_NS / max(cold_ns, 1.0))
+    return part if 0.5 < better / share < 2.0 else session.part(better)
+
+
+def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, until_s: float) -> list[Seat]:
+    """Try every codec on the part; return their seats, dead and alive, workers ended.
+
+    Args:
+        session: The run.
+        codecs: Candidates, most useful first.
+        medium: ``memory`` or ``file``.
+        part: The sample.
+        until_s: Elapsed seconds of the run at which this stage must end.
+
+    Returns:
+        One seat a codec, in the order given; each case has its status.
+    """
+    before = pressure.snapshot()
+    seats = {codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
+             for codec in codecs}
+    groups: dict[tuple[Any, ...], list[Codec]] = defaultdict(list)
+    for codec in codecs:
+        groups[(codec.library.modules or codec.format.id, codec.native(part.kind))].append(codec)
+    done = 0
+    with ThreadPoolExecutor(2) as pool:
+        trials = [pool.submit(_try_group, session, [seats[codec] for codec in group], part, until_s)
+                  for group in groups.values()]
+        for trial, group in zip(trials, groups.values(), strict=True):
+            trial.result()
+            done += len(group)
+            session.tell("screen", done, len(codecs), str(group[-1]))
+    living = [seat for seat in seats.values() if seat.alive and seat.case["status"] != "pending"]
+    quick = []
+    for seat in living:
+        if max(seat.expected_s(operation) for operation in seat.operations) * 1e9 > _SLOW_NS:
+            _keep_cold(seat)
+        else:
+            quick.append(seat)
+    run_rounds(session, quick, rounds=_ROUNDS, until_s=until_s, at_least=1,
+               on_round=lambda n: session.tell("screen", len(codecs), len(codecs), f"round {n}"))
+    after = pressure.snapshot()
+    workers = {seat._worker for seat in seats.values() if seat._worker is not None}
+    for seat in seats.values():
+        if seat.samples:
+            session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
+        session.save_case(seat.case)
+        seat.alive = False
+    for worker in workers:
+        session.release(worker)
+    return list(seats.values())
+
+
+def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) -> None:
+    """Prepare and verify codecs of one library in one worker; a new worker after each crash."""
+    worker = None
+    for seat in seats:
+        if session.elapsed_s > until_s:
+            seat.case["reason"] = "not reached in the time given; --time gives more"
+            seat.alive = False
+            continue
+        try:
+            if worker is None:
+                worker = session.worker(part, seat.kind, hash_seed=1)
+                worker.request("load", deadline_s=session.settings.deadline_s, path=part.path,
+                               **{"as": part.as_}, kind=seat.kind)
+        except WorkerError as error:
+            session.check()
+            fail(seat.case, error)
+            seat.alive = False
+            worker = None
+            continue
+        seat._worker, seat._shared = worker, True
+        seat.ready(verify=True)
+        if not seat.alive and seat.case["status"] in ("timeout", "killed", "error"):
+            worker = None
+
+
+def _keep_cold(seat: Seat) -> None:
+    """Use the first call's times where a round would cost too much."""
+    cold = seat.case["cold"]
+    for operation, source in zip(seat.operations, ("encode_ns", "decode_ns"), strict=True):
+        if cold.get(source):
+            reply = {"cols": ["wall_ns", "user_ns", "sys_ns"], "samples": [[cold[source], cold[source], 0]], "batch": 1}
+            seat.keep(operation, 1, 0, reply)
+
+
+def per_call_ns(seat: Seat, operation: str) -> float | None:
+    """Median CPU-plus-blocked time of one call, over the samples taken."""
+    columns = seat.samples.get(operation)
+    if not columns:
+        return None
+    return median(wall / batch for wall, batch in zip(columns["wall_ns"], columns["batch"], strict=True))
+
+
+def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]:
+    """Who is weighed: within five times the best in some use, at most ``most``; the base always.
+
+    Args:
+        seats: Screened seats.
+        base: The base codec.
+        most: Most codecs to weigh.
+
+    Returns:
+        Codecs, best first.
+    """
+    figures = []
+    for seat in seats:
+        times = [per_call_ns(seat, operation) for operation in seat.operations]
+        if seat.case["status"] in ("ok", "lossy") and None not in times:
+            figures.append((seat, times[0] / 1e9, times[1] / 1e9, seat.case["bytes"]))
+    proven = [figure for figure in figures if figure[0].case["status"] == "ok"] or figures
+    distance: dict[Codec, float] = {}
+    for writes, reads, rate, per_byte in _USES:
+        def cost(figure: tuple[Seat, float, float, int], w: int = writes, r: int = reads, v: float = rate,
+                 s: float = per_byte) -> float:
+            _, encode_s, decode_s, size = figure
+            return w * encode_s + r * (size / v + decode_s) + s * size
+
+        if not proven:
+            break
+        least = min(cost(figure) for figure in proven) or 1e-12
+        for figure in figures:
+            codec = figure[0].codec
+            worse = cost(figure) / least * (1.0 if figure in proven else 2.0)
+            distance[codec] = min(distance.get(codec, float("inf")), worse)
+    chosen = sorted((codec for codec in distance if distance[codec] <= _BEATEN), key=lambda c: distance[c])[:most]
+    if base in distance and base not in chosen:
+        chosen.append(base)
+    return chosen

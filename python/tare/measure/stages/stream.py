@@ -1,0 +1,163 @@
+"""Media with two ends: a writer process and a reader process at once.
+
+What counts is the span, from the writer's start to the last value decoded: a
+writer's own clock ends early, because the pipe still holds the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+from tare.measure import pressure
+from tare.measure.rounds import launch_seats, run_rounds
+from tare.measure.seat import TARGET_NS, Seat, judge_verify
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.measure.driver import Worker
+    from tare.measure.session import Part, Session
+    from tare.measure.stages.weigh import Contender
+
+__all__ = ["StreamSeat", "weigh_streams"]
+
+_LAUNCHES = 5
+_ROUNDS = 9
+_STAMPS = ("start_ns", "first_byte_ns", "first_value_ns", "last_byte_ns", "last_value_ns", "closed_ns")
+
+
+class StreamSeat(Seat):
+    """One case on a medium with two ends: two workers and a connection a sample."""
+
+    def __init__(self, session: Session, case: dict[str, Any], codec: Any, part: Part) -> None:
+        super().__init__(session, case, codec, part)
+        self.operations = ("span",)
+        self._reader: Worker | None = None
+
+    def start(self) -> None:
+        """Start both workers without waiting for them."""
+        super().start()
+        self._reader = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed ^ 1, cpu_index=0)
+
+    def ready(self, *, verify: bool = False) -> None:
+        """Load both ends; verify what one transfer brings to the reader."""
+        first = "verify" not in self.case
+        super().ready(verify=False)
+        if not self.alive or self._reader is None:
+            return
+        labels = self.case["labels"]
+        try:
+            self._read("load", path=self.part.path, **{"as": self.part.as_}, kind=self.kind)
+            self._read("prepare", codec=str(self.codec), threads=self.session.settings.threads,
+                       delivery=labels["delivery"], kind=self.kind)
+            if verify or first:
+                self._transfer()
+                judge_verify(self.case, self._read("verify", codec=str(self.codec), full=True, limit=20), self.part)
+        except WorkerError as error:
+            self.lose(error)
+
+    def sample(self, operation: str, round_: int, position: int) -> None:
+        """Send the value once and keep span, both sides' CPU and the stamps."""
+        try:
+            sent, received = self._transfer()
+        except WorkerError as error:
+            self.lose(error)
+            return
+        self.keep("send", round_, position, sent)
+        self.keep("receive", round_, position, received)
+        self.keep("span", round_, position, span_of(sent, received))
+
+    def lose(self, error: WorkerError) -> None:
+        """The case failed: give up both workers."""
+        super().lose(error)
+        self._drop_reader()
+
+    def close(self) -> None:
+        """End both workers."""
+        super().close()
+        self._drop_reader()
+
+    def _drop_reader(self) -> None:
+        if self._reader is not None:
+            self.session.release(self._reader)
+            self._reader = None
+
+    def _transfer(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Open a connection, start the reader, then the writer; both replies."""
+        if self._reader is None or self._worker is None:
+            raise WorkerError("a worker has gone", type="killed")
+        limit = self.session.settings.deadline_s * 2
+        token = os.urandom(16).hex()
+        medium = self.session.stream_medium(self.medium)
+        opened = self._read("open", medium={**medium, "role": "reader", "token": token})
+        address = self.session.through_link(self.medium, opened["address"])
+        writing = self._worker.request("open", deadline_s=limit, codec=str(self.codec),
+                                       medium={**medium, "role": "writer", "address": address, "token": token})
+        common = {"codec": str(self.codec), "samples": 1, "batch": 1, "target_ns": TARGET_NS,
+                  "delivery": self.case["labels"]["delivery"], "gc": self.case["labels"]["gc"]}
+        asked = self._reader.send("run", what="receive", handle=opened["handle"], **common)
+        sent = self._worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
+        received = self._reader.wait(asked, deadline_s=limit)
+        self._worker.request("close", deadline_s=limit, handle=writing["handle"])
+        self._read("close", handle=opened["handle"])
+        return sent, received
+
+    def _read(self, op: str, **fields: Any) -> dict[str, Any]:
+        if self._reader is None:
+            raise WorkerError("the reading worker has gone", type="killed")
+        return self._reader.request(op, deadline_s=self.session.settings.deadline_s, **fields)
+
+
+def span_of(sent: dict[str, Any], received: dict[str, Any]) -> dict[str, Any]:
+    """One reply for the whole transfer: wall = span, CPU = both sides'."""
+    writer = dict(zip(sent["cols"], sent["samples"][0], strict=True))
+    reader = dict(zip(received["cols"], received["samples"][0], strict=True))
+    span = reader["last_value_ns"] - writer["start_ns"]
+    columns = {
+        "wall_ns": span,
+        "user_ns": writer["user_ns"] + reader["user_ns"],
+        "sys_ns": writer["sys_ns"] + reader["sys_ns"],
+        "nivcsw": writer.get("nivcsw", 0) + reader.get("nivcsw", 0),
+        "first_value_after_ns": reader["first_value_ns"] - writer["start_ns"],
+    }
+    return {"cols": list(columns), "samples": [list(columns.values())], "batch": 1, "items": received.get("items")}
+
+
+def weigh_streams(
+    session: Session, contenders: Sequence[Contender], part: Part, *, until_s: float, launches: int | None = None
+) -> int:
+    """Weigh contenders over a medium with two ends.
+
+    Args:
+        session: The run.
+        contenders: Cases to weigh.
+        part: The data.
+        until_s: Elapsed seconds of the run at which this stage must end.
+        launches: Launches to make; None for five (three if quick).
+
+    Returns:
+        Launches made.
+    """
+    wanted = launches or (3 if session.settings.quick else _LAUNCHES)
+    began_s = session.elapsed_s
+    made = 0
+    for number in range(1, wanted + 1):
+        if made and session.elapsed_s >= until_s:
+            break
+        before = pressure.snapshot()
+        seats = [StreamSeat(session, c.case, c.codec, part) for c in contenders
+                 if c.case["status"] in ("pending", "ok", "lossy")]
+        launch_seats(seats, verify=number == 1,
+                     on_ready=lambda seat, n=number: session.tell("weigh", n - 1, wanted, f"loading {seat.codec}"))
+        run_rounds(session, seats, rounds=_ROUNDS, until_s=began_s + number * (until_s - began_s) / wanted,
+                   on_round=lambda r, n=number: session.tell("weigh", n - 1, wanted, f"launch {n}, round {r}"))
+        after = pressure.snapshot()
+        for seat in seats:
+            if seat.alive and seat.samples:
+                session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
+            session.save_case(seat.case)
+            seat.close()
+        made = number
+    return made

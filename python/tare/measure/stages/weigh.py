@@ -1,0 +1,199 @@
+"""Weighing: the contenders on the full data (or the largest part that fits), in launches of interleaved rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tare.measure import pressure
+from tare.measure.rounds import launch_seats, run_rounds
+from tare.measure.seat import Seat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.codec import Codec
+    from tare.measure.session import Part, Session
+
+__all__ = ["Contender", "available_bytes", "fit_share", "in_groups", "memory_factor", "weigh"]
+
+_LAUNCHES = 5
+_QUICK_LAUNCHES = 3
+_ROUNDS = 9
+_ROUNDS_UNLIMITED = 15
+_START_S = 0.35
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One case to weigh in every launch.
+
+    Args:
+        codec: The codec.
+        case: Its dict in the record.
+        operations: What to sample; empty for the medium's own.
+    """
+
+    codec: Codec
+    case: dict[str, Any]
+    operations: tuple[str, ...] = ()
+
+
+class _Floor(Seat):
+    """The floor row: copying the base's encoded bytes, in the base's own worker."""
+
+    def __init__(self, session: Session, case: dict[str, Any], base: Seat) -> None:
+        super().__init__(session, case, base.codec, base.part)
+        self.operations = ("copy",)
+        self._base = base
+        self._shared = True
+
+    def start(self) -> None:
+        """Nothing: the base's worker is used."""
+
+    def ready(self, *, verify: bool = False) -> None:
+        """Take the base's worker, which is loaded by now."""
+        self._worker = self._base._worker
+        self.alive = self._base.alive
+        self.case["status"] = "ok"
+        self.case["bytes"] = self._base.case.get("bytes")
+
+
+def available_bytes() -> int:
+    """Memory that new processes may use without swapping."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return 4 << 30
+
+
+def fit_share(
+    session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int
+) -> float:
+    """The largest share of the data whose launches fit the time and the memory.
+
+    Args:
+        session: The run.
+        seconds: Time of one round on the small part, in seconds, by codec.
+        small: The part that was screened.
+        budget_s: Time for all launches, in seconds; infinite for no limit.
+        launches: Launches to fit.
+
+    Returns:
+        A share in (0, 1].
+    """
+    scale = session.dataset.bytes_memory / max(1, small.bytes_memory)
+    round_s = sum(seconds.values()) * scale * 1.2
+    # Loading and the first encode and decode cost each launch about one more round, on two loaders.
+    need_s = launches * (len(seconds) * _START_S / 2 + 3 * round_s)
+    by_time = 1.0 if need_s <= budget_s else max(1 / 64, (budget_s - launches * len(seconds) * _START_S / 2)
+                                                  / max(1e-9, launches * 3 * round_s))
+    # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
+    copies = 3 * max((memory_factor(codec, small.kind) for codec in seconds), default=3.0)
+    by_memory = available_bytes() / 2 / max(1.0, copies * session.dataset.bytes_memory)
+    return max(min(1.0, small.share), min(1.0, by_time, max(by_memory, 1 / 64)))
+
+
+def in_groups(contenders: Sequence[Contender], base: Codec, part: Part, limit_bytes: int) -> list[list[Contender]]:
+    """Split the contenders so that the copies of one group's workers stay below the limit.
+
+    Args:
+        contenders: All contenders.
+        base: The base codec; it joins every group, so that each has its pairs.
+        part: The data each worker holds.
+        limit_bytes: Memory for all workers of a group, in bytes.
+
+    Returns:
+        Groups, each with the base first.
+    """
+    bases = [c for c in contenders if c.codec == base]
+    groups: list[list[Contender]] = []
+    used = float("inf")
+    for contender in contenders:
+        if contender.codec == base:
+            continue
+        need = memory_factor(contender.codec, part.kind) * part.bytes_memory
+        if used + need > limit_bytes and (not groups or len(groups[-1]) > len(bases)):
+            groups.append(list(bases))
+            used = 2 * sum(memory_factor(c.codec, part.kind) for c in bases) * part.bytes_memory
+        groups[-1].append(contender)
+        used += need
+    return groups or [list(bases)]
+
+
+def memory_factor(codec: Codec, kind: str) -> float:
+    """Copies of the data that a worker of this codec holds while it works, roughly."""
+    return 3.0 if codec.native(kind) in ("arrow", "polars", "python") else 6.0
+
+
+def weigh(
+    session: Session,
+    contenders: Sequence[Contender],
+    base: Codec,
+    part: Part,
+    *,
+    until_s: float,
+    launches: int | None = None,
+) -> int:
+    """Weigh the contenders; every launch is a new set of processes.
+
+    Args:
+        session: The run.
+        contenders: Cases to weigh; the base should be among them.
+        base: Base codec; it runs twice, the second time as the A/A twin.
+        part: The data.
+        until_s: Elapsed seconds of the run at which this stage must end.
+        launches: Launches to make; None for five (three if quick).
+
+    Returns:
+        Launches made.
+    """
+    wanted = launches or (_QUICK_LAUNCHES if session.settings.quick else _LAUNCHES)
+    groups = in_groups(contenders, base, part, available_bytes() // 2)
+    began_s = session.elapsed_s
+    step_s = (until_s - began_s) / wanted / len(groups)
+    made = 0
+    for number in range(1, wanted + 1):
+        if made and session.elapsed_s >= until_s:
+            break
+        for index, group in enumerate(groups):
+            ends_s = began_s + ((number - 1) * len(groups) + index + 1) * step_s
+            _launch(session, group, base, part, number, wanted, ends_s)
+        made = number
+        if number >= 2:
+            session.verdict("weigh", f"launch {number} of {wanted} done")
+    return made
+
+
+def _launch(
+    session: Session, group: Sequence[Contender], base: Codec, part: Part, number: int, wanted: int, until_s: float
+) -> None:
+    """One launch of one group: fresh workers, rounds, results into the cases."""
+    before = pressure.snapshot()
+    seats = []
+    for contender in group:
+        if contender.case["status"] in ("pending", "ok", "lossy"):
+            seat = Seat(session, contender.case, contender.codec, part)
+            seat.operations = contender.operations or seat.operations
+            seats.append(seat)
+    base_seat = next((seat for seat in seats if seat.codec == base), None)
+    if base_seat is not None:
+        twin = session.case(str(base), part, "weigh", medium=base_seat.medium, twin="1")
+        seats.append(Seat(session, twin, base, part))
+    launch_seats(seats, verify=number == 1,
+                 on_ready=lambda seat: session.tell("weigh", number - 1, wanted, f"loading {seat.codec}"))
+    if base_seat is not None and base_seat.alive:
+        floor = _Floor(session, session.case("copy", part, "weigh"), base_seat)
+        floor.ready()
+        seats.append(floor)
+    run_rounds(session, seats, rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
+               until_s=until_s, at_least=1,
+               on_round=lambda r: session.tell("weigh", number - 1, wanted, f"launch {number}, round {r}"))
+    after = pressure.snapshot()
+    for seat in seats:
+        if seat.alive and seat.samples:
+            session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
+        session.save_case(seat.case)
+        seat.close()
