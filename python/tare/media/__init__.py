@@ -12,7 +12,8 @@ Two shapes, and nothing else is asked of a medium:
 
 Ends are raw binary files (``write``, ``readinto``, ``fileno``, ``close``): unbuffered,
 so that whoever measures knows which byte went when. Closing the writing end is how a
-reader learns that the message is over.
+reader learns that the message is over. A duplex end also has ``finish()``: nothing more
+will be written, but the reader's answer can still be read (``shutdown`` of a socket).
 """
 
 from __future__ import annotations

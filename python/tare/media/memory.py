@@ -6,9 +6,9 @@ measurement: ``copy`` is what moving the encoded bytes once costs.
 
 from __future__ import annotations
 
-from tare.formats.base import Buffer
-
 __all__ = ["copy", "read", "write"]
+
+Buffer = bytes | bytearray | memoryview
 
 
 def write(data: Buffer) -> bytes:

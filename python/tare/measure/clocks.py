@@ -1,0 +1,164 @@
+"""The clocks of a worker, and one sample taken with them.
+
+CPU time is the process's own (all threads): ``clock_gettime`` tells its sum to the
+nanosecond, ``getrusage`` how it splits into user and system. Wall time encloses it, so
+that wall minus CPU, the time blocked, is never negative. Everything that is not the
+call itself (collecting, freeing the results, reading the counters) happens outside.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["COLUMNS", "CPU_SOURCE", "Collections", "Stopwatch", "sample", "tracer"]
+
+COLUMNS = (
+    "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns", "gc_n", "drop_ns",
+)  # fmt: skip
+"""What each sample holds, in this order: totals of the batch."""
+
+CPU_SOURCE = "clock_gettime(PROCESS_CPUTIME_ID), split by getrusage"
+
+_CPU = getattr(time, "CLOCK_PROCESS_CPUTIME_ID", None)
+_wall = time.perf_counter_ns
+
+
+def _cpu_portable() -> int:
+    return time.process_time_ns()
+
+
+def _cpu_posix() -> int:
+    return time.clock_gettime_ns(_CPU)  # type: ignore[arg-type]
+
+
+cpu_ns = _cpu_posix if _CPU is not None else _cpu_portable
+"""CPU time of this process, all threads, in nanoseconds."""
+
+
+class Stopwatch:
+    """Readings at the start, differences at the stop.
+
+    >>> watch = Stopwatch()
+    >>> watch.start()
+    >>> row = watch.stop()
+    >>> len(row), row[0] >= row[1] + row[2]
+    (7, True)
+    """
+
+    __slots__ = ("_cpu", "_usage", "_wall")
+
+    def start(self) -> None:
+        """Read every clock; the cheapest and most precise one last."""
+        self._usage = resource.getrusage(resource.RUSAGE_SELF)
+        self._wall = _wall()
+        self._cpu = cpu_ns()
+
+    def stop(self) -> list[int]:
+        """Differences since the start: wall, user, sys, nivcsw, nvcsw, minflt, majflt."""
+        cpu = cpu_ns() - self._cpu
+        wall = _wall() - self._wall
+        was, now = self._usage, resource.getrusage(resource.RUSAGE_SELF)
+        system = min(cpu, round((now.ru_stime - was.ru_stime) * 1e9))
+        return [
+            wall,
+            cpu - system,
+            system,
+            now.ru_nivcsw - was.ru_nivcsw,
+            now.ru_nvcsw - was.ru_nvcsw,
+            now.ru_minflt - was.ru_minflt,
+            now.ru_majflt - was.ru_majflt,
+        ]
+
+
+class Collections:
+    """Counts and times garbage collections while it is installed."""
+
+    def __init__(self) -> None:
+        self.total_ns = 0
+        self.count = 0
+        self._began = 0
+
+    def __call__(self, phase: str, _info: dict[str, int]) -> None:
+        if phase == "start":
+            self._began = cpu_ns()
+        else:
+            self.total_ns += cpu_ns() - self._began
+            self.count += 1
+
+
+def sample(call: Callable[[Any], Any], argument: Any, batch: int, *, collect: bool = False) -> tuple[list[int], list[Any]]:
+    """Call ``call(argument)`` ``batch`` times and read the clocks around it.
+
+    Results are held until after the clocks are read. The collector is off, or on and
+    timed if ``collect``. The row lacks the last column: freeing the results is the
+    caller's act (``timed_drop``), once it has looked at them.
+
+    Args:
+        call: What is measured.
+        argument: Its argument.
+        batch: Number of calls.
+        collect: Whether the garbage collector runs as it does in a user's program.
+
+    Returns:
+        The columns up to ``gc_n``, and the results of all calls.
+    """
+    watch = Stopwatch()
+    gc.collect()
+    gc.freeze()  # what lives now is looked at no more: collecting it again would cost the whole heap
+    collections = Collections()
+    if collect:
+        gc.callbacks.append(collections)
+        gc.enable()
+    else:
+        gc.disable()
+    try:
+        watch.start()
+        results = [call(argument) for _ in repeat(None, batch)]
+        row = watch.stop()
+    finally:
+        if collect:
+            gc.callbacks.remove(collections)
+        gc.disable()
+    return [*row, collections.total_ns, collections.count], results
+
+
+def timed_drop(results: list[Any]) -> int:
+    """Empty the list and return the CPU time of that, in nanoseconds.
+
+    >>> results = [bytes(10)] * 3
+    >>> timed_drop(results) >= 0, results
+    (True, [])
+    """
+    began = cpu_ns()
+    results.clear()
+    return cpu_ns() - began
+
+
+def tracer() -> str:
+    """What watches this process and would be in every figure; empty if nothing does."""
+    import sys
+
+    if sys.gettrace() is not None:
+        return "a trace function is set (debugger or coverage)"
+    if sys.getprofile() is not None:
+        return "a profiler is set"
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None and any(monitoring.get_tool(i) for i in range(6)):
+        return "a monitoring tool is registered"
+    if hasattr(sys, "gettotalrefcount"):
+        return "this Python is a debug build"
+    import _tracemalloc
+
+    if _tracemalloc.is_tracing():
+        return "tracemalloc is on"
+    core = sys.modules.get("tare._tare")
+    if getattr(core, "__debug_build__", False):
+        return "the compiled core is a debug build; build it with --release"
+    return ""

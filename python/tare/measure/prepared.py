@@ -1,0 +1,243 @@
+"""One codec made ready in a worker: its value, its bytes, and the calls that are timed.
+
+Every call takes one argument and returns what it made. Conversions to the library's
+own in-memory kind are made before; only where a *kind* is demanded (all codecs must
+end in pandas, say) is the conversion part of the call.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tare.codec import Codec
+
+__all__ = ["MATERIALISE", "Prepared", "Target"]
+
+MATERIALISE = ("full", "open", "touch")
+_SYNCS = ("none", "fsync")
+_OWN = (None, "", "own", "document", "table")
+
+
+class Target:
+    """The files that a batch of writes makes: a new one for each call.
+
+    Truncating the file of the last call would be work that the first call does not have.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._made = 0
+
+    def next(self) -> str:
+        """Path of the next file; the first one is the path itself."""
+        made = self._made
+        self._made = made + 1
+        return f"{self.path}.{made}" if made else self.path
+
+    def clear(self, *, keep_first: bool) -> None:
+        """Remove the files made (outside the clock) and begin again."""
+        if not keep_first:
+            _remove(self.path)
+        for n in range(1, self._made):
+            _remove(f"{self.path}.{n}")
+        self._made = 0
+
+
+class Prepared:
+    """A codec, the value in the kind it takes, and its calls.
+
+    Args:
+        codec: The codec.
+        data_kind: ``document`` or ``table``.
+        value: The value in the kind that calls start from; None if there is only ``encoded``.
+        kind: In-memory kind that calls must start from and end in; None for the library's own.
+        grain: ``whole``, or ``each``: one call a document of a list.
+    """
+
+    def __init__(self, codec: Codec, data_kind: str, value: Any, *, kind: str | None = None, grain: str = "whole") -> None:
+        if grain not in ("whole", "each"):
+            raise UsageError(f"grain is whole or each, not {grain!r}")
+        if grain == "each" and not (isinstance(value, list) or value is None):
+            raise Unsupported("one call a document needs a list of documents")
+        self.codec = codec
+        self.data_kind = data_kind
+        self.value = value
+        self.grain = grain
+        self.delivery = "whole"
+        self.encoded: Any = None
+        self.batches: dict[tuple[Any, ...], int] = {}
+        self.last: Any = None
+        self.last_call: Callable[[], Any] | None = None
+        self.columns: list[str] | None = None
+        self.native = codec.native(data_kind)
+        self.kind = self.native if kind in _OWN else str(kind)
+        self.encode = _each(self._encoder()) if grain == "each" else self._encoder()
+        self.decode = _each(self._decoder()) if grain == "each" else self._decoder()
+
+    @property
+    def encoded_bytes(self) -> int:
+        """Bytes of the encoded value, or of all encoded documents."""
+        if self.encoded is None:
+            return 0
+        return sum(map(_size, self.encoded)) if self.grain == "each" else _size(self.encoded)
+
+    def need_encoded(self) -> Any:
+        """The encoded value; made now, outside every clock, if nobody has made it."""
+        if self.encoded is None:
+            if self.value is None:
+                raise UsageError("nothing to decode: neither load nor prepare gave data")
+            self.encoded = self.encode(self.value)
+        return self.encoded
+
+    # --- what is timed --------------------------------------------------------
+
+    def decoder(self, materialise: str) -> Callable[[Any], Any]:
+        """Decode fully, open a lazy view, or open and read every value once."""
+        if materialise not in MATERIALISE:
+            raise UsageError(f"materialise is one of {', '.join(MATERIALISE)}, not {materialise!r}")
+        if materialise == "full":
+            return self.decode
+        opened = self.opener()
+        if materialise == "open":
+            return opened
+        from tare.measure.touch import touch
+
+        def touched(data: Any) -> Any:
+            view = opened(data)
+            touch(view)
+            return view
+
+        return touched
+
+    def opener(self) -> Callable[[Any], Any]:
+        """Open encoded bytes as a lazy view.
+
+        Raises:
+            Unsupported: The library has none, or a compressor is around it.
+        """
+        function = self.codec.library.open
+        self._plain("be opened lazily")
+        if function is None:
+            raise Unsupported(f"{self.codec} cannot be opened lazily; it decodes the whole")
+        options = self.codec.options
+        return lambda data: function(data, **options)
+
+    def subsetter(self, subset: str) -> Callable[[Any], Any]:
+        """Read one column of the encoded bytes: ``column:NAME``.
+
+        Raises:
+            Unsupported: The library reads the whole only, or the subset is of another sort.
+        """
+        function = self.codec.library.subset
+        self._plain("be read in part")
+        what, _, name = subset.partition(":")
+        if function is None or what != "column":
+            raise Unsupported(f"{self.codec} cannot read {subset} without the rest")
+        options, self.columns = self.codec.options, [name]
+        return lambda data: function(data, [name], **options)
+
+    def writer(self, target: Target, sync: str) -> Callable[[Any], Any]:
+        """Open a new file, encode, write, [fsync,] close."""
+        if sync not in _SYNCS:
+            raise UsageError(f"sync is one of {', '.join(_SYNCS)}, not {sync!r}")
+        self._whole("files")
+        if self.delivery == "streaming":
+            return self._part_writer(target, sync)
+        from tare.media import file
+
+        encode = self.encode
+        return lambda value: file.write(target.next(), encode(value), sync=sync)
+
+    def reader(self, path: str, materialise: str) -> Callable[[Any], Any]:
+        """Open a file, read, decode, close; a lazy view maps the file instead of reading it."""
+        self._whole("files")
+        from tare.media import file
+
+        decode = self.decoder(materialise)
+        if materialise != "full":
+            return lambda _: decode(file.mapped(path))
+        if self.delivery == "streaming":
+            return self._part_reader(path)
+        return lambda _: decode(file.read(path))
+
+    # --- private --------------------------------------------------------------
+
+    def _encoder(self) -> Callable[[Any], Any]:
+        encode = self.codec.encoder(self.data_kind)
+        if self.kind == self.native:
+            return encode
+        from tare.kinds import convert
+
+        native = self.native
+        return lambda value: encode(convert(value, native))
+
+    def _decoder(self) -> Callable[[Any], Any]:
+        decode = self.codec.decoder(self.data_kind)
+        if self.kind == self.native:
+            return decode
+        from tare.kinds import convert
+
+        kind = self.kind
+        return lambda data: convert(decode(data), kind)
+
+    def _part_writer(self, target: Target, sync: str) -> Callable[[Any], Any]:
+        stream, options = self.need_stream(), self.codec.options
+
+        def write(value: Any) -> int:
+            with open(target.next(), "wb") as out:
+                stream.write(value, out, **options)
+                out.flush()
+                if sync == "fsync":
+                    os.fsync(out.fileno())
+                return out.tell()
+
+        return write
+
+    def _part_reader(self, path: str) -> Callable[[Any], Any]:
+        stream, options = self.need_stream(), self.codec.options
+
+        def read(_: Any) -> Any:
+            with open(path, "rb") as source:
+                return stream.join(list(stream.read(source, **options)))
+
+        return read
+
+    def need_stream(self) -> Any:
+        """The library's parts.
+
+        Raises:
+            Unsupported: It has none, or a compressor is around it.
+        """
+        self._plain("be written and read in parts")
+        if self.codec.library.stream is None:
+            raise Unsupported(f"{self.codec} cannot be written and read in parts")
+        return self.codec.library.stream
+
+    def _plain(self, what: str) -> None:
+        if self.codec.compressor not in (None, "none"):
+            raise Unsupported(f"{self.codec} cannot {what}: a compressor is around it")
+
+    def _whole(self, what: str) -> None:
+        if self.grain == "each":
+            raise Unsupported(f"one call a document is measured in memory and framed, not on {what}")
+
+
+def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: [function(value) for value in values]
+
+
+def _size(data: Any) -> int:
+    return memoryview(data).nbytes
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
