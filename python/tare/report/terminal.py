@@ -1,0 +1,299 @@
+"""The report for a terminal or a pipe: at most 100 columns, readable without colour.
+
+Lines are built as pieces of (text, style); in a pipe the pieces are joined, on
+a terminal rich paints them. So both say the same, word for word.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+from tare.report import text, words
+from tare.report.digest import Digest, Grid, Row, Times, digest
+
+__all__ = ["render"]
+
+Piece = tuple[str, str]
+Line = list[Piece]
+_WIDEST = 100
+_MAX_GRIDS = 8
+
+
+def render(result: Any, *, width: int = _WIDEST, color: bool = False, profile: str | None = None,
+           record_path: str | None = None) -> str:
+    """Lay a Result out as text.
+
+    Args:
+        result: A Result, or a record as a dict.
+        width: Columns available; never more than 100 are used, and 60 are the least.
+        color: Whether to paint it for a terminal. The words are the same.
+        profile: Profile that names the verdict and orders the rows; the record's headline by default.
+        record_path: Where the record is saved, for the last line; left out by default.
+
+    Returns:
+        The lines, each ended by a line feed.
+    """
+    found = digest(result, profile=profile)
+    columns = max(60, min(width, _WIDEST))
+    lines = _head(found, columns)
+    shown = found.grids[:_MAX_GRIDS]
+    for grid in shown:
+        if len(found.grids) > 1:
+            lines += [[], [(grid.title, "bold"), (f"  {words.share_line(grid)}", "dim")]]
+        lines += _table(found, grid, columns)
+    if len(found.grids) > len(shown):
+        lines += [[], [(f"... and {len(found.grids) - len(shown)} more conditions: tare report --html shows all", "dim")]]
+    lines += _foot(found, columns, record_path)
+    return _paint(lines, columns) if color else "".join(_plain(line) for line in lines)
+
+
+def _plain(line: Line) -> str:
+    return "".join(piece for piece, _ in line).rstrip() + "\n"
+
+
+def _paint(lines: list[Line], width: int) -> str:
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    out = io.StringIO()
+    # A wide console and no wrapping: the layout is ours, rich only knows the terminal's colours.
+    console = Console(file=out, force_terminal=True, color_system="standard", width=width * 4, highlight=False,
+                      no_color=False, legacy_windows=False)
+    for line in lines:
+        pieces = Text(no_wrap=True, overflow="ignore", end="")
+        for piece, style in line:
+            pieces.append(piece, style=style)
+        pieces.rstrip()
+        console.print(pieces, markup=False, emoji=False, soft_wrap=True)
+    return out.getvalue()
+
+
+def _isolated(value: str) -> str:
+    # Right-to-left letters must not reorder the cells beside them.
+    if any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in value):
+        return f"\u2068{value}\u2069"
+    return value
+
+
+def _wrap(value: str, width: int, indent: str, style: str = "") -> list[Line]:
+    lines: list[Line] = []
+    current = ""
+    for word in value.split(" "):
+        while text.width_of(word) > width - len(indent):
+            cut = width - len(indent)
+            if current:
+                lines.append([(indent + current, style)])
+                current = ""
+            lines.append([(indent + word[:cut], style)])
+            word = word[cut:]
+        if current and text.width_of(current) + 1 + text.width_of(word) > width - len(indent):
+            lines.append([(indent + current, style)])
+            current = word
+        else:
+            current = f"{current} {word}" if current else word
+    if current:
+        lines.append([(indent + current, style)])
+    return lines
+
+
+def _head(found: Digest, width: int) -> list[Line]:
+    lines = _wrap(_isolated(words.dataset_line(found)), width, "")
+    if lines:
+        first = lines[0][0][0]
+        name, gap, rest = first.partition("  ")
+        lines[0] = [(name, "bold"), (gap + rest, "")]
+    for said in (words.partial_line(found), "interrupted: what was finished is shown"
+                 if found.record.get("interrupted") else "", _imported(found)):
+        if said:
+            lines += _wrap(said, width, "", "yellow")
+    return lines + _verdict(found, width)
+
+
+def _imported(found: Digest) -> str:
+    origin = found.record.get("imported")
+    if not origin:
+        return ""
+    return "imported, not measured here" + (f": {text.one_line(origin, 80)}" if isinstance(origin, str) else "")
+
+
+def _verdict(found: Digest, width: int) -> list[Line]:
+    said = words.headline(found)
+    lines: list[Line] = []
+    if said["empty"]:
+        return [[("No verdict: ", "bold"), ("nothing was measured that could be recommended", "")]]
+    if said["named"]:
+        line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
+        tail = f"   P(best) {said['p_best']}" + (f"   next: {said['runner_up']}" if said["runner_up"] else "")
+        if sum(text.width_of(piece) for piece, _ in line) + len(tail) <= width:
+            lines.append([*line, (tail, "")])
+        else:
+            lines.append(line)
+            lines += _wrap(tail.strip(), width, "     ")
+        lines += _wrap(_row_sentence(found, said), width, "     ")
+    else:
+        tied = ", ".join(said["tie"])
+        lines += _wrap(f"A tie for {said['profile']}: {tied}" if tied else f"No winner for {said['profile']}", width,
+                       "", "bold")
+        lines += _wrap(said["sentence"], width, "     ")
+    changes = words.flips(found)
+    lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
+    return lines
+
+
+def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
+    del said
+    key = found.verdict.get("key")
+    row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
+    return words.kept_sentence(row)
+
+
+class _Scale:
+    """The unit of a grid's time columns, and its cells."""
+
+    def __init__(self, grid: Grid) -> None:
+        times = [side.t_ns for row in grid.rows if row.timed for side in (row.write, row.read) if side.t_ns]
+        self.name, self.ns = text.unit_for(times)
+
+    def cell(self, times: Times) -> str:
+        if times.t_ns is None:
+            return "-"
+        if not 0.005 <= times.t_ns / self.ns < 20_000:
+            return text.duration(times.t_ns)
+        lo, hi = times.lo_ns, times.hi_ns
+        value = text.spread(times.t_ns / self.ns, lo and lo / self.ns, hi and hi / self.ns)
+        return value + ("*" if times.contended else "")
+
+
+def _table(found: Digest, grid: Grid, width: int) -> list[Line]:
+    if not grid.rows:
+        return []
+    scale = _Scale(grid)
+    verbs = grid.ops if grid.ops != ("encode", "decode") else ("encode", "decode")
+    heads = ["size", "%", f"{verbs[0]} {scale.name}", f"{verbs[1]} {scale.name}", "x base", "tie", "peak", "copies",
+             "k", "kept"]
+    if found.partial is not None:
+        heads.insert(5, "full size")
+    measured = [(row, _cells(row, scale, found)) for row in grid.rows if row.timed]
+    # Columns that no row fills are left out: an imported or interrupted record has fewer.
+    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
+    widths = [max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep]
+    names = [_isolated(text.visible(row.codec, 100)) for row in grid.rows]
+    room = width - sum(widths) - 2 * len(widths)
+    while room < 24 and len(keep) > 5:
+        drop = next((j for j, i in enumerate(keep) if heads[i] in ("copies", "k", "tie", "%", "peak")), len(keep) - 1)
+        room += widths.pop(drop) + 2
+        keep.pop(drop)
+    name_width = max(12, min(room, max(text.width_of(name) for name in names)))
+    head = _pad("codec", name_width) + "".join(
+        f"  {_pad(heads[i], w, right=heads[i] != 'kept')}" for i, w in zip(keep, widths, strict=True))
+    lines: list[Line] = [[(head, "dim")]]
+    cells_of = {id(row): cells for row, cells in measured}
+    for row, name in zip(grid.rows, names, strict=True):
+        if id(row) in cells_of:
+            lines.append(_figures(found, row, _pad(_middle(name, name_width), name_width),
+                                  [(heads[i], cells_of[id(row)][i], w) for i, w in zip(keep, widths, strict=True)]))
+        else:
+            lines.append(_reason(row, _pad(_middle(name, name_width), name_width), width, name_width))
+    return lines
+
+
+def _cells(row: Row, scale: _Scale, found: Digest) -> list[str]:
+    peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
+    tilde = "~" if row.provisional else ""
+    cells = [
+        text.size(row.bytes),
+        "-" if row.size_share is None else f"{row.size_share * 100:.0f}",
+        scale.cell(row.write),
+        scale.cell(row.read),
+        "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
+        row.total.letters,
+        peak,
+        "-" if row.copies is None else f"{row.copies:.1f}",
+        "-" if row.k is None else f"{row.k:.1f}" + ("!" if row.superlinear else ""),
+        row.kept or "-",
+    ]
+    if found.partial is not None:
+        cells.insert(5, "-" if row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}")
+    return cells
+
+
+def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int]]) -> Line:
+    winner = row.key == found.verdict.get("key") and found.verdict.get("named", True)
+    line: Line = [(name, "bold green" if winner else "red" if row.status == "lossy" else "")]
+    for head, cell, width in cells:
+        style = "red" if head == "kept" and row.status == "lossy" else "dim" if head in ("%", "tie") else ""
+        line.append((f"  {_pad(cell, width, right=head != 'kept')}", style))
+    if row.status == "lossy" and "silent" not in row.kept:
+        line.append(("  lossy", "red"))
+    return line
+
+
+def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
+    status = words.STATUS.get(row.status, text.visible(row.status, 16))
+    size = _pad(text.size(row.bytes) if row.bytes is not None else "", 7, right=True)
+    if row.status == "screened":
+        said = f"~{text.duration(row.predicted_ns[0])} predicted" if row.predicted_ns else "not weighed"
+        said += f"; {words.row_note(row)}" if row.reason else ""
+    else:
+        said = words.row_note(row)
+    room = max(8, width - name_width - 2 - 7 - 2 - len(status) - 2)
+    said = _isolated(_cut(said, room))
+    style = "dim" if row.status in ("screened", "n/a", "pending") else "yellow"
+    return [(name, style), (f"  {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
+
+
+def _cut(value: str, width: int) -> str:
+    if text.width_of(value) <= width:
+        return value
+    while text.width_of(value) > width - 1:
+        value = value[:-1]
+    return value.rstrip() + "\u2026"
+
+
+def _middle(value: str, width: int) -> str:
+    if text.width_of(value) <= width:
+        return value
+    # The end of an id (level, compressor) tells codecs apart as much as its start.
+    tail = (width - 1) // 2
+    return value[: width - 1 - tail] + "\u2026" + value[-tail:]
+
+
+def _pad(value: str, width: int, *, right: bool = False) -> str:
+    gap = " " * max(0, width - text.width_of(value))
+    return gap + value if right else value + gap
+
+
+def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
+    lines: list[Line] = []
+    seen: set[str] = set()
+    for row in (row for grid in found.grids[:_MAX_GRIDS] for row in grid.rows):
+        lost = words.losses(row)
+        if row.status == "lossy" and lost and row.codec not in seen and len(seen) < 4:
+            seen.add(row.codec)
+            lines += _wrap(f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red")
+    legend = _legend(found)
+    lines += _wrap(legend, width, "", "dim") if legend else []
+    lines += _wrap(words.noise_line(found), width, "", "dim")
+    if record_path:
+        lines += [[(f"record  {text.visible(record_path, 400)}", "dim"), ("     (tare report ... --html FILE)", "dim")]]
+    return lines
+
+
+def _legend(found: Digest) -> str:
+    rows = [row for grid in found.grids[:_MAX_GRIDS] for row in grid.rows]
+    parts = []
+    if found.base and any(row.total.ratio is not None for row in rows):
+        parts.append(f"base {text.visible(found.base, 60)}")
+    if any(row.timed and row.provisional for row in rows):
+        parts.append("~ provisional: too few launches for an interval")
+    if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
+        parts.append("* contended: wall time ran away from CPU time")
+    if any(row.timed and row.superlinear for row in rows):
+        parts.append("! grows faster than the data")
+    flagged = sorted({flag for row in rows for flag in row.flags})
+    parts += [f"{text.visible(row.codec, 60)}: {text.one_line(flag, 80)}" for flag in flagged[:3]
+              for row in rows if flag in row.flags][:3]
+    return " \xb7 ".join(parts)

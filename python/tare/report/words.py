@@ -1,0 +1,192 @@
+"""The sentences that every report shares: the dataset, the verdict, what is lost, how quiet it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.report import text
+from tare.report.digest import Digest, Grid, Row, number
+
+__all__ = [
+    "STATUS",
+    "VERDICTS",
+    "dataset_line",
+    "flips",
+    "headline",
+    "kept_sentence",
+    "losses",
+    "noise_line",
+    "p_best",
+    "partial_line",
+    "row_note",
+    "share_line",
+]
+
+# Status -> the word shown in place of figures.
+STATUS = {
+    "unproven": "unproven",
+    "refused": "refused",
+    "error": "error",
+    "timeout": "timeout",
+    "killed": "killed",
+    "n/a": "n/a",
+    "screened": "screened",
+    "pending": "not measured",
+    "lossy": "lossy",
+    "ok": "ok",
+}
+# Verdict -> what it means, for legends.
+VERDICTS = {
+    "same": "value and type came back",
+    "type": "another type, from which the value can be rebuilt",
+    "lossy": "the value changed silently",
+    "refused": "a loud error",
+    "hook": "came back with a named option",
+    "n/a": "does not apply",
+}
+
+
+def dataset_line(found: Digest) -> str:
+    """Name, kind, shape, size, types and nulls of the data, in one line."""
+    data = found.dataset
+    name = text.visible(data.get("name") or "data", 40)
+    kind = str(data.get("kind") or "")
+    rows, columns = number(data.get("rows")), data.get("columns")
+    parts = [name]
+    if kind == "table" and rows is not None:
+        wide = f" x {text.count(len(columns))}" if isinstance(columns, list) and columns else ""
+        wide = f" x {text.count(number(data.get('n_columns')))}" if data.get("n_columns") else wide
+        parts.append(f"table {text.count(rows)}{wide}")
+    elif kind:
+        items, depth = number(data.get("items")), number(data.get("depth"))
+        shape = f" of {text.count(items)} items" if items is not None and items > 1 else ""
+        parts.append(f"{kind}{shape}" + (f", depth {depth:.0f}" if depth else ""))
+    if number(data.get("bytes_memory")):
+        parts.append(f"{text.memory(number(data.get('bytes_memory')))} in memory")
+    types = data.get("types")
+    if isinstance(types, dict) and types:
+        top = sorted(types.items(), key=lambda item: -(number(item[1]) or 0))[:5]
+        parts.append(" ".join(f"{text.count(number(n))} {text.visible(name, 16)}" for name, n in top))
+    if number(data.get("null_share")) is not None:
+        parts.append(f"nulls {text.percent(number(data.get('null_share')))}")
+    return "  ".join(parts)
+
+
+def partial_line(found: Digest) -> str:
+    """What part of the data was measured; empty when it was all."""
+    share = found.partial
+    if share is None:
+        return ""
+    rule = (found.dataset.get("partial") or {}).get("rule") if isinstance(found.dataset.get("partial"), dict) else None
+    how = f" ({text.visible(rule, 30)})" if rule else ""
+    return f"measured on {text.percent(share)} of the data{how}: the full size is predicted"
+
+
+def p_best(value: Any) -> str:
+    """P(best) of a codec, never printed as certain.
+
+    >>> p_best(0.974), p_best(1.0), p_best(0.001), p_best(None)
+    ('0.97', '> 0.99', '< 0.01', '-')
+    """
+    p = number(value)
+    if p is None:
+        return "-"
+    if p > 0.995:
+        return "> 0.99"
+    return "< 0.01" if p < 0.005 else f"{p:.2f}"
+
+
+def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
+    """The verdict of a profile as plain parts: route, P(best), next, tie, sentence; all may be empty."""
+    verdicts = found.derived.get("profiles")
+    verdict = found.verdict if profile in (None, found.profile) else (verdicts or {}).get(profile) or {}
+    named = bool(verdict.get("named", True)) and bool(verdict.get("route"))
+    tie = [text.visible(codec, 100) for codec in verdict.get("tie") or []]
+    return {
+        "profile": profile or found.profile,
+        "named": named,
+        "route": text.visible(verdict.get("route") or "", 200),
+        "p_best": p_best(verdict.get("p_best")),
+        "runner_up": text.visible(verdict.get("runner_up") or "", 200),
+        "tie": tie,
+        "sentence": text.one_line(verdict.get("sentence") or "", 600),
+        "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
+        "excluded": [(text.visible(entry.get("codec"), 100), text.one_line(entry.get("reason") or "", 200))
+                     for entry in verdict.get("excluded") or [] if isinstance(entry, dict)],
+        "empty": not verdict,
+    }
+
+
+def flips(found: Digest, profile: str | None = None) -> list[str]:
+    """What would change the choice, in words."""
+    verdicts = found.derived.get("profiles")
+    verdict = found.verdict if profile in (None, found.profile) else (verdicts or {}).get(profile) or {}
+    return [text.one_line(flip.get("text") or "", 200) for flip in verdict.get("flips") or []
+            if isinstance(flip, dict) and flip.get("text")]
+
+
+def losses(row: Row, limit: int = 3) -> str:
+    """What a codec changed silently in the user's own data; empty when nothing."""
+    verify = row.case.get("verify")
+    if not isinstance(verify, dict):
+        return ""
+    silent = [change for change in verify.get("changes") or []
+              if isinstance(change, dict) and change.get("verdict") == "lossy"]
+    if not silent:
+        return ""
+    shown = []
+    for change in silent[:limit]:
+        n = number(change.get("count"))
+        times = f" ({text.count(n)} values)" if n and n > 1 else ""
+        shown.append(f"{text.visible(change.get('path') or 'the value', 40)}{times}")
+    more = f" and {len(silent) - limit} more" if len(silent) > limit else ""
+    return ", ".join(shown) + more
+
+
+def kept_sentence(row: Row | None) -> str:
+    """One sentence on what came back of the user's own data."""
+    if row is None or not isinstance(row.case.get("verify"), dict):
+        return ""
+    lost = losses(row)
+    if lost:
+        return f"It changes silently: {lost}."
+    columns = number(row.case["verify"].get("columns"))
+    what = "Every value" if columns is None else "The one column" if columns == 1 else f"All {columns:.0f} columns"
+    kinds = {change.get("verdict") for change in row.case["verify"].get("changes") or [] if isinstance(change, dict)}
+    how = "with another type in places, nothing lost" if "type" in kinds else "unchanged"
+    return f"{what} came back {how}."
+
+
+def row_note(row: Row) -> str:
+    """What stands in place of a row's figures."""
+    note = row.reason or str(row.case.get("note") or "")
+    return text.one_line(note, 200) if note else STATUS.get(row.status, text.visible(row.status, 20))
+
+
+def noise_line(found: Digest) -> str:
+    """Noise floor, contention, launches and rounds, and the clock that ranks."""
+    noise = found.noise
+    if found.record.get("imported"):
+        return "imported figures: no samples, no noise floor, no intervals"
+    if not noise:
+        return "noise was not measured"
+    parts = [f"noise floor {text.percent(number(noise.get('floor')))}"]
+    contended = number(noise.get("contended_share"))
+    if contended is not None:
+        parts.append(f"CPU contended {text.percent(contended)} of the time")
+    if number(noise.get("launches")):
+        rounds = f" x {text.count(number(noise.get('rounds')))} rounds" if number(noise.get("rounds")) else ""
+        launches = number(noise.get("launches")) or 0
+        parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
+    parts.append("ranked on CPU + blocked" if noise.get("quiet", True) else "never quiet: ranked on CPU + blocked")
+    return " \xb7 ".join(parts)
+
+
+def share_line(grid: Grid) -> str:
+    """How many codecs of a grid were measured, screened, and failed."""
+    timed = sum(row.timed for row in grid.rows)
+    screened = sum(row.status == "screened" for row in grid.rows)
+    rest = len(grid.rows) - timed - screened
+    parts = [f"{timed} measured"] + ([f"{screened} screened"] if screened else []) + (
+        [f"{rest} without a figure"] if rest else [])
+    return ", ".join(parts)
