@@ -8,13 +8,14 @@ the functions that use them), so listing every codec costs no import.
 from __future__ import annotations
 
 import importlib.util
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tare.errors import MissingLibrary
 
-__all__ = ["Buffer", "Format", "Library", "Option", "Stream"]
+__all__ = ["Buffer", "Format", "Library", "Option", "Stream", "spell"]
 
 Buffer = bytes | bytearray | memoryview
 
@@ -25,13 +26,65 @@ class Option:
 
     Args:
         default: Value used when the codec id does not name the option.
-        choices: Allowed values; empty means any value of the default's type.
+        choices: Allowed values; empty means any value of ``type``.
         help: One sentence: what it does and why another value.
+        type: ``bool``, ``int`` or ``str``; taken from the default, so that only
+            an option whose default is None has to say it.
+
+    >>> Option(default=3, choices=(1, 2, 3)).parse("2")
+    2
     """
 
     default: object
     choices: tuple[object, ...] = ()
     help: str = ""
+    type: type | None = None
+
+    @property
+    def value_type(self) -> type:
+        """Type of its values: ``type`` if given, else that of the default."""
+        if self.type is not None:
+            return self.type
+        return str if self.default is None else type(self.default)
+
+    def parse(self, text: str) -> object:
+        """The value that ``text`` spells in a codec id.
+
+        Raises:
+            ValueError: It is not a value of this option; the text says what is.
+        """
+        value: object = text
+        if self.value_type is bool:
+            value = _BOOLS.get(text.lower(), text)
+        elif self.value_type is int:
+            try:
+                value = int(text)
+            except ValueError:
+                value = text
+        if self.choices:
+            allowed = value in self.choices
+        else:
+            allowed = isinstance(value, self.value_type)
+        if not allowed:
+            raise ValueError(f"expected {self.expected}")
+        return value
+
+    @property
+    def expected(self) -> str:
+        """What it takes, for messages and listings: ``none|zstd``, ``a whole number``."""
+        if self.choices:
+            return "|".join(spell(choice) for choice in self.choices)
+        return {bool: "true|false", int: "a whole number"}.get(self.value_type, "text")
+
+
+_BOOLS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def spell(value: object) -> str:
+    """How a codec id spells an option's value: ``true``, ``3``, ``zstd``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 @dataclass(frozen=True)
@@ -71,6 +124,12 @@ class Library:
         stream: Reading and writing in parts, if the library can.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
         open: ``open(data, **options)`` gives a lazy view, for ``materialise=open``.
+        resolve: ``resolve(options) -> options`` fills in defaults that depend on
+            other options, such as the level of the chosen compression.
+        set_threads: ``set_threads(n)`` turns the library's own knob; None is all cores.
+        max_depth: Deepest nesting that its code survives; None if it refuses by
+            itself what is too deep. Deeper values and bytes are refused before it sees them.
+        slow: Whether it is written in pure Python: tried last.
         executes_code: Whether decoding can run code that the bytes name.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
@@ -89,6 +148,10 @@ class Library:
     stream: Stream | None = None
     subset: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None
+    resolve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    set_threads: Callable[[int | None], None] | None = None
+    max_depth: int | None = None
+    slow: bool = False
     executes_code: bool = False
     writes: bool = True
     notes: tuple[str, ...] = ()
@@ -108,12 +171,10 @@ class Library:
     @property
     def version(self) -> str | None:
         """Version of the installed distribution; None if it is not installed."""
-        from importlib import metadata
-
         if not self.distribution:
-            import platform
-
             return platform.python_version()
+        from importlib import metadata  # 10 ms that a mere listing of ids does not need
+
         try:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
@@ -143,6 +204,11 @@ class Format:
         append: Whether values can be appended to an existing file.
         subset: What can be read without the rest: of ``columns``, ``rows``, ``path``.
         sniff: ``sniff(head: bytes) -> bool`` for formats that no fixed magic tells.
+        depth: ``depth(data, limit) -> int``: nesting of encoded bytes, counting
+            no further than just above ``limit``; for libraries with ``max_depth``.
+        home: Name of the library that ids leave out when they are printed: for
+            formats that are one library's own, such as ``pickle``.
+        extension_options: Options that a file ending implies: ``{".tsv": {"delimiter": "tab"}}``.
     """
 
     id: str
@@ -158,6 +224,9 @@ class Format:
     append: bool = False
     subset: tuple[str, ...] = ()
     sniff: Callable[[bytes], bool] | None = None
+    depth: Callable[[Buffer, int], int] | None = None
+    home: str = ""
+    extension_options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def default(self) -> Library:
@@ -174,4 +243,3 @@ def _found(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
-

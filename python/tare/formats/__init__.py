@@ -1,0 +1,142 @@
+"""The registry of formats: an explicit list, loaded on first use.
+
+Adding a format is one file here and one line in ``_MODULES``; adding a library
+is one entry in its format's file. Other packages add formats, or libraries to a
+format listed here, through the entry point group ``tare.formats``: each entry
+point names a `Format`. See docs/guides/add-a-format.md.
+
+>>> from tare import formats
+>>> formats.get("json").title
+'JSON'
+>>> [library.name for library in formats.get("marshal").libraries]
+['stdlib']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import UsageError
+
+if TYPE_CHECKING:
+    from tare.formats.base import Format
+
+__all__ = ["FORMATS", "by_extension", "get", "sniff"]
+
+# In the order in which their bytes are told apart (formats with a fixed magic
+# are tried before all others) and in which listings show them.
+_MODULES = (
+    "json",
+    "msgpack",
+    "pickle",
+    "parquet",
+    "arrow",
+    "csv",
+)
+_GROUP = "tare.formats"
+
+FORMATS: tuple[Format, ...]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "FORMATS":
+        raise AttributeError(f"module 'tare.formats' has no attribute {name!r}")
+    value = _load()
+    globals()[name] = value
+    return value
+
+
+def get(id: str) -> Format:
+    """The format of that id.
+
+    Raises:
+        UsageError: There is none; the text lists ids that look like it.
+
+    >>> get("jsn")
+    Traceback (most recent call last):
+    tare.errors.UsageError: there is no format 'jsn'; did you mean json, ndjson, bson? `tare codecs` lists all
+    """
+    found = next((format for format in _formats() if format.id == id), None)
+    if found is not None:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(id, [format.id for format in _formats()], cutoff=0.5)
+    hint = f"did you mean {', '.join(near)}? " if near else ""
+    raise UsageError(f"there is no format {id[:80]!r}; {hint}`tare codecs` lists all")
+
+
+def by_extension(name: str) -> Format | None:
+    """The format that a file name's ending stands for; None if it stands for none.
+
+    Args:
+        name: A file name or an ending with its dot; letter case does not matter.
+            Endings of compressors are the caller's to remove.
+
+    >>> by_extension("Flights.PARQUET").id
+    'parquet'
+    >>> by_extension("notes.txt") is None
+    True
+    """
+    lower = name.lower()
+    hits = [(len(end), format) for format in _formats() for end in format.extensions if lower.endswith(end)]
+    return max(hits, key=lambda hit: hit[0])[1] if hits else None
+
+
+def sniff(head: bytes) -> Format | None:
+    """The format that the first bytes of a file tell; None if they tell none.
+
+    Args:
+        head: The first bytes, at best 4 KiB or more; formats without a magic of
+            their own are told by what a text or a length field looks like.
+
+    >>> sniff(b"PAR1....").id
+    'parquet'
+    >>> sniff(b'{"a": 1}').id
+    'json'
+    """
+    for format in _formats():
+        if any(head.startswith(magic) for magic in format.magic):
+            return format
+    return next((format for format in _formats() if format.sniff is not None and format.sniff(head)), None)
+
+
+def _formats() -> tuple[Format, ...]:
+    value: tuple[Format, ...] = globals().get("FORMATS") or __getattr__("FORMATS")
+    return value
+
+
+def _load() -> tuple[Format, ...]:
+    known = {name: importlib.import_module(f"tare.formats.{name}").FORMAT for name in _MODULES}
+    for format in _plugins():
+        known[format.id] = _merged(known[format.id], format) if format.id in known else format
+    return tuple(known.values())
+
+
+def _plugins() -> list[Format]:
+    """Formats of other packages; one that cannot be loaded is named in a warning, not fatal."""
+    import warnings
+    from importlib.metadata import entry_points
+
+    from tare.formats.base import Format
+
+    found = []
+    for point in entry_points(group=_GROUP):
+        try:
+            format = point.load()
+            if not isinstance(format, Format):
+                raise TypeError("it is not a tare.formats.base.Format")
+            found.append(format)
+        except Exception as error:
+            warnings.warn(f"the format {point.name!r} of {point.value} is left out: {error}", stacklevel=2)
+    return found
+
+
+def _merged(ours: Format, theirs: Format) -> Format:
+    """Our format with the libraries that another package adds to it; names taken stay ours."""
+    from dataclasses import replace
+
+    taken = {library.name for library in ours.libraries}
+    added = tuple(library for library in theirs.libraries if library.name not in taken)
+    return replace(ours, libraries=ours.libraries + added)

@@ -1,0 +1,191 @@
+"""Arrow IPC, file (Feather version 2) and stream, as defined in https://arrow.apache.org/docs/format/IPC.html."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.formats.base import Buffer, Format, Library, Option, Stream
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["FORMAT"]
+
+_MAGIC = b"ARROW1"
+_CONTINUED = b"\xff\xff\xff\xff"  # opens every message of the stream layout
+_COMPRESSION = Option("none", ("none", "lz4", "zstd"), "Compression of the column buffers; `none` can be mapped.")
+_LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", int)
+_LAYOUT = Option("file", ("file", "stream"), "With a footer that finds any batch, or in order only.")
+_CHUNK_ROWS = 65_536
+
+
+def _resolve(options: dict[str, Any]) -> dict[str, Any]:
+    zstd = options["compression"] == "zstd"
+    if options["level"] is not None and not zstd:
+        raise ValueError(f"compression {options['compression']} has no levels")
+    return {**options, "level": 1} if zstd and options["level"] is None else options
+
+
+def _ipc_options(compression: str, level: int | None) -> Any:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    codec = None if compression == "none" else pa.Codec(compression, compression_level=level)
+    return ipc.IpcWriteOptions(compression=codec)
+
+
+def _encode_pyarrow(obj: pa.Table, *, compression: str, layout: str, level: int | None) -> bytes:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    sink = pa.BufferOutputStream()
+    new = ipc.new_file if layout == "file" else ipc.new_stream
+    with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
+        writer.write_table(obj)
+    return sink.getvalue().to_pybytes()
+
+
+def _decode_pyarrow(data: Buffer, *, compression: str, layout: str, level: int | None) -> pa.Table:
+    return _read_pyarrow(_own(data), None)
+
+
+def _subset_pyarrow(
+    data: Buffer, columns: list[str], *, compression: str, layout: str, level: int | None
+) -> pa.Table:
+    return _read_pyarrow(data, columns)
+
+
+def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
+    """A table whose uncompressed columns lie in ``data`` itself: nothing is copied."""
+    return _read_pyarrow(data, None)
+
+
+def _own(data: Buffer) -> pa.Buffer:
+    """A copy, so that what is read from it is a value of its own and not a view of the encoded bytes."""
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(data))
+    pa.FixedSizeBufferWriter(buffer).write(data)
+    return buffer
+
+
+def _read_pyarrow(data: Buffer | pa.Buffer, columns: list[str] | None) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    source = pa.py_buffer(data)
+    options = None
+    is_file = source[: len(_MAGIC)].to_pybytes() == _MAGIC
+    if columns is not None:
+        reader = ipc.open_file(source) if is_file else ipc.open_stream(source)
+        options = ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in columns])
+    with (ipc.open_file if is_file else ipc.open_stream)(source, options=options) as reader:
+        table = reader.read_all()
+    return table if columns is None else table.select(columns)
+
+
+def _threads_pyarrow(threads: int | None) -> None:
+    import os
+
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads or os.cpu_count() or 1)
+
+
+def _write_pyarrow(obj: pa.Table, file: BinaryIO, *, compression: str, layout: str, level: int | None) -> None:
+    from pyarrow import ipc
+
+    with ipc.new_stream(file, obj.schema, options=_ipc_options(compression, level)) as writer:
+        writer.write_table(obj, max_chunksize=_CHUNK_ROWS)
+
+
+def _read_stream(file: BinaryIO, *, compression: str, layout: str, level: int | None) -> Iterator[pa.Table]:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    with ipc.open_stream(file) as reader:
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def _join(parts: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+def _encode_polars(obj: pl.DataFrame, *, compression: Any, layout: str) -> bytes:
+    file = BytesIO()
+    name = "uncompressed" if compression == "none" else compression
+    if layout == "file":
+        obj.write_ipc(file, compression=name)
+    else:
+        obj.write_ipc_stream(file, compression=name)
+    return file.getvalue()
+
+
+def _decode_polars(data: Buffer, *, compression: str, layout: str) -> pl.DataFrame:
+    return _read_polars(data, None)
+
+
+def _subset_polars(data: Buffer, columns: list[str], *, compression: str, layout: str) -> pl.DataFrame:
+    return _read_polars(data, columns)
+
+
+def _read_polars(data: Buffer, columns: list[str] | None) -> pl.DataFrame:
+    import polars as pl
+
+    if bytes(data[: len(_MAGIC)]) == _MAGIC:
+        return pl.read_ipc(BytesIO(data), columns=columns)
+    return pl.read_ipc_stream(BytesIO(data), columns=columns)
+
+
+_VARIANTS: tuple[dict[str, object], ...] = ({}, {"compression": "lz4"}, {"compression": "zstd"})
+
+FORMAT = Format(
+    id="arrow",
+    title="Arrow IPC",
+    extensions=(".arrow", ".feather", ".ipc", ".arrows"),
+    extension_options={".arrows": {"layout": "stream"}},
+    kinds=frozenset({"table"}),
+    magic=(_MAGIC,),
+    spec="https://arrow.apache.org/docs/format/IPC.html",
+    languages=("c++", "csharp", "go", "java", "javascript", "julia", "python", "r", "ruby", "rust", "swift"),
+    subset=("columns", "rows"),
+    sniff=lambda head: head.startswith(_CONTINUED),
+    libraries=(
+        Library(
+            name="pyarrow",
+            native={"table": "arrow"},
+            encode=_encode_pyarrow,
+            decode=_decode_pyarrow,
+            modules=("pyarrow",),
+            distribution="pyarrow",
+            options={"compression": _COMPRESSION, "layout": _LAYOUT, "level": _LEVEL},
+            variants={"table": _VARIANTS},
+            threads=(1, "all"),
+            resolve=_resolve,
+            set_threads=_threads_pyarrow,
+            stream=Stream(_write_pyarrow, _read_stream, _join),
+            subset=_subset_pyarrow,
+            open=_open_pyarrow,
+            notes=("Reading copies the bytes once, so that the table does not hang on them; `open` does not.",),
+        ),
+        Library(
+            name="polars",
+            native={"table": "polars"},
+            encode=_encode_polars,
+            decode=_decode_polars,
+            modules=("polars",),
+            distribution="polars",
+            extra="tables",
+            options={"compression": _COMPRESSION, "layout": _LAYOUT},
+            variants={"table": _VARIANTS[:2]},
+            threads=(1, "all"),
+            subset=_subset_polars,
+        ),
+    ),
+)

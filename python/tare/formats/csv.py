@@ -1,0 +1,359 @@
+"""CSV, as described in RFC 4180 (https://www.rfc-editor.org/rfc/rfc4180), and its kin with other delimiters.
+
+A header line names the columns; types are not written, so every reader guesses.
+"""
+
+from __future__ import annotations
+
+import csv as stdlib_csv
+from collections.abc import Iterator
+from io import BytesIO, StringIO, TextIOWrapper
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.errors import Truncated
+from tare.formats import duck
+from tare.formats.base import Buffer, Format, Library, Option, Stream
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
+
+__all__ = ["FORMAT"]
+
+_CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+_DELIMITER = Option("comma", tuple(_CHARACTERS), "What stands between fields; `tab` makes it TSV.")
+_CHUNK_ROWS = 65_536
+
+
+def _not_empty(data: Buffer) -> Buffer:
+    if not len(data):
+        raise Truncated("csv: no bytes at all, expected a header line", format="csv", offset=0)
+    return data
+
+
+# -- csv of the standard library: text in, text out
+
+
+def _encode_stdlib(obj: dict[str, list[Any]], *, delimiter: str) -> bytes:
+    file = StringIO(newline="")
+    writer = stdlib_csv.writer(file, delimiter=_CHARACTERS[delimiter])
+    writer.writerow(obj)
+    writer.writerows(zip(*obj.values(), strict=True))
+    return file.getvalue().encode()
+
+
+def _decode_stdlib(data: Buffer, *, delimiter: str) -> dict[str, list[str]]:
+    text = str(_not_empty(data), "utf-8-sig")
+    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    return _columns(next(rows, []), list(rows))
+
+
+def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[str, list[str]]:
+    text = str(_not_empty(data), "utf-8-sig")
+    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    header = next(rows, [])
+    places = [header.index(name) for name in columns]
+    return _columns(columns, [[row[place] for place in places] for row in rows if row])
+
+
+def _columns(header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
+    if not rows:
+        return {name: [] for name in header}
+    rows = [row for row in rows if row]  # a blank line is no row
+    if len(set(header)) != len(header):
+        raise ValueError("two columns have the same name")
+    for number, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ValueError(f"row {number + 1} has {len(row)} fields, the header {len(header)}")
+    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else _columns(header, [])
+
+
+def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) -> None:
+    rows = zip(*obj.values(), strict=True)
+    head: list[Any] = [tuple(obj)]
+    while True:
+        part = StringIO(newline="")
+        chunk = head + list(islice(rows, _CHUNK_ROWS))
+        if not chunk:
+            return
+        stdlib_csv.writer(part, delimiter=_CHARACTERS[delimiter]).writerows(chunk)
+        file.write(part.getvalue().encode())
+        head = []
+
+
+def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[str]]]:
+    text = TextIOWrapper(file, "utf-8-sig", newline="")
+    rows = stdlib_csv.reader(text, delimiter=_CHARACTERS[delimiter], strict=True)
+    header = next(rows, None)
+    if header is None:
+        _not_empty(b"")
+        return
+    while chunk := list(islice(rows, _CHUNK_ROWS)):
+        yield _columns(header, chunk)
+    text.detach()
+
+
+def _join_stdlib(parts: list[dict[str, list[str]]]) -> dict[str, list[str]]:
+    return {name: [value for part in parts for value in part[name]] for name in (parts[0] if parts else ())}
+
+
+# -- pandas
+
+
+def _encode_pandas(obj: pd.DataFrame, *, delimiter: str, engine: str) -> bytes:
+    text: str = obj.to_csv(sep=_CHARACTERS[delimiter], index=False)
+    return text.encode()
+
+
+def _decode_pandas(data: Buffer, *, delimiter: str, engine: str) -> pd.DataFrame:
+    return _read_pandas_csv(data, delimiter=delimiter, engine=engine)
+
+
+def _subset_pandas(data: Buffer, columns: list[str], *, delimiter: str, engine: str) -> pd.DataFrame:
+    return _read_pandas_csv(data, delimiter=delimiter, engine=engine, usecols=columns)[columns]
+
+
+def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    # "c" would warn of columns of mixed types by chunk; reading whole types them once.
+    memory = {"low_memory": False} if engine == "c" else {}
+    return pd.read_csv(BytesIO(data), sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+
+
+def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
+    for start in range(0, max(len(obj), 1), _CHUNK_ROWS):
+        part = obj.iloc[start : start + _CHUNK_ROWS]
+        file.write(part.to_csv(sep=_CHARACTERS[delimiter], index=False, header=start == 0).encode())
+
+
+def _read_pandas(file: BinaryIO, *, delimiter: str, engine: str) -> Iterator[pd.DataFrame]:
+    import pandas as pd
+
+    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=_CHUNK_ROWS, low_memory=False)
+
+
+def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
+# -- pyarrow
+
+
+def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    _write_pyarrow(obj, sink, delimiter=delimiter, newlines=newlines)
+    return sink.getvalue().to_pybytes()
+
+
+def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    return csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=_parse_options(delimiter, newlines))
+
+
+def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newlines: bool) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    convert = csv.ConvertOptions(include_columns=columns)
+    parse = _parse_options(delimiter, newlines)
+    return csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=parse, convert_options=convert)
+
+
+def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
+    from pyarrow import csv
+
+    return csv.ParseOptions(delimiter=_CHARACTERS[delimiter], newlines_in_values=newlines)
+
+
+def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) -> None:
+    from pyarrow import csv
+
+    csv.write_csv(obj, file, csv.WriteOptions(delimiter=_CHARACTERS[delimiter]))
+
+
+def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with csv.open_csv(file, parse_options=_parse_options(delimiter, newlines)) as reader:
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def _join_pyarrow(parts: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+def _threads_pyarrow(threads: int | None) -> None:
+    import os
+
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads or os.cpu_count() or 1)
+
+
+# -- polars
+
+
+def _encode_polars(obj: pl.DataFrame, *, dates: bool, delimiter: str, infer_rows: int) -> bytes:
+    file = BytesIO()
+    obj.write_csv(file, separator=_CHARACTERS[delimiter])
+    return file.getvalue()
+
+
+def _decode_polars(data: Buffer, *, dates: bool, delimiter: str, infer_rows: int) -> pl.DataFrame:
+    return _read_polars_csv(data, None, dates=dates, delimiter=delimiter, infer_rows=infer_rows)
+
+
+def _subset_polars(
+    data: Buffer, columns: list[str], *, dates: bool, delimiter: str, infer_rows: int
+) -> pl.DataFrame:
+    return _read_polars_csv(data, columns, dates=dates, delimiter=delimiter, infer_rows=infer_rows)
+
+
+def _read_polars_csv(
+    data: Buffer, columns: list[str] | None, *, dates: bool, delimiter: str, infer_rows: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_csv(
+        bytes(_not_empty(data)),
+        columns=columns,
+        separator=_CHARACTERS[delimiter],
+        infer_schema_length=infer_rows or None,
+        try_parse_dates=dates,
+    )
+
+
+# -- duckdb
+
+
+def _encode_duckdb(obj: pa.Table, *, delimiter: str) -> bytes:
+    return duck.copy_to(obj, f"FORMAT csv, HEADER, DELIMITER '{_CHARACTERS[delimiter]}'")
+
+
+def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
+    return duck.query(_not_empty(data), f"FROM read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')")
+
+
+def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
+    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
+    return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")
+
+
+def _sniff(head: bytes) -> bool:
+    """Two full lines or more with the same number, above zero, of one delimiter."""
+    try:
+        text = head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 3:  # not just a character that the cut went through
+            return False
+        text = head[: error.start].decode("utf-8-sig")
+    if "\0" in text:
+        return False
+    for character in (",", "\t", ";", "|"):
+        rows = list(stdlib_csv.reader(StringIO(text, newline=""), delimiter=character))[:20]
+        whole = rows[:-1] if len(rows) > 2 else rows
+        if len(whole) >= 2 and len(whole[0]) > 1 and len({len(row) for row in whole}) == 1:
+            return True
+    return False
+
+
+FORMAT = Format(
+    id="csv",
+    title="CSV",
+    extensions=(".csv", ".tsv", ".tab"),
+    extension_options={".tsv": {"delimiter": "tab"}, ".tab": {"delimiter": "tab"}},
+    kinds=frozenset({"table"}),
+    spec="https://www.rfc-editor.org/rfc/rfc4180",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    text=True,
+    append=True,
+    sniff=_sniff,
+    libraries=(
+        Library(
+            name="pyarrow",
+            native={"table": "arrow"},
+            encode=_encode_pyarrow,
+            decode=_decode_pyarrow,
+            modules=("pyarrow",),
+            distribution="pyarrow",
+            options={
+                "delimiter": _DELIMITER,
+                "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),
+            },
+            threads=(1, "all"),
+            set_threads=_threads_pyarrow,
+            stream=Stream(_write_pyarrow, _read_pyarrow, _join_pyarrow),
+            subset=_subset_pyarrow,
+        ),
+        Library(
+            name="polars",
+            native={"table": "polars"},
+            encode=_encode_polars,
+            decode=_decode_polars,
+            modules=("polars",),
+            distribution="polars",
+            extra="tables",
+            options={
+                "dates": Option(False, (False, True), "Turn text that looks like a date or time into one."),
+                "delimiter": _DELIMITER,
+                "infer_rows": Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer."),
+            },
+            threads=(1, "all"),
+            subset=_subset_polars,
+        ),
+        Library(
+            name="duckdb",
+            native={"table": "arrow"},
+            encode=_encode_duckdb,
+            decode=_decode_duckdb,
+            modules=("duckdb", "pyarrow"),
+            distribution="duckdb",
+            extra="tables",
+            options={"delimiter": _DELIMITER},
+            threads=(1, "all"),
+            set_threads=duck.set_threads,
+            subset=_subset_duckdb,
+            notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
+        ),
+        Library(
+            name="pandas",
+            native={"table": "pandas"},
+            encode=_encode_pandas,
+            decode=_decode_pandas,
+            modules=("pandas",),
+            distribution="pandas",
+            extra="tables",
+            options={
+                "delimiter": _DELIMITER,
+                "engine": Option("c", ("c", "pyarrow", "python"), "Which parser reads."),
+            },
+            stream=Stream(_write_pandas, _read_pandas, _join_pandas),
+            subset=_subset_pandas,
+        ),
+        Library(
+            name="stdlib",
+            native={"table": "columns"},
+            encode=_encode_stdlib,
+            decode=_decode_stdlib,
+            options={"delimiter": _DELIMITER},
+            stream=Stream(_write_stdlib, _read_stdlib, _join_stdlib),
+            subset=_subset_stdlib,
+            slow=True,
+            notes=("Every field comes back as text.",),
+        ),
+    ),
+)

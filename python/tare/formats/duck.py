@@ -1,0 +1,77 @@
+"""DuckDB reads and writes files only: this lends it memory as a file. Not a format.
+
+On Linux the file is an anonymous one (``memfd_create``), elsewhere one in the
+temporary folder; either way the bytes are copied once more than DuckDB's own
+file access would.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tare.formats.base import Buffer
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+__all__ = ["copy_to", "quote", "query", "set_threads"]
+
+_connection: duckdb.DuckDBPyConnection | None = None
+
+
+def connection() -> duckdb.DuckDBPyConnection:
+    """The process's own DuckDB: in memory, opened once, reaching no network and no extension."""
+    global _connection
+    if _connection is None:
+        import duckdb
+
+        _connection = duckdb.connect(
+            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        )
+    return _connection
+
+
+def set_threads(threads: int | None) -> None:
+    """Let DuckDB use that many threads; None is all cores."""
+    connection().execute(f"SET threads = {int(threads or os.cpu_count() or 1)}")
+
+
+def copy_to(table: pa.Table, options: str) -> bytes:
+    """Write a table with ``COPY ... TO`` and those options; return the bytes of the file."""
+    con = connection().cursor()
+    con.register("tare_table", table)
+    with _file() as (path, file):
+        con.execute(f"COPY tare_table TO '{path}' ({options}, USE_TMP_FILE false)")
+        file.seek(0)
+        return bytes(file.read())
+
+
+def query(data: Buffer, sql: str) -> pa.Table:
+    """Run a query over encoded bytes; ``{path}`` in it becomes the quoted file."""
+    with _file() as (path, file):
+        file.write(data)
+        file.flush()
+        return connection().cursor().sql(sql.replace("{path}", f"'{path}'")).to_arrow_table()
+
+
+def quote(names: list[str]) -> str:
+    """Column names as SQL writes them."""
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+@contextmanager
+def _file() -> Iterator[tuple[str, Any]]:
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("tare")
+        with os.fdopen(fd, "w+b") as file:
+            yield f"/proc/self/fd/{fd}", file
+        return
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        path = os.path.join(folder, "data")
+        with open(path, "w+b") as file:
+            yield path.replace("'", "''"), file

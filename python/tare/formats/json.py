@@ -1,0 +1,239 @@
+"""JSON, as defined in RFC 8259 (https://www.rfc-editor.org/rfc/rfc8259).
+
+Every library keeps its own defaults: what they do with NaN, big integers and
+keys that are not text is what fidelity shows.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+import re
+from typing import Any
+
+from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.scalars import DEFAULT, ORIENT, hook
+
+__all__ = ["FORMAT", "depth"]
+
+_COMPACT = Option(False, (False, True), "Leave out the spaces after commas and colons, as the C libraries do.")
+_NON_STR_KEYS = Option(
+    False, (False, True), "Write keys that are not text (numbers, dates) as text instead of refusing them."
+)
+_TABLE_TEXT: tuple[dict[str, object], ...] = ({"default": "text"},)
+_NATIVE = {"document": "python", "table": "records"}
+
+
+def _encode_stdlib(obj: Any, *, compact: bool, default: str, orient: str) -> bytes:
+    separators = (",", ":") if compact else None
+    return stdlib_json.dumps(obj, separators=separators, default=hook(default)).encode()
+
+
+def _decode_stdlib(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+    return stdlib_json.loads(_text(data))
+
+
+def _encode_orjson(obj: Any, *, non_str_keys: bool, default: str, orient: str) -> bytes:
+    import orjson
+
+    option = orjson.OPT_NON_STR_KEYS if non_str_keys else None
+    return orjson.dumps(obj, default=hook(default), option=option)
+
+
+def _decode_orjson(data: Buffer, *, non_str_keys: bool, default: str, orient: str) -> Any:
+    import orjson
+
+    return orjson.loads(data)
+
+
+def _encode_msgspec(obj: Any, *, default: str, orient: str) -> bytes:
+    import msgspec
+
+    return msgspec.json.encode(obj, enc_hook=hook(default))
+
+
+def _decode_msgspec(data: Buffer, *, default: str, orient: str) -> Any:
+    import msgspec
+
+    return msgspec.json.decode(data)
+
+
+def _encode_ujson(obj: Any, *, default: str, orient: str) -> bytes:
+    import ujson
+
+    return ujson.dumps(obj, default=hook(default)).encode("utf-8", "surrogatepass")
+
+
+def _decode_ujson(data: Buffer, *, default: str, orient: str) -> Any:
+    import ujson
+
+    return ujson.loads(bytes(data))
+
+
+def _encode_rapidjson(obj: Any, *, default: str, orient: str) -> bytes:
+    import rapidjson
+
+    return rapidjson.dumps(obj, default=hook(default)).encode()
+
+
+def _decode_rapidjson(data: Buffer, *, default: str, orient: str) -> Any:
+    import rapidjson
+
+    return rapidjson.loads(_text(data))
+
+
+def _decode_simdjson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+    import simdjson
+
+    return simdjson.Parser().parse(data, recursive=True)
+
+
+def _open_simdjson(data: Buffer, **options: Any) -> Any:
+    """A proxy that decodes each value when it is asked for."""
+    import simdjson
+
+    return simdjson.Parser().parse(data)
+
+
+def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str) -> bytes:
+    import simplejson
+
+    separators = (",", ":") if compact else None
+    return simplejson.dumps(obj, separators=separators, default=hook(default)).encode()
+
+
+def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+    import simplejson
+
+    return simplejson.loads(_text(data))
+
+
+def _text(data: Buffer) -> str:
+    """Text of UTF-8 bytes; unlike ``json.loads(bytes)`` it guesses no other encoding."""
+    return str(data, "utf-8")
+
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def depth(data: Buffer, limit: int) -> int:
+    """Nesting of JSON text, counted no further than one above ``limit``.
+
+    >>> depth(b'[[1], "[[[["]', 100)
+    2
+    """
+    if bytes(data).count(b"[") + bytes(data).count(b"{") <= limit:
+        return 0  # it cannot be deeper than it has brackets
+    now = deepest = 0
+    for token in _TOKEN.finditer(data):
+        first = token.group()[:1]
+        if first in (b"[", b"{"):
+            now += 1
+            deepest = max(deepest, now)
+            if deepest > limit:
+                return deepest
+        elif first in (b"]", b"}"):
+            now -= 1
+    return deepest
+
+
+def _sniff(head: bytes) -> bool:
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    if not start:
+        return False
+    if start[:1] in b"{[":
+        # A brace opens YAML flow and Python reprs too; JSON then has a quote, a bracket or a value.
+        return re.match(rb'\{\s*("|\}|$)|\[\s*([\[\]{"\-0-9tfnNI]|$)', start) is not None
+    return re.fullmatch(rb'"[^"\n]*"|-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null', start.rstrip()) is not None
+
+
+FORMAT = Format(
+    id="json",
+    title="JSON",
+    extensions=(".json", ".geojson"),
+    kinds=frozenset({"document", "table"}),
+    spec="https://www.rfc-editor.org/rfc/rfc8259",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    text=True,
+    sniff=_sniff,
+    depth=depth,
+    libraries=(
+        Library(
+            name="stdlib",
+            native=_NATIVE,
+            encode=_encode_stdlib,
+            decode=_decode_stdlib,
+            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+            notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
+        ),
+        Library(
+            name="orjson",
+            native=_NATIVE,
+            encode=_encode_orjson,
+            decode=_decode_orjson,
+            modules=("orjson",),
+            distribution="orjson",
+            options={"default": DEFAULT, "non_str_keys": _NON_STR_KEYS, "orient": ORIENT},
+            variants={"document": ({},), "table": ({"default": "text"}, {"default": "text", "orient": "columns"})},
+            notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
+        ),
+        Library(
+            name="msgspec",
+            native=_NATIVE,
+            encode=_encode_msgspec,
+            decode=_decode_msgspec,
+            modules=("msgspec",),
+            distribution="msgspec",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+            notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
+        ),
+        Library(
+            name="ujson",
+            native=_NATIVE,
+            encode=_encode_ujson,
+            decode=_decode_ujson,
+            modules=("ujson",),
+            distribution="ujson",
+            extra="documents",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+            notes=("Decimals become floats silently.",),
+        ),
+        Library(
+            name="rapidjson",
+            native=_NATIVE,
+            encode=_encode_rapidjson,
+            decode=_decode_rapidjson,
+            modules=("rapidjson",),
+            distribution="python-rapidjson",
+            extra="documents",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+        ),
+        Library(
+            name="simdjson",
+            native=_NATIVE,
+            encode=_encode_stdlib,
+            decode=_decode_simdjson,
+            modules=("simdjson",),
+            distribution="pysimdjson",
+            extra="documents",
+            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+            open=_open_simdjson,
+            notes=("Reads only: writing is the standard library's, as its own `dumps` is.",),
+        ),
+        Library(
+            name="simplejson",
+            native=_NATIVE,
+            encode=_encode_simplejson,
+            decode=_decode_simplejson,
+            modules=("simplejson",),
+            distribution="simplejson",
+            extra="documents",
+            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE_TEXT},
+        ),
+    ),
+)

@@ -1,0 +1,142 @@
+"""MessagePack, as defined in https://github.com/msgpack/msgpack/blob/master/spec.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.scalars import DEFAULT, ORIENT, hook, parts_of
+
+__all__ = ["FORMAT"]
+
+_DATETIME = Option(
+    False, (False, True), "Write datetimes that have a zone as MessagePack timestamps and read them back in UTC."
+)
+_IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
+_NATIVE = {"document": "python", "table": "records"}
+_TABLE = ({"default": "text"},)
+
+
+def _encode_msgpack(obj: Any, *, datetime: bool, default: str, impl: str, orient: str) -> bytes:
+    return bytes(_packer(datetime, default, impl).pack(obj))
+
+
+def _decode_msgpack(data: Buffer, *, datetime: bool, default: str, impl: str, orient: str) -> Any:
+    timestamp = 3 if datetime else 0
+    if impl == "c":
+        import msgpack
+
+        return msgpack.unpackb(data, timestamp=timestamp, strict_map_key=False)
+    from msgpack.fallback import Unpacker
+
+    unpacker = Unpacker(None, timestamp=timestamp, strict_map_key=False, max_buffer_size=max(len(data), 1))
+    unpacker.feed(data)
+    value = unpacker.unpack()
+    if unpacker.tell() != len(data):
+        raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
+    return value
+
+
+def _packer(datetime: bool, default: str, impl: str) -> Any:
+    if impl == "c":
+        from msgpack import Packer
+    else:
+        from msgpack.fallback import Packer
+    return Packer(datetime=datetime, default=hook(default))
+
+
+def _write_msgpack(
+    obj: Any, file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str
+) -> None:
+    packer = _packer(datetime, default, impl)
+    for part in parts_of(obj):
+        file.write(packer.pack(part))
+
+
+def _read_msgpack(
+    file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str
+) -> Iterator[Any]:
+    if impl == "c":
+        from msgpack import Unpacker
+    else:
+        from msgpack.fallback import Unpacker
+    yield from Unpacker(file, timestamp=3 if datetime else 0, strict_map_key=False)
+
+
+def _encode_msgspec(obj: Any, *, default: str, orient: str) -> bytes:
+    import msgspec
+
+    return msgspec.msgpack.encode(obj, enc_hook=hook(default))
+
+
+def _decode_msgspec(data: Buffer, *, default: str, orient: str) -> Any:
+    import msgspec
+
+    return msgspec.msgpack.decode(data)
+
+
+def _encode_ormsgpack(obj: Any, *, default: str, non_str_keys: bool, orient: str) -> bytes:
+    import ormsgpack
+
+    option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
+    return ormsgpack.packb(obj, default=hook(default), option=option)
+
+
+def _decode_ormsgpack(data: Buffer, *, default: str, non_str_keys: bool, orient: str) -> Any:
+    import ormsgpack
+
+    option = ormsgpack.OPT_NON_STR_KEYS if non_str_keys else None
+    return ormsgpack.unpackb(data, option=option)
+
+
+FORMAT = Format(
+    id="msgpack",
+    title="MessagePack",
+    extensions=(".msgpack", ".mp"),
+    kinds=frozenset({"document", "table"}),
+    spec="https://github.com/msgpack/msgpack/blob/master/spec.md",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "r", "ruby", "rust"),
+    append=True,
+    libraries=(
+        Library(
+            name="msgpack",
+            native=_NATIVE,
+            encode=_encode_msgpack,
+            decode=_decode_msgpack,
+            modules=("msgpack",),
+            distribution="msgpack",
+            extra="documents",
+            options={"datetime": _DATETIME, "default": DEFAULT, "impl": _IMPL, "orient": ORIENT},
+            variants={"document": ({},), "table": ({"default": "text"}, {"default": "text", "orient": "columns"})},
+            stream=Stream(_write_msgpack, _read_msgpack, list),
+        ),
+        Library(
+            name="msgspec",
+            native=_NATIVE,
+            encode=_encode_msgspec,
+            decode=_decode_msgspec,
+            modules=("msgspec",),
+            distribution="msgspec",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": _TABLE},
+            notes=("Datetimes come back in UTC; decimals and UUIDs come back as text.",),
+        ),
+        Library(
+            name="ormsgpack",
+            native=_NATIVE,
+            encode=_encode_ormsgpack,
+            decode=_decode_ormsgpack,
+            modules=("ormsgpack",),
+            distribution="ormsgpack",
+            extra="documents",
+            options={
+                "default": DEFAULT,
+                "non_str_keys": Option(False, (False, True), "Take keys that are not text instead of refusing them."),
+                "orient": ORIENT,
+            },
+            variants={"document": ({},), "table": _TABLE},
+            notes=("Dates, times and UUIDs become text silently.",),
+        ),
+    ),
+)

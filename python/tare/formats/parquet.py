@@ -1,0 +1,224 @@
+"""Apache Parquet, as defined in https://parquet.apache.org/docs/file-format/."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from tare.formats import duck
+from tare.formats.base import Buffer, Format, Library, Option
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["FORMAT"]
+
+_LEVEL = Option(
+    None, (), "Level of the compression; unset = the library's own default for it, which the record names.", int
+)
+
+
+def _compression(default: str, *names: str) -> Option:
+    return Option(default, names, "Compression of the column pages.")
+
+
+# Default levels of each library, by compression; a test compares the bytes with level unset.
+_LEVELS_PYARROW = {"zstd": 1, "gzip": 9, "brotli": 8}
+_LEVELS_POLARS = {"zstd": 3, "gzip": 6, "brotli": 1}
+_LEVELS_DUCKDB = {"zstd": 3}
+
+
+def _level(table: dict[str, int]) -> Any:
+    def resolve(options: dict[str, Any]) -> dict[str, Any]:
+        if options["level"] is None:
+            return {**options, "level": table.get(options["compression"])}
+        if options["compression"] not in table:
+            raise ValueError(f"compression {options['compression']} has no levels")
+        return options
+
+    return resolve
+
+
+def _encode_pyarrow(obj: pa.Table, *, compression: str, level: int | None) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = pa.BufferOutputStream()
+    parquet.write_table(obj, sink, compression=compression, compression_level=level)
+    return sink.getvalue().to_pybytes()
+
+
+def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
+    return _read_pyarrow(data, None)
+
+
+def _subset_pyarrow(data: Buffer, columns: list[str], *, compression: str, level: int | None) -> pa.Table:
+    return _read_pyarrow(data, columns)
+
+
+def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(pa.BufferReader(data)) as file:
+        return file.read(columns=columns)
+
+
+def _open_pyarrow(data: Buffer, **options: Any) -> Any:
+    """The file's footer read, its columns not."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(pa.BufferReader(data))
+
+
+def _threads_pyarrow(threads: int | None) -> None:
+    import os
+
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads or os.cpu_count() or 1)
+
+
+def _encode_polars(obj: pl.DataFrame, *, compression: Any, level: int | None) -> bytes:
+    file = BytesIO()
+    name = "uncompressed" if compression == "none" else compression
+    obj.write_parquet(file, compression=name, compression_level=level)
+    return file.getvalue()
+
+
+def _decode_polars(data: Buffer, *, compression: str, level: int | None) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(BytesIO(data))
+
+
+def _subset_polars(data: Buffer, columns: list[str], *, compression: str, level: int | None) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_parquet(BytesIO(data), columns=columns)
+
+
+class _Kept(BytesIO):
+    """A file in memory that closing does not empty: fastparquet closes what it wrote."""
+
+    def close(self) -> None:
+        pass
+
+
+def _encode_fastparquet(obj: pd.DataFrame, *, compression: str) -> bytes:
+    import fastparquet
+
+    file = _Kept()
+    name = None if compression == "none" else compression.upper()
+    fastparquet.write("memory", obj, compression=name, open_with=lambda *_: file, write_index=False)
+    return file.getvalue()
+
+
+def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
+    import fastparquet
+
+    return fastparquet.ParquetFile(BytesIO(data)).to_pandas()
+
+
+def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -> pd.DataFrame:
+    import fastparquet
+
+    return fastparquet.ParquetFile(BytesIO(data)).to_pandas(columns=columns)
+
+
+def _encode_duckdb(obj: pa.Table, *, compression: str, level: int | None) -> bytes:
+    name = "uncompressed" if compression == "none" else compression
+    more = f", COMPRESSION_LEVEL {level}" if level is not None else ""
+    return duck.copy_to(obj, f"FORMAT parquet, COMPRESSION {name}{more}")
+
+
+def _decode_duckdb(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
+    return duck.query(data, "FROM read_parquet({path})")
+
+
+def _subset_duckdb(data: Buffer, columns: list[str], *, compression: str, level: int | None) -> pa.Table:
+    return duck.query(data, f"SELECT {duck.quote(columns)} FROM read_parquet({{path}})")
+
+
+_ZSTD: tuple[dict[str, object], ...] = ({}, {"compression": "zstd"})
+
+FORMAT = Format(
+    id="parquet",
+    title="Parquet",
+    extensions=(".parquet", ".pq"),
+    kinds=frozenset({"table"}),
+    magic=(b"PAR1",),
+    spec="https://parquet.apache.org/docs/file-format/",
+    languages=("c++", "csharp", "go", "java", "javascript", "julia", "python", "r", "rust"),
+    subset=("columns", "rows"),
+    libraries=(
+        Library(
+            name="pyarrow",
+            native={"table": "arrow"},
+            encode=_encode_pyarrow,
+            decode=_decode_pyarrow,
+            modules=("pyarrow",),
+            distribution="pyarrow",
+            options={
+                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli"),
+                "level": _LEVEL,
+            },
+            variants={
+                "table": (*_ZSTD, {"compression": "zstd", "level": 9}, {"compression": "none"}),
+            },
+            threads=(1, "all"),
+            resolve=_level(_LEVELS_PYARROW),
+            set_threads=_threads_pyarrow,
+            subset=_subset_pyarrow,
+            open=_open_pyarrow,
+        ),
+        Library(
+            name="polars",
+            native={"table": "polars"},
+            encode=_encode_polars,
+            decode=_decode_polars,
+            modules=("polars",),
+            distribution="polars",
+            extra="tables",
+            options={
+                "compression": _compression("zstd", "zstd", "snappy", "none", "lz4", "gzip", "brotli"),
+                "level": _LEVEL,
+            },
+            threads=(1, "all"),
+            resolve=_level(_LEVELS_POLARS),
+            subset=_subset_polars,
+        ),
+        Library(
+            name="duckdb",
+            native={"table": "arrow"},
+            encode=_encode_duckdb,
+            decode=_decode_duckdb,
+            modules=("duckdb", "pyarrow"),
+            distribution="duckdb",
+            extra="tables",
+            options={
+                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli"),
+                "level": _LEVEL,
+            },
+            threads=(1, "all"),
+            resolve=_level(_LEVELS_DUCKDB),
+            set_threads=duck.set_threads,
+            subset=_subset_duckdb,
+            notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
+        ),
+        Library(
+            name="fastparquet",
+            native={"table": "pandas"},
+            encode=_encode_fastparquet,
+            decode=_decode_fastparquet,
+            modules=("fastparquet", "pandas"),
+            distribution="fastparquet",
+            extra="tables",
+            options={"compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli")},
+            subset=_subset_fastparquet,
+        ),
+    ),
+)

@@ -1,0 +1,74 @@
+"""What document formats share: the options ``orient`` and ``default``, and values as text.
+
+Not a format. JSON and its kin have no dates, decimals or bytes; with
+``default=text`` such a value is written in its usual text form, from which
+whoever knows its type can rebuild it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from tare.formats.base import Option
+
+__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "parts_of"]
+
+ORIENT = Option(
+    "rows",
+    ("rows", "columns"),
+    "Shape of a table: rows = one mapping per row; columns = one list per column, so names are not repeated.",
+)
+DEFAULT = Option(
+    "refuse",
+    ("refuse", "text"),
+    "Values the library does not know: refuse them, or write dates, decimals, bytes and UUIDs as text.",
+)
+
+
+def as_text(value: object) -> str:
+    """The usual text of a scalar that JSON lacks.
+
+    Dates and times are ISO 8601, durations ISO 8601 in seconds, bytes are
+    base64, decimals and UUIDs their own text.
+
+    Raises:
+        TypeError: The value is none of these.
+
+    >>> as_text(Decimal("1.10")), as_text(date(2013, 1, 1)), as_text(timedelta(minutes=1, milliseconds=5))
+    ('1.10', '2013-01-01', 'PT60.005S')
+    """
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, (Decimal, UUID)):
+        return str(value)
+    if isinstance(value, timedelta):
+        return _duration(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError(f"type {type(value).__name__} has no text form that Tare would choose")
+
+
+def hook(default: str) -> Callable[[object], str] | None:
+    """What a library calls for values it does not know, by the option ``default``."""
+    return as_text if default == "text" else None
+
+
+def parts_of(obj: object) -> list[object]:
+    """The parts a list is written in: its items.
+
+    Raises:
+        TypeError: It is not a list, so it cannot be written in parts.
+    """
+    if not isinstance(obj, list):
+        raise TypeError(f"only a list is written in parts, not {type(obj).__name__}")
+    return obj
+
+
+def _duration(value: timedelta) -> str:
+    sign, value = ("-", -value) if value < timedelta(0) else ("", value)
+    whole = value.days * 86_400 + value.seconds
+    return f"{sign}PT{whole}.{value.microseconds:06d}".rstrip("0").rstrip(".") + "S"

@@ -1,0 +1,220 @@
+"""Arrow tables to pandas and polars data frames and back.
+
+pandas: a column becomes the dtype that pandas users have (NumPy's where nothing
+is lost, ``str`` for text, ``Int64`` and its kin for integers with nulls), if that
+converts back to the very same Arrow column; else ``ArrowDtype``, which always
+does. So arrow -> pandas -> arrow is an identity, checked column by column, and a
+loss that shows up later is not this module's.
+
+From pandas, NaN in a NumPy float column is a null, as everywhere in pandas; only
+an ``ArrowDtype`` column tells the two apart. An index other than the default
+becomes columns, named in the ``pandas`` metadata as pyarrow does it.
+
+Text, bytes and lists with 64-bit offsets or views become those with 32-bit
+offsets, so that one type of text is one type whichever library gave it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import EncodeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+__all__ = ["arrow_from_pandas", "arrow_from_polars", "pandas_from_arrow", "plain", "polars_from_arrow"]
+
+
+def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
+    """A data frame that converts back to the very same table.
+
+    >>> import pyarrow as pa
+    >>> pandas_from_arrow(pa.table({"n": [1, None], "x": [0.5, None]})).dtypes.astype(str).to_dict()
+    {'n': 'Int64', 'x': 'float64'}
+    """
+    import pandas as pd
+
+    series = dict(enumerate(_series(column) for column in table.columns))
+    frame = pd.DataFrame(series, copy=False) if series else pd.DataFrame(index=range(table.num_rows))
+    frame.columns = pd.Index(table.column_names, dtype=None if series else object)
+    index = [name for name in _index_names(table) if name in table.column_names]
+    if index:
+        frame = frame.set_index(index)
+        frame.index.names = [None if name.startswith("__index_level_") else name for name in index]
+    return frame
+
+
+def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
+    """A table of a data frame's columns, and of its index unless that only counts the rows.
+
+    Raises:
+        EncodeError: A column mixes types that no Arrow type holds together.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    names = [str(name) for name in frame.columns]
+    arrays = [_array(name, frame.iloc[:, place]) for place, name in enumerate(names)]
+    metadata = None
+    if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
+        levels = [
+            f"__index_level_{place}__" if name is None else str(name)
+            for place, name in enumerate(frame.index.names)
+        ]
+        for place, name in enumerate(levels):
+            arrays.append(_array(name, frame.index.get_level_values(place).to_series()))
+        names += levels
+        metadata = {"pandas": json.dumps(_pandas_metadata(names, levels))}
+    table = pa.Table.from_arrays(arrays, names=names) if arrays else pa.table({})
+    return plain(table).replace_schema_metadata(metadata)
+
+
+def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
+    """A polars data frame of the same columns."""
+    import polars as pl
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)  # a Series only comes of an array
+    return frame
+
+
+def arrow_from_polars(frame: pl.DataFrame) -> pa.Table:
+    """A table of the same columns; categories get 32-bit indices, as Arrow's default is."""
+    return plain(frame.to_arrow())
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """The table with ``string``, ``binary`` and ``list`` in place of their large and view forms.
+
+    A column too large for 32-bit offsets keeps its type.
+
+    >>> import pyarrow as pa
+    >>> plain(pa.table({"a": pa.array(["x"], pa.large_string())})).schema.field("a").type
+    DataType(string)
+    """
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        wanted = _plain_type(field.type)
+        if wanted == field.type:
+            continue
+        try:
+            column = table.column(place).cast(wanted)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue
+        table = table.set_column(place, field.with_type(wanted), column)
+    return table
+
+
+def _plain_type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_large_string(kind) or is_.is_string_view(kind):
+        return pa.string()
+    if is_.is_large_binary(kind) or is_.is_binary_view(kind):
+        return pa.binary()
+    if is_.is_large_list(kind) or is_.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_plain_type(kind.value_type)))
+    if is_.is_struct(kind):
+        fields = [kind.field(place) for place in range(kind.num_fields)]
+        return pa.struct([field.with_type(_plain_type(field.type)) for field in fields])
+    if is_.is_dictionary(kind):
+        index = pa.int32() if kind.index_type == pa.uint32() else kind.index_type
+        return pa.dictionary(index, _plain_type(kind.value_type), kind.ordered)
+    return kind
+
+
+def _series(column: pa.ChunkedArray) -> pd.Series:
+    import pandas as pd
+
+    nullable = _nullable_dtypes()
+    for mapper in (None, nullable.get, pd.ArrowDtype):
+        if mapper is nullable.get and column.type not in nullable:
+            continue
+        if mapper is None and not _numpy_may_hold(column):
+            continue
+        series = column.to_pandas(types_mapper=mapper)
+        if mapper is pd.ArrowDtype or _comes_back(series, column):
+            return series
+    raise AssertionError("the loop ends with ArrowDtype")
+
+
+def _numpy_may_hold(column: pa.ChunkedArray) -> bool:
+    """False where the trial is known to fail: it would cost a copy of the column for nothing."""
+    import pyarrow as pa
+
+    whole = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+    return not (whole and column.null_count)
+
+
+def _comes_back(series: pd.Series, column: pa.ChunkedArray) -> bool:
+    import pyarrow as pa
+
+    try:
+        back = plain(pa.Table.from_arrays([_array("", series)], names=["x"])).column(0)
+    except (EncodeError, pa.ArrowException, ValueError, TypeError):
+        return False
+    if back.type != column.type or back.null_count != column.null_count:
+        return False
+    if pa.types.is_floating(column.type):  # by bits: NaN is not equal to itself, and -0.0 is to 0.0
+        bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[column.type.bit_width]
+        return _bits(back, bits).equals(_bits(column, bits))
+    return bool(back.equals(column))
+
+
+def _bits(column: pa.ChunkedArray, kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
+
+
+def _nullable_dtypes() -> dict[Any, Any]:
+    import pandas as pd
+    import pyarrow as pa
+
+    return {
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+        pa.bool_(): pd.BooleanDtype(),
+    }
+
+
+def _array(name: str, series: pd.Series) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(series, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        text = str(error)[:200]
+        raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+
+
+def _index_names(table: pa.Table) -> list[str]:
+    """Names of the columns that were an index, as pandas' metadata has them."""
+    raw = (table.schema.metadata or {}).get(b"pandas")
+    if not raw:
+        return []
+    try:
+        found = json.loads(raw).get("index_columns", [])
+    except (ValueError, AttributeError):
+        return []  # from a file: not worth an error, the columns are all there
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def _pandas_metadata(names: list[str], levels: list[str]) -> dict[str, Any]:
+    fields = [
+        {"name": name, "field_name": name, "pandas_type": "object", "numpy_type": "object", "metadata": None}
+        for name in names
+    ]
+    return {"index_columns": levels, "column_indexes": [], "columns": fields, "creator": {"library": "tare"}}

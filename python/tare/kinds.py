@@ -1,0 +1,256 @@
+"""Data in memory: which kind a value is, and conversion between the kinds.
+
+Two kinds of data, *documents* and *tables*, live in these in-memory kinds:
+
+| memory kind | what it is | data |
+|---|---|---|
+| ``python`` | anything else: a JSON-like tree | document |
+| ``records`` | list of dicts with the same names | table, or a document |
+| ``columns`` | dict of lists of one length | table, or a document |
+| ``arrow`` | `pyarrow.Table` | table |
+| ``pandas`` | `pandas.DataFrame` | table |
+| ``polars`` | `polars.DataFrame` | table |
+
+Arrow is the hub. What a kind cannot hold is its loss and no codec's: to judge a
+codec, compare what came back with ``convert(convert(table, native), "arrow")``,
+not with the first table. Known losses: ``records`` and ``columns`` know no
+integer widths, no 32-bit floats, no categories, and forget the types of empty
+and all-null columns; ``polars`` has one time type (ns) and no seconds;
+``pandas`` holds every Arrow column exactly (see `tare.frames`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import EncodeError, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+__all__ = ["MEMORY_KINDS", "convert", "count_items", "kind_of", "memory_kind", "resident_bytes"]
+
+MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars")
+_TABLES = {
+    ("pyarrow", "Table"): "arrow",
+    ("pandas", "DataFrame"): "pandas",
+    ("polars", "DataFrame"): "polars",
+}
+
+
+def kind_of(obj: object) -> str:
+    """Whether a value is a ``table`` (Arrow, pandas, polars) or a ``document`` (anything else).
+
+    A list of dicts is a document: what makes it a table is the caller's wish.
+
+    >>> kind_of([{"a": 1}, {"a": 2}])
+    'document'
+    """
+    return "table" if _library_kind(obj) else "document"
+
+
+def memory_kind(obj: object) -> str:
+    """The in-memory kind of a value, one of `MEMORY_KINDS`; every row or column is looked at.
+
+    >>> memory_kind([{"a": 1}, {"a": 2}]), memory_kind({"a": [1, 2]}), memory_kind([1, 2])
+    ('records', 'columns', 'python')
+    """
+    if kind := _library_kind(obj):
+        return kind
+    if isinstance(obj, list) and obj and isinstance(obj[0], dict) and obj[0]:
+        names = obj[0].keys()
+        same = all(isinstance(row, dict) and row.keys() == names for row in obj)
+        return "records" if same and all(isinstance(name, str) for name in names) else "python"
+    if isinstance(obj, dict) and obj and all(isinstance(name, str) for name in obj):
+        lengths = {len(column) if isinstance(column, list) else -1 for column in obj.values()}
+        return "columns" if len(lengths) == 1 and -1 not in lengths else "python"
+    return "python"
+
+
+def convert(obj: Any, to: str) -> Any:
+    """Give a table in another in-memory kind; the same object if it has that kind already.
+
+    Args:
+        obj: A table of any kind; a list is taken as records, a dict as columns.
+        to: ``arrow``, ``pandas``, ``polars``, ``records`` or ``columns``.
+
+    Raises:
+        UsageError: There is no such kind.
+        Unsupported: The value is no table, or the kind cannot hold this table.
+        EncodeError: A column mixes types that no Arrow type holds together.
+
+    >>> convert([{"a": 1, "b": None}, {"a": 2, "b": "x"}], "columns")
+    {'a': [1, 2], 'b': [None, 'x']}
+    """
+    if to not in MEMORY_KINDS or to == "python":
+        raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:])}")
+    now = _library_kind(obj) or {list: "records", dict: "columns"}.get(type(obj), "")
+    if now == to:
+        return obj
+    if now == "records" and to == "columns":
+        return _columns_of(obj)
+    if now == "columns" and to == "records":
+        return _records_of(obj)
+    return _from_arrow(_to_arrow(obj, now), to)
+
+
+def count_items(obj: object) -> int:
+    """Rows of a table, items of a list, 1 for any other value, 0 for None.
+
+    The proof that something came back, not that it is right.
+
+    >>> count_items([1, 2, 3]), count_items({"a": 1}), count_items({"a": [1, 2]}), count_items(None)
+    (3, 1, 2, 0)
+    """
+    if obj is None:
+        return 0
+    kind = memory_kind(obj)
+    if kind == "arrow":
+        return int(obj.num_rows)  # type: ignore[attr-defined]
+    if kind == "columns":
+        return len(next(iter(obj.values())))  # type: ignore[attr-defined]
+    return len(obj) if kind != "python" or isinstance(obj, list) else 1  # type: ignore[arg-type]
+
+
+def resident_bytes(obj: object) -> int:
+    """Bytes a value occupies in memory; an object that is held twice counts once.
+
+    For Arrow the bytes of its rows, not of buffers it is a slice of.
+
+    >>> resident_bytes([1.5] * 1000) > 8000
+    True
+    """
+    kind = _library_kind(obj)
+    if kind == "arrow":
+        return int(obj.nbytes)  # type: ignore[attr-defined]
+    if kind == "pandas":
+        return int(obj.memory_usage(deep=True).sum())  # type: ignore[attr-defined]
+    if kind == "polars":
+        return int(obj.estimated_size())  # type: ignore[attr-defined]
+    return _walk_bytes(obj)
+
+
+def _library_kind(obj: object) -> str:
+    """The kind by the class's home, so that no library is imported to ask."""
+    for cls in type(obj).__mro__:
+        kind = _TABLES.get((cls.__module__.partition(".")[0], cls.__name__))
+        if kind:
+            return kind
+    return ""
+
+
+def _walk_bytes(obj: object) -> int:
+    seen: set[int] = set()
+    stack = [obj]
+    total = 0
+    while stack:
+        item = stack.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        total += sys.getsizeof(item)
+        if isinstance(item, dict):
+            stack.extend(item.keys())
+            stack.extend(item.values())
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            stack.extend(item)
+    return total
+
+
+def _to_arrow(obj: Any, now: str) -> pa.Table:
+    import pyarrow as pa
+
+    if now == "arrow":
+        table: pa.Table = obj
+        return table
+    if now == "pandas":
+        from tare.frames import arrow_from_pandas
+
+        return arrow_from_pandas(obj)
+    if now == "polars":
+        from tare.frames import arrow_from_polars
+
+        return arrow_from_polars(obj)
+    if now == "records":
+        obj = _columns_of(obj)
+    elif now != "columns":
+        raise Unsupported(f"a {type(obj).__name__} is not a table: expected rows, columns or a data frame")
+    arrays = [_array(name, values) for name, values in obj.items()]
+    if len({len(array) for array in arrays}) > 1:
+        raise Unsupported("the columns of a table have one length; these have several")
+    return pa.Table.from_arrays(arrays, names=list(obj))
+
+
+def _array(name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        text = str(error)[:200]
+        raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+
+
+def _from_arrow(table: pa.Table, to: str) -> Any:
+    if to == "arrow":
+        return table
+    if to == "pandas":
+        from tare.frames import pandas_from_arrow
+
+        return pandas_from_arrow(table)
+    names = table.column_names
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Unsupported(f"two columns are named {twice[:80]!r}: {to} cannot hold both", path=twice)
+    if to == "polars":
+        from tare.frames import polars_from_arrow
+
+        return polars_from_arrow(table)
+    columns = {name: _values(table.column(name)) for name in names}
+    return columns if to == "columns" else _records_of(columns, table.num_rows)
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Python values; nanoseconds become microseconds where nothing is lost, as Python has no others."""
+    import pyarrow as pa
+
+    kind = column.type
+    if getattr(kind, "unit", "") == "ns":
+        plain = {
+            pa.types.is_timestamp: lambda: pa.timestamp("us", kind.tz),
+            pa.types.is_duration: lambda: pa.duration("us"),
+            pa.types.is_time64: lambda: pa.time64("us"),
+        }
+        for test, make in plain.items():
+            if test(kind):
+                try:
+                    column = column.cast(make())
+                except pa.ArrowInvalid:
+                    break  # sub-microsecond values: pandas' own scalars, or an error that says so
+    return column.to_pylist()
+
+
+def _columns_of(records: list[Any]) -> dict[str, list[Any]]:
+    names: dict[str, None] = {}
+    for row in records:
+        if not isinstance(row, dict):
+            raise Unsupported(f"a row of a table is a dict, not a {type(row).__name__}")
+        names.update(dict.fromkeys(row))
+    bad = _first(name for name in names if not isinstance(name, str))
+    if bad is not None:
+        raise Unsupported(f"the name of a column is text, not {type(bad).__name__}")
+    return {name: [row.get(name) for row in records] for name in names}
+
+
+def _records_of(columns: dict[str, list[Any]], rows: int = 0) -> list[dict[str, Any]]:
+    if not columns:
+        return [{} for _ in range(rows)]
+    names = tuple(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _first(values: Iterable[Any]) -> Any:
+    return next(iter(values), None)
