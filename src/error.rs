@@ -128,6 +128,12 @@ impl Error {
         self.0.path.as_deref()
     }
 
+    /// Gives the error below this one away.
+    #[must_use]
+    pub fn into_source(self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+        self.0.source
+    }
+
     /// Whether more bytes could have made the input valid: what a connection asks.
     #[must_use]
     pub fn is_truncated(&self) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! # Overview
 //! [`compress`] holds the compressors behind the ids `zstd:3`, `lz4`, `gzip:6` and `none`;
-//! [`Error`] is what every fallible function of the crate returns.
+//! [`message`] has the relay that emulates a link; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
 //! ```
@@ -28,5 +28,6 @@
 
 pub mod compress;
 mod error;
+pub mod message;
 
 pub use error::{Error, ErrorKind, Result};

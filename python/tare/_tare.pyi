@@ -5,8 +5,9 @@ Functions take any contiguous bytes-like object without copying it when it is re
 because other threads may change it while the GIL is released.
 """
 
-from collections.abc import Buffer
-from typing import Protocol
+from collections.abc import Callable
+
+from typing_extensions import Buffer
 
 __version__: str
 """Version of the core and of the package: the one in Cargo.toml."""
@@ -59,3 +60,49 @@ def decompress(name: str, data: Buffer, max_bytes: int | None = None) -> bytes:
     >>> decompress("gzip", compress("gzip", b"plain"))
     b'plain'
     """
+
+class Relay:
+    """A TCP relay that delays and paces every connection, to emulate a link.
+
+    It runs until it is collected. What it reaches must be measured: it is no network.
+
+    Args:
+        target: ``IP:PORT`` that connections are passed on to.
+        bytes_per_second: Rate of each direction; 0 for no limit.
+        round_trip_s: Time from a byte sent to its answer, beside the rate, in seconds.
+
+    Raises:
+        ValueError: The target is no address, or the time is negative.
+        OSError: No port can be bound.
+    """
+
+    address: str
+    """Where to connect instead of the target, as ``IP:PORT``."""
+    bytes_moved: int
+    """Bytes that left the relay so far, both directions."""
+
+    def __new__(cls, target: str, bytes_per_second: float, round_trip_s: float) -> Relay: ...
+
+class Reader:
+    """The plain bytes of a compressed stream, read once from front to back.
+
+    Args:
+        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
+        read: Called with a number of bytes, gives at most so many; ``b""`` is the end.
+
+    Raises:
+        UsageError: No such compressor.
+
+    >>> import io
+    >>> Reader("lz4", io.BytesIO(compress("lz4", b"plain")).read).read(3)
+    b'pla'
+    """
+
+    def __init__(self, name: str, read: Callable[[int], bytes]) -> None: ...
+    def read(self, size: int) -> bytes:
+        """Give up to ``size`` plain bytes; none at the proven end.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: As `decompress`.
+            Exception: What ``read`` raised, as it was.
+        """

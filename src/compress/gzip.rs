@@ -1,11 +1,13 @@
 //! gzip, as defined in RFC 1952: written by libdeflate, read by zlib-rs through flate2.
 
-use std::io::{ErrorKind as IoKind, Read};
+use std::io::{self, BufRead, ErrorKind as IoKind, Read};
 
 use flate2::bufread::GzDecoder;
 use libdeflater::{CompressionLvl, Compressor as Deflate};
 
-use super::{Compressor, Output};
+use super::input::{ends, unreadable, Input, Slice, Source};
+use super::reader::Decode;
+use super::{Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -16,10 +18,14 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     magic: b"\x1f\x8b\x08", // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
     encode,
     decode,
+    open,
 };
 
 /// Decoded bytes taken from the library at once.
 const STEP: usize = 64 << 10;
+
+/// A claimed size is believed up to this many bytes per stored byte.
+const BELIEVED_RATIO: usize = 64;
 
 fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     let level = CompressionLvl::new(level)
@@ -34,49 +40,144 @@ fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
 }
 
 fn decode(data: &[u8], output: &mut Output) -> Result<()> {
-    let mut rest = data;
+    output.reserve(expected_bytes(data), 0)?;
+    let mut members = Members::new(Slice::new(data));
     loop {
-        rest = member(rest, data.len(), output)?;
-        if rest.is_empty() {
-            return Ok(());
-        }
-        // Tapes and dd pad with zeros; the RFC is silent, gzip itself ignores them.
-        if rest.iter().all(|&byte| byte == 0) {
-            return Ok(());
-        }
-    }
-}
-
-/// Decodes the member at the start of `rest` and gives what follows it.
-fn member<'a>(rest: &'a [u8], whole: usize, output: &mut Output) -> Result<&'a [u8]> {
-    let start = offset_of(rest, whole);
-    check_magic(rest, start, whole)?;
-    let mut decoder = GzDecoder::new(rest);
-    loop {
-        let before = output.bytes.len();
         // One byte more than allowed is asked for, so that a longer result shows.
         let step = output.room().saturating_add(1).min(STEP as u64);
-        output.reserve(STEP, start)?;
-        let read = (&mut decoder).take(step).read_to_end(&mut output.bytes);
-        let at = offset_of(decoder.get_ref(), whole);
-        read.map_err(|error| reading(&error, at, start, whole))?;
-        if output.bytes.len() == before {
-            break;
+        let from = output.bytes.len();
+        output.reserve(STEP, members.at())?;
+        let to = from.saturating_add(usize::try_from(step).unwrap_or(STEP));
+        output.bytes.resize(to, 0);
+        let made = members.decode(output.bytes.get_mut(from..).unwrap_or_default())?;
+        output.bytes.truncate(from.saturating_add(made));
+        if made == 0 {
+            return Ok(());
         }
         if output.over() {
-            return Err(output.exceeded(at));
+            return Err(output.exceeded(members.at()));
         }
     }
-    Ok(decoder.into_inner())
 }
 
-fn check_magic(rest: &[u8], start: u64, whole: usize) -> Result<()> {
-    let head = rest.get(..COMPRESSOR.magic.len()).unwrap_or(rest);
-    if COMPRESSOR.magic.starts_with(head) {
-        if head.len() < COMPRESSOR.magic.len() {
-            let text = "the input ends inside the header of a member";
-            return Err(Error::new(ErrorKind::Truncated, text).with_offset(whole as u64));
+/// The plain size as the last member's trailer has it, where it is plausible; else 0.
+fn expected_bytes(data: &[u8]) -> usize {
+    let size = data.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size));
+    let size = usize::try_from(size).unwrap_or(0);
+    if size > data.len().saturating_mul(BELIEVED_RATIO) {
+        return 0;
+    }
+    size
+}
+
+fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
+    Box::new(Members::new(Source::new(stream)))
+}
+
+/// The members of an input, decoded one after the other.
+struct Members<I: Input + BufRead> {
+    state: State<I>,
+    start: u64,
+}
+
+enum State<I> {
+    Between(I),
+    Inside(Box<GzDecoder<I>>),
+    /// Only seen where an error is on its way out.
+    Moving,
+}
+
+impl<I: Input + BufRead> Members<I> {
+    fn new(input: I) -> Self {
+        Self {
+            state: State::Between(input),
+            start: 0,
         }
+    }
+
+    fn at(&self) -> u64 {
+        match &self.state {
+            State::Between(input) => input.offset(),
+            State::Inside(decoder) => decoder.get_ref().offset(),
+            State::Moving => self.start,
+        }
+    }
+
+    /// Begins the next member; false where the input ends behind a member.
+    fn begin(&mut self, mut input: I) -> Result<bool> {
+        let first = input.offset() == 0;
+        if !first && ends_here(&mut input)? {
+            self.state = State::Between(input);
+            return Ok(false);
+        }
+        self.start = input.offset();
+        check_magic(input.ahead(COMPRESSOR.magic.len())?, self.start)?;
+        self.state = State::Inside(Box::new(GzDecoder::new(input)));
+        Ok(true)
+    }
+
+    fn failed(&self, error: io::Error, input: &I) -> Error {
+        let (at, start) = (input.offset(), self.start);
+        if input.failed() {
+            return unreadable(error, at);
+        }
+        if error.kind() == IoKind::UnexpectedEof {
+            let text = format!("the input ends inside the member that starts at byte {start}");
+            return Error::new(ErrorKind::Truncated, text).with_offset(at);
+        }
+        let text = error.to_string();
+        if text.contains("checksum") {
+            let text =
+                format!("the checksum of the member that starts at byte {start} does not match");
+            return Error::new(ErrorKind::ChecksumMismatch, text).with_offset(at);
+        }
+        Error::new(ErrorKind::Malformed, text).with_offset(at)
+    }
+}
+
+impl<I: Input + BufRead + Send> Decode for Members<I> {
+    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
+        loop {
+            match std::mem::replace(&mut self.state, State::Moving) {
+                State::Between(input) => {
+                    if !self.begin(input)? {
+                        return Ok(0);
+                    }
+                }
+                State::Inside(mut decoder) => match decoder.read(into) {
+                    Ok(0) => self.state = State::Between(decoder.into_inner()),
+                    Ok(made) => {
+                        self.state = State::Inside(decoder);
+                        return Ok(made);
+                    }
+                    Err(error) => return Err(self.failed(error, decoder.get_ref())),
+                },
+                State::Moving => {
+                    let text = "read again after an error".to_string();
+                    return Err(internal(text));
+                }
+            }
+        }
+    }
+}
+
+/// Whether the input ends behind a member; zeros to its end are padding, as of tapes and dd.
+fn ends_here<I: Input>(input: &mut I) -> Result<bool> {
+    while input.ahead(1)? == [0] {
+        input.advance(1);
+        if input.ahead(1)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(input.ahead(1)?.is_empty())
+}
+
+fn check_magic(head: &[u8], start: u64) -> Result<()> {
+    let magic = COMPRESSOR.magic;
+    if head.len() < magic.len() && magic.starts_with(head) {
+        return Err(ends(start, head.len(), magic.len()));
+    }
+    if head == magic {
         return Ok(());
     }
     let text = if start == 0 {
@@ -85,23 +186,6 @@ fn check_magic(rest: &[u8], start: u64, whole: usize) -> Result<()> {
         "bytes after the last member that are no gzip member"
     };
     Err(Error::new(ErrorKind::Malformed, text).with_offset(start))
-}
-
-fn reading(error: &std::io::Error, at: u64, start: u64, whole: usize) -> Error {
-    if error.kind() == IoKind::UnexpectedEof {
-        let text = format!("the input ends inside the member that starts at byte {start}");
-        return Error::new(ErrorKind::Truncated, text).with_offset(whole as u64);
-    }
-    let text = error.to_string();
-    if text.contains("checksum") {
-        let text = format!("the checksum of the member that starts at byte {start} does not match");
-        return Error::new(ErrorKind::ChecksumMismatch, text).with_offset(at);
-    }
-    Error::new(ErrorKind::Malformed, text).with_offset(at)
-}
-
-fn offset_of(rest: &[u8], whole: usize) -> u64 {
-    whole.saturating_sub(rest.len()) as u64
 }
 
 fn internal(text: String) -> Error {

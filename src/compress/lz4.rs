@@ -8,7 +8,9 @@ use lz4::{BlockMode, BlockSize, ContentChecksum, EncoderBuilder};
 use lz4_flex::block::{decompress_into_with_dict, DecompressError};
 use xxhash_rust::xxh32::{xxh32, Xxh32};
 
-use super::{Compressor, Output};
+use super::input::{ends, Input, Slice, Source};
+use super::reader::Decode;
+use super::{Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -19,11 +21,19 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     magic: b"\x04\x22\x4d\x18",
     encode,
     decode,
+    open,
 };
 
+const MAGIC_BYTES: usize = 4;
 const LEGACY_MAGIC: &[u8] = b"\x02\x21\x4c\x18";
+/// What follows the first byte, 50 to 5F, of a skippable frame's magic number.
+const SKIPPABLE_MAGIC_END: &[u8] = b"\x2a\x4d\x18";
 /// Legacy frames: every block but the last holds this many plain bytes.
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
+/// `LZ4_compressBound` of such a block: what no compressed one can exceed.
+const LEGACY_BOUND: u32 = (8 << 20) + (8 << 20) / 255 + 16;
+/// No block of LZ4 holds more plain bytes per stored byte.
+const BEST_RATIO: usize = 255;
 /// How far back a linked block may refer.
 const WINDOW_BYTES: usize = 64 << 10;
 /// High bit of a block's size: stored as it is.
@@ -63,26 +73,314 @@ fn block_size(len: usize) -> BlockSize {
 }
 
 fn decode(data: &[u8], output: &mut Output) -> Result<()> {
-    let mut input = Input { data, at: 0 };
-    loop {
-        let start = input.at;
-        let magic = input.magic()?;
-        match magic {
-            [0x04, 0x22, 0x4d, 0x18] => frame(&mut input, output)?,
-            [0x02, 0x21, 0x4c, 0x18] => legacy(&mut input, output)?,
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => {
-                let size = input.u32()?;
-                input.take(size as usize)?;
-            }
-            _ => return Err(no_frame(start)),
+    let mut units = Units::new(Slice::new(data));
+    units.stored_bytes = Some(data.len());
+    while units.next(output)? {}
+    Ok(())
+}
+
+fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
+    Box::new(Blocks {
+        units: Units::new(Source::new(stream)),
+        output: Output::new(None),
+        given: 0,
+    })
+}
+
+/// What the header of a frame says, and what was decoded of the frame.
+struct Frame {
+    start: u64,
+    independent: bool,
+    block_checksums: bool,
+    content_checksum: Option<Xxh32>,
+    content_size: Option<u64>,
+    block_bytes: usize,
+    made: u64,
+}
+
+enum State {
+    Between,
+    Frame(Frame),
+    /// A legacy frame, and whether its last block was seen: the first short one.
+    Legacy(bool),
+}
+
+/// The blocks of all frames of an input, decoded one after the other.
+struct Units<I> {
+    input: I,
+    state: State,
+    /// How long the whole input is, where that is known.
+    stored_bytes: Option<usize>,
+}
+
+impl<I: Input> Units<I> {
+    fn new(input: I) -> Self {
+        Self {
+            input,
+            state: State::Between,
+            stored_bytes: None,
         }
-        if input.is_empty() {
-            return Ok(());
+    }
+
+    /// Decodes one unit (a header, a block, an end mark) behind `output`; false at the end.
+    fn next(&mut self, output: &mut Output) -> Result<bool> {
+        self.state = match std::mem::replace(&mut self.state, State::Between) {
+            State::Between => match self.begin(output)? {
+                Some(state) => state,
+                None => return Ok(false),
+            },
+            State::Frame(frame) => self.frame_block(frame, output)?,
+            State::Legacy(last) => self.legacy_block(last, output)?,
+        };
+        Ok(true)
+    }
+
+    fn begin(&mut self, output: &mut Output) -> Result<Option<State>> {
+        let start = self.input.offset();
+        let head = self.input.ahead(MAGIC_BYTES)?;
+        if head.is_empty() && start > 0 {
+            return Ok(None);
+        }
+        let begun = [COMPRESSOR.magic, LEGACY_MAGIC]
+            .iter()
+            .any(|magic| magic.starts_with(head));
+        if !begun && !is_skippable(head) {
+            return Err(no_frame(start));
+        }
+        match self.input.array::<MAGIC_BYTES>()? {
+            [0x04, ..] => self.header(output).map(State::Frame).map(Some),
+            [0x02, ..] => Ok(Some(State::Legacy(false))),
+            _ => {
+                let size = u32::from_le_bytes(self.input.array()?);
+                self.skip(u64::from(size))?;
+                Ok(Some(State::Between))
+            }
+        }
+    }
+
+    fn skip(&mut self, size: u64) -> Result<()> {
+        let end = self.input.offset().saturating_add(size);
+        loop {
+            let left = end.saturating_sub(self.input.offset());
+            if left == 0 {
+                return Ok(());
+            }
+            let held = self.input.some()?.len();
+            if held == 0 {
+                let text = "the input ends inside a skippable frame";
+                let at = self.input.offset();
+                return Err(Error::new(ErrorKind::Truncated, text).with_offset(at));
+            }
+            self.input.advance(usize::try_from(left).unwrap_or(held).min(held));
+        }
+    }
+
+    fn header(&mut self, output: &mut Output) -> Result<Frame> {
+        let start = self.input.offset();
+        let [flags, block] = self.input.array()?;
+        if flags >> 6 != 1 || flags & 0b10 != 0 || block & 0b1000_1111 != 0 {
+            let text = "a frame of another version, or with reserved bits set";
+            return Err(unsupported(text, start));
+        }
+        let block_bytes = match block >> 4 {
+            4 => 64 << 10,
+            5 => 256 << 10,
+            6 => 1 << 20,
+            7 => 4 << 20,
+            other => {
+                let text = format!("no block size {other}; 4 to 7 exist");
+                return Err(malformed(text, start));
+            }
+        };
+        let mut described = vec![flags, block];
+        let mut content_size = None;
+        if flags & 0b1000 != 0 {
+            let size = self.input.array::<8>()?;
+            described.extend(size);
+            content_size = Some(u64::from_le_bytes(size));
+        }
+        if flags & 1 != 0 {
+            return Err(unsupported("the frame needs a dictionary", start));
+        }
+        let at = self.input.offset();
+        let [_, expected, ..] = xxh32(&described, 0).to_le_bytes();
+        if self.input.array()? != [expected] {
+            return Err(mismatch("the header's checksum does not match", at));
+        }
+        if let (Some(size), Some(stored)) = (content_size, self.stored_bytes) {
+            output.check(size, start)?;
+            // LZ4 cannot do better than 255 to 1, so a larger claim is a lie.
+            let most = stored.saturating_mul(BEST_RATIO);
+            output.reserve(usize::try_from(size).unwrap_or(most).min(most), start)?;
+        }
+        Ok(Frame {
+            start,
+            independent: flags & 0b10_0000 != 0,
+            block_checksums: flags & 0b1_0000 != 0,
+            content_checksum: (flags & 0b100 != 0).then(|| Xxh32::new(0)),
+            content_size,
+            block_bytes,
+            made: 0,
+        })
+    }
+
+    fn frame_block(&mut self, mut frame: Frame, output: &mut Output) -> Result<State> {
+        let at = self.input.offset();
+        let size = u32::from_le_bytes(self.input.array()?);
+        if size == 0 {
+            self.frame_end(&frame)?;
+            return Ok(State::Between);
+        }
+        let size_bytes = usize::try_from(size & !STORED).unwrap_or(usize::MAX);
+        if size_bytes > frame.block_bytes {
+            return Err(malformed("a block above the frame's block size", at));
+        }
+        let from = output.bytes.len();
+        let reach = if frame.independent { 0 } else { frame.made };
+        let reach = usize::try_from(reach).unwrap_or(WINDOW_BYTES);
+        let window = reach.min(WINDOW_BYTES);
+        let stored = stored(&mut self.input, size_bytes)?;
+        if size & STORED == 0 {
+            block(stored, frame.block_bytes, window, at, output)?;
+        } else {
+            output.check(size_bytes as u64, at)?;
+            output.reserve(size_bytes, at)?;
+            output.bytes.extend_from_slice(stored);
+        }
+        let expected = xxh32_if(frame.block_checksums, stored);
+        self.input.advance(size_bytes);
+        if let Some(expected) = expected {
+            if u32::from_le_bytes(self.input.array()?) != expected {
+                return Err(mismatch("the block's checksum does not match", at));
+            }
+        }
+        let made = output.bytes.get(from..).unwrap_or_default();
+        frame.made = frame.made.saturating_add(made.len() as u64);
+        if let Some(checksum) = &mut frame.content_checksum {
+            checksum.update(made);
+        }
+        Ok(State::Frame(frame))
+    }
+
+    fn frame_end(&mut self, frame: &Frame) -> Result<()> {
+        let made = frame.made;
+        if let Some(size) = frame.content_size.filter(|&size| size != made) {
+            let text = format!("the frame holds {made} bytes, its header says {size}");
+            return Err(malformed(text, frame.start));
+        }
+        let at = self.input.offset();
+        if let Some(checksum) = &frame.content_checksum {
+            if u32::from_le_bytes(self.input.array()?) != checksum.digest() {
+                return Err(mismatch("the checksum of the content does not match", at));
+            }
+        }
+        Ok(())
+    }
+
+    /// A legacy frame has no end mark: it ends with the input or where a magic number is.
+    fn legacy_block(&mut self, last: bool, output: &mut Output) -> Result<State> {
+        let at = self.input.offset();
+        let head = self.input.ahead(MAGIC_BYTES)?;
+        if head.is_empty() || head == COMPRESSOR.magic || head == LEGACY_MAGIC {
+            return Ok(State::Between);
+        }
+        if head.len() == MAGIC_BYTES && is_skippable(head) {
+            return Ok(State::Between);
+        }
+        let size = u32::from_le_bytes(self.input.array()?);
+        if size > LEGACY_BOUND || last {
+            let text = "no legacy block can be this long, or follow a short one";
+            return Err(malformed(text, at));
+        }
+        let from = output.bytes.len();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let stored = stored(&mut self.input, size)?;
+        block(stored, LEGACY_BLOCK_BYTES, 0, at, output)?;
+        self.input.advance(size);
+        let made = output.bytes.len().saturating_sub(from);
+        Ok(State::Legacy(made < LEGACY_BLOCK_BYTES))
+    }
+}
+
+/// Blocks of a stream: `output` holds what was not given out, and the window before it.
+struct Blocks<I> {
+    units: Units<I>,
+    output: Output,
+    given: usize,
+}
+
+impl<I: Input + Send> Decode for Blocks<I> {
+    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
+        while self.output.bytes.len() == self.given {
+            let old = self.given.saturating_sub(WINDOW_BYTES);
+            self.output.bytes.drain(..old);
+            self.given = self.output.bytes.len();
+            if !self.units.next(&mut self.output)? {
+                return Ok(0);
+            }
+        }
+        let rest = self.output.bytes.get(self.given..).unwrap_or_default();
+        let mut rest = rest;
+        let read = std::io::Read::read(&mut rest, into).unwrap_or(0);
+        self.given = self.given.saturating_add(read);
+        Ok(read)
+    }
+}
+
+/// Decodes one block behind `output`, of whose end `window` bytes may be referred to.
+fn block(
+    stored: &[u8],
+    block_bytes: usize,
+    window: usize,
+    at: u64,
+    output: &mut Output,
+) -> Result<()> {
+    let from = output.bytes.len();
+    let most = block_bytes.min(stored.len().saturating_mul(BEST_RATIO));
+    let allowed = usize::try_from(output.room()).unwrap_or(usize::MAX);
+    let place = most.min(allowed);
+    output.reserve(place, at)?;
+    output.bytes.resize(from.saturating_add(place), 0);
+    let (before, target) = output.bytes.split_at_mut(from);
+    let window = before.get(from.saturating_sub(window)..).unwrap_or_default();
+    match decompress_into_with_dict(stored, target, window) {
+        Ok(made) => {
+            output.bytes.truncate(from.saturating_add(made));
+            Ok(())
+        }
+        Err(error) => {
+            output.bytes.truncate(from);
+            if place < most && matches!(error, DecompressError::OutputTooSmall { .. }) {
+                return Err(output.exceeded(at));
+            }
+            Err(malformed(format!("a damaged block: {error}"), at))
         }
     }
 }
 
-fn no_frame(start: usize) -> Error {
+/// The stored bytes of a block, which stay ahead until they were used.
+fn stored<I: Input>(input: &mut I, size: usize) -> Result<&[u8]> {
+    let offset = input.offset();
+    let stored = input.ahead(size)?;
+    if stored.len() < size {
+        return Err(ends(offset, stored.len(), size));
+    }
+    Ok(stored)
+}
+
+fn xxh32_if(wanted: bool, bytes: &[u8]) -> Option<u32> {
+    wanted.then(|| xxh32(bytes, 0))
+}
+
+/// Whether `head` is, or begins, the magic number of a skippable frame.
+fn is_skippable(head: &[u8]) -> bool {
+    let [first, rest @ ..] = head else {
+        return false;
+    };
+    matches!(first, 0x50..=0x5f) && SKIPPABLE_MAGIC_END.starts_with(rest)
+}
+
+fn no_frame(start: u64) -> Error {
     let text = if start == 0 {
         "not an lz4 file: it does not start with 04 22 4D 18"
     } else {
@@ -91,221 +389,14 @@ fn no_frame(start: usize) -> Error {
     malformed(text, start)
 }
 
-/// What the header of a frame says.
-struct Header {
-    independent: bool,
-    block_checksums: bool,
-    content_checksum: bool,
-    content_size: Option<u64>,
-    block_bytes: usize,
+fn malformed(text: impl Into<String>, at: u64) -> Error {
+    Error::new(ErrorKind::Malformed, text).with_offset(at)
 }
 
-fn header(input: &mut Input<'_>) -> Result<Header> {
-    let start = input.at;
-    let flags = input.u8()?;
-    let block = input.u8()?;
-    if flags >> 6 != 1 || flags & 0b10 != 0 || block & 0b1000_1111 != 0 {
-        let text = "a frame of another version, or with reserved bits set";
-        return Err(Error::new(ErrorKind::Unsupported, text).with_offset(start as u64));
-    }
-    let block_bytes = match block >> 4 {
-        4 => 64 << 10,
-        5 => 256 << 10,
-        6 => 1 << 20,
-        7 => 4 << 20,
-        other => return Err(malformed(format!("no block size {other}; 4 to 7 exist"), start)),
-    };
-    let content_size = if flags & 0b1000 == 0 { None } else { Some(input.u64()?) };
-    if flags & 1 != 0 {
-        let text = "the frame needs a dictionary";
-        return Err(Error::new(ErrorKind::Unsupported, text).with_offset(start as u64));
-    }
-    let described = input.data.get(start..input.at).unwrap_or_default();
-    let [_, expected, ..] = xxh32(described, 0).to_le_bytes();
-    let at = input.at;
-    if input.u8()? != expected {
-        return Err(mismatch("the header's checksum does not match", at));
-    }
-    Ok(Header {
-        independent: flags & 0b10_0000 != 0,
-        block_checksums: flags & 0b1_0000 != 0,
-        content_checksum: flags & 0b100 != 0,
-        content_size,
-        block_bytes,
-    })
+fn unsupported(text: &str, at: u64) -> Error {
+    Error::new(ErrorKind::Unsupported, text).with_offset(at)
 }
 
-fn frame(input: &mut Input<'_>, output: &mut Output) -> Result<()> {
-    let start = input.at;
-    let header = header(input)?;
-    if let Some(size) = header.content_size {
-        output.check(size, start as u64)?;
-        // LZ4 cannot do better than 255 to 1, so a larger claim is a lie.
-        let most = input.left().saturating_mul(255);
-        let size = usize::try_from(size).unwrap_or(most).min(most);
-        output.reserve(size, start as u64)?;
-    }
-    let frame_from = output.bytes.len();
-    let mut content = Xxh32::new(0);
-    loop {
-        let at = input.at;
-        let size = input.u32()?;
-        if size == 0 {
-            break;
-        }
-        let stored = input.take((size & !STORED) as usize)?;
-        if header.block_checksums && input.u32()? != xxh32(stored, 0) {
-            return Err(mismatch("the block's checksum does not match", at));
-        }
-        let from = output.bytes.len();
-        let window = if header.independent { from } else { frame_from };
-        let dictionary_from = window.max(from.saturating_sub(WINDOW_BYTES));
-        if size & STORED == 0 {
-            block(stored, header.block_bytes, dictionary_from, at, output)?;
-        } else if stored.len() > header.block_bytes {
-            return Err(malformed("a block above the frame's block size", at));
-        } else {
-            output.check(stored.len() as u64, at as u64)?;
-            output.reserve(stored.len(), at as u64)?;
-            output.bytes.extend_from_slice(stored);
-        }
-        if header.content_checksum {
-            content.update(output.bytes.get(from..).unwrap_or_default());
-        }
-    }
-    let made = output.bytes.len().saturating_sub(frame_from) as u64;
-    if header.content_size.is_some_and(|size| size != made) {
-        let text = format!("the frame holds {made} bytes, its header says another number");
-        return Err(malformed(text, start));
-    }
-    let at = input.at;
-    if header.content_checksum && input.u32()? != content.digest() {
-        return Err(mismatch("the checksum of the content does not match", at));
-    }
-    Ok(())
-}
-
-/// A legacy frame: blocks until the input ends or another magic number begins.
-fn legacy(input: &mut Input<'_>, output: &mut Output) -> Result<()> {
-    // LZ4_compressBound of a block: what no compressed block can exceed.
-    const BOUND: u32 = (8 << 20) + (8 << 20) / 255 + 16;
-    let mut last = false;
-    while !input.is_empty() {
-        let at = input.at;
-        if input.at_magic() {
-            return Ok(());
-        }
-        let size = input.u32()?;
-        if size > BOUND || last {
-            return Err(malformed("no legacy block can be this long, or follow a short one", at));
-        }
-        let stored = input.take(size as usize)?;
-        let from = output.bytes.len();
-        block(stored, LEGACY_BLOCK_BYTES, from, at, output)?;
-        last = output.bytes.len().saturating_sub(from) < LEGACY_BLOCK_BYTES;
-    }
-    Ok(())
-}
-
-/// Decodes one block behind `output`, of which the bytes from `dictionary_from` on may be used.
-fn block(
-    stored: &[u8],
-    block_bytes: usize,
-    dictionary_from: usize,
-    at: usize,
-    output: &mut Output,
-) -> Result<()> {
-    let from = output.bytes.len();
-    let most = block_bytes.min(stored.len().saturating_mul(255));
-    let allowed = usize::try_from(output.room()).unwrap_or(usize::MAX);
-    let place = most.min(allowed);
-    output.reserve(place, at as u64)?;
-    output.bytes.resize(from.saturating_add(place), 0);
-    let (before, target) = output.bytes.split_at_mut(from);
-    let dictionary = before.get(dictionary_from..).unwrap_or_default();
-    match decompress_into_with_dict(stored, target, dictionary) {
-        Ok(made) => {
-            output.bytes.truncate(from.saturating_add(made));
-            Ok(())
-        }
-        Err(error) => {
-            output.bytes.truncate(from);
-            if place < most && matches!(error, DecompressError::OutputTooSmall { .. }) {
-                return Err(output.exceeded(at as u64));
-            }
-            Err(malformed(format!("a damaged block: {error}"), at))
-        }
-    }
-}
-
-fn malformed(text: impl Into<String>, at: usize) -> Error {
-    Error::new(ErrorKind::Malformed, text).with_offset(at as u64)
-}
-
-fn mismatch(text: &str, at: usize) -> Error {
-    Error::new(ErrorKind::ChecksumMismatch, text).with_offset(at as u64)
-}
-
-/// The encoded bytes and how far they are read.
-struct Input<'a> {
-    data: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Input<'a> {
-    fn left(&self) -> usize {
-        self.data.len().saturating_sub(self.at)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.left() == 0
-    }
-
-    fn take(&mut self, size: usize) -> Result<&'a [u8]> {
-        let end = self.at.checked_add(size);
-        let bytes = end.and_then(|end| self.data.get(self.at..end));
-        let Some(bytes) = bytes else {
-            let text = format!("the input ends where {size} more bytes belong");
-            let whole = self.data.len() as u64;
-            return Err(Error::new(ErrorKind::Truncated, text).with_offset(whole));
-        };
-        self.at = self.at.saturating_add(size);
-        Ok(bytes)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N)?);
-        Ok(array)
-    }
-
-    fn u8(&mut self) -> Result<u8> {
-        Ok(u8::from_le_bytes(self.array()?))
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.array()?))
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.array()?))
-    }
-
-    fn magic(&mut self) -> Result<[u8; 4]> {
-        let rest = self.data.get(self.at..).unwrap_or_default();
-        let known = [COMPRESSOR.magic, LEGACY_MAGIC];
-        let begun = known.iter().any(|magic| magic.starts_with(rest))
-            || matches!(rest, [0x50..=0x5f] | [0x50..=0x5f, 0x2a] | [0x50..=0x5f, 0x2a, 0x4d]);
-        if rest.len() < 4 && !begun {
-            return Err(no_frame(self.at));
-        }
-        self.array()
-    }
-
-    fn at_magic(&self) -> bool {
-        let rest = self.data.get(self.at..).unwrap_or_default();
-        rest.starts_with(COMPRESSOR.magic)
-            || rest.starts_with(LEGACY_MAGIC)
-            || matches!(rest, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
-    }
+fn mismatch(text: &str, at: u64) -> Error {
+    Error::new(ErrorKind::ChecksumMismatch, text).with_offset(at)
 }

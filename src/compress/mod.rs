@@ -1,18 +1,26 @@
-//! One-shot compressors behind the ids `none`, `zstd:3`, `lz4:1` and `gzip:6`.
+//! Compressors behind the ids `none`, `zstd:3`, `lz4:1` and `gzip:6`.
 //!
-//! Reading is strict: what is cut is [`ErrorKind::Truncated`](crate::ErrorKind), what follows
-//! the last frame or member is `Malformed`, every checksum present is verified, and several
-//! frames or members are read whole. Do not use this module for data that must not be held in
-//! memory twice: it takes one buffer and gives one buffer.
+//! Reading is strict: what is cut is [`ErrorKind::Truncated`], what follows the last frame or
+//! member is `Malformed`, every checksum present is verified, and several frames or members are
+//! read whole. Writing takes one buffer and gives one buffer; do not use it for data that must
+//! not be held in memory twice.
 
 mod gzip;
+mod input;
 mod lz4;
 mod none;
 mod output;
+mod reader;
 mod zstd;
+
+use std::io::Read;
 
 use crate::{Error, ErrorKind, Result};
 use output::Output;
+pub use reader::Reader;
+
+/// A compressed stream, whatever it is.
+type Stream<'a> = Box<dyn Read + Send + 'a>;
 
 /// One compressor: its name, its levels, how files of it are told, and its two directions.
 #[derive(Debug)]
@@ -29,6 +37,7 @@ pub struct Compressor {
     pub magic: &'static [u8],
     encode: fn(&[u8], i32) -> Result<Vec<u8>>,
     decode: fn(&[u8], &mut Output) -> Result<()>,
+    open: for<'a> fn(Stream<'a>) -> Box<dyn reader::Decode + 'a>,
 }
 
 /// Every compressor, in the order of listings.
@@ -84,6 +93,13 @@ impl Compressor {
         let mut output = Output::new(max_bytes);
         (self.decode)(data, &mut output).map_err(|error| error.with_format(self.name))?;
         Ok(output.bytes)
+    }
+
+    /// Reads the plain bytes of a compressed stream of any length, in bounded memory.
+    ///
+    /// `stream` is read ahead by up to 128 KiB; give it unbuffered.
+    pub fn reader<'a>(&'static self, stream: impl Read + Send + 'a) -> Reader<'a> {
+        Reader::new(self, (self.open)(Box::new(stream)))
     }
 
     fn check_level(&self, level: Option<i32>) -> Result<i32> {

@@ -1,6 +1,10 @@
 //! No compression: the bytes themselves.
 
-use super::{Compressor, Output};
+use std::io::Read;
+
+use super::input::{unreadable, Input, Source};
+use super::reader::Decode;
+use super::{Compressor, Output, Stream};
 use crate::Result;
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -11,6 +15,7 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     magic: b"",
     encode,
     decode,
+    open,
 };
 
 #[allow(
@@ -26,4 +31,15 @@ fn decode(data: &[u8], output: &mut Output) -> Result<()> {
     output.reserve(data.len(), 0)?;
     output.bytes.extend_from_slice(data);
     Ok(())
+}
+
+fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
+    Box::new(Source::new(stream))
+}
+
+impl<R: Read + Send> Decode for Source<R> {
+    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
+        let offset = self.offset();
+        self.read(into).map_err(|error| unreadable(error, offset))
+    }
 }

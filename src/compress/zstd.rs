@@ -3,7 +3,9 @@
 use zstd_safe::zstd_sys::ZSTD_ErrorCode as Code;
 use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
-use super::{Compressor, Output};
+use super::input::{ends, Input, Source};
+use super::reader::Decode;
+use super::{Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -14,7 +16,10 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     magic: b"\x28\xb5\x2f\xfd", // RFC 8878, 3.1.1
     encode,
     decode,
+    open,
 };
+
+const MAGIC_BYTES: usize = 4;
 
 /// Decoded bytes made place for at once when the frame does not say its size.
 const STEP: usize = 128 << 10;
@@ -39,9 +44,12 @@ fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
+fn new_context() -> Result<DCtx<'static>> {
+    DCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))
+}
+
 fn decode(data: &[u8], output: &mut Output) -> Result<()> {
-    let mut context = DCtx::try_create()
-        .ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))?;
+    let mut context = new_context()?;
     let mut rest = data;
     loop {
         let start = data.len().saturating_sub(rest.len()) as u64;
@@ -64,35 +72,44 @@ struct Frame<'a> {
 
 /// Cuts the frame at the start of `rest` off, without decoding it.
 fn split_frame(rest: &[u8], start: u64, whole: usize) -> Result<Frame<'_>> {
-    let truncated = || {
-        let text = if start == whole as u64 {
-            "the input is empty".to_string()
-        } else {
-            format!("the input ends inside the frame that starts at byte {start}")
-        };
-        Error::new(ErrorKind::Truncated, text).with_offset(whole as u64)
-    };
-    let head = rest.get(..4).unwrap_or(rest);
-    let skippable = is_skippable(head);
-    if !skippable && !COMPRESSOR.magic.starts_with(head) {
-        return Err(no_frame(head, start));
-    }
-    if head.len() < 4 {
-        return Err(truncated());
-    }
+    let head = rest.get(..MAGIC_BYTES).unwrap_or(rest);
+    let skippable = check_head(head, start)?;
     let size = zstd_safe::find_frame_compressed_size(rest).map_err(|code| {
         if is(code, Code::ZSTD_error_srcSize_wrong) {
-            truncated()
+            truncated(start, whole as u64)
         } else {
             failed(code, start)
         }
     })?;
-    let (bytes, rest) = rest.split_at_checked(size).ok_or_else(truncated)?;
+    let (bytes, rest) = rest
+        .split_at_checked(size)
+        .ok_or_else(|| truncated(start, whole as u64))?;
     Ok(Frame {
         bytes,
         rest,
         skippable,
     })
+}
+
+/// Whether a frame that starts with `head` is to be skipped.
+///
+/// # Errors
+/// `Truncated` if `head` is the beginning of a magic number, `Malformed` or `Unsupported` if
+/// it is of no frame that is read here.
+fn check_head(head: &[u8], start: u64) -> Result<bool> {
+    let skippable = is_skippable(head);
+    if !skippable && !COMPRESSOR.magic.starts_with(head) {
+        return Err(no_frame(head, start));
+    }
+    if head.len() < MAGIC_BYTES {
+        return Err(ends(start, head.len(), MAGIC_BYTES));
+    }
+    Ok(skippable)
+}
+
+fn truncated(start: u64, end: u64) -> Error {
+    let text = format!("the input ends inside the frame that starts at byte {start}");
+    Error::new(ErrorKind::Truncated, text).with_offset(end)
 }
 
 /// RFC 8878, 3.1.2: 50 to 5F, then 2A 4D 18.
@@ -154,6 +171,61 @@ fn decode_frame(
         if input.pos == taken && output.bytes.len() == made {
             let text = format!("the frame that starts at byte {start} has no end");
             return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
+        }
+    }
+}
+
+fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
+    Box::new(Frames {
+        input: Source::new(stream),
+        context: None,
+        inside: false,
+        start: 0,
+    })
+}
+
+/// The frames of a stream, decoded one after the other.
+struct Frames<I> {
+    input: I,
+    context: Option<DCtx<'static>>,
+    inside: bool,
+    start: u64,
+}
+
+impl<I: Input + Send> Decode for Frames<I> {
+    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
+        let context = match &mut self.context {
+            Some(context) => context,
+            None => self.context.insert(new_context()?),
+        };
+        loop {
+            if !self.inside {
+                self.start = self.input.offset();
+                let head = self.input.ahead(MAGIC_BYTES)?;
+                if head.is_empty() && self.start > 0 {
+                    return Ok(0);
+                }
+                check_head(head, self.start)?;
+                context.init().map_err(|code| failed(code, self.start))?;
+                self.inside = true;
+            }
+            let held = self.input.some()?;
+            let ended = held.is_empty();
+            let mut packed = InBuffer::around(held);
+            let mut place = OutBuffer::around(&mut *into);
+            let hint = context
+                .decompress_stream(&mut place, &mut packed)
+                .map_err(|code| failed(code, self.start))?;
+            let (made, taken) = (place.pos(), packed.pos);
+            self.input.advance(taken);
+            // The hint is 0 only where the frame ended and all of it was given out.
+            self.inside = hint != 0;
+            if made > 0 {
+                return Ok(made);
+            }
+            if self.inside && ended {
+                return Err(truncated(self.start, self.input.offset()));
+            }
         }
     }
 }

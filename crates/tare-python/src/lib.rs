@@ -7,6 +7,8 @@
 
 mod compress;
 mod error;
+mod reader;
+mod relay;
 
 use pyo3::prelude::*;
 
@@ -16,6 +18,10 @@ mod _tare {
 
     #[pymodule_export]
     use super::compress::{compress, decompress};
+    #[pymodule_export]
+    use super::reader::Reader;
+    #[pymodule_export]
+    use super::relay::Relay;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,49 @@
+"""What every test may use: `need` for tools and folders, `shared` for the shared data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+__all__ = ["need"]
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def need(condition: object, reason: str) -> None:
+    """Skip the test with the reason unless the condition holds; fail if nothing may be skipped.
+
+    With ``TARE_REQUIRE_ALL=1``, as in CI, a missing tool or folder fails the test:
+    a suite that skips what is not installed is green for years.
+    """
+    if condition:
+        return
+    if os.environ.get("TARE_REQUIRE_ALL") == "1":
+        pytest.fail(f"TARE_REQUIRE_ALL=1, but {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def root() -> Path:
+    """The top folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture
+def shared() -> Callable[[str], Path]:
+    """``shared("data/x.csv")``: a path under ``TARE_SHARED`` (default: ``../shared``)."""
+    folder = Path(os.environ.get("TARE_SHARED", ROOT.parent / "shared"))
+
+    def find(path: str = "") -> Path:
+        found = folder / path
+        if os.environ.get("TARE_SHARED") or folder.is_dir():
+            need(found.exists(), f"the shared file {path!r} is not under {folder}")
+        elif not found.exists():
+            # The shared data is not part of the repository: a lone clone goes without.
+            pytest.skip(f"no shared data at {folder}; set TARE_SHARED")
+        return found
+
+    return find

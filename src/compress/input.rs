@@ -1,0 +1,215 @@
+//! Where decoders read from: a slice, or a stream with bytes read ahead.
+
+use std::io::{self, BufRead, ErrorKind as IoKind, Read};
+
+use crate::{Error, ErrorKind, Result};
+
+/// Encoded bytes with look-ahead, and the offset of the next one.
+pub(super) trait Input {
+    /// The next `size` bytes; fewer only where the input ends.
+    ///
+    /// # Errors
+    /// `Io` if the stream below cannot be read.
+    fn ahead(&mut self, size: usize) -> Result<&[u8]>;
+
+    /// The bytes that are there already, at least one; none where the input ends.
+    ///
+    /// # Errors
+    /// As `ahead`.
+    fn some(&mut self) -> Result<&[u8]>;
+
+    /// Goes past `size` bytes that were ahead.
+    fn advance(&mut self, size: usize);
+
+    /// How many bytes were gone past.
+    fn offset(&self) -> u64;
+
+    /// Whether the stream below failed, so that an error of a reader above is its error.
+    fn failed(&self) -> bool {
+        false
+    }
+
+    /// Gives the next `N` bytes and goes past them.
+    ///
+    /// # Errors
+    /// `Truncated` if there are fewer; `Io` as above.
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let offset = self.offset();
+        let ahead = self.ahead(N)?;
+        let Some(array) = ahead.first_chunk::<N>().copied() else {
+            return Err(ends(offset, ahead.len(), N));
+        };
+        self.advance(N);
+        Ok(array)
+    }
+}
+
+/// The error of an input of which only `found` of `needed` bytes at `offset` are there.
+pub(super) fn ends(offset: u64, found: usize, needed: usize) -> Error {
+    let end = offset.saturating_add(found as u64);
+    let text = match end {
+        0 => "the input is empty".to_string(),
+        _ => format!("the input ends where {needed} bytes from byte {offset} on belong"),
+    };
+    Error::new(ErrorKind::Truncated, text).with_offset(end)
+}
+
+/// The error of a stream that cannot be read; the stream's own error is kept below it.
+pub(super) fn unreadable(error: io::Error, offset: u64) -> Error {
+    Error::new(ErrorKind::Io, format!("cannot read the input: {error}"))
+        .with_offset(offset)
+        .with_source(error)
+}
+
+/// A slice as an input, without copying.
+pub(super) struct Slice<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Slice<'a> {
+    pub(super) fn new(data: &'a [u8]) -> Self {
+        Self { data, at: 0 }
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.data.get(self.at..).unwrap_or_default()
+    }
+}
+
+impl Input for Slice<'_> {
+    fn ahead(&mut self, size: usize) -> Result<&[u8]> {
+        let rest = self.rest();
+        Ok(rest.get(..size).unwrap_or(rest))
+    }
+
+    fn some(&mut self) -> Result<&[u8]> {
+        Ok(self.rest())
+    }
+
+    fn advance(&mut self, size: usize) {
+        self.at = self.at.saturating_add(size).min(self.data.len());
+    }
+
+    fn offset(&self) -> u64 {
+        self.at as u64
+    }
+}
+
+impl Read for Slice<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let size = self.rest().read(into)?;
+        self.consume(size);
+        Ok(size)
+    }
+}
+
+impl BufRead for Slice<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.rest())
+    }
+
+    fn consume(&mut self, size: usize) {
+        self.advance(size);
+    }
+}
+
+/// A stream as an input: its buffer grows with the bytes that came, never with a claim.
+pub(super) struct Source<R> {
+    stream: R,
+    buffer: Vec<u8>,
+    start: usize,
+    offset: u64,
+    failed: bool,
+}
+
+impl<R: Read> Source<R> {
+    /// Bytes asked of the stream at once.
+    const STEP: usize = 128 << 10;
+
+    pub(super) fn new(stream: R) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+            start: 0,
+            offset: 0,
+            failed: false,
+        }
+    }
+
+    fn held(&self) -> &[u8] {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
+    /// Reads once from the stream; false at its end.
+    fn more(&mut self) -> io::Result<bool> {
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        let held = self.buffer.len();
+        self.buffer.resize(held.saturating_add(Self::STEP), 0);
+        let result = loop {
+            let place = self.buffer.get_mut(held..).unwrap_or_default();
+            match self.stream.read(place) {
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        self.failed = result.is_err();
+        let read = *result.as_ref().unwrap_or(&0);
+        self.buffer.truncate(held.saturating_add(read));
+        result.map(|read| read > 0)
+    }
+}
+
+impl<R: Read> Input for Source<R> {
+    fn ahead(&mut self, size: usize) -> Result<&[u8]> {
+        while self.held().len() < size {
+            let offset = self.offset;
+            if !self.more().map_err(|error| unreadable(error, offset))? {
+                break;
+            }
+        }
+        let held = self.held();
+        Ok(held.get(..size).unwrap_or(held))
+    }
+
+    fn some(&mut self) -> Result<&[u8]> {
+        self.ahead(1)?;
+        Ok(self.held())
+    }
+
+    fn advance(&mut self, size: usize) {
+        let size = size.min(self.held().len());
+        self.start = self.start.saturating_add(size);
+        self.offset = self.offset.saturating_add(size as u64);
+    }
+
+    fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn failed(&self) -> bool {
+        self.failed
+    }
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let size = self.fill_buf()?.read(into)?;
+        self.consume(size);
+        Ok(size)
+    }
+}
+
+impl<R: Read> BufRead for Source<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.held().is_empty() {
+            self.more()?;
+        }
+        Ok(self.held())
+    }
+
+    fn consume(&mut self, size: usize) {
+        self.advance(size);
+    }
+}
