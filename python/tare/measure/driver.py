@@ -1,0 +1,387 @@
+"""Driving one worker process: requests out, replies in, deadlines, and its end.
+
+Any program that speaks the protocol can be driven; ours is the default. Whatever the
+process does (dies, hangs, prints rubbish, answers with the wrong id) costs that worker
+and nothing else: a WorkerError names it, and the process group and its directory go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from tare.errors import UsageError, WorkerError
+from tare.measure import scratch
+from tare.measure.spawn import Spawned, clean_environment, spawn
+
+__all__ = ["HELLO_DEADLINE_S", "LINE_BYTES", "LOG_BYTES", "PYTHON_COMMAND", "Worker"]
+
+LINE_BYTES = 16 << 20
+"""Longest reply."""
+
+LOG_BYTES = 64 << 10
+"""How much of a worker's standard error is kept: the end."""
+
+HELLO_DEADLINE_S = 30.0
+"""How long a worker may take to say hello, in seconds."""
+
+PYTHON_COMMAND = ("-c", "from tare.measure.worker import main; main()")
+"""Arguments of this interpreter that start our own worker."""
+
+_GRACE_S = 1.0
+_SLICE_S = 0.25
+_SEND_S = 10.0
+_READ_BYTES = 1 << 16
+_live: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+class Worker:
+    """A measuring process of its own.
+
+    Starting does not wait: ``hello`` (or the first reply) does, so that several can
+    start side by side. Use it as a context manager, or call ``close``.
+
+    Args:
+        name: What errors call it; ``python`` is our own worker unless ``command`` is given.
+        command: Program and arguments of another worker.
+        cpu: CPU to pin it to; None for no pin.
+        hash_seed: PYTHONHASHSEED, and the seed given in ``hello``.
+        threads: 1 sets every library's thread knob to one; ``all`` leaves them alone.
+        memory_limit: RLIMIT_DATA in bytes; None for no limit.
+        workdir: Where its private directory is made; None for the system's temporary files.
+
+    Raises:
+        UsageError: A worker other than ``python`` without a command.
+        WorkerError: The program cannot be started.
+
+    >>> with Worker() as worker:
+    ...     worker.hello["proto"]
+    1
+    """
+
+    def __init__(
+        self,
+        name: str = "python",
+        command: Sequence[str] | None = None,
+        *,
+        cpu: int | None = None,
+        hash_seed: int = 0,
+        threads: int | str = 1,
+        memory_limit: int | None = None,
+        workdir: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if command is None and name != "python":
+            raise UsageError(f"no command is known for the worker {name!r}; give one")
+        own = command is None
+        self.name = name
+        self.directory = scratch.make(workdir)
+        self._log = bytearray()
+        self._pending = bytearray()
+        self._replies: dict[int, dict[str, Any]] = {}
+        self._asked: set[int] = set()
+        self._next = 1
+        self._dead: WorkerError | None = None
+        environment = clean_environment(self.directory, threads=threads, hash_seed=hash_seed)
+        try:
+            self._spawned: Spawned = spawn(
+                command or (sys.executable, *PYTHON_COMMAND), self.directory, environment,
+                cpu=cpu, memory_limit=memory_limit,
+            )  # fmt: skip
+        except OSError as error:
+            scratch.remove(self.directory)
+            raise WorkerError(f"cannot start the worker {name}: {error}", worker=name, type="start") from error
+        self.pid = self._spawned.process.pid
+        self._end = weakref.finalize(self, _end, self._spawned, str(self.directory))
+        self._poll = select.poll()
+        for descriptor in (self._spawned.stdout, self._spawned.stderr):
+            self._poll.register(descriptor, select.POLLIN)
+        _live.add(self)
+        self._hello_id = self.send("hello", proto=1, seed=hash_seed, **({"list": False} if own else {}))
+        self._hello: dict[str, Any] | None = None
+
+    # --- talking ----------------------------------------------------------------
+
+    @property
+    def hello(self) -> dict[str, Any]:
+        """What the worker says of itself; waited for at first use."""
+        if self._hello is None:
+            self._hello = self.wait(self._hello_id, HELLO_DEADLINE_S)
+            if self._hello.get("proto") != 1:
+                raise self._lose("protocol", f"speaks protocol {self._hello.get('proto')!r}, not 1")
+        return self._hello
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be asked (as far as we know without asking)."""
+        return self._dead is None
+
+    def request(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
+        """Send a request and wait for its reply.
+
+        Args:
+            op: The operation.
+            deadline_s: Longest wait, in seconds; then the worker is killed. None waits for ever.
+            **fields: The request's fields; None values are left out.
+
+        Returns:
+            The reply's ``ok``.
+
+        Raises:
+            WorkerError: The worker's own error (it lives on), or ``timeout``, ``killed``,
+                ``exit``, ``protocol`` (it is gone).
+        """
+        return self.wait(self.send(op, **fields), deadline_s)
+
+    def send(self, op: str, **fields: Any) -> int:
+        """Send a request without waiting; returns its id for ``wait``.
+
+        Raises:
+            WorkerError: The worker has gone, or takes no more requests.
+        """
+        if self._dead is not None:
+            raise self._dead
+        number, self._next = self._next, self._next + 1
+        request = {"id": number, "op": op, **{key: value for key, value in fields.items() if value is not None}}
+        line = json.dumps(request, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        if len(line) > LINE_BYTES:
+            raise UsageError(f"the request is {len(line)} bytes long; the most is {LINE_BYTES}")
+        self._asked.add(number)
+        self._write(line)
+        return number
+
+    def wait(self, number: int, deadline_s: float | None = None) -> dict[str, Any]:
+        """Wait for the reply to a request.
+
+        Args:
+            number: What ``send`` returned.
+            deadline_s: Longest wait from now, in seconds; None waits for ever.
+
+        Raises:
+            WorkerError: As ``request``.
+        """
+        until = None if deadline_s is None else time.monotonic() + deadline_s
+        while number not in self._replies:
+            if self._dead is not None:
+                raise self._dead
+            if number not in self._asked:
+                raise UsageError(f"no request has the id {number}, or its reply was taken already")
+            left_s = _SLICE_S if until is None else min(_SLICE_S, until - time.monotonic())
+            if left_s <= 0:
+                raise self._lose("timeout", f"no answer within {deadline_s:g} s")
+            self._pump(left_s)
+        reply = self._replies.pop(number)
+        error = reply.get("error")
+        if error is None:
+            ok: dict[str, Any] = reply["ok"]
+            return ok
+        raise WorkerError(
+            str(error.get("message", "")), worker=self.name, type=str(error.get("type", "error")),
+            phase=str(error.get("phase", "protocol")), log_tail=self.log_tail(),
+        )  # fmt: skip
+
+    def log_tail(self) -> str:
+        """The end of what the worker wrote to its standard error."""
+        self._drain_log()
+        return self._log.decode("utf-8", "replace")
+
+    def is_waiting(self) -> bool | None:
+        """Whether the process sleeps (waits for input) right now; None where there is no /proc."""
+        try:
+            with open(f"/proc/{self.pid}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0] == b"S"
+        except (OSError, IndexError):
+            return None
+
+    # --- ending -----------------------------------------------------------------
+
+    def close(self) -> None:
+        """End the worker: ``quit``, then the end of its input, then TERM and KILL; its directory goes."""
+        if self._dead is None:
+            with contextlib.suppress(WorkerError, OSError):
+                if not self._asked:  # one that is busy would not read it
+                    self.send("quit")
+                    _wait_exit(self._spawned, _GRACE_S)
+            self._dead = self._error("closed", "the worker has been closed")
+        self._end()
+
+    def kill(self) -> None:
+        """End the worker now, with all it started; its directory goes."""
+        if self._dead is None:
+            self._dead = self._error("closed", "the worker has been ended")
+            _signal_group(self._spawned, signal.SIGKILL)
+        self._end()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- private ----------------------------------------------------------------
+
+    def _write(self, line: bytes) -> None:
+        view = memoryview(line)
+        until = time.monotonic() + _SEND_S
+        while view:
+            try:
+                view = view[os.write(self._spawned.stdin, view) :]
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise self._lose("timeout", f"took no request within {_SEND_S:g} s") from None
+                waiting = select.poll()
+                waiting.register(self._spawned.stdin, select.POLLOUT)
+                waiting.poll(_SLICE_S * 1000)
+                self._drain_log()
+            except BrokenPipeError:
+                raise self._gone() from None
+
+    def _pump(self, seconds: float) -> None:
+        """Wait for something to read, and read it."""
+        ready = self._poll.poll(seconds * 1000)
+        if not ready:
+            # A worker that logs more than its pipe holds would wait for us, and we, perhaps, for its peer.
+            for peer in list(_live):
+                peer._drain_log()
+            return
+        for descriptor, _ in ready:
+            if descriptor == self._spawned.stderr:
+                self._drain_log()
+            else:
+                self._read()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._spawned.stdout, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            raise self._gone()
+        start = len(self._pending)
+        self._pending += data
+        while (end := self._pending.find(b"\n", start)) >= 0:
+            line = bytes(self._pending[:end])
+            del self._pending[: end + 1]
+            start = 0
+            self._take(line)
+        if len(self._pending) > LINE_BYTES:
+            raise self._lose("protocol", f"a reply is longer than {LINE_BYTES} bytes")
+
+    def _take(self, line: bytes) -> None:
+        try:
+            reply = json.loads(line)
+        except (ValueError, RecursionError):
+            raise self._lose("protocol", f"not a reply: {_shown(line)}") from None
+        number = reply.get("id") if isinstance(reply, dict) else None
+        if not isinstance(number, int) or number not in self._asked:
+            raise self._lose("protocol", f"a reply to nothing that was asked: {_shown(line)}")
+        if not isinstance(reply.get("ok"), dict) and not isinstance(reply.get("error"), dict):
+            raise self._lose("protocol", f"a reply with neither ok nor error: {_shown(line)}")
+        self._asked.discard(number)
+        self._replies[number] = reply
+
+    def _drain_log(self) -> None:
+        if not self._end.alive:
+            return
+        while True:
+            try:
+                data = os.read(self._spawned.stderr, _READ_BYTES)
+            except (BlockingIOError, OSError):
+                return
+            if not data:
+                with contextlib.suppress(KeyError, ValueError):
+                    self._poll.unregister(self._spawned.stderr)
+                return
+            self._log += data
+            if len(self._log) > LOG_BYTES:
+                del self._log[:-LOG_BYTES]
+
+    def _gone(self) -> WorkerError:
+        """The process closed its output: say how it ended."""
+        code = _wait_exit(self._spawned, _GRACE_S)
+        if code is None:
+            return self._lose("protocol", "closed its output and lives on")
+        if code < 0:
+            name = signal.Signals(-code).name if -code in signal.valid_signals() else f"signal {-code}"
+            guess = " (memory?)" if -code == signal.SIGKILL else ""
+            return self._lose("killed", f"killed by {name}{guess}")
+        return self._lose("exit", f"exited with code {code}")
+
+    def _lose(self, type: str, message: str) -> WorkerError:
+        """The worker is no more use: end it, keep the reason."""
+        if type in ("timeout", "protocol"):
+            _terminate(self._spawned)
+        self._dead = self._error(type, message)
+        self._end()
+        return self._dead
+
+    def _error(self, type: str, message: str) -> WorkerError:
+        return WorkerError(message, worker=self.name, type=type, phase="protocol", log_tail=self.log_tail())
+
+
+def _shown(line: bytes) -> str:
+    return repr(line[:80])[1:] + ("..." if len(line) > 80 else "")
+
+
+def _terminate(spawned: Spawned) -> None:
+    """TERM, a second, KILL: to the whole group."""
+    _signal_group(spawned, signal.SIGTERM)
+    if _wait_exit(spawned, _GRACE_S) is None:
+        _signal_group(spawned, signal.SIGKILL)
+        _wait_exit(spawned, _GRACE_S)
+
+
+def _signal_group(spawned: Spawned, number: signal.Signals) -> None:
+    if spawned.process.returncode is None:  # not reaped: its id is nobody else's yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(spawned.process.pid, number)
+
+
+def _wait_exit(spawned: Spawned, seconds: float) -> int | None:
+    """Exit code (negative: signal) once the process has ended, None if it has not; it is not reaped."""
+    process = spawned.process
+    if process.returncode is not None:
+        return process.returncode
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        until = time.monotonic() + seconds
+        while (code := _peek(process.pid)) is None and time.monotonic() < until:
+            time.sleep(0.002)
+        return code
+    try:
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        waiting.poll(seconds * 1000)
+    finally:
+        os.close(descriptor)
+    return _peek(process.pid)
+
+
+def _peek(pid: int) -> int | None:
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def _end(spawned: Spawned, directory: str) -> None:
+    """Everything goes: the group, the process, its pipes, its directory."""
+    process = spawned.process
+    _signal_group(spawned, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    scratch.remove(directory)

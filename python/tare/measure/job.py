@@ -1,0 +1,200 @@
+"""One ``run`` or ``mem`` request, turned into a call with its argument and sampled."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from tare.measure import clocks, sampling
+from tare.measure.phases import OpError, phase
+from tare.measure.prepared import Prepared, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tare.measure.ops import Ops
+
+__all__ = ["Job", "text"]
+
+_COLD_AT_MOST = 0.05
+
+
+class Job:
+    """One ``run`` or ``mem`` request turned into a call with its argument."""
+
+    def __init__(self, ops: Ops, what: str, request: dict[str, Any]) -> None:
+        self.ops = ops
+        self.what = what
+        self.request = request
+        self.phase = {"encode": "encode", "write": "encode"}.get(what, "decode")
+        self.target: Target | None = None
+        self.residency: float | None = None
+        self._evict = ""
+        self._result_bytes = 1
+        self._items: int | None = None
+        self._bytes: int | None = None
+        self._ready: Prepared | None = None
+        if what == "null":
+            self.call: Callable[[Any], Any] = _nothing
+            self.argument: Any = None
+            return
+        self._ready = ops.codec(request)
+        make = getattr(self, f"_make_{what}", None)
+        if make is None:
+            raise OpError("usage", f"run cannot do {what!r}")
+        with phase(self.phase):
+            self.call, self.argument = make(self._ready)
+
+    def run(self) -> dict[str, Any]:
+        """Take the samples."""
+        request, ready = self.request, self._ready
+        if ready is not None:
+            ready.last = None  # freed before, not during
+            if self.what in ("decode", "read", "subset", "open"):
+                ready.last_call = self.once
+        budget = request.get("budget_ms")
+        try:
+            batch = self._batch()
+            rows = sampling.take(
+                self.call, self.argument, batch,
+                samples=max(1, int(request.get("samples", 1))),
+                collect=request.get("gc", "off") == "on",
+                budget_ns=None if budget is None else int(budget * 1e6),
+                before=self._before if self.target is not None or self._evict else None,
+                after=self._after if self.target is not None else None,
+                look=self._look,
+            )  # fmt: skip
+        finally:
+            if self.target is not None:
+                self.target.clear(keep_first=True)
+        reply: dict[str, Any] = {"cols": list(clocks.COLUMNS), "samples": rows, "batch": batch}
+        for name, value in (("items", self._items), ("bytes", self._bytes), ("residency", self.residency)):
+            if value is not None:
+                reply[name] = value
+        return reply
+
+    def once(self) -> Any:
+        """Make the call once."""
+        return self.call(self.argument)
+
+    def clean(self) -> None:
+        """Remove what a single call left."""
+        if self.target is not None:
+            self.target.clear(keep_first=True)
+
+    # --- how each operation is made -------------------------------------------
+
+    def _make_encode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        self._result_bytes = ready.encoded_bytes or self.ops.resident
+        return ready.encode, self._need_value(ready)
+
+    def _make_decode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
+        return ready.decoder(self.request.get("materialise", "full")), ready.need_encoded()
+
+    def _make_copy(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        from tare.media.memory import copy
+
+        data = ready.need_encoded()
+        self._result_bytes = ready.encoded_bytes
+        if ready.grain == "each":
+            return (lambda parts: [copy(part) for part in parts]), data
+        return copy, data
+
+    def _make_write(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        self.target = Target(text(self.request, "path"))
+        return ready.writer(self.target, self.request.get("sync", "none")), self._need_value(ready)
+
+    def _make_read(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        path = self._file(ready)
+        self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
+        return ready.reader(path, self.request.get("materialise", "full")), None
+
+    def _make_open(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        if self.request.get("path"):
+            return ready.reader(self._file(ready), "open"), None
+        return ready.opener(), ready.need_encoded()
+
+    def _make_subset(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        read = ready.subsetter(text(self.request, "subset"))
+        self._result_bytes = max(self.ops.resident, 1)
+        if self.request.get("path"):
+            from tare.media import file
+
+            path = self._file(ready)
+            return (lambda _: read(file.mapped(path))), None
+        return read, ready.need_encoded()
+
+    # --- private --------------------------------------------------------------
+
+    def _need_value(self, ready: Prepared) -> Any:
+        if ready.value is None and not self.ops.loaded:
+            raise OpError("usage", "nothing to encode: load first", "load")
+        return ready.value
+
+    def _file(self, ready: Prepared) -> str:
+        """The file to read; written now if nobody has written it. Marks cold reads."""
+        from tare.media import file
+
+        path = text(self.request, "path")
+        with phase("io"):
+            if not os.path.exists(path):
+                file.write(path, ready.need_encoded())
+            if self.request.get("cache", "warm") == "cold":
+                self._evict = path
+        return path
+
+    def _batch(self) -> int:
+        request = self.request
+        most = max(1, sampling.HELD_BYTES // max(1, self._result_bytes))
+        if self._evict:
+            return 1  # a second read of the batch would be warm
+        wanted = int(request.get("batch", 0))
+        if wanted > 0:
+            return min(wanted, most)
+        key = (self.what, *(request.get(name) for name in ("path", "sync", "materialise", "subset", "gc")))
+        kept = self._ready.batches if self._ready is not None else {}
+        if key not in kept:
+            kept[key] = sampling.calibrate(
+                self.call, self.argument,
+                target_ns=int(request.get("target_ns", sampling.TARGET_NS)), most=most,
+                guess_ns=int(request.get("guess_ns", 0)),
+            )  # fmt: skip
+        return kept[key]
+
+    def _before(self) -> None:
+        if self.target is not None:
+            self.target.clear(keep_first=False)
+        if self._evict:
+            from tare.media import file
+
+            left = file.evict(self._evict)
+            if left is None or left > _COLD_AT_MOST:
+                where = file.filesystem(os.path.dirname(os.path.abspath(self._evict))) or "this system"
+                raise OpError("Unsupported", f"cold not possible on {where}", "io")
+            self.residency = max(left, self.residency or 0.0)
+
+    def _after(self) -> None:
+        assert self.target is not None
+        self.target.clear(keep_first=True)
+
+    def _look(self, result: Any) -> None:
+        if self.what in ("decode", "read", "subset", "open"):
+            self._items = self.ops.count(result)
+        elif self.what == "write":
+            self._bytes = result
+        elif self.what in ("encode", "copy"):
+            parts = result if isinstance(result, list) else [result]
+            self._bytes = sum(memoryview(part).nbytes for part in parts if part is not None)
+
+
+def _nothing(_: Any) -> None:
+    """The empty call: what the loop and the clocks cost."""
+
+
+def text(request: dict[str, Any], name: str) -> str:
+    """A field of a request that must be there and be text."""
+    value = request.get(name)
+    if not isinstance(value, str):
+        raise OpError("usage", f"{request.get('op')} needs {name!r}, a text")
+    return value

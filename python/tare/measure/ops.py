@@ -1,0 +1,371 @@
+"""What a worker can be asked to do: one method for each operation of the protocol.
+
+A worker holds one value and any number of codecs prepared for it; a request names its
+codec, or means the one prepared last. A new ``load`` forgets all of them.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from tare.errors import Unsupported, UsageError
+from tare.measure import clocks
+from tare.measure.job import Job, text
+from tare.measure.phases import OpError, phase
+from tare.measure.prepared import Prepared
+
+__all__ = ["Ops"]
+
+_KINDS = ("document", "table")
+
+
+class Ops:
+    """The state of a worker and its operations (``op_NAME(request) -> reply``)."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.loaded = False
+        self.data_kind = ""
+        self.items = 0
+        self.resident = 0
+        self._natives: dict[str, Any] = {}
+        self._prepared: dict[str, Prepared] = {}
+        self._current = ""
+        self._ends: Any = None
+
+    # --- life -----------------------------------------------------------------
+
+    def op_hello(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Who we are. ``list: false`` leaves the codecs out: listing them costs their imports."""
+        if request.get("proto", 1) != 1:
+            raise OpError("usage", f"this worker speaks protocol 1, not {request.get('proto')!r}")
+        if "random" in sys.modules and request.get("seed") is not None:
+            sys.modules["random"].seed(request["seed"])
+        version = sys.version_info
+        return {
+            "proto": 1,
+            "worker": "python",
+            "runtime": sys.implementation.name,
+            "version": f"{version[0]}.{version[1]}.{version[2]}",
+            "pid": os.getpid(),
+            "codecs": _codecs() if request.get("list", True) else [],
+            "clocks": list(clocks.COLUMNS),
+            "cpu_source": clocks.CPU_SOURCE,
+            "gc": ["off", "on"],
+        }
+
+    def op_load(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Load the value that every codec gets."""
+        from tare.measure.memory import resident_bytes
+
+        self._forget()
+        as_, kind = text(request, "as"), request.get("kind")
+        self.data_kind = kind if kind in _KINDS else "table" if as_ == "arrow" else "document"
+        before = resident_bytes()
+        with phase("load"):
+            self.value = _load(text(request, "path"), as_, self.data_kind)
+            self.loaded = True
+            self.items = self.count(self.value)
+        if before is None:
+            from tare.kinds import resident_bytes as measure_value
+
+            self.resident = measure_value(self.value)
+        else:
+            self.resident = max(0, (resident_bytes() or before) - before)
+        gc.collect()
+        gc.freeze()
+        rows = self.items if self.data_kind == "table" else None
+        return {"kind": self.data_kind, "items": self.items, "rows": rows, "resident_bytes": self.resident}
+
+    def op_prepare(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Make a codec ready; encode and decode once, unless ``cold`` is false."""
+        from tare.codec import Codec, set_threads
+
+        with phase("encode"):
+            codec = Codec.parse(text(request, "codec"))
+            codec.library.require()
+            import_ns = _import(codec.library.modules)
+        set_threads(codec, request.get("threads", 1))
+        kind, encoded = request.get("kind"), request.get("encoded")
+        self._prepared.pop(str(codec), None)
+        with phase("load"):
+            value = None if not self.loaded else self._in_kind(codec.native(self.data_kind), kind)
+            ready = Prepared(codec, self.data_kind or _kind_given(kind), value, kind=kind,
+                             grain=request.get("grain", "whole"))  # fmt: skip
+        ready.delivery = request.get("delivery") or "whole"
+        reply: dict[str, Any] = {"items": self.items, "import_ns": import_ns}
+        if encoded is not None:
+            from tare.media import file
+
+            with phase("io"):
+                ready.encoded = file.read(encoded)
+        elif value is None:
+            raise OpError("usage", "nothing to encode: load first, or give 'encoded'", "load")
+        if request.get("cold", True):
+            self._cold(ready, reply)
+        if ready.encoded is not None:
+            reply |= {"bytes": ready.encoded_bytes, "sha256": _digest(ready)}
+        self._prepared[str(codec)] = ready
+        self._current = str(codec)
+        return reply
+
+    def op_quit(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Nothing to say; the loop ends after the reply."""
+        return {}
+
+    # --- proof ----------------------------------------------------------------
+
+    def op_verify(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Compare the last value that came back with the one that was loaded."""
+        from tare.measure.fidelity import compare
+
+        ready = self.codec(request)
+        if not self.loaded:
+            raise OpError("usage", "nothing to compare with: load first", "load")
+        if ready.last is None and ready.last_call is not None:
+            with phase("decode"):
+                ready.last = ready.last_call()
+        wanted = self.value
+        if ready.columns is not None:
+            wanted = self.value.select(ready.columns)
+        limit = int(request.get("limit", 20)) if request.get("full", True) else 1
+        with phase("verify"):
+            found: dict[str, Any] = compare(wanted, ready.last, kind=self.data_kind, limit=limit).as_dict()
+        ready.last = None
+        return found
+
+    def op_probe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Put each probe value through a codec."""
+        from tare.codec import Codec
+        from tare.measure.fidelity import probe
+
+        with phase("encode"):
+            codec = Codec.parse(request.get("codec") or self._current)
+            codec.library.require()
+            return {"cells": probe(codec, request.get("set", "values/1"), only=request.get("only"))}
+
+    # --- time and memory --------------------------------------------------------
+
+    def op_run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Take samples of one operation."""
+        watched = clocks.tracer()
+        if watched:
+            raise OpError("traced", f"refused to time anything: {watched}")
+        what = text(request, "what")
+        if what in ("send", "receive"):
+            from tare.measure import ends
+
+            return ends.run(self._stream_ends(), self.codec(request), what, request, self.count)
+        job = Job(self, what, request)
+        with phase(job.phase):
+            return job.run()
+
+    def op_mem(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Peak memory of one call; truthful in a process that has not made it before."""
+        from tare.measure.memory import peak
+
+        job = Job(self, text(request, "what"), request)
+        with phase(job.phase):
+            reply = peak(job.once)
+            job.clean()
+        return reply
+
+    # --- exchange ---------------------------------------------------------------
+
+    def op_encode_to(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Write the encoded value to a file."""
+        from tare.media import file
+
+        ready = self.codec(request)
+        with phase("encode"):
+            encoded = ready.need_encoded()
+            if ready.grain == "each":
+                raise Unsupported("documents encoded one by one have no file")
+        with phase("io"):
+            return {"bytes": file.write(text(request, "path"), encoded)}
+
+    def op_decode_from(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Decode a file that another worker wrote; write tagged values to ``out``."""
+        from tare.media import file
+
+        ready = self.codec(request)
+        with phase("io"):
+            data = file.read(text(request, "path"))
+        with phase("decode"):
+            value = ready.last = ready.decode(data)
+            items = self.count(value)
+        if request.get("out"):
+            from tare.measure.tagged import to_tagged
+
+            with phase("io"):
+                tagged = to_tagged(_plain(value, ready.data_kind))
+                with open(request["out"], "w", encoding="utf-8") as out:
+                    json.dump(tagged, out, allow_nan=False)
+        return {"items": items}
+
+    # --- streams ----------------------------------------------------------------
+
+    def op_open(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Open one end of a medium; a reader answers before the writer has come."""
+        medium = request.get("medium")
+        if not isinstance(medium, dict):
+            raise OpError("usage", "open needs medium: {kind, role, address, token}")
+        with phase("open"):
+            handle, address = self._stream_ends().open(medium)
+        return {"handle": handle, "address": address}
+
+    def op_close(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Close an end."""
+        with phase("io"):
+            self._stream_ends().close(request.get("handle"))
+        return {}
+
+    # --- private ----------------------------------------------------------------
+
+    def _stream_ends(self) -> Any:
+        if self._ends is None:
+            from tare.measure.ends import Ends
+
+            self._ends = Ends()
+        return self._ends
+
+    def _forget(self) -> None:
+        self._prepared.clear()
+        self._natives.clear()
+        self.value, self.loaded, self._current = None, False, ""
+        gc.unfreeze()
+        gc.collect()
+
+    def codec(self, request: dict[str, Any]) -> Prepared:
+        name = request.get("codec") or self._current
+        ready = self._prepared.get(name)
+        if ready is None and name:
+            from tare.codec import Codec
+
+            ready = self._prepared.get(str(Codec.parse(name)))
+        if ready is None:
+            raise OpError("usage", f"{name or 'no codec'} is not prepared")
+        return ready
+
+    def _in_kind(self, native: str, kind: str | None) -> Any:
+        """The loaded value in the kind that calls start from, converted once."""
+        from tare.kinds import convert, memory_kind
+
+        if self.data_kind == "document":
+            return self.value
+        wanted = native if kind in (None, "", "own", *_KINDS) else str(kind)
+        if wanted == memory_kind(self.value):
+            return self.value
+        if wanted not in self._natives:
+            self._natives = {wanted: convert(self.value, wanted)}  # one at a time: each may be several times the data
+        return self._natives[wanted]
+
+    def _cold(self, ready: Prepared, reply: dict[str, Any]) -> None:
+        """The first calls, each its own figure, and the proof that data came back."""
+        if ready.encoded is None:
+            with phase("encode"):
+                reply["cold_encode_ns"], ready.encoded = _timed(ready.encode, ready.value)
+                if ready.encoded is None:
+                    raise OpError("refused", "encode returned nothing", "encode")
+                _ = ready.encoded_bytes
+        with phase("decode"):
+            reply["cold_decode_ns"], ready.last = _timed(ready.decode, ready.encoded)
+            reply["items"] = self.count(ready.last)
+        ready.last_call = lambda: ready.decode(ready.encoded)
+
+    def count(self, value: Any) -> int:
+        """Items of a value that came back; 0 if it is nothing, or nothing that can be counted."""
+        if value is None and not (self.loaded and self.value is None):
+            return 0
+        from tare.kinds import count_items
+
+        try:
+            return int(count_items(value))
+        except Exception:  # noqa: BLE001 -- whatever a codec returned that no kind knows is no data
+            return 0
+
+
+def _timed(call: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:
+    began = time.perf_counter_ns()
+    result = call(argument)
+    return time.perf_counter_ns() - began, result
+
+
+def _load(path: str, as_: str, kind: str) -> Any:
+    if as_ == "bytes":
+        from tare.media import file
+
+        return file.read(path)
+    if as_ == "json":
+        with open(path, "rb") as source:
+            return json.loads(source.read())
+    if as_ == "rds":
+        raise Unsupported("this worker does not read RDS; give the data as arrow, json or values")
+    from tare.dataset import load_saved
+
+    return load_saved(path, as_, kind)
+
+
+def _kind_given(kind: str | None) -> str:
+    if kind in _KINDS:
+        return str(kind)
+    return "document" if kind in (None, "", "own", "python") else "table"
+
+
+def _import(modules: tuple[str, ...]) -> int:
+    """Import what the library needs, so that the first call is not the import; its time."""
+    import importlib
+
+    began = time.perf_counter_ns()
+    for name in modules:
+        importlib.import_module(name)
+    return time.perf_counter_ns() - began
+
+
+def _digest(ready: Prepared) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    for part in ready.encoded if ready.grain == "each" else (ready.encoded,):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _plain(value: Any, kind: str) -> Any:
+    if kind == "document":
+        return value
+    from tare.kinds import convert
+
+    return convert(value, "columns")
+
+
+def _codecs() -> list[dict[str, Any]]:
+    """Every codec that is installed, as ``hello`` lists them."""
+    from tare.formats import FORMATS
+    from tare.media import MEDIA
+
+    media = [medium.name for medium in MEDIA]
+    found = []
+    for format in FORMATS:
+        for library in format.libraries:
+            if not library.installed:
+                continue
+            parts = ["streaming"] if library.stream is not None else []
+            found.append({
+                "id": f"{format.id}:{library.name}",
+                "library": library.name,
+                "version": library.version,
+                "options": {name: option.default for name, option in library.options.items()},
+                "kinds": sorted(library.native),
+                "media": media,
+                "delivery": ["whole", "buffered", *parts, "framed"],
+                "subset": list(format.subset) if library.subset is not None else [],
+                "threads": list(library.threads),
+                "executes_code": library.executes_code or format.executes_code,
+            })  # fmt: skip
+    return found

@@ -1,0 +1,104 @@
+"""Batches: how many calls make one sample, and samples within a time limit."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from tare.measure.clocks import cpu_ns, sample, timed_drop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["HELD_BYTES", "TARGET_NS", "calibrate", "take"]
+
+TARGET_NS = 2_000_000
+"""A sample is a batch of calls that takes about this long."""
+
+HELD_BYTES = 64 << 20
+"""Results of a batch are held until the clocks are read, at most so many bytes of them."""
+
+_MOST = 1_000_000
+
+
+def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int, guess_ns: int = 0) -> int:
+    """Calls in a batch that takes ``target_ns``.
+
+    Calls are made in doubling numbers until they take a quarter of the target; a call
+    whose first one (``guess_ns``) took far longer is not made again.
+
+    Args:
+        call: What will be sampled.
+        argument: Its argument.
+        target_ns: Wanted length of a sample, in nanoseconds.
+        most: Upper limit, so that the results of a batch fit in memory.
+        guess_ns: Time of one earlier call, if there was one.
+
+    Returns:
+        At least 1, at most ``most``.
+
+    >>> calibrate(lambda _: None, None, target_ns=100, most=5)
+    5
+    """
+    if guess_ns > 8 * target_ns:
+        return 1
+    calls = 1
+    while True:
+        wall, cpu = time.perf_counter_ns(), cpu_ns()
+        held = [call(argument) for _ in range(calls)]
+        cpu, wall = cpu_ns() - cpu, time.perf_counter_ns() - wall
+        del held
+        # A preempted call looks long by the wall; one that waits for a disk looks short by the CPU.
+        one_ns = max(1, cpu if wall < 2 * cpu + 200_000 else wall) / calls
+        if one_ns * calls * 4 >= target_ns or calls >= most:
+            return max(1, min(most, _MOST, round(target_ns / one_ns)))
+        calls = min(most, calls * max(2, min(16, int(target_ns / 4 / one_ns / calls))))
+
+
+def take(
+    call: Callable[[Any], Any],
+    argument: Any,
+    batch: int,
+    *,
+    samples: int,
+    collect: bool,
+    budget_ns: int | None,
+    before: Callable[[], None] | None = None,
+    after: Callable[[], None] | None = None,
+    extra: Callable[[], list[int]] | None = None,
+    look: Callable[[Any], None] | None = None,
+) -> list[list[int]]:
+    """Take samples of one call, one after another.
+
+    Args:
+        call: What is sampled.
+        argument: Its argument.
+        batch: Calls in each sample.
+        samples: Samples to take; at least one is.
+        collect: Whether the garbage collector is on.
+        budget_ns: No further sample begins after this much wall time; None for no limit.
+        before: Made before each sample, outside the clocks (evicting a file).
+        after: Made after each sample, outside the clocks (removing files).
+        extra: More columns for each row (stamps).
+        look: Sees the last result of each sample, before it is freed.
+
+    Returns:
+        Rows in the order of ``clocks.COLUMNS`` (then those of ``extra``).
+    """
+    rows: list[list[int]] = []
+    began = time.perf_counter_ns()
+    while len(rows) < samples:
+        if before is not None:
+            before()
+        row, results = sample(call, argument, batch, collect=collect)
+        if look is not None:
+            look(results[-1])
+        row.append(timed_drop(results))
+        if extra is not None:
+            row += extra()
+        rows.append(row)
+        if after is not None:
+            after()
+        if budget_ns is not None and time.perf_counter_ns() - began > budget_ns:
+            break
+    return rows
