@@ -7,7 +7,7 @@ because other threads may change it while the GIL is released.
 
 from collections.abc import Callable
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self
 
 __version__: str
 """Version of the core and of the package: the one in Cargo.toml."""
@@ -98,7 +98,7 @@ class Reader:
     b'pla'
     """
 
-    def __init__(self, name: str, read: Callable[[int], bytes]) -> None: ...
+    def __new__(cls, name: str, read: Callable[[int], bytes]) -> Self: ...
     def read(self, size: int) -> bytes:
         """Give up to ``size`` plain bytes; none at the proven end.
 

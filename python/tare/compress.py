@@ -18,7 +18,16 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in the standard library from 3.12 on
 
-__all__ = ["COMPRESSORS", "Compressor", "compress", "compressor", "decompress", "open_reader", "parse", "sniff"]
+__all__ = [
+    "COMPRESSORS",
+    "Compressor",
+    "compress",
+    "compressor",
+    "decompress",
+    "open_reader",
+    "parse",
+    "sniff",
+]
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,9 @@ class Compressor:
         low, high = self.levels
         if not low <= level <= high or (level == 0 and low < 0):
             but = ", not 0" if low < 0 else ""
-            raise UsageError(f"{self.name} has levels {low} to {high}{but}; no level {level}", format=self.name)
+            raise UsageError(
+                f"{self.name} has levels {low} to {high}{but}; no level {level}", format=self.name
+            )
         return level
 
 
@@ -172,7 +183,7 @@ def sniff(head: bytes) -> str | None:
 
 
 def open_reader(path_or_file: str | os.PathLike[str] | BinaryIO, name: str) -> BinaryIO:
-    """Open a compressed file for reading its plain bytes from front to back.
+    r"""Open a compressed file for reading its plain bytes from front to back.
 
     Memory is bounded by the compressor's window (at most 128 MiB), not by the file. A file
     object that was passed in stays open when the reader is closed; it must end where the last
@@ -187,9 +198,9 @@ def open_reader(path_or_file: str | os.PathLike[str] | BinaryIO, name: str) -> B
         OSError: The file cannot be opened or read.
 
     >>> import io
-    >>> reader = open_reader(io.BytesIO(compress(b"a,b\\n1,2\\n", "zstd")), "zstd")
+    >>> reader = open_reader(io.BytesIO(compress(b"a,b\n1,2\n", "zstd")), "zstd")
     >>> reader.readline(), reader.read()
-    (b'a,b\\n', b'1,2\\n')
+    (b'a,b\n', b'1,2\n')
     """
     name, _level = parse(name)
     if isinstance(path_or_file, str | os.PathLike):
