@@ -1,0 +1,147 @@
+"""What a codec must offer to be recommended: conditions of the profiles, and the user's own ``--must``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tare.errors import UsageError
+
+__all__ = ["Condition", "allowed", "conditions", "kept", "losses"]
+
+MUST = ("keep-types", "untrusted", "append", "subset", "readable:LANGUAGE")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition.
+
+    Args:
+        name: As the user says it: ``untrusted``, ``readable:r``, ``spec``.
+        failing: ``failing(codec, verify)`` says why the codec does not meet it, or gives ``""``.
+    """
+
+    name: str
+    failing: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+
+
+def _flags(codec: Mapping[str, Any]) -> Mapping[str, Any]:
+    return codec.get("flags") or {}
+
+
+def _languages(codec: Mapping[str, Any]) -> set[str]:
+    return {str(language).lower() for language in _flags(codec).get("languages") or ()}
+
+
+def _flag(name: str, text: str) -> Condition:
+    return Condition(name, lambda codec, _: "" if _flags(codec).get(name) else text)
+
+
+def _keeps_types(_: Mapping[str, Any], verify: Mapping[str, Any]) -> str:
+    changed = [change["path"] for change in verify.get("changes") or () if change.get("verdict") != "same"]
+    if verify.get("verdict") == "same" and not changed:
+        return ""
+    return f"changes types or values: {_list(changed)}" if changed else "types were not shown to come back"
+
+
+def _many_languages(name: str, least: int) -> Condition:
+    return Condition(name, lambda codec, _: "" if len(_languages(codec)) >= least else
+                     f"is read in fewer than {least} languages")
+
+
+NO_CODE = Condition("no code", lambda codec, _: "runs code when read" if _flags(codec).get("executes_code") else "")
+KNOWN = {
+    "spec": _flag("spec", "has no written spec"),
+    "two readers": _many_languages("two readers", 2),
+    "three languages": _many_languages("three languages", 3),
+    "no code": NO_CODE,
+    "subset": _flag("subset", "cannot read a part"),
+    "keep-types": Condition("keep-types", _keeps_types),
+    "untrusted": Condition("untrusted", NO_CODE.failing),
+    "append": _flag("append", "cannot be appended to"),
+}
+
+
+def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
+    """The conditions of a profile and of ``--must``, each once.
+
+    Args:
+        profile: Names of the profile's own.
+        must: The user's: ``keep-types``, ``untrusted``, ``append``, ``subset``,
+            ``readable:LANGUAGE``; several may be joined by commas.
+
+    Raises:
+        UsageError: A name that does not exist.
+
+    >>> [condition.name for condition in conditions(["spec"], ["untrusted,readable:R"])]
+    ['spec', 'untrusted', 'readable:r']
+    """
+    found = {name: KNOWN[name] for name in profile}
+    for name in (part.strip() for text in must for part in text.split(",")):
+        head, _, language = name.partition(":")
+        if head == "readable" and language:
+            found[name.lower()] = _readable(language.lower())
+        elif name in KNOWN and name in MUST:
+            found[name] = KNOWN[name]
+        elif name:
+            raise UsageError(f"must {name!r} does not exist; there are {', '.join(MUST)}")
+    return list(found.values())
+
+
+def _readable(language: str) -> Condition:
+    return Condition(f"readable:{language}",
+                     lambda codec, _: "" if language in _languages(codec) else f"is not read in {language}")
+
+
+def losses(verify: Mapping[str, Any] | None) -> list[str]:
+    """Paths of the user's own data that changed silently."""
+    return [change["path"] for change in (verify or {}).get("changes") or () if change.get("verdict") == "lossy"]
+
+
+def allowed(verify: Mapping[str, Any] | None, patterns: Sequence[str]) -> bool:
+    """Whether every silent change is one the user put up with.
+
+    Args:
+        verify: What the comparison of the own data found.
+        patterns: Paths, ``*`` and ``?`` as wildcards: ``time_hour``, ``*price*``, ``*``.
+
+    >>> allowed({"changes": [{"path": "items[*].price", "verdict": "lossy"}]}, ["*.price"])
+    True
+    """
+    lost = losses(verify)
+    if not lost:
+        return "*" in patterns
+    return all(any(_matches(path, pattern) for pattern in patterns) for path in lost)
+
+
+def _matches(path: str, pattern: str) -> bool:
+    # Brackets are part of paths (items[*].price), so fnmatch's sets are not wanted.
+    text = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return path == pattern or re.fullmatch(text, path, re.DOTALL) is not None
+
+
+def kept(case: Mapping[str, Any]) -> str:
+    """What came back of the own data: ``19/19`` columns, ``all``, or the number of changed paths.
+
+    A column that came back as another type counts as kept; one that changed silently does not.
+
+    >>> kept({"verify": {"verdict": "lossy", "columns": 3, "changes": [{"path": "a", "verdict": "lossy"}]}})
+    '2/3'
+    """
+    verify = case.get("verify") or {}
+    if not verify or case.get("status") == "unproven":
+        return ""
+    bad = {change.get("path") for change in verify.get("changes") or () if change.get("verdict") in ("lossy", "refused")}
+    columns = verify.get("columns")
+    if columns:
+        return f"{max(0, columns - len(bad))}/{columns}"
+    if not bad:
+        return "all" if verify.get("verdict") in ("same", "type") else ""
+    return f"{len(bad)} changed"
+
+
+def _list(paths: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(path[:40] for path in paths[:most])
+    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
