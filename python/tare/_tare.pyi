@@ -6,8 +6,9 @@ because other threads may change it while the GIL is released.
 """
 
 from collections.abc import Callable
+from typing import Self
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer
 
 __version__: str
 """Version of the core and of the package: the one in Cargo.toml."""

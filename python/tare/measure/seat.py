@@ -11,23 +11,30 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+from tare.measure.cases import FACTORS, operations
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["OPERATIONS", "TARGET_NS", "Seat", "fail", "judge_verify"]
+__all__ = ["TARGET_NS", "Seat", "fail", "judge_verify", "level"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
 
-OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
-"""What is timed on media with one end."""
-
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _SLOWEST = 20
 _SPARE_S = 2.0
+
+
+def level(case: dict[str, Any], factor: str) -> str:
+    """The case's level of a factor; labels leave defaults out.
+
+    >>> level({"labels": {}}, "sync")
+    'none'
+    """
+    return str(case["labels"].get(factor, FACTORS[factor].default))
 
 
 def fail(case: dict[str, Any], error: WorkerError) -> None:
@@ -79,7 +86,8 @@ class Seat:
         self.part = part
         self.kind = codec.native(part.kind)
         self.medium = case["labels"]["medium"]
-        self.operations: tuple[str, ...] = OPERATIONS.get(self.medium, ("encode", "decode"))
+        self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
+        self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.alive = True
         self._shared = worker is not None
@@ -101,13 +109,14 @@ class Seat:
         """Load the data, encode it once, and compare what came back if ``verify``."""
         try:
             if not self._shared:
-                self._ask("load", path=self.part.path, **{"as": self.part.as_}, kind=self.kind)
+                self._ask("load", path=self.part.path, **{"as": self.part.as_}, kind=self.part.kind)
             reply = self._ask(
                 "prepare",
                 codec=str(self.codec),
                 threads=self.session.settings.threads,
-                delivery=self.case["labels"]["delivery"],
-                kind=self.kind,
+                delivery=level(self.case, "delivery"),
+                grain=level(self.case, "grain"),
+                kind=level(self.case, "kind"),
             )
             self._prepared(reply)
             if verify or "verify" not in self.case:
@@ -150,8 +159,8 @@ class Seat:
 
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Take one sample and keep it; a failure ends the case."""
-        labels = self.case["labels"]
         began = time.monotonic_ns()
+        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset", "order")}
         try:
             reply = self._ask(
                 "run",
@@ -161,10 +170,7 @@ class Seat:
                 samples=1,
                 batch=self._batch.get(operation, 0),
                 target_ns=TARGET_NS,
-                gc=labels["gc"],
-                sync=labels["sync"],
-                cache=labels["cache"],
-                materialise=labels["materialise"],
+                **factors,
                 budget_ms=int(self.session.settings.deadline_s * 1000),
                 deadline_s=self._deadline_s(operation),
             )

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
     from tare.dataset import Dataset
+    from tare.media.link import RelayProcess
     from tare.measure.driver import Worker
     from tare.measure.journal import Journal
 
-__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "case_key"]
+__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped"]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind.
@@ -159,15 +160,6 @@ class Part:
         return f"{self.share:g}"
 
 
-def case_key(labels: Mapping[str, str]) -> str:
-    """The case's key: its labels, sorted.
-
-    >>> case_key({"size": "1", "codec": "json:orjson"})
-    'codec=json:orjson|size=1'
-    """
-    return "|".join(f"{name}={labels[name]}" for name in sorted(labels))
-
-
 class Session:
     """A run in progress. Use it as a context manager: it leaves nothing behind.
 
@@ -194,6 +186,8 @@ class Session:
         self.control = control or Control()
         self.control.on_stop(self.kill_workers)
         self.dataset = dataset
+        self.block: dict[str, Any] = record["dataset"]
+        self.name = str(self.block["name"])
         self.settings = settings
         self.record = record
         self.journal = journal
@@ -207,6 +201,7 @@ class Session:
         self._tmp = Path(tempfile.mkdtemp(prefix="tare-"))
         self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._relay: RelayProcess | None = None
         self.sample_ns = 0
         self.round_ns = 0
         self.pressure = pressure.snapshot()
@@ -218,6 +213,8 @@ class Session:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.kill_workers()
+        if self._relay is not None:
+            self._relay.close()
         shutil.rmtree(self._tmp, ignore_errors=True)
         shutil.rmtree(self._files, ignore_errors=True)
 
@@ -294,7 +291,7 @@ class Session:
                 piece.hash(),
             )
             self._parts[label] = part
-            self.record["dataset"].setdefault("sizes", {})[label] = {
+            self.block.setdefault("sizes", {})[label] = {
                 "hash": part.hash,
                 "rows": part.rows,
                 "items": part.items,
@@ -316,20 +313,11 @@ class Session:
 
     def case(self, codec: str, part: Part, stage: str, **labels: str) -> dict[str, Any]:
         """The case with these labels, made if new; a later stage replaces an earlier one's."""
-        full = {
-            "dataset": str(self.record["dataset"]["name"]),
-            "size": part.label,
-            "codec": codec,
-            "medium": "memory",
-            "delivery": "whole",
-            "threads": str(self.settings.threads),
-            "gc": "off",
-            "cache": "warm",
-            "sync": "none",
-            "materialise": "full",
-            "kind": "own",
-            **labels,
-        }
+        from tare.measure.cases import case_key, full_labels
+
+        twin = {"twin": labels.pop("twin")} if "twin" in labels else {}
+        full = full_labels({"dataset": self.name, "size": part.label, "codec": codec,
+                            "threads": str(self.settings.threads), **labels}) | twin
         key = case_key(full)
         known = self._cases.get(key)
         if known is not None and known["stage"] == stage:
@@ -361,6 +349,31 @@ class Session:
         case["launches"].append(launch)
         if self.journal is not None:
             self.journal.launch(case["key"], launch)
+
+    # --- media with two ends --------------------------------------------------
+
+    def stream_medium(self, name: str) -> dict[str, Any]:
+        """What ``open`` is told of the medium; an emulated link is TCP with a relay between."""
+        return {"kind": "tcp" if name == "link" else name, "timeout_s": self.settings.deadline_s}
+
+    def through_link(self, name: str, address: str) -> str:
+        """The address the writer must use: the relay's on an emulated link, else the reader's own.
+
+        Raises:
+            UsageError: The medium is ``link`` and no link was given.
+        """
+        if name != "link":
+            return address
+        from tare.media.link import Link, RelayProcess
+
+        link = Link.parse(self.settings.link or "1Gbit,0.3ms")
+        if self._relay is None:
+            from tare.measure.link_check import check_link
+
+            self.record["noise"]["link"] = check_link(link)
+            self._relay = RelayProcess(address, link)
+            return self._relay.address
+        return self._relay.retarget(address, link)
 
     # --- workers --------------------------------------------------------------
 

@@ -60,7 +60,7 @@ def measure_growth(session: Session, contenders: Sequence[Contender], until_s: f
 
 def _case(session: Session, contender: Contender, part: Any) -> dict[str, Any]:
     labels = contender.case["labels"]
-    same = {name: labels[name] for name in ("medium", "delivery", "gc", "cache", "sync", "materialise", "kind")}
+    same = {name: value for name, value in labels.items() if name not in ("dataset", "size", "codec", "threads")}
     return session.case(str(contender.codec), part, "growth", **same)
 
 

@@ -40,7 +40,7 @@ def small_part(session: Session, base: Codec) -> Part:
     """The part of the data that takes the base codec about 5 ms to encode."""
     share = min(1.0, _FIRST_BYTES / max(1, session.dataset.bytes_memory))
     part = session.part(share)
-    probe = Seat(session, {"labels": {"medium": "memory", "delivery": "whole"}, "memory": {}}, base, part)
+    probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
     probe.start()
     probe.ready()
     cold_ns = probe.expected_s("encode") * 1e9
@@ -110,7 +110,7 @@ def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) 
             if worker is None:
                 worker = session.worker(part, seat.kind, hash_seed=1)
                 worker.request("load", deadline_s=session.settings.deadline_s, path=part.path,
-                               **{"as": part.as_}, kind=seat.kind)
+                               **{"as": part.as_}, kind=part.kind)
         except WorkerError as error:
             session.check()
             fail(seat.case, error)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.seat import TARGET_NS, Seat, judge_verify
+from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ __all__ = ["StreamSeat", "weigh_streams"]
 
 _LAUNCHES = 5
 _ROUNDS = 9
-_STAMPS = ("start_ns", "first_byte_ns", "first_value_ns", "last_byte_ns", "last_value_ns", "closed_ns")
 
 
 class StreamSeat(Seat):
@@ -47,11 +46,10 @@ class StreamSeat(Seat):
         super().ready(verify=False)
         if not self.alive or self._reader is None:
             return
-        labels = self.case["labels"]
         try:
-            self._read("load", path=self.part.path, **{"as": self.part.as_}, kind=self.kind)
+            self._read("load", path=self.part.path, **{"as": self.part.as_}, kind=self.part.kind)
             self._read("prepare", codec=str(self.codec), threads=self.session.settings.threads,
-                       delivery=labels["delivery"], kind=self.kind)
+                       delivery=level(self.case, "delivery"), kind=level(self.case, "kind"))
             if verify or first:
                 self._transfer()
                 judge_verify(self.case, self._read("verify", codec=str(self.codec), full=True, limit=20), self.part)
@@ -96,7 +94,8 @@ class StreamSeat(Seat):
         writing = self._worker.request("open", deadline_s=limit, codec=str(self.codec),
                                        medium={**medium, "role": "writer", "address": address, "token": token})
         common = {"codec": str(self.codec), "samples": 1, "batch": 1, "target_ns": TARGET_NS,
-                  "delivery": self.case["labels"]["delivery"], "gc": self.case["labels"]["gc"]}
+                  "delivery": level(self.case, "delivery"), "gc": level(self.case, "gc"),
+                  "timeout_s": self.session.settings.deadline_s, "ack": self.medium == "remote"}
         asked = self._reader.send("run", what="receive", handle=opened["handle"], **common)
         sent = self._worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
         received = self._reader.wait(asked, deadline_s=limit)

@@ -1,0 +1,107 @@
+"""The link medium: TCP through an emulated link of a given rate and round trip.
+
+The emulation is the core's relay: a token bucket of 32 KiB in front of a delay queue,
+in a process of its own, without privileges. It is called an emulated link, never a
+network, and what it reached is measured and kept beside the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from tare.errors import UsageError
+from tare.media.tcp import connect, listen
+
+__all__ = ["Link", "RelayProcess", "connect", "listen"]
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(bit|B)(?:/s|ps)?")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
+_SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+METHOD = "socket relay: token bucket 32 KiB, delay queue"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link: its rate in bytes per second and its round trip in seconds.
+
+    >>> link = Link.parse("1Gbit,0.3ms")
+    >>> link.bytes_per_second, link.round_trip_s, str(link)
+    (125000000.0, 0.0003, '1Gbit,0.3ms')
+    """
+
+    bytes_per_second: float
+    round_trip_s: float
+
+    @classmethod
+    def parse(cls, text: str) -> Link:
+        """Read ``RATE,RTT``: ``1Gbit,0.3ms``, ``12.5MB/s,20ms``, ``100Mbit``.
+
+        Raises:
+            UsageError: It is not of that form, or the rate is 0.
+        """
+        rate, _, time = text.partition(",")
+        found = _RATE.fullmatch(rate.strip())
+        round_trip = _TIME.fullmatch(time.strip()) if time else None
+        if not found or (time and not round_trip) or float(found[1]) <= 0:
+            raise UsageError(f"{text!r} is not a link; write RATE,RTT such as 1Gbit,0.3ms or 12.5MB/s,20ms")
+        per_second = float(found[1]) * _SCALE[found[2].lower()] / (8 if found[3] == "bit" else 1)
+        return cls(per_second, float(round_trip[1]) * _SECONDS[round_trip[2]] if round_trip else 0.0)
+
+    def __str__(self) -> str:
+        bits = self.bytes_per_second * 8
+        step = min(3, int(math.log10(max(bits, 1)) // 3))
+        rate = f"{bits / 1000**step:g}{('', 'k', 'M', 'G')[step]}bit"
+        return f"{rate},{self.round_trip_s * 1e3:g}ms"
+
+
+class RelayProcess:
+    """A relay in a process of its own, so that it takes no time from who is measured.
+
+    Args:
+        target: ``host:port`` of the listener.
+        link: What to emulate.
+
+    Raises:
+        OSError: The process did not start.
+    """
+
+    def __init__(self, target: str, link: Link) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-m", "tare.media.relay"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.address = self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
+
+    def retarget(self, target: str, link: Link) -> str:
+        """Pass connections on to another listener from now on; returns the new address."""
+        self.address = self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
+        return self.address
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _ask(self, line: str) -> str:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise OSError("the relay has no pipes")
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().decode().strip()
+        if not answer:
+            raise OSError("the relay process ended without an address")
+        return answer

@@ -1,0 +1,82 @@
+"""The remote medium: TCP to another machine, whose worker is started over ssh.
+
+``ssh://[user@]host[:port]`` names the machine. The worker there speaks the worker
+protocol over ssh's own pipes; the measured bytes take a TCP connection of their own.
+"""
+
+from __future__ import annotations
+
+import shlex
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from tare.errors import UsageError
+from tare.media import tcp
+from tare.media.sockets import SocketListener
+from tare.media.tcp import connect
+
+__all__ = ["Remote", "connect", "listen"]
+
+_OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Another machine, reached by ssh.
+
+    >>> Remote.parse("ssh://me@lab:2222").ssh("tare", "worker")[-2:]
+    ['--', 'tare worker']
+    """
+
+    host: str
+    user: str = ""
+    port: int = 22
+    command: str = "tare"
+
+    @classmethod
+    def parse(cls, url: str) -> Remote:
+        """Read ``ssh://[user@]host[:port][/path/to/tare]``.
+
+        Raises:
+            UsageError: It is not of that form.
+        """
+        parts = urlsplit(url)
+        try:
+            port = parts.port or 22
+        except ValueError:
+            port = 0
+        host = parts.hostname or ""
+        # A host or user that begins with a dash would be an option of ssh.
+        if parts.scheme != "ssh" or not host or host.startswith("-") or (parts.username or "").startswith("-") or not port:
+            raise UsageError(f"{url!r} is not a remote; write ssh://host, ssh://user@host:port or ssh://host/path/to/tare")
+        return cls(host, parts.username or "", port, parts.path if len(parts.path) > 1 else "tare")
+
+    def ssh(self, *words: str) -> list[str]:
+        """The command that runs ``words`` there."""
+        name = f"{self.user}@{self.host}" if self.user else self.host
+        return ["ssh", *_OPTIONS, "-p", str(self.port), name, "--", shlex.join(words)]
+
+    def worker_command(self) -> list[str]:
+        """The command that starts a worker there."""
+        return self.ssh(self.command, "worker")
+
+    def address(self) -> str:
+        """Its address as seen from here, for the measured connection."""
+        return socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)[0][4][0]
+
+
+def listen(address: str = "", *, token: bytes = b"") -> SocketListener:
+    """Listen on every address of the machine (the token keeps others out), for a writer on another one.
+
+    Args:
+        address: ``host:port``; empty for a free port.
+        token: Bytes the writer must send first; required.
+
+    Raises:
+        UsageError: No token was given.
+        OSError: The address cannot be bound.
+    """
+    if len(token) < 16:  # noqa: PLR2004
+        raise UsageError("listening for another machine needs a token of at least 16 bytes")
+    return tcp.listen(address or "0.0.0.0:0", token=token)  # noqa: S104 - the point of this medium
