@@ -69,7 +69,7 @@ def run_rounds(
         else:
             order.reverse()
         for position, (seat, operation) in enumerate(order):
-            if seat.alive:
+            if seat.alive and taken < seat.rounds_left:
                 seat.sample(operation, taken + 1, position)
         taken += 1
         longest_s = max(longest_s, session.elapsed_s - began)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
+    from tare.measure.plan_reader import Statistics
     from tare.measure.session import Part, Session
 
 __all__ = ["Contender", "available_bytes", "fit_share", "in_groups", "memory_factor", "weigh"]
@@ -136,6 +137,7 @@ def weigh(
     *,
     until_s: float,
     launches: int | None = None,
+    slow: Statistics | None = None,
 ) -> int:
     """Weigh the contenders; every launch is a new set of processes.
 
@@ -146,6 +148,7 @@ def weigh(
         part: The data.
         until_s: Elapsed seconds of the run at which this stage must end.
         launches: Launches to make; None for five (three if quick).
+        slow: How often slow cases are measured; None treats all alike.
 
     Returns:
         Launches made.
@@ -160,21 +163,38 @@ def weigh(
             break
         for index, group in enumerate(groups):
             ends_s = began_s + ((number - 1) * len(groups) + index + 1) * step_s
-            _launch(session, group, base, part, number, wanted, ends_s)
+            _launch(session, group, base, part, number, wanted, ends_s, slow)
         made = number
         if number >= 2:
             session.verdict("weigh", f"launch {number} of {wanted} done")
     return made
 
 
+def _is_slow(case: dict[str, Any], slow: Statistics) -> bool:
+    cold = case.get("cold") or {}
+    return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > slow.slow_s * 1e9
+
+
+def _spared(case: dict[str, Any], number: int, slow: Statistics | None) -> bool:
+    """Whether a slow case has had its launches."""
+    return slow is not None and number > slow.slow_launches and _is_slow(case, slow)
+
+
 def _launch(
-    session: Session, group: Sequence[Contender], base: Codec, part: Part, number: int, wanted: int, until_s: float
+    session: Session,
+    group: Sequence[Contender],
+    base: Codec,
+    part: Part,
+    number: int,
+    wanted: int,
+    until_s: float,
+    slow: Statistics | None,
 ) -> None:
     """One launch of one group: fresh workers, rounds, results into the cases."""
     before = pressure.snapshot()
     seats = []
     for contender in group:
-        if contender.case["status"] in ("pending", "ok", "lossy"):
+        if contender.case["status"] in ("pending", "ok", "lossy") and not _spared(contender.case, number, slow):
             seat = Seat(session, contender.case, contender.codec, part)
             seat.operations = contender.operations or seat.operations
             seats.append(seat)
@@ -188,6 +208,10 @@ def _launch(
         floor = _Floor(session, session.case("copy", part, "weigh"), base_seat)
         floor.ready()
         seats.append(floor)
+    if slow is not None:
+        for seat in seats:
+            if _is_slow(seat.case, slow):
+                seat.rounds_left = slow.slow_rounds
     run_rounds(session, seats, rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
                until_s=until_s, at_least=1,
                on_round=lambda r: session.tell("weigh", number - 1, wanted, f"launch {number}, round {r}"))

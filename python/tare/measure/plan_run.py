@@ -1,0 +1,244 @@
+"""Running a plan: its data sets one after another, its cases by medium, its curves size by size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import TareError, UsageError
+from tare.measure import pressure
+from tare.measure.rounds import launch_seats, run_rounds
+from tare.measure.run import describe, finish, open_session, start_record
+from tare.measure.seat import Seat
+from tare.measure.session import Control, Event, Session, Settings, Stopped
+from tare.measure.stages.stream import StreamSeat, weigh_streams
+from tare.measure.stages.weigh import Contender, available_bytes, weigh
+
+if TYPE_CHECKING:
+    from tare.codec import Codec
+    from tare.measure.cases import Case
+    from tare.measure.plan import Plan
+    from tare.measure.result import Result
+
+__all__ = ["run_plan"]
+
+_STREAMS = ("fifo", "unix", "tcp", "link", "remote")
+_AT_ONCE = 8
+_BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
+_UNLIMITED_S = 24 * 3600.0
+
+
+def run_plan(
+    plan: Plan,
+    data: Any,
+    settings: Settings,
+    *,
+    resolve: Callable[[str], Any] | None = None,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    on_progress: Callable[[Event], None] | None = None,
+    control: Control | None = None,
+    command: str = "",
+) -> Result:
+    """Measure every case of a plan.
+
+    Args:
+        plan: The plan.
+        data: Data that replaces the plan's own; None for the plan's.
+        settings: What to do; ``codecs`` and ``media`` narrow the plan.
+        resolve: Opens a data set by its name in the plan; None for the built-in ones and paths.
+        out: Where the record is saved; nowhere if None.
+        resume: An interrupted record whose finished cases are used again.
+        on_progress: Called with an Event between samples.
+        control: How to stop the run.
+        command: The command line, for the record.
+
+    Returns:
+        The Result; data sets that could not be opened are cases with the reason.
+
+    Raises:
+        PlanError: Nothing is left of the plan.
+    """
+    from tare.measure.result import Result
+    from tare.measure.supports import supports
+
+    plan = plan.narrow(codecs=settings.codecs, media=settings.media)
+    control = control or Control()
+    record: dict[str, Any] = {}
+    cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
+    with ExitStack() as stack:
+        last: Session | None = None
+        for name, wanted in cases.items():
+            try:
+                dataset = _open(data if data is not None else name, resolve)
+            except (TareError, OSError) as error:
+                _refuse(record, name, wanted, error, settings, command, plan)
+                continue
+            fresh = start_record(dataset, settings, command, plan.as_dict())
+            fresh["dataset"]["name"] = name
+            _join(record, fresh, name)
+            session = open_session(dataset, settings, record, out if last is None else None, on_progress, control)
+            session.block, session.name = fresh["dataset"], name
+            session.journal = session.journal or (last.journal if last else None)
+            last = stack.enter_context(session)
+            try:
+                _measure(session, plan, wanted)
+            except Stopped:
+                record["interrupted"] = True
+                break
+        if last is None:
+            raise UsageError(f"no data set of the plan {plan.name!r} could be opened: "
+                             + "; ".join(sorted({case['reason'] for case in record.get('cases', ())}))[:400])
+        finish(last, out)
+    return Result(record)
+
+
+def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
+    """All cases of one data set."""
+    kind = session.dataset.kind
+    pending = []
+    for case in wanted:
+        if case.status == "pending":
+            pending.append(case)
+        else:
+            _put(session, case)
+    if plan.grow is not None:
+        _grow(session, plan, pending)
+        return
+    for medium in dict.fromkeys(case.labels["medium"] for case in pending):
+        some = [case for case in pending if case.labels["medium"] == medium]
+        part = session.part(1.0)
+        contenders = [Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some]
+        base = _base(session, kind, contenders)
+        until = session.limit_s(1.0) if session.settings.time_s else session.elapsed_s + _UNLIMITED_S
+        statistics = plan.statistics
+        launches = 3 if session.settings.quick else statistics.launches
+        for group in _groups(contenders, base):
+            if medium in _STREAMS:
+                weigh_streams(session, group, part, until_s=until, launches=launches)
+            else:
+                weigh(session, group, base, part, until_s=until, launches=launches, slow=statistics)
+
+
+def _grow(session: Session, plan: Plan, pending: Sequence[Case]) -> None:
+    """Each curve through its sizes, until its time limit, the full size or a failure."""
+    curves: dict[str, list[Case]] = {}
+    for case in pending:
+        curves.setdefault(case.curve, []).append(case)
+    living = {curve: sorted(cases, key=lambda case: case.size) for curve, cases in curves.items()}
+    sizes = plan.sizes()
+    for number, size in enumerate(sizes):
+        due = {curve: case for curve, cases in living.items() for case in cases if abs(case.size / size - 1) < 1e-4}
+        names = list(due)
+        session.rng.shuffle(names)
+        for start in range(0, len(names), _AT_ONCE):
+            batch = names[start : start + _AT_ONCE]
+            ended = _grow_once(session, plan, {curve: due[curve] for curve in batch}, size)
+            for curve in ended:
+                del living[curve]
+            session.tell("growth", number, len(sizes), f"size {size:g}, {len(living)} curves")
+        if not living:
+            break
+
+
+def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) -> list[str]:
+    """One size of some curves; gives the curves that end here."""
+    if plan.grow is None:
+        return []
+    part = session.part(size)
+    before = pressure.snapshot()
+    seats = {}
+    for curve, case in due.items():
+        kind = StreamSeat if case.labels["medium"] in _STREAMS else Seat
+        seats[curve] = kind(session, _put(session, case, part, "growth"), _codec(session, case), part)
+    launch_seats(list(seats.values()), verify=True)
+    run_rounds(session, list(seats.values()), rounds=plan.statistics.rounds,
+               until_s=session.elapsed_s + plan.grow.stop_s / 4, at_least=1)
+    after = pressure.snapshot()
+    ended = []
+    for curve, seat in seats.items():
+        if seat.samples:
+            session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
+        total_s = sum(seat.expected_s(operation) for operation in seat.operations)
+        if total_s > plan.grow.stop_s:
+            seat.case["note"] = f"the curve ends here: {total_s:.1f} s is above {plan.grow.stop_s:g} s"
+        if not seat.alive or total_s > plan.grow.stop_s:
+            ended.append(curve)
+        session.save_case(seat.case)
+        seat.close()
+    return ended
+
+
+def _put(session: Session, case: Case, part: Any = None, stage: str = "weigh") -> dict[str, Any]:
+    """The plan's case as a case of the record."""
+    part = part or session.part(1.0)
+    labels = {name: value for name, value in case.labels.items() if name not in ("dataset", "codec", "size")}
+    made = session.case(case.labels["codec"], part, stage, **labels)
+    if made["status"] == "pending":
+        made.update(status=case.status, reason=case.reason, note=case.note, operations=list(case.operations))
+    return made
+
+
+def _codec(session: Session, case: Case) -> Codec:
+    from tare.codec import Codec
+
+    codec = Codec.parse(case.labels["codec"])
+    session.record["codecs"].setdefault(str(codec), describe(codec, session.settings.threads))
+    return codec
+
+
+def _base(session: Session, kind: str, contenders: Sequence[Contender]) -> Codec:
+    """The base codec: the one asked for or the kind's, if it is in the plan; else the first."""
+    from tare.codec import Codec
+
+    wanted = Codec.parse(session.settings.base or _BASE[kind])
+    base = wanted if any(contender.codec == wanted for contender in contenders) else contenders[0].codec
+    session.record.setdefault("base", str(base))
+    return base
+
+
+def _groups(contenders: Sequence[Contender], base: Codec) -> Iterable[list[Contender]]:
+    """Some at a time, the base among them each time, so that each group has its pairs."""
+    bases = [contender for contender in contenders if contender.codec == base][:1]
+    others = [contender for contender in contenders if contender not in bases]
+    for start in range(0, max(1, len(others)), _AT_ONCE):
+        yield bases + others[start : start + _AT_ONCE]
+
+
+def _by_dataset(cases: Iterable[Case]) -> dict[str, list[Case]]:
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.labels["dataset"], []).append(case)
+    return found
+
+
+def _open(name: Any, resolve: Callable[[str], Any] | None) -> Any:
+    from tare.dataset import Dataset, open_dataset
+
+    source = resolve(name) if resolve is not None and isinstance(name, str) else name
+    return source if isinstance(source, Dataset) else open_dataset(source, max_bytes=available_bytes() // 8)
+
+
+def _join(record: dict[str, Any], fresh: dict[str, Any], name: str) -> None:
+    """Add a data set to the record; the first one gives the head."""
+    if not record.get("dataset"):
+        cases = record.get("cases", [])
+        record.clear()
+        record.update(fresh)
+        record["cases"] = cases + record["cases"]
+        record["datasets"] = {}
+    record["datasets"][name] = fresh["dataset"]
+
+
+def _refuse(
+    record: dict[str, Any], name: str, wanted: Sequence[Case], error: Exception, settings: Settings, command: str, plan: Plan
+) -> None:
+    """The data set is not there: its cases say why."""
+    del settings, command, plan
+    for case in wanted:
+        record.setdefault("cases", []).append(
+            case.as_dict() | {"status": "n/a", "reason": f"{name}: {error}"[:300], "stage": "weigh", "memory": {}, "launches": []}
+        )
+
