@@ -24,10 +24,12 @@ _XZ_MEMORY_BYTES = (128 << 20) + (16 << 20)
 class _Decoder(Protocol):
     """What `bz2.BZ2Decompressor` and `lzma.LZMADecompressor` have in common."""
 
-    eof: bool
-    needs_input: bool
-    unused_data: bytes
-
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
