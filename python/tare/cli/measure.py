@@ -96,7 +96,6 @@ def command(data: str | None, plan: str | None, **options: Any) -> int:
 def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
     """Run the measurement with its display and its Ctrl-C handling."""
     from tare.cli.progress import display
-    from tare.measure.plan import Plan
     from tare.measure.run import run
     from tare.measure.session import Control
 
@@ -106,9 +105,7 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     control = Control()
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, lambda *_: interrupt(control))
-    chosen = None
-    if plan is not None:
-        chosen = Plan.read(plan) if Path(plan).suffix == ".toml" or os.sep in plan else Plan.named(plan)
+    chosen = chosen_plan(plan)
     kind = "quiet" if options["quiet"] else options["progress"]
     try:
         with display(kind, options) as tell:
@@ -118,9 +115,17 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
 
                 source = open_dataset(data, format=options["format_"], allow_pickle=options["allow_pickle"])
             return run(source, settings=settings, plan=chosen, out=where, resume=options["resume"], on_progress=tell,
-                       control=control, command=command_line(), allow_pickle=options["allow_pickle"])
+                       control=control, command=command_line(), allow_pickle=options["allow_pickle"],
+                       shared=os.environ.get("TARE_SHARED", "../shared"))
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def chosen_plan(plan: str | None) -> Any:
+    """The named plan or the plan file; None for none."""
+    from tare.measure.plan import Plan
+
+    return None if plan is None else Plan.open(plan)
 
 
 def interrupt(control: Control) -> None:
@@ -159,7 +164,7 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
     from tare.measure.planning import estimate
 
-    for line in estimate(data, plan, settings_of(options), allow_pickle=options["allow_pickle"]):
+    for line in estimate(data, chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]):
         click.echo(line)
     return 0
 

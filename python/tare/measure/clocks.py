@@ -86,6 +86,7 @@ class Collections:
         self._began = 0
 
     def __call__(self, phase: str, _info: dict[str, int]) -> None:
+        """What ``gc.callbacks`` calls: ``start`` and ``stop`` of each collection."""
         if phase == "start":
             self._began = cpu_ns()
         else:
@@ -93,7 +94,9 @@ class Collections:
             self.count += 1
 
 
-def sample(call: Callable[[Any], Any], argument: Any, batch: int, *, collect: bool = False) -> tuple[list[int], list[Any]]:
+def sample(
+    call: Callable[[Any], Any], argument: Any, batch: int, *, collect: bool = False
+) -> tuple[list[int], list[Any]]:
     """Call ``call(argument)`` ``batch`` times and read the clocks around it.
 
     Results are held until after the clocks are read. The collector is off, or on and

@@ -13,14 +13,18 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
 from tare.measure.spawn import Spawned, clean_environment, spawn
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["HELLO_DEADLINE_S", "LINE_BYTES", "LOG_BYTES", "PYTHON_COMMAND", "Worker"]
 
@@ -40,7 +44,7 @@ _GRACE_S = 1.0
 _SLICE_S = 0.25
 _SEND_S = 10.0
 _READ_BYTES = 1 << 16
-_live: weakref.WeakSet[Worker] = weakref.WeakSet()
+_live: dict[int, weakref.ref[Worker]] = {}  # by pid: a copy of its values is safe to walk in any thread
 
 
 class Worker:
@@ -97,13 +101,16 @@ class Worker:
             )  # fmt: skip
         except OSError as error:
             scratch.remove(self.directory)
-            raise WorkerError(f"cannot start the worker {name}: {error}", worker=name, type="start") from error
+            raise WorkerError(
+                f"cannot start the worker {name}: {error}", worker=name, type="start"
+            ) from error
         self.pid = self._spawned.process.pid
-        self._end = weakref.finalize(self, _end, self._spawned, str(self.directory))
+        self._guard = threading.Lock()
+        self._end = weakref.finalize(self, _end, self._spawned, str(self.directory), self._guard)
         self._poll = select.poll()
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
             self._poll.register(descriptor, select.POLLIN)
-        _live.add(self)
+        _live[self.pid] = weakref.ref(self)
         self._hello_id = self.send("hello", proto=1, seed=hash_seed, **({"list": False} if own else {}))
         self._hello: dict[str, Any] | None = None
 
@@ -149,7 +156,11 @@ class Worker:
         if self._dead is not None:
             raise self._dead
         number, self._next = self._next, self._next + 1
-        request = {"id": number, "op": op, **{key: value for key, value in fields.items() if value is not None}}
+        request = {
+            "id": number,
+            "op": op,
+            **{key: value for key, value in fields.items() if value is not None},
+        }
         line = json.dumps(request, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         if len(line) > LINE_BYTES:
             raise UsageError(f"the request is {len(line)} bytes long; the most is {LINE_BYTES}")
@@ -192,14 +203,6 @@ class Worker:
         self._drain_log()
         return self._log.decode("utf-8", "replace")
 
-    def is_waiting(self) -> bool | None:
-        """Whether the process sleeps (waits for input) right now; None where there is no /proc."""
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as file:
-                return file.read().rpartition(b")")[2].split()[0] == b"S"
-        except (OSError, IndexError):
-            return None
-
     # --- ending -----------------------------------------------------------------
 
     def close(self) -> None:
@@ -219,7 +222,7 @@ class Worker:
             _signal_group(self._spawned, signal.SIGKILL)
         self._end()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -248,8 +251,9 @@ class Worker:
         ready = self._poll.poll(seconds * 1000)
         if not ready:
             # A worker that logs more than its pipe holds would wait for us, and we, perhaps, for its peer.
-            for peer in list(_live):
-                peer._drain_log()
+            for kept in list(_live.values()):
+                if (peer := kept()) is not None:
+                    peer._drain_log()  # noqa: SLF001 -- a worker of this class
             return
         for descriptor, _ in ready:
             if descriptor == self._spawned.stderr:
@@ -288,20 +292,20 @@ class Worker:
         self._replies[number] = reply
 
     def _drain_log(self) -> None:
-        if not self._end.alive:
-            return
-        while True:
-            try:
-                data = os.read(self._spawned.stderr, _READ_BYTES)
-            except (BlockingIOError, OSError):
-                return
-            if not data:
-                with contextlib.suppress(KeyError, ValueError):
-                    self._poll.unregister(self._spawned.stderr)
-                return
-            self._log += data
-            if len(self._log) > LOG_BYTES:
-                del self._log[:-LOG_BYTES]
+        # Other threads drain it too; nobody may read a descriptor that has been closed, and perhaps opened anew.
+        with self._guard:
+            while self._end.alive:
+                try:
+                    data = os.read(self._spawned.stderr, _READ_BYTES)
+                except OSError:
+                    return
+                if not data:
+                    with contextlib.suppress(KeyError, ValueError):
+                        self._poll.unregister(self._spawned.stderr)
+                    return
+                self._log += data
+                if len(self._log) > LOG_BYTES:
+                    del self._log[:-LOG_BYTES]
 
     def _gone(self) -> WorkerError:
         """The process closed its output: say how it ended."""
@@ -375,13 +379,15 @@ def _peek(pid: int) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def _end(spawned: Spawned, directory: str) -> None:
+def _end(spawned: Spawned, directory: str, guard: threading.Lock) -> None:
     """Everything goes: the group, the process, its pipes, its directory."""
     process = spawned.process
+    _live.pop(process.pid, None)
     _signal_group(spawned, signal.SIGKILL)
     process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
+    with guard:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
     scratch.remove(directory)

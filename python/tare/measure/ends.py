@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 from tare.measure import clocks, sampling
-from tare.measure.phases import OpError, phase
-from tare.measure.streams import RECEIVE_STAMPS, SEND_STAMPS, Receiver, Sender
+from tare.measure.phases import phase
+from tare.measure.streams import DELIVERIES, RECEIVE_STAMPS, SEND_STAMPS, Receiver, Sender
 
 if TYPE_CHECKING:
     import io
@@ -27,8 +27,7 @@ class Ends:
         self._next = 1
         self._listeners: dict[int, Any] = {}
         self._raw: dict[int, io.RawIOBase] = {}
-        self._senders: dict[tuple[int, str], Sender] = {}
-        self._receivers: dict[tuple[int, str], Receiver] = {}
+        self._users: dict[int, tuple[str, Sender | Receiver]] = {}
 
     def open(self, medium: dict[str, Any]) -> tuple[int, str]:
         """Open one end.
@@ -60,9 +59,8 @@ class Ends:
         if handle not in self._raw and handle not in self._listeners:
             raise UsageError(f"no open end has the handle {handle!r}")
         end, listener = self._raw.pop(handle, None), self._listeners.pop(handle, None)
-        for kept in (self._senders, self._receivers):
-            for key in [key for key in kept if key[0] == handle]:
-                del kept[key]  # type: ignore[attr-defined]
+        if handle is not None:
+            self._users.pop(handle, None)
         try:
             if end is not None:
                 end.close()
@@ -79,57 +77,78 @@ class Ends:
             return self._raw[handle]
         raise UsageError(f"no open end has the handle {handle!r}")
 
-    def sender(self, handle: int, ready: Prepared, **options: Any) -> Sender:
-        """The sender of an end for a codec."""
-        key = (handle, str(ready.codec))
-        if key not in self._senders:
-            self._senders[key] = Sender(self.raw(handle, None), ready.delivery, ready.encode, **options)
-        return self._senders[key]
-
-    def receiver(self, handle: int, ready: Prepared, timeout_s: float | None, **options: Any) -> Receiver:
-        """The receiver of an end for a codec; one for each end, because it may have read ahead."""
-        key = (handle, "")
-        if key not in self._receivers:
-            self._receivers[key] = Receiver(self.raw(handle, timeout_s), ready.delivery, ready.decode, **options)
-        return self._receivers[key]
+    def user(
+        self,
+        handle: Any,
+        codec: str,
+        make: Callable[[io.RawIOBase], Sender | Receiver],
+        timeout_s: float | None,
+    ) -> Any:
+        """The sender or receiver of an end, kept while the codec is the same: a receiver may have read ahead."""
+        kept = self._users.get(handle)
+        if kept is None or kept[0] != codec:
+            kept = self._users[handle] = (codec, make(self.raw(handle, timeout_s)))
+        return kept[1]
 
 
 def run(
     ends: Ends, ready: Prepared, what: str, request: dict[str, Any], count: Callable[[Any], int]
 ) -> dict[str, Any]:
     """Take samples of sending or receiving; the stamps follow the usual columns."""
-    handle = request.get("handle")
-    options: dict[str, Any] = {"ack": bool(request.get("ack"))}
+    delivery = request.get("delivery") or ready.delivery
     with phase("open"):
-        if ready.delivery == "streaming":
-            options |= {"stream": ready.need_stream(), "options": dict(ready.codec.options)}
+        if delivery not in DELIVERIES:
+            raise UsageError(f"delivery is one of {', '.join(DELIVERIES)}, not {delivery!r}")
         if ready.grain == "each":
-            raise OpError("Unsupported", "send documents one by one as framed batches", "open")
-        timeout_s = request.get("timeout_s")
-        end: Sender | Receiver
-        if what == "send":
-            end = ends.sender(handle, ready, **options)  # type: ignore[arg-type]
-            call, argument, names = end.send, ready.value, SEND_STAMPS
-        else:
-            end = ends.receiver(handle, ready, timeout_s, **options)  # type: ignore[arg-type]
-            call, argument, names = end.receive, None, RECEIVE_STAMPS
+            raise Unsupported("documents are sent one by one as a batch of framed messages")
+        options: dict[str, Any] = {"ack": bool(request.get("ack"))}
+        if delivery == "streaming":
+            options |= {"stream": ready.need_stream(), "options": dict(ready.codec.options)}
+
+        def make(end: io.RawIOBase) -> Sender | Receiver:
+            if what == "send":
+                return Sender(end, delivery, ready.encode, **options)
+            return Receiver(end, delivery, ready.decode, **options)
+
+        end = ends.user(request.get("handle"), str(ready.codec), make, request.get("timeout_s"))
+        call, argument, names = (
+            (end.send, ready.value, SEND_STAMPS) if what == "send" else (end.receive, None, RECEIVE_STAMPS)
+        )
     ready.last = None
     # Only framed messages leave the connection open for another one.
-    again = ready.delivery == "framed"
+    again = delivery == "framed"
     batch = max(1, int(request.get("batch") or 1)) if again else 1
-    reply: dict[str, Any] = {}
-
-    def look(result: Any) -> None:
-        reply["bytes"] = end.count if what == "receive" else result
-        if what == "receive":
-            reply["items"] = count(result)
-            ready.last = result
-
+    around = _Stamps(ready, end, count if what == "receive" else None)
     with phase("decode" if what == "receive" else "encode"):
         rows = sampling.take(
-            call, argument, batch,
-            samples=max(1, int(request.get("samples", 1))) if again else 1,
+            call,
+            argument,
+            batch,
+            samples=int(request.get("samples", 1)) if again else 1,
             collect=request.get("gc", "off") == "on",
-            budget_ns=None, before=end.reset, extra=end.stamps, look=look,
-        )  # fmt: skip
-    return {"cols": [*clocks.COLUMNS, *names], "samples": rows, "batch": batch, **reply}
+            budget_ns=None,
+            around=around,
+        )
+    return {"cols": [*clocks.COLUMNS, *names], "samples": rows, "batch": batch, **around.found}
+
+
+class _Stamps(sampling.Around):
+    """Resets the stamps before each sample and adds them to its row."""
+
+    def __init__(self, ready: Prepared, end: Sender | Receiver, count: Callable[[Any], int] | None) -> None:
+        self.found: dict[str, Any] = {}
+        self._ready = ready
+        self._end = end
+        self._count = count
+
+    def before(self) -> None:
+        self._end.reset()
+
+    def look(self, result: Any) -> None:
+        self.found["bytes"] = self._end.count
+        if self._count is not None:
+            self.found["items"] = self._count(result)
+            self._ready.last = result
+
+    def extra(self) -> list[int]:
+        return self._end.stamps()

@@ -19,7 +19,7 @@ __all__ = ["Job", "text"]
 _COLD_AT_MOST = 0.05
 
 
-class Job:
+class Job(sampling.Around):
     """One ``run`` or ``mem`` request turned into a call with its argument."""
 
     def __init__(self, ops: Ops, what: str, request: dict[str, Any]) -> None:
@@ -56,22 +56,20 @@ class Job:
         try:
             batch = self._batch()
             rows = sampling.take(
-                self.call, self.argument, batch,
-                samples=max(1, int(request.get("samples", 1))),
+                self.call,
+                self.argument,
+                batch,
+                samples=int(request.get("samples", 1)),
                 collect=request.get("gc", "off") == "on",
                 budget_ns=None if budget is None else int(budget * 1e6),
-                before=self._before if self.target is not None or self._evict else None,
-                after=self._after if self.target is not None else None,
-                look=self._look,
-            )  # fmt: skip
+                around=self,
+            )
         finally:
             if self.target is not None:
                 self.target.clear(keep_first=True)
         reply: dict[str, Any] = {"cols": list(clocks.COLUMNS), "samples": rows, "batch": batch}
-        for name, value in (("items", self._items), ("bytes", self._bytes), ("residency", self.residency)):
-            if value is not None:
-                reply[name] = value
-        return reply
+        proof = {"items": self._items, "bytes": self._bytes, "residency": self.residency}
+        return reply | {name: value for name, value in proof.items() if value is not None}
 
     def once(self) -> Any:
         """Make the call once."""
@@ -156,13 +154,16 @@ class Job:
         kept = self._ready.batches if self._ready is not None else {}
         if key not in kept:
             kept[key] = sampling.calibrate(
-                self.call, self.argument,
-                target_ns=int(request.get("target_ns", sampling.TARGET_NS)), most=most,
+                self.call,
+                self.argument,
+                target_ns=int(request.get("target_ns", sampling.TARGET_NS)),
+                most=most,
                 guess_ns=int(request.get("guess_ns", 0)),
-            )  # fmt: skip
+            )
         return kept[key]
 
-    def _before(self) -> None:
+    def before(self) -> None:
+        """Remove the file of the last write; drop a file to be read cold."""
         if self.target is not None:
             self.target.clear(keep_first=False)
         if self._evict:
@@ -174,11 +175,13 @@ class Job:
                 raise OpError("Unsupported", f"cold not possible on {where}", "io")
             self.residency = max(left, self.residency or 0.0)
 
-    def _after(self) -> None:
-        assert self.target is not None
-        self.target.clear(keep_first=True)
+    def after(self) -> None:
+        """Remove all files of the batch but the first."""
+        if self.target is not None:
+            self.target.clear(keep_first=True)
 
-    def _look(self, result: Any) -> None:
+    def look(self, result: Any) -> None:
+        """Count what came back, or the bytes made."""
         if self.what in ("decode", "read", "subset", "open"):
             self._items = self.ops.count(result)
         elif self.what == "write":

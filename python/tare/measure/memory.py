@@ -110,7 +110,7 @@ def _child_peak(call: Callable[[], Any]) -> int:
             call()
         except MemoryError:
             code = 3
-        except BaseException:  # noqa: BLE001 -- a child must end here, whatever happened
+        except BaseException:
             code = 4
         os._exit(code)
     _, status, usage = os.wait4(pid, 0)

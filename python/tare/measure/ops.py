@@ -11,9 +11,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
-from tare.errors import Unsupported, UsageError
+from tare.errors import Unsupported
 from tare.measure import clocks
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
@@ -200,7 +201,7 @@ class Ops:
             value = ready.last = ready.decode(data)
             items = self.count(value)
         if request.get("out"):
-            from tare.measure.tagged import to_tagged
+            from tare.tagged import to_tagged
 
             with phase("io"):
                 tagged = to_tagged(_plain(value, ready.data_kind))
@@ -242,6 +243,7 @@ class Ops:
         gc.collect()
 
     def codec(self, request: dict[str, Any]) -> Prepared:
+        """The codec that a request names, or the one prepared last."""
         name = request.get("codec") or self._current
         ready = self._prepared.get(name)
         if ready is None and name:
@@ -262,7 +264,9 @@ class Ops:
         if wanted == memory_kind(self.value):
             return self.value
         if wanted not in self._natives:
-            self._natives = {wanted: convert(self.value, wanted)}  # one at a time: each may be several times the data
+            self._natives = {
+                wanted: convert(self.value, wanted)
+            }  # one at a time: each may be several times the data
         return self._natives[wanted]
 
     def _cold(self, ready: Prepared, reply: dict[str, Any]) -> None:
@@ -286,7 +290,7 @@ class Ops:
 
         try:
             return int(count_items(value))
-        except Exception:  # noqa: BLE001 -- whatever a codec returned that no kind knows is no data
+        except Exception:
             return 0
 
 

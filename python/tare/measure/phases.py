@@ -61,7 +61,7 @@ def describe(error: BaseException, phase: str) -> tuple[str, str, str]:
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 -- a codec's own error may fail to print
+    except Exception:
         text = "(the error has no text)"
     if isinstance(error, (TareError, OSError)) and text:
         message = text

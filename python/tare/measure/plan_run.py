@@ -18,6 +18,7 @@ from tare.measure.stages.weigh import Contender, available_bytes, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
+    from tare.dataset import Dataset
     from tare.measure.cases import Case
     from tare.measure.plan import Plan
     from tare.measure.result import Result
@@ -35,7 +36,7 @@ def run_plan(
     data: Any,
     settings: Settings,
     *,
-    resolve: Callable[[str], Any] | None = None,
+    shared: str | Path | None = None,
     out: str | Path | None = None,
     resume: str | Path | None = None,
     on_progress: Callable[[Event], None] | None = None,
@@ -48,7 +49,7 @@ def run_plan(
         plan: The plan.
         data: Data that replaces the plan's own; None for the plan's.
         settings: What to do; ``codecs`` and ``media`` narrow the plan.
-        resolve: Opens a data set by its name in the plan; None for the built-in ones and paths.
+        shared: Folder of the shared data sets; None if there is none.
         out: Where the record is saved; nowhere if None.
         resume: An interrupted record whose finished cases are used again.
         on_progress: Called with an Event between samples.
@@ -67,20 +68,23 @@ def run_plan(
     plan = plan.narrow(codecs=settings.codecs, media=settings.media)
     control = control or Control()
     record: dict[str, Any] = {}
-    cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
+    cases = _by_dataset(plan.cases(supports=supports(remote=bool(settings.remote), link=True)))
     with ExitStack() as stack:
         last: Session | None = None
-        for name, wanted in cases.items():
+        for (name, content), wanted in cases.items():
+            if not any(case.status == "pending" for case in wanted):
+                record.setdefault("cases", []).extend(_closed(case, case.status, case.reason) for case in wanted)
+                continue
             try:
-                dataset = _open(data if data is not None else name, resolve)
+                dataset = _open(name, content, shared) if data is None else _opened(data)
             except (TareError, OSError) as error:
-                _refuse(record, name, wanted, error, settings, command, plan)
+                record.setdefault("cases", []).extend(_closed(case, "n/a", str(error)[:300]) for case in wanted)
                 continue
             fresh = start_record(dataset, settings, command, plan.as_dict())
             fresh["dataset"]["name"] = name
             _join(record, fresh, name)
             session = open_session(dataset, settings, record, out if last is None else None, on_progress, control)
-            session.block, session.name = fresh["dataset"], name
+            session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
             session.journal = session.journal or (last.journal if last else None)
             last = stack.enter_context(session)
             try:
@@ -207,17 +211,26 @@ def _groups(contenders: Sequence[Contender], base: Codec) -> Iterable[list[Conte
         yield bases + others[start : start + _AT_ONCE]
 
 
-def _by_dataset(cases: Iterable[Case]) -> dict[str, list[Case]]:
-    found: dict[str, list[Case]] = {}
+def _by_dataset(cases: Iterable[Case]) -> dict[tuple[str, str], list[Case]]:
+    """Cases by what must be opened for them: the data set and the generator's variant."""
+    found: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
-        found.setdefault(case.labels["dataset"], []).append(case)
+        found.setdefault((case.labels["dataset"], case.labels.get("content", "")), []).append(case)
     return found
 
 
-def _open(name: Any, resolve: Callable[[str], Any] | None) -> Any:
+def _open(name: str, content: str, shared: str | Path | None) -> Dataset:
+    from tare.measure.named_data import resolve_dataset
+
+    source, why = resolve_dataset(name, shared, content=content)
+    if source is None:
+        raise UsageError(why)
+    return _opened(source)
+
+
+def _opened(source: Any) -> Dataset:
     from tare.dataset import Dataset, open_dataset
 
-    source = resolve(name) if resolve is not None and isinstance(name, str) else name
     return source if isinstance(source, Dataset) else open_dataset(source, max_bytes=available_bytes() // 8)
 
 
@@ -232,13 +245,6 @@ def _join(record: dict[str, Any], fresh: dict[str, Any], name: str) -> None:
     record["datasets"][name] = fresh["dataset"]
 
 
-def _refuse(
-    record: dict[str, Any], name: str, wanted: Sequence[Case], error: Exception, settings: Settings, command: str, plan: Plan
-) -> None:
-    """The data set is not there: its cases say why."""
-    del settings, command, plan
-    for case in wanted:
-        record.setdefault("cases", []).append(
-            case.as_dict() | {"status": "n/a", "reason": f"{name}: {error}"[:300], "stage": "weigh", "memory": {}, "launches": []}
-        )
-
+def _closed(case: Case, status: str, reason: str) -> dict[str, Any]:
+    """A case that is not measured, as the record holds it."""
+    return case.as_dict() | {"status": status, "reason": reason, "stage": "weigh", "memory": {}}

@@ -60,7 +60,9 @@ class Prepared:
         grain: ``whole``, or ``each``: one call a document of a list.
     """
 
-    def __init__(self, codec: Codec, data_kind: str, value: Any, *, kind: str | None = None, grain: str = "whole") -> None:
+    def __init__(
+        self, codec: Codec, data_kind: str, value: Any, *, kind: str | None = None, grain: str = "whole"
+    ) -> None:
         if grain not in ("whole", "each"):
             raise UsageError(f"grain is whole or each, not {grain!r}")
         if grain == "each" and not (isinstance(value, list) or value is None):

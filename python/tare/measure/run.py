@@ -48,6 +48,7 @@ def run(
     control: Control | None = None,
     command: str = "",
     allow_pickle: bool = False,
+    shared: str | Path | None = None,
     **options: Any,
 ) -> Result:
     """Weigh every codec that can hold the data, on this machine.
@@ -63,6 +64,7 @@ def run(
         control: How to stop the run from another thread or a signal handler.
         command: The command line, for the record.
         allow_pickle: Whether ``data`` may be a pickle file, which runs code when read.
+        shared: Folder of the data sets that named plans use; None if there is none.
         **options: Fields of Settings.
 
     Returns:
@@ -87,7 +89,7 @@ def run(
         from tare.measure.plan_run import run_plan
 
         return run_plan(plan, data, settings, out=out, resume=resume, on_progress=on_progress,
-                        control=control, command=command)
+                        control=control, command=command, shared=shared)
     if isinstance(data, Dataset):
         dataset = data
     else:

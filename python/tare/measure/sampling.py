@@ -10,7 +10,7 @@ from tare.measure.clocks import cpu_ns, sample, timed_drop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["HELD_BYTES", "TARGET_NS", "calibrate", "take"]
+__all__ = ["HELD_BYTES", "TARGET_NS", "Around", "calibrate", "take"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls that takes about this long."""
@@ -21,7 +21,9 @@ HELD_BYTES = 64 << 20
 _MOST = 1_000_000
 
 
-def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int, guess_ns: int = 0) -> int:
+def calibrate(
+    call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int, guess_ns: int = 0
+) -> int:
     """Calls in a batch that takes ``target_ns``.
 
     Calls are made in doubling numbers until they take a quarter of the target; a call
@@ -55,6 +57,23 @@ def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int, most
         calls = min(most, calls * max(2, min(16, int(target_ns / 4 / one_ns / calls))))
 
 
+class Around:
+    """What is done around each sample, outside the clocks; this one does nothing."""
+
+    def before(self) -> None:
+        """Made before the clocks start (evicting a file)."""
+
+    def look(self, result: Any) -> None:
+        """Sees the last result of the sample, before it is freed."""
+
+    def extra(self) -> list[int]:
+        """More columns of the row (stamps)."""
+        return []
+
+    def after(self) -> None:
+        """Made when the sample is complete (removing files)."""
+
+
 def take(
     call: Callable[[Any], Any],
     argument: Any,
@@ -63,10 +82,7 @@ def take(
     samples: int,
     collect: bool,
     budget_ns: int | None,
-    before: Callable[[], None] | None = None,
-    after: Callable[[], None] | None = None,
-    extra: Callable[[], list[int]] | None = None,
-    look: Callable[[Any], None] | None = None,
+    around: Around,
 ) -> list[list[int]]:
     """Take samples of one call, one after another.
 
@@ -77,28 +93,23 @@ def take(
         samples: Samples to take; at least one is.
         collect: Whether the garbage collector is on.
         budget_ns: No further sample begins after this much wall time; None for no limit.
-        before: Made before each sample, outside the clocks (evicting a file).
-        after: Made after each sample, outside the clocks (removing files).
-        extra: More columns for each row (stamps).
-        look: Sees the last result of each sample, before it is freed.
+        around: What is done around each sample.
 
     Returns:
-        Rows in the order of ``clocks.COLUMNS`` (then those of ``extra``).
+        Rows in the order of ``clocks.COLUMNS``, then what ``around.extra`` adds.
+
+    >>> rows = take(lambda _: None, None, 10, samples=2, collect=False, budget_ns=None, around=Around())
+    >>> len(rows), len(rows[0])
+    (2, 10)
     """
     rows: list[list[int]] = []
     began = time.perf_counter_ns()
-    while len(rows) < samples:
-        if before is not None:
-            before()
+    while len(rows) < max(1, samples):
+        around.before()
         row, results = sample(call, argument, batch, collect=collect)
-        if look is not None:
-            look(results[-1])
-        row.append(timed_drop(results))
-        if extra is not None:
-            row += extra()
-        rows.append(row)
-        if after is not None:
-            after()
+        around.look(results[-1])
+        rows.append([*row, timed_drop(results), *around.extra()])
+        around.after()
         if budget_ns is not None and time.perf_counter_ns() - began > budget_ns:
             break
     return rows

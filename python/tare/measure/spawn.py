@@ -18,14 +18,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Spawned", "THREAD_KNOBS", "clean_environment", "spawn"]
-
-THREAD_KNOBS = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS", "NUMEXPR_MAX_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS",
-    "BLOSC_NTHREADS", "ARROW_IO_THREADS", "GOMAXPROCS",
-)  # fmt: skip
-"""What libraries read to know how many threads they may start."""
+__all__ = ["Spawned", "clean_environment", "spawn"]
 
 _KEPT = (
     "PATH", "HOME", "SYSTEMROOT", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
@@ -64,13 +57,18 @@ def clean_environment(directory: Path, *, threads: int | str, hash_seed: int) ->
         "PYTHONHASHSEED": str(hash_seed),
         "PYTHONSAFEPATH": "1",
     }
-    if threads != "all":
-        found |= dict.fromkeys(THREAD_KNOBS, str(threads))
-    return found
+    from tare.codec import thread_environment
+
+    return found | thread_environment(threads)
 
 
 def spawn(
-    command: Sequence[str], directory: Path, environment: dict[str, str], *, cpu: int | None, memory_limit: int | None
+    command: Sequence[str],
+    directory: Path,
+    environment: dict[str, str],
+    *,
+    cpu: int | None,
+    memory_limit: int | None,
 ) -> Spawned:
     """Start a process as the leader of a new session.
 
@@ -90,7 +88,11 @@ def spawn(
 
 
 def _start(
-    command: list[str], directory: Path, environment: dict[str, str], cpu: int | None, memory_limit: int | None
+    command: list[str],
+    directory: Path,
+    environment: dict[str, str],
+    cpu: int | None,
+    memory_limit: int | None,
 ) -> Spawned:
     before = _pin(cpu)
     try:
@@ -106,8 +108,7 @@ def _start(
 
         with contextlib.suppress(OSError):  # it may have died already; whoever waits for it will tell
             resource.prlimit(process.pid, resource.RLIMIT_DATA, (memory_limit, memory_limit))
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    ends = [pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr)]
+    ends = [pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr) if pipe is not None]
     for end in ends:
         os.set_blocking(end, False)
     return Spawned(process, *ends)
@@ -143,5 +144,5 @@ def _serve(jobs: queue.SimpleQueue[_Job]) -> None:
         job, arguments = jobs.get()
         try:
             job.set_result(_start(*arguments))
-        except BaseException as error:  # noqa: BLE001 -- whoever waits must hear of it
+        except BaseException as error:
             job.set_exception(error)

@@ -133,6 +133,11 @@ class Sender:
         """The stamps, in the order of ``SEND_STAMPS``."""
         return [self._start_ns, self._raw.first_ns, self._raw.last_ns, self._closed_ns]
 
+    @property
+    def count(self) -> int:
+        """Bytes written since the last reset, frame headers included."""
+        return self._raw.count
+
     def _send_bytes(self, data: Any) -> None:
         view = memoryview(data).cast("B")
         if self._delivery == "framed":
@@ -226,7 +231,7 @@ class Receiver:
 
     def _parts(self) -> Any:
         assert self._stream is not None
-        parts = []
+        parts: list[Any] = []
         for part in self._stream.read(self._file, **self._options):
             if not parts:
                 self._first_value_ns = _now()
@@ -238,7 +243,9 @@ class Receiver:
             return self._read_to_end()
         header = self._file.read(_HEADER_BYTES)
         if len(header) < _HEADER_BYTES:
-            raise Truncated(f"the writer closed after {len(header)} of {_HEADER_BYTES} bytes of a frame's length")
+            raise Truncated(
+                f"the writer closed after {len(header)} of {_HEADER_BYTES} bytes of a frame's length"
+            )
         length = int.from_bytes(header, "little")
         if length > _MOST_BYTES:
             raise Malformed(f"a frame says it is {length} bytes long; the most is {_MOST_BYTES}", offset=0)

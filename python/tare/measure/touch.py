@@ -73,7 +73,11 @@ def _touch_document(value: Any) -> int:
             todo.extend(item)
         elif hasattr(item, "keys") and hasattr(item, "__getitem__"):
             todo.extend(item[key] for key in item.keys())  # noqa: SIM118 -- views need not iterate as dicts do
-        elif hasattr(item, "__len__") and hasattr(item, "__getitem__") and not isinstance(item, (str, bytes, bytearray)):
+        elif (
+            hasattr(item, "__len__")
+            and hasattr(item, "__getitem__")
+            and not isinstance(item, (str, bytes, bytearray))
+        ):
             todo.extend(item[i] for i in range(len(item)))
         else:
             leaves += 1

@@ -46,7 +46,9 @@ def serve(source: int, sink: int, ops: Any) -> None:
         ops: Object with a method ``op_NAME`` for each operation.
     """
     for line in _lines(source):
-        number, name, reply = None, "", {}
+        number: Any = None
+        name: Any = None
+        reply: dict[str, Any] = {}
         try:
             request = _parse(line)
             number, name = request.get("id"), request.get("op")
@@ -54,12 +56,14 @@ def serve(source: int, sink: int, ops: Any) -> None:
             reply = {"id": number, "ok": handler(request)}
             data = _encode(reply)
             if len(data) > LINE_BYTES:
-                raise OpError("protocol", f"the reply would be {len(data)} bytes long; the most is {LINE_BYTES}")
+                raise OpError(
+                    "protocol", f"the reply would be {len(data)} bytes long; the most is {LINE_BYTES}"
+                )
         except (SystemExit, KeyboardInterrupt):
             raise
         except OpError as error:
             data = _failure(number, error.type, str(error), error.phase)
-        except BaseException as error:  # noqa: BLE001 -- panics of compiled codecs are no Exception
+        except BaseException as error:
             data = _failure(number, *describe(error, "protocol"))
         del reply
         try:
