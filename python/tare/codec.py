@@ -274,7 +274,7 @@ class Codec:
         """
         if self.executes_code and not trust:
             raise NotTrusted(
-                f"{self.format_id}: reading it runs code that the bytes name; pass trust=True for data you trust",
+                f"{self.format_id}: reading hostile bytes can run code or crash Python; pass trust=True for data you trust",
                 format=self.format_id,
             )
         self.library.require()
@@ -395,12 +395,13 @@ def split_id(text: str) -> tuple[str, str | None, dict[str, str], str | None]:
     return match["format"], match["library"], options, match["compressor"]
 
 
-def candidates(kind: str, *, extras: bool = True) -> list[Codec]:
+def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> list[Codec]:
     """What ``tare measure`` tries by default: installed libraries in their default variants.
 
     Args:
         kind: ``document`` or ``table``.
         extras: Whether libraries of Tare's optional extras count too.
+        sequence: Whether the document is a list of documents, which formats such as NDJSON can hold.
 
     Returns:
         Most useful first: formats made for the kind before those that can also
@@ -408,6 +409,8 @@ def candidates(kind: str, *, extras: bool = True) -> list[Codec]:
     """
     ranked: list[tuple[bool, bool, Codec]] = []
     for format in formats.FORMATS:
+        if format.sequence and kind == "document" and not sequence:
+            continue
         for library in format.libraries:
             if kind not in library.native or not library.installed or (library.extra and not extras):
                 continue

@@ -28,11 +28,21 @@ __all__ = ["FORMATS", "by_extension", "get", "sniff"]
 # are tried before all others) and in which listings show them.
 _MODULES = (
     "json",
+    "ndjson",
     "msgpack",
+    "cbor",
+    "bson",
+    "yaml",
     "pickle",
+    "marshal",
+    "repr",
+    "fory",
     "parquet",
     "arrow",
     "csv",
+    "orc",
+    "avro",
+    "hdf5",
 )
 _GROUP = "tare.formats"
 

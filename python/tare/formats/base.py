@@ -130,7 +130,7 @@ class Library:
         max_depth: Deepest nesting that its code survives; None if it refuses by
             itself what is too deep. Deeper values and bytes are refused before it sees them.
         slow: Whether it is written in pure Python: tried last.
-        executes_code: Whether decoding can run code that the bytes name.
+        executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
     """
@@ -200,12 +200,13 @@ class Format:
         languages: Languages with an independent, kept reader.
         libraries: The implementations, the default one first.
         text: Whether people can read it.
-        executes_code: Whether the format itself names code to run on reading.
+        executes_code: The same of the format itself, whichever library reads it.
         append: Whether values can be appended to an existing file.
         subset: What can be read without the rest: of ``columns``, ``rows``, ``path``.
         sniff: ``sniff(head: bytes) -> bool`` for formats that no fixed magic tells.
         depth: ``depth(data, limit) -> int``: nesting of encoded bytes, counting
             no further than just above ``limit``; for libraries with ``max_depth``.
+        sequence: Whether it holds lists only: several documents, or the rows of a table.
         home: Name of the library that ids leave out when they are printed: for
             formats that are one library's own, such as ``pickle``.
         extension_options: Options that a file ending implies: ``{".tsv": {"delimiter": "tab"}}``.
@@ -225,6 +226,7 @@ class Format:
     subset: tuple[str, ...] = ()
     sniff: Callable[[bytes], bool] | None = None
     depth: Callable[[Buffer, int], int] | None = None
+    sequence: bool = False
     home: str = ""
     extension_options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 

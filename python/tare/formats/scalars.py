@@ -15,7 +15,7 @@ from uuid import UUID
 
 from tare.formats.base import Option
 
-__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "parts_of"]
+__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "parts_of", "texted"]
 
 ORIENT = Option(
     "rows",
@@ -66,6 +66,21 @@ def parts_of(obj: object) -> list[object]:
     if not isinstance(obj, list):
         raise TypeError(f"only a list is written in parts, not {type(obj).__name__}")
     return obj
+
+
+def texted(obj: object, known: tuple[type, ...]) -> object:
+    """A copy of a tree in which scalars of other types than ``known`` are text.
+
+    For libraries that take no hook.
+
+    >>> texted([1, date(2013, 1, 1)], (int,))
+    [1, '2013-01-01']
+    """
+    if isinstance(obj, dict):
+        return {key: texted(value, known) for key, value in obj.items()}
+    if isinstance(obj, list):
+        return [texted(value, known) for value in obj]
+    return obj if obj is None or isinstance(obj, known) else as_text(obj)
 
 
 def _duration(value: timedelta) -> str:

@@ -1,0 +1,83 @@
+"""BSON, as defined in https://bsonspec.org/spec.html.
+
+Its top is a mapping. A list of mappings is written as MongoDB's dumps are: one
+document after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.scalars import DEFAULT, as_text
+
+__all__ = ["FORMAT"]
+
+_LAYOUT = Option(
+    "auto",
+    ("auto", "sequence"),
+    "auto = a mapping is one document, a list of mappings several, and one document reads as a mapping; "
+    "sequence = always a list.",
+)
+_MINIMUM_BYTES = 5  # length and end of an empty document
+
+
+def _encode(obj: Any, *, default: str, layout: str) -> bytes:
+    import bson
+    from bson.codec_options import CodecOptions, TypeRegistry
+
+    options: Any = CodecOptions()
+    if default == "text":
+        options = CodecOptions(type_registry=TypeRegistry(fallback_encoder=as_text))
+    if isinstance(obj, dict) and layout == "auto":
+        return bytes(bson.encode(obj, codec_options=options))
+    if not isinstance(obj, list) or not obj:
+        raise TypeError("the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty")
+    return b"".join([bson.encode(item, codec_options=options) for item in obj])
+
+
+def _decode(data: Buffer, *, default: str, layout: str) -> Any:
+    import bson
+
+    items = bson.decode_all(data)
+    return items[0] if layout == "auto" and len(items) == 1 else items
+
+
+def _sniff(head: bytes) -> bool:
+    """The length that opens it, a known element type or the end, and the final NUL if it is in sight."""
+    length = int.from_bytes(head[:4], "little")
+    if len(head) < _MINIMUM_BYTES or length < _MINIMUM_BYTES:
+        return False
+    if length == _MINIMUM_BYTES:
+        return head[4:5] == b"\0"
+    named = head[4] in range(1, 20) and b"\0" in head[5:]
+    return named and (len(head) < length or head[length - 1] == 0) and length < 1 << 24
+
+
+FORMAT = Format(
+    id="bson",
+    title="BSON",
+    extensions=(".bson",),
+    kinds=frozenset({"document", "table"}),
+    spec="https://bsonspec.org/spec.html",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "ruby", "rust"),
+    append=True,
+    sniff=_sniff,
+    libraries=(
+        Library(
+            name="pymongo",
+            native={"document": "python", "table": "records"},
+            encode=_encode,
+            decode=_decode,
+            modules=("bson", "pymongo"),
+            distribution="pymongo",
+            extra="documents",
+            options={"default": DEFAULT, "layout": _LAYOUT},
+            variants={"document": ({},), "table": ({"default": "text", "layout": "sequence"},)},
+            notes=(
+                "Datetimes are kept to the millisecond and come back without their zone.",
+                "A list of one mapping comes back as that mapping unless layout=sequence.",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,101 @@
+"""CBOR, as defined in RFC 8949 (https://www.rfc-editor.org/rfc/rfc8949)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from io import BytesIO
+from typing import Any, BinaryIO
+
+from tare.formats.base import Buffer, Format, Library, Stream
+from tare.formats.scalars import DEFAULT, ORIENT, as_text, parts_of
+
+__all__ = ["FORMAT"]
+
+
+def _encode(obj: Any, *, default: str, orient: str) -> bytes:
+    import cbor2
+
+    return cbor2.dumps(obj, **_hooks(default))
+
+
+def _decode(data: Buffer, *, default: str, orient: str) -> Any:
+    import cbor2
+
+    return cbor2.loads(data)
+
+
+def _hooks(default: str) -> dict[str, Any]:
+    if default != "text":
+        return {}
+    return {"default": _text, "encoders": {datetime: _datetime}}
+
+
+def _text(encoder: Any, value: object) -> None:
+    encoder.encode(as_text(value))
+
+
+def _datetime(encoder: Any, value: datetime) -> None:
+    """CBOR's datetime has an offset; one without is text."""
+    if value.tzinfo is None:
+        encoder.encode(value.isoformat())
+    else:
+        encoder.encode_datetime(value)
+
+
+def _write(obj: Any, file: BinaryIO, *, default: str, orient: str) -> None:
+    import cbor2
+
+    encoder = cbor2.CBOREncoder(file, **_hooks(default))
+    for part in parts_of(obj):
+        encoder.encode(part)
+
+
+def _read(file: BinaryIO, *, default: str, orient: str) -> Iterator[Any]:
+    import cbor2
+
+    while head := file.read(1):
+        # One byte is read ahead to tell a clean end from a value cut short.
+        yield cbor2.CBORDecoder(_Joined(head, file), read_size=1).decode()
+
+
+class _Joined(BytesIO):
+    """A byte that was read ahead, and the file it came from."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        super().__init__(head)
+        self._file = file
+
+    def read(self, size: int | None = -1) -> bytes:
+        """At most ``size`` bytes, the one read ahead first."""
+        wanted = -1 if size is None else size
+        first = super().read(wanted)
+        rest = wanted - len(first) if wanted >= 0 else -1
+        return first + self._file.read(rest) if rest else first
+
+
+FORMAT = Format(
+    id="cbor",
+    title="CBOR",
+    extensions=(".cbor",),
+    kinds=frozenset({"document", "table"}),
+    magic=(b"\xd9\xd9\xf7",),  # the tag "self-described CBOR"
+    spec="https://www.rfc-editor.org/rfc/rfc8949",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "python", "rust"),
+    append=True,
+    libraries=(
+        Library(
+            name="cbor2",
+            native={"document": "python", "table": "records"},
+            encode=_encode,
+            decode=_decode,
+            modules=("cbor2",),
+            distribution="cbor2",
+            extra="documents",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": ({"default": "text"},)},
+            stream=Stream(_write, _read, list),
+            notes=("Bytes after the value are not noticed.",),
+        ),
+    ),
+)

@@ -1,0 +1,64 @@
+"""HDF5 as pandas writes it with PyTables (https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html).
+
+Columns of Python objects inside an HDF5 file are pickles, so reading one may run code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.formats.base import Buffer, Format, Library, Option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["FORMAT"]
+
+_LAYOUT = Option("fixed", ("fixed", "table"), "fixed = whole arrays, faster; table = rows that can be queried.")
+_KEY = "table"
+# The file lives in memory: the driver wants a name and touches no file.
+_DRIVER: dict[str, Any] = {"driver": "H5FD_CORE", "driver_core_backing_store": 0}
+
+
+def _encode(obj: pd.DataFrame, *, layout: Any) -> bytes:
+    import pandas as pd
+
+    with pd.HDFStore("memory.h5", mode="w", **_DRIVER) as store:
+        store.put(_KEY, obj, format=layout, track_times=False)
+        image: bytes = store._handle.get_file_image()
+        return image
+
+
+def _decode(data: Buffer, *, layout: str) -> Any:
+    import pandas as pd
+
+    with pd.HDFStore("memory.h5", mode="r", driver_core_image=bytes(data), **_DRIVER) as store:
+        return store[_KEY if f"/{_KEY}" in store.keys() else store.keys()[0]]  # noqa: SIM118 - no mapping
+
+
+FORMAT = Format(
+    id="hdf5",
+    title="HDF5",
+    extensions=(".h5", ".hdf5", ".hdf"),
+    kinds=frozenset({"table"}),
+    magic=(b"\x89HDF\r\n\x1a\n",),
+    spec="https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html",
+    languages=("c", "c++", "csharp", "java", "julia", "python", "r"),
+    executes_code=True,
+    append=True,
+    libraries=(
+        Library(
+            name="pandas",
+            native={"table": "pandas"},
+            encode=_encode,
+            decode=_decode,
+            modules=("pandas", "tables"),
+            distribution="tables",
+            extra="tables",
+            options={"layout": _LAYOUT},
+            variants={"table": ({},)},
+            executes_code=True,
+            notes=("Columns of objects are pickles inside the file: reading runs code that the bytes name.",),
+        ),
+    ),
+)

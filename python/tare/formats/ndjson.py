@@ -1,0 +1,192 @@
+"""Newline-delimited JSON, one value a line, as described in https://github.com/ndjson/ndjson-spec.
+
+A format of its own beside JSON: it holds a list (of documents, or the rows of a
+table), can be appended to, and is read line by line. An empty list is written as
+one blank line, so that a file cut to nothing is not taken for it.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+from collections.abc import Iterator
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.scalars import DEFAULT, hook, parts_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FORMAT"]
+
+_NATIVE = {"document": "python", "table": "records"}
+_OPTIONS = {"default": DEFAULT}
+_VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"document": ({},), "table": ({"default": "text"},)}
+
+
+def _lines(data: Buffer) -> list[bytes]:
+    """The lines that are not blank."""
+    return [line for line in bytes(data).split(b"\n") if line and not line.isspace()]
+
+
+def _encode_orjson(obj: Any, *, default: str) -> bytes:
+    import orjson
+
+    dumps, convert = orjson.dumps, hook(default)
+    return b"\n".join([dumps(item, default=convert) for item in parts_of(obj)]) + b"\n"
+
+
+def _decode_orjson(data: Buffer, *, default: str) -> list[Any]:
+    import orjson
+
+    return list(map(orjson.loads, _lines(data)))
+
+
+def _encode_msgspec(obj: Any, *, default: str) -> bytes:
+    import msgspec
+
+    return msgspec.json.Encoder(enc_hook=hook(default)).encode_lines(parts_of(obj)) or b"\n"
+
+
+def _decode_msgspec(data: Buffer, *, default: str) -> list[Any]:
+    import msgspec
+
+    return msgspec.json.Decoder().decode_lines(data)
+
+
+def _encode_stdlib(obj: Any, *, default: str) -> bytes:
+    dumps = stdlib_json.JSONEncoder(default=hook(default)).encode
+    return ("\n".join([dumps(item) for item in parts_of(obj)]) + "\n").encode()
+
+
+def _decode_stdlib(data: Buffer, *, default: str) -> list[Any]:
+    loads = stdlib_json.JSONDecoder().decode
+    return [loads(str(line, "utf-8")) for line in _lines(data)]
+
+
+def _write_orjson(obj: Any, file: BinaryIO, *, default: str) -> None:
+    import orjson
+
+    convert = hook(default)
+    for item in parts_of(obj):
+        file.write(orjson.dumps(item, default=convert, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _read_orjson(file: BinaryIO, *, default: str) -> Iterator[Any]:
+    import orjson
+
+    yield from (orjson.loads(line) for line in file if not line.isspace())
+
+
+def _write_msgspec(obj: Any, file: BinaryIO, *, default: str) -> None:
+    import msgspec
+
+    encode = msgspec.json.Encoder(enc_hook=hook(default)).encode
+    for item in parts_of(obj):
+        file.write(encode(item) + b"\n")
+
+
+def _read_msgspec(file: BinaryIO, *, default: str) -> Iterator[Any]:
+    import msgspec
+
+    decode = msgspec.json.Decoder().decode
+    yield from (decode(line) for line in file if not line.isspace())
+
+
+def _write_stdlib(obj: Any, file: BinaryIO, *, default: str) -> None:
+    dumps = stdlib_json.JSONEncoder(default=hook(default)).encode
+    for item in parts_of(obj):
+        file.write(dumps(item).encode() + b"\n")
+
+
+def _read_stdlib(file: BinaryIO, *, default: str) -> Iterator[Any]:
+    yield from (stdlib_json.loads(line) for line in file if not line.isspace())
+
+
+def _encode_polars(obj: pl.DataFrame, *, infer_rows: int) -> bytes:
+    file = BytesIO()
+    obj.write_ndjson(file)
+    return file.getvalue() or b"\n"
+
+
+def _decode_polars(data: Buffer, *, infer_rows: int) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.read_ndjson(bytes(data), infer_schema_length=infer_rows or None)
+
+
+def _sniff(head: bytes) -> bool:
+    """A first line that is a whole JSON value in brackets, and a second that starts like one."""
+    first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    rest = rest.lstrip()
+    if not newline or first[:1] not in (b"{", b"[") or not (rest and rest[:1] in b"{["):
+        return False
+    try:
+        stdlib_json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+FORMAT = Format(
+    id="ndjson",
+    title="NDJSON",
+    extensions=(".ndjson", ".jsonl"),
+    kinds=frozenset({"document", "table"}),
+    sequence=True,
+    spec="https://github.com/ndjson/ndjson-spec",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    text=True,
+    append=True,
+    sniff=_sniff,
+    libraries=(
+        Library(
+            name="orjson",
+            native=_NATIVE,
+            encode=_encode_orjson,
+            decode=_decode_orjson,
+            modules=("orjson",),
+            distribution="orjson",
+            options=_OPTIONS,
+            variants=_VARIANTS,
+            stream=Stream(_write_orjson, _read_orjson, list),
+            notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
+        ),
+        Library(
+            name="msgspec",
+            native=_NATIVE,
+            encode=_encode_msgspec,
+            decode=_decode_msgspec,
+            modules=("msgspec",),
+            distribution="msgspec",
+            options=_OPTIONS,
+            variants=_VARIANTS,
+            stream=Stream(_write_msgspec, _read_msgspec, list),
+            notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
+        ),
+        Library(
+            name="stdlib",
+            native=_NATIVE,
+            encode=_encode_stdlib,
+            decode=_decode_stdlib,
+            options=_OPTIONS,
+            variants=_VARIANTS,
+            stream=Stream(_write_stdlib, _read_stdlib, list),
+            notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
+        ),
+        Library(
+            name="polars",
+            native={"table": "polars"},
+            encode=_encode_polars,
+            decode=_decode_polars,
+            modules=("polars",),
+            distribution="polars",
+            extra="tables",
+            options={
+                "infer_rows": Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer."),
+            },
+            threads=(1, "all"),
+        ),
+    ),
+)

@@ -1,0 +1,64 @@
+"""Apache ORC, as defined in https://orc.apache.org/specification/ORCv1/."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.formats.base import Buffer, Format, Library, Option
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FORMAT"]
+
+_COMPRESSION = Option("none", ("none", "snappy", "zlib", "lz4", "zstd"), "Compression of the stripes.")
+
+
+def _encode(obj: pa.Table, *, compression: str) -> bytes:
+    import pyarrow as pa
+    from pyarrow import orc
+
+    sink = pa.BufferOutputStream()
+    name: Any = "uncompressed" if compression == "none" else compression
+    orc.write_table(obj, sink, compression=name)
+    return sink.getvalue().to_pybytes()
+
+
+def _decode(data: Buffer, *, compression: str) -> pa.Table:
+    return _read(data, None)
+
+
+def _subset(data: Buffer, columns: list[str], *, compression: str) -> pa.Table:
+    return _read(data, columns)
+
+
+def _read(data: Buffer, columns: list[str] | None) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import orc
+
+    return orc.ORCFile(pa.BufferReader(data)).read(columns=columns)
+
+
+FORMAT = Format(
+    id="orc",
+    title="ORC",
+    extensions=(".orc",),
+    kinds=frozenset({"table"}),
+    magic=(b"ORC",),
+    spec="https://orc.apache.org/specification/ORCv1/",
+    languages=("c++", "go", "java", "python", "rust"),
+    subset=("columns", "rows"),
+    libraries=(
+        Library(
+            name="pyarrow",
+            native={"table": "arrow"},
+            encode=_encode,
+            decode=_decode,
+            modules=("pyarrow",),
+            distribution="pyarrow",
+            options={"compression": _COMPRESSION},
+            variants={"table": ({"compression": "zstd"},)},
+            subset=_subset,
+        ),
+    ),
+)

@@ -1,0 +1,158 @@
+"""YAML, as defined in https://yaml.org/spec/1.2.2/ (PyYAML: version 1.1).
+
+Only loaders that build plain values: no tag in a file makes an object of a class.
+"""
+
+from __future__ import annotations
+
+import json as stdlib_json
+import re
+from datetime import date, datetime
+from io import BytesIO
+from typing import Any
+
+from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.scalars import DEFAULT, ORIENT, hook, texted
+
+__all__ = ["FORMAT"]
+
+_LOADER = Option(
+    "safe", ("safe", "c"), "safe = the loader in pure Python, PyYAML's own default; c = the one of libyaml."
+)
+_SORT_KEYS = Option(True, (True, False), "Write keys in alphabetical order, PyYAML's own default.")
+_KNOWN = (bool, int, float, str, bytes, date, datetime)
+_NATIVE = {"document": "python", "table": "records"}
+
+
+def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_keys: bool) -> bytes:
+    import yaml
+
+    dumper = yaml.CSafeDumper if loader == "c" else yaml.SafeDumper
+    value = texted(obj, _KNOWN) if default == "text" else obj
+    text: bytes = yaml.dump(value, Dumper=dumper, encoding="utf-8", sort_keys=sort_keys)
+    return text
+
+
+def _decode_pyyaml(data: Buffer, *, default: str, loader: str, orient: str, sort_keys: bool) -> Any:
+    import yaml
+
+    return yaml.load(bytes(data), Loader=yaml.CSafeLoader if loader == "c" else yaml.SafeLoader)
+
+
+def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:
+    file = BytesIO()
+    _ruamel().dump(texted(obj, _KNOWN) if default == "text" else obj, file)
+    return file.getvalue()
+
+
+def _decode_ruamel(data: Buffer, *, default: str, orient: str) -> Any:
+    return _ruamel().load(bytes(data))
+
+
+def _ruamel() -> Any:
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True)
+
+
+def _encode_rapidyaml(obj: Any, *, default: str, orient: str) -> bytes:
+    import ryml
+
+    text = stdlib_json.dumps(obj, ensure_ascii=False, default=hook(default))
+    return str(ryml.emit_yaml(ryml.parse_in_arena(text))).encode()
+
+
+def _decode_rapidyaml(data: Buffer, *, default: str, orient: str) -> Any:
+    import ryml
+
+    text = str(data, "utf-8")  # rapidyaml takes any bytes for text
+    return stdlib_json.loads(ryml.emit_json(ryml.parse_in_arena(text)), strict=False)
+
+
+_OPENS = re.compile(rb"(%YAML|---[ \r\n]|(#[^\n]*\n|\s*\n)*(- \S|[\w\"'][^:,{}\[\]\n]*:([ \r\n]|$)))")
+_DEEP = re.compile(rb"[\[{]|[\]}]|^[ -]+(?=\S)", re.MULTILINE)
+
+
+def depth(data: Buffer, limit: int) -> int:
+    """An upper bound of the nesting of YAML text, counted no further than one above ``limit``.
+
+    Brackets count wherever they stand, and so does each step of indentation
+    and each dash: text that is full of them may be taken for deep.
+
+    >>> depth(b"- - - a", 100), depth(b"[[[]]]", 100)
+    (3, 3)
+    """
+    now = deepest = 0
+    for token in _DEEP.finditer(data):
+        text = token.group()
+        if text in (b"[", b"{"):
+            now += 1
+        elif text in (b"]", b"}"):
+            now = max(now - 1, 0)
+        else:  # at most one level per dash, or per column of indentation
+            deepest = max(deepest, now + (text.count(b"-") or len(text)))
+        deepest = max(deepest, now)
+        if deepest > limit:
+            return deepest
+    return deepest
+
+
+def _sniff(head: bytes) -> bool:
+    return b"\0" not in head and _OPENS.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+FORMAT = Format(
+    id="yaml",
+    title="YAML",
+    extensions=(".yaml", ".yml"),
+    kinds=frozenset({"document", "table"}),
+    spec="https://yaml.org/spec/1.2.2/",
+    languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "r", "ruby", "rust"),
+    text=True,
+    sniff=_sniff,
+    depth=depth,
+    libraries=(
+        Library(
+            name="pyyaml",
+            native=_NATIVE,
+            encode=_encode_pyyaml,
+            decode=_decode_pyyaml,
+            modules=("yaml",),
+            distribution="PyYAML",
+            extra="documents",
+            options={"default": DEFAULT, "loader": _LOADER, "orient": ORIENT, "sort_keys": _SORT_KEYS},
+            variants={
+                "document": ({"loader": "c"}, {"loader": "c", "sort_keys": False}, {}),
+                "table": ({"default": "text", "loader": "c", "sort_keys": False},),
+            },
+            slow=True,
+            notes=("Sorts the keys by default; anchors are expanded; YAML 1.1 reads `no` as false.",),
+        ),
+        Library(
+            name="rapidyaml",
+            native=_NATIVE,
+            encode=_encode_rapidyaml,
+            decode=_decode_rapidyaml,
+            modules=("ryml",),
+            distribution="rapidyaml",
+            extra="documents",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": ({"default": "text"},)},
+            notes=(
+                "Through its JSON: values of YAML that JSON lacks come as text, and `~` comes as text too.",
+            ),
+        ),
+        Library(
+            name="ruamel",
+            native=_NATIVE,
+            encode=_encode_ruamel,
+            decode=_decode_ruamel,
+            modules=("ruamel.yaml",),
+            distribution="ruamel.yaml",
+            extra="documents",
+            options={"default": DEFAULT, "orient": ORIENT},
+            variants={"document": ({},), "table": ()},
+            slow=True,
+        ),
+    ),
+)
