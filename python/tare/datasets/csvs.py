@@ -1,0 +1,279 @@
+"""CSV and its kin, read so that no value changes without a word.
+
+Types are guessed by pyarrow from the whole file. Three guesses that lose data are
+taken back: text like ``001`` is no number, integers above 64 bits are no doubles,
+and a quoted ``"NA"`` or ``""`` is text where a bare one is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tare.datasets import encodings
+from tare.datasets.source import Source, printable
+from tare.errors import Limit, Malformed, Truncated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["MISSING", "Dialect", "dialect", "load", "parse"]
+
+MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
+_DELIMITERS = (",", "\t", ";", "|")
+_MAX_EXACT = 2.0**53
+_PROBE_BYTES = 1 << 20
+_MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields stand in a text.
+
+    Args:
+        delimiter: What stands between fields.
+        quoted: Whether any field is quoted.
+        decimal: The decimal point: a comma where semicolons separate.
+    """
+
+    delimiter: str = ","
+    quoted: bool = False
+    decimal: str = "."
+
+
+def load(
+    source: Source, *, max_bytes: int | None = None, encoding: str | None = None, columns: list[str] | None = None
+) -> tuple[pa.Table, float]:
+    """Read a CSV file, or as many of its first rows as fit in memory.
+
+    Args:
+        source: The file.
+        max_bytes: Bound on the table's bytes in memory.
+        encoding: The text's encoding if it is not UTF-8.
+        columns: Names of the columns to read; all by default.
+
+    Returns:
+        The table, and the share of the file's bytes that was read.
+
+    Raises:
+        Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
+    """
+    limit = None
+    if max_bytes is not None and source.size * (8 if source.compressors else 1) > max_bytes // 4:
+        limit = _limit(source, max_bytes, encoding)
+    data, share = source.read(limit)
+    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
+    if share < 1.0:
+        whole = _last_row(data)
+        if whole == 0:
+            raise source.error(
+                Limit, f"one row is longer than {len(data):,} bytes", advice="Raise the memory limit (max_bytes)."
+            )
+        share, data = share * whole / len(data), data[:whole]
+    return parse(source, data, columns=columns), share
+
+
+def parse(source: Source, data: bytes, *, columns: list[str] | None = None) -> pa.Table:
+    """Make a table of UTF-8 text with a header line.
+
+    Raises:
+        Malformed, Truncated: Rows of unequal length; row and offset are given.
+    """
+    if not data.strip():
+        raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
+    style = dialect(data)
+    table = _read(source, data, style, {}, columns)
+    texts = _keep_as_text(source, data, style, table)
+    for name, array in texts.items():
+        for at in table.schema.get_all_field_indices(name):
+            table = table.set_column(at, name, array)
+    if texts:
+        names = ", ".join(printable(name, 30) for name in list(texts)[:5]) + (", ..." if len(texts) > 5 else "")
+        source.notes.append(f"numbers with leading zeros or above 64 bits are kept as text: {names}")
+    if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
+        source.notes.append("its first line holds numbers only, and was read as column names")
+    return table
+
+
+def dialect(data: bytes) -> Dialect:
+    """Tell the delimiter and quoting from the first lines.
+
+    >>> dialect(b"a;b\\n1,5;2\\n")
+    Dialect(delimiter=';', quoted=False, decimal=',')
+    """
+    head = data[: 64 << 10]
+    lines = [re.sub(rb'"[^"]*"', b"", line) for line in head.splitlines()[:50] if line.strip()]
+    if len(lines) > 2:
+        lines = lines[:-1]
+
+    def score(delimiter: str) -> tuple[float, int]:
+        counts = Counter(line.count(delimiter.encode()) for line in lines)
+        count, lines_with_it = counts.most_common(1)[0] if counts else (0, 0)
+        return (lines_with_it / len(lines) if count else 0.0, count)
+
+    best = max(_DELIMITERS, key=score)
+    delimiter = best if score(best)[1] else ","
+    decimal = "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head) else "."
+    return Dialect(delimiter, b'"' in data, decimal)
+
+
+def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, size: int) -> dict[str, Any]:
+    """The options of pyarrow's CSV reader that every read here uses."""
+    from pyarrow import csv
+
+    block = min(max(1 << 20, size // 64), 16 << 20)
+    return {
+        "read_options": csv.ReadOptions(block_size=block),
+        "parse_options": csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=style.quoted),
+        "convert_options": csv.ConvertOptions(
+            null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=False,
+            column_types=types, include_columns=columns, decimal_point=style.decimal,
+        ),
+    }  # fmt: skip
+
+
+def _read(
+    source: Source, data: bytes, style: Dialect, types: dict[str, Any], columns: list[str] | None
+) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    given = options(style, types, columns, len(data))
+    try:
+        return csv.read_csv(pa.BufferReader(data), **given)
+    except pa.ArrowInvalid as error:
+        if "straddling" in str(error) and len(data) < _MAX_BLOCK_BYTES:
+            given["read_options"] = csv.ReadOptions(block_size=len(data) + 1)
+            try:
+                return csv.read_csv(pa.BufferReader(data), **given)
+            except pa.ArrowInvalid as again:
+                raise _fault(source, data, given, str(again)) from None
+        raise _fault(source, data, given, str(error)) from None
+    except KeyError as error:
+        raise source.error(Malformed, f"it has no column {error.args[0]}") from None
+
+
+def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Malformed | Truncated:
+    """The error of a row that does not fit, with its number and offset."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    given["read_options"] = csv.ReadOptions(block_size=given["read_options"].block_size, use_threads=False)
+    try:
+        csv.read_csv(pa.BufferReader(data), **given)
+    except pa.ArrowInvalid as error:
+        text = str(error)
+    found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text)
+    if found is None:
+        return source.error(Malformed, printable(text, 160).rstrip("."), advice="Repair the file, or say --format.")
+    row, wanted, got = (int(part) for part in found.groups())
+    start, last = _row_start(data, row)
+    what = f"row {row:,} has {got:,} field{'s' * (got != 1)}, the header has {wanted:,}"
+    if last and got < wanted:
+        advice = "It is the last row: the file was cut. Fetch or write it again."
+        return source.error(Truncated, what, offset=start, advice=advice)
+    return source.error(Malformed, what, offset=start, advice="Repair that row (quotes, delimiters), or remove it.")
+
+
+def _row_start(data: bytes, row: int) -> tuple[int, bool]:
+    """Where a row starts, counted from 1 with the header, quoted newlines and empty lines left out; is it the last?"""
+    number, start, line, odd = 0, 0, 0, False
+    for end in re.finditer(rb"\r\n|\n|\r|\Z", data):
+        odd ^= data.count(b'"', line, end.start()) % 2 == 1
+        line = end.end()
+        if odd:
+            continue
+        number += end.start() > start
+        if number >= row:
+            break
+        start = end.end()
+    return start, not data[line:].strip()
+
+
+def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """The columns that were read as numbers but would lose digits as such."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numeric = {f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}
+    doubtful = set(numeric) if numeric and _has_leading_zero(data, style) else set()
+    for name in numeric - doubtful:
+        column = table.column(table.schema.get_all_field_indices(name)[0])
+        if pa.types.is_floating(column.type):
+            most = pc.max(pc.abs(column)).as_py()
+            if most is not None and most >= _MAX_EXACT:
+                doubtful.add(name)
+    if not doubtful:
+        return {}
+    names = [name for name in dict.fromkeys(table.column_names) if name in doubtful]
+    texts = _read(source, data, style, dict.fromkeys(names, pa.string()), names)
+    kept = {}
+    for name in names:
+        text = texts.column(texts.schema.get_all_field_indices(name)[0])
+        if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
+            kept[name] = text
+        elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type) and _integers(text):
+            kept[name] = _unsigned(text)
+    return kept
+
+
+def _integers(text: pa.ChunkedArray) -> bool:
+    """Whether all are written as integers: then no double was meant."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(text, r"^[+-]?[0-9]+$")).as_py())
+
+
+def _unsigned(text: pa.ChunkedArray) -> pa.ChunkedArray:
+    """As uint64 if they fit, else the text itself."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return pc.cast(text, pa.uint64())
+    except pa.ArrowInvalid:
+        return text
+
+
+def _has_leading_zero(data: bytes, style: Dialect) -> bool:
+    """Whether a field starts with a zero and another digit."""
+    import numpy as np
+
+    before = np.zeros(256, dtype=bool)
+    before[[ord(style.delimiter), *b'\n\r"+-']] = True
+    step = 8 << 20
+    for start in range(0, len(data), step):
+        part = np.frombuffer(data, np.uint8, min(step + 2, len(data) - start), start)
+        zero = np.flatnonzero(part[1:-1] == 0x30) + 1
+        zero = zero[before[part[zero - 1]]]
+        if np.any((part[zero + 1] >= 0x30) & (part[zero + 1] <= 0x39)):
+            return True
+    return False
+
+
+def _last_row(data: bytes) -> int:
+    """Where the last whole row ends."""
+    end = data.rfind(b"\n") + 1
+    odd = data.count(b'"', 0, end) % 2 == 1
+    while end and odd:
+        before = data.rfind(b"\n", 0, end - 1) + 1
+        odd ^= data.count(b'"', before, end) % 2 == 1
+        end = before
+    return end
+
+
+def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
+    """How many bytes of text make a table of `max_bytes`, judged by the first of them."""
+    data, share = source.read(_PROBE_BYTES)
+    if share == 1.0:
+        return None
+    data = encodings.to_utf8(source, data, encoding, final=False)
+    source.notes.clear()
+    whole = data[: _last_row(data)]
+    if not whole:
+        return max(max_bytes, _PROBE_BYTES)
+    per_byte = parse(source, whole).nbytes / len(whole)
+    source.notes.clear()
+    return max(int(max_bytes / max(per_byte, 0.05)), 4096)

@@ -1,0 +1,324 @@
+"""Documents from files: JSON read exactly, NDJSON, YAML, MessagePack, pickle and what the registry has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tare.datasets import encodings, jsonscan
+from tare.datasets.source import Source, printable
+from tare.errors import DecodeError, EncodeError, Limit, Malformed, MissingLibrary, NotTrusted, TareError, Truncated
+
+__all__ = ["MAX_DEPTH", "load", "parse_json"]
+
+MAX_DEPTH = 1000
+_PROBE_BYTES = 1 << 20
+# What orjson would change or refuse, though it is in use: integers above 64 bits.
+_BIG_INTEGER = re.compile(rb"\d{19}")
+_MAX_ALIASES = 10_000_000
+
+
+def load(
+    source: Source, *, max_bytes: int | None = None, encoding: str | None = None, allow_pickle: bool = False
+) -> tuple[Any, float]:
+    """Read the document, or as much of its beginning as fits in memory.
+
+    Args:
+        source: The file; its format decides how it is read.
+        max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
+        encoding: The text's encoding if it is not UTF-8.
+        allow_pickle: Whether a file may be read that names code to run.
+
+    Returns:
+        The value, and the share of the file's bytes that was read.
+
+    Raises:
+        Truncated, Malformed: Not what the format says; the offset is given.
+        Limit: Nested too deeply, or larger than can be read.
+        NotTrusted: Reading would run code.
+    """
+    readers: dict[str, Callable[[Source, bytes], Any]] = {"json": _json, "ndjson": _ndjson, "yaml": _yaml}
+    read = readers.get(source.format)
+    if read is None:
+        return _other(source, max_bytes, allow_pickle), 1.0
+    limit = None
+    if max_bytes is not None and source.format != "yaml" and source.size * (8 if source.compressors else 1) * 3 > max_bytes:
+        limit = _limit(source, max_bytes, encoding, read)
+    data, share = source.read(limit)
+    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
+    if share < 1.0:
+        whole, used = _whole(source, data)
+        share, data = share * used / len(data), whole
+    if not data.strip():
+        raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
+    return read(source, data), share
+
+
+def parse_json(data: bytes) -> Any:
+    """Read JSON without changing a value: integers of any length stay integers, NaN stays NaN.
+
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It is nested deeper than can be read.
+
+    >>> parse_json(b'[18446744073709551616, NaN]')
+    [18446744073709551616, nan]
+    """
+    import orjson
+
+    if _BIG_INTEGER.search(data) is None:
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError:
+            pass  # perhaps NaN or half a surrogate pair, which the standard library takes
+    return json.loads(data)
+
+
+def _json(source: Source, data: bytes) -> Any:
+    try:
+        value = parse_json(data)
+    except (ValueError, RecursionError) as error:
+        raise _json_fault(source, data, error) from None
+    return value
+
+
+def _ndjson(source: Source, data: bytes) -> list[Any]:
+    import orjson
+
+    loads = orjson.loads if _BIG_INTEGER.search(data) is None else parse_json
+    values = []
+    at = 0
+    for line in data.split(b"\n"):
+        if line.strip():
+            try:
+                values.append(loads(line))
+            except (ValueError, RecursionError):
+                try:
+                    values.append(parse_json(line))
+                except (ValueError, RecursionError) as error:
+                    raise _line_fault(source, data, at, line, error) from None
+        at += len(line) + 1
+    return values
+
+
+def _line_fault(source: Source, data: bytes, at: int, line: bytes, error: Exception) -> TareError:
+    number = data.count(b"\n", 0, at) + 1
+    fault = _json_fault(source, line, error, base=at, where=f" in line {number:,}")
+    last = at + len(line) >= len(data.rstrip())
+    if isinstance(fault, Truncated) and not last:
+        return source.error(Malformed, f"line {number:,} is not one whole JSON value", offset=at, advice="Repair that line.")
+    return fault
+
+
+def _json_fault(source: Source, data: bytes, error: Exception, *, base: int = 0, where: str = "") -> TareError:
+    """What is wrong with JSON text: nested too deeply, cut, or malformed at a byte."""
+    found = jsonscan.scan(data, max_depth=MAX_DEPTH)
+    if found.too_deep_at is not None:
+        return source.error(
+            Limit,
+            f"nested {found.depth:,} levels deep{where}; at most {MAX_DEPTH:,} are read",
+            offset=base + found.too_deep_at,
+            advice="No JSON library in use here reads deeper; flatten it.",
+        )
+    position = getattr(error, "pos", None)
+    text = getattr(error, "msg", None) or str(error)
+    if position is None:
+        return source.error(Malformed, printable(text) + where, advice="Repair it.")
+    at = len(data.decode("utf-8", "replace")[:position].encode())
+    # A string that never ends is reported where it starts.
+    if (found.open_levels > 0 or found.in_string) and (at >= len(data.rstrip()) or text.startswith("Unterminated")):
+        return source.error(
+            Truncated,
+            f"it ends inside {'a string' if found.in_string else 'an array or object'}{where}",
+            offset=base + len(data),
+            advice="The file was cut: fetch or write it again.",
+        )
+    if at >= len(data.rstrip()):
+        return source.error(Truncated, f"it ends too early{where}", offset=base + len(data), advice="Fetch or write it again.")
+    context = printable(data[max(at - 10, 0) : at + 20].decode("utf-8", "replace"), 40)
+    return source.error(Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there.")
+
+
+def _yaml(source: Source, data: bytes) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install 'tare[documents]'") from None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _yaml_depth(source, data)
+    try:
+        values = list(yaml.load_all(data, Loader=loader))  # noqa: S506 - a safe loader
+    except yaml.YAMLError as error:
+        raise _yaml_fault(source, data, error) from None
+    except RecursionError:
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
+    except (ValueError, TypeError, OverflowError) as error:  # such as a date on the 31st of February
+        raise source.error(Malformed, printable(str(error)), advice="Quote the value that is meant as text.") from None
+    value = values[0] if len(values) == 1 else values
+    if b"*" in data and _expanded(value) > _MAX_ALIASES:
+        raise source.error(Limit, f"its aliases stand for more than {_MAX_ALIASES:,} values", advice="Expand it elsewhere.")
+    return value
+
+
+def _yaml_depth(source: Source, data: bytes) -> None:
+    """Refuse what no loader survives before it is loaded: brackets and items nested in lines."""
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        found = jsonscan.scan(data, max_depth=MAX_DEPTH)
+        # Apostrophes in text confuse the count; a really deep file has as many opens in a row.
+        if found.too_deep_at is not None and re.search(rb"(?:[\[{]\s*){%d}" % MAX_DEPTH, data):
+            raise source.error(
+                Limit, f"nested {found.depth:,} levels deep; at most {MAX_DEPTH:,} are read",
+                offset=found.too_deep_at, advice="Flatten it.",
+            )  # fmt: skip
+    deep = re.search(rb"(?:- ){%d}" % MAX_DEPTH, data)
+    if deep is not None:
+        raise source.error(
+            Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=deep.start() + 2 * MAX_DEPTH, advice="Flatten it."
+        )
+
+
+def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
+    mark = getattr(error, "problem_mark", None)
+    problem = printable(str(getattr(error, "problem", None) or error).split("\n")[0])
+    if mark is None:
+        return source.error(Malformed, problem, advice="Repair it.")
+    at = min(len(data.decode("utf-8", "replace")[: mark.index].encode()), len(data))
+    where = f"{problem} in line {mark.line + 1:,}"
+    if at >= len(data.rstrip()):
+        return source.error(Truncated, where, offset=at, advice="The file was cut: fetch or write it again.")
+    return source.error(Malformed, where, offset=at, advice="Repair it there; tags that name code are never loaded.")
+
+
+def _expanded(value: Any) -> int:
+    """Number of values when every alias is written out; each container is counted once."""
+    sizes: dict[int, int] = {}
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        node, done = stack.pop()
+        if not isinstance(node, dict | list) or (not done and id(node) in sizes):
+            continue
+        children = list(node.values()) if isinstance(node, dict) else node
+        if done:
+            sizes[id(node)] = 1 + sum(sizes.get(id(child), 1) for child in children)
+        else:
+            sizes[id(node)] = _MAX_ALIASES + 1  # replaced when its children are done; a cycle stays
+            stack.append((node, True))
+            stack.extend((child, False) for child in children)
+    return sizes.get(id(value), 1)
+
+
+def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
+    """Formats that are read whole, by their codec."""
+    from tare import formats
+    from tare.codec import Codec
+    from tare.formats.base import Format
+
+    format: Format = formats.get(source.format)
+    if (format.executes_code or format.default.executes_code) and not allow_pickle:
+        raise NotTrusted(
+            f"{printable(source.name)}: {format.id}: reading it can run any code that the file names. If you trust who "
+            "wrote it, say --allow-pickle (allow_pickle=True). `tare inspect` shows what it would import, running nothing.",
+            format=format.id,
+            path=source.path,
+        )
+    if max_bytes is not None and source.size > max_bytes:
+        raise source.error(
+            Limit,
+            f"{source.size:,} bytes do not fit in {max_bytes:,}, and this format is read whole",
+            advice="Raise the limit (max_bytes), or convert it to NDJSON or Parquet on a larger machine.",
+        )
+    data, _ = source.read(None if max_bytes is None else max_bytes * 2)
+    try:
+        value = Codec.parse(source.format).decode(data, trust=allow_pickle)
+    except DecodeError as error:
+        value = _several(source, data)
+        if value is None:
+            text = printable(str(error).removeprefix(f"{source.format}: "), 160).rstrip(".")
+            cut = isinstance(error, Truncated)
+            advice = "The file was cut: fetch or write it again." if cut else "Fetch it again, or say --format."
+            raise source.error(type(error), text, offset=error.offset, advice=advice) from None
+    except (RecursionError, EncodeError):
+        value = None
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
+    _check_depth(source, value)
+    return value
+
+
+def _several(source: Source, data: bytes) -> list[Any] | None:
+    """MessagePack files are often several values on end; None if this is not one of them."""
+    if source.format != "msgpack":
+        return None
+    try:
+        import msgpack
+    except ImportError:
+        return None
+    unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, timestamp=0, max_buffer_size=len(data) + 1)
+    try:
+        unpacker.feed(data)
+        values = list(unpacker)
+    except (ValueError, msgpack.exceptions.UnpackException, TypeError, RecursionError):
+        return None
+    # A value that is cut is not given; a file of small integers is most likely something else.
+    if unpacker.tell() != len(data) or len(values) < 2 or not all(isinstance(v, dict | list) for v in values):
+        return None
+    source.notes.append(f"{len(values):,} MessagePack values on end, read as a list")
+    return values
+
+
+def _check_depth(source: Source, value: Any) -> None:
+    """Refuse values nested deeper than anything here can carry; recursion-free."""
+    import marshal
+
+    try:
+        marshal.dumps(value, 2)  # in C, and refuses at 2,000 levels
+        return
+    except ValueError:
+        pass
+    level: list[Any] = [value]
+    for depth in range(MAX_DEPTH + 2):
+        inner: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                inner.extend(child for child in node.values() if isinstance(child, dict | list | tuple))
+            elif isinstance(node, list | tuple):
+                inner.extend(child for child in node if isinstance(child, dict | list | tuple))
+        if not inner:
+            return
+        level = list({id(node): node for node in inner}.values())
+        if depth > MAX_DEPTH:
+            raise source.error(
+                Limit, f"nested deeper than {MAX_DEPTH:,} levels (or it contains itself)", advice="Flatten it."
+            )
+
+
+def _whole(source: Source, data: bytes) -> tuple[bytes, int]:
+    """The part of a beginning that can be parsed, and how many bytes it stands for."""
+    if source.format == "ndjson":
+        end = data.rfind(b"\n") + 1
+        whole, used = data[:end], end
+    else:
+        whole, used = jsonscan.cut(data)
+    if not used:
+        raise source.error(
+            Limit, f"no value ends within the first {len(data):,} bytes", advice="Raise the memory limit (max_bytes)."
+        )
+    return whole, used
+
+
+def _limit(
+    source: Source, max_bytes: int, encoding: str | None, read: Callable[[Source, bytes], Any]
+) -> int | None:
+    """How many bytes of text make a value of `max_bytes`, judged by the first of them."""
+    from tare import kinds
+
+    data, share = source.read(min(_PROBE_BYTES, max(max_bytes // 4, 4096)))
+    if share == 1.0:
+        return None
+    notes = list(source.notes)
+    data, used = _whole(source, encodings.to_utf8(source, data, encoding, final=False))
+    per_byte = kinds.resident_bytes(read(source, data)) / max(used, 1)
+    source.notes[:] = notes
+    limit = max(int(max_bytes / max(per_byte, 0.1)), 4096)
+    return None if limit >= source.size and not source.compressors else limit

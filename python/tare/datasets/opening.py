@@ -1,0 +1,127 @@
+"""From a source to a value in memory: which reader takes which format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tare.datasets import csvs, documents, tables
+from tare.datasets.source import Source
+from tare.errors import Limit
+
+__all__ = ["Loaded", "Options", "free_memory", "load"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read.
+
+    Args:
+        allow_pickle: Whether a file may be read that names code to run.
+        max_bytes: Bound on the value's bytes in memory; what does not fit is left out.
+        encoding: The text's encoding if it is not UTF-8.
+        columns: Names of the columns to read; all by default.
+    """
+
+    allow_pickle: bool = False
+    max_bytes: int | None = None
+    encoding: str | None = None
+    columns: list[str] | None = None
+
+
+@dataclass
+class Loaded:
+    """A value and how it came.
+
+    Args:
+        value: A table as `pyarrow.Table`, or a document.
+        kind: ``table`` or ``document``.
+        partial: Which part it is: rule, share, totals; None for the whole.
+        notes: What the user should know.
+    """
+
+    value: Any
+    kind: str
+    partial: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+_TABLES = {"parquet": tables.load_parquet, "arrow": tables.load_arrow, "orc": tables.load_orc}
+
+
+def load(source: Source, options: Options) -> Loaded:
+    """Read the source.
+
+    Raises:
+        TareError: Name, format, offset, and what to do.
+        OSError: As the operating system says.
+    """
+    if options.max_bytes is None:
+        _fits(source)
+    partial: dict[str, Any] | None
+    with source.naming():
+        if source.format == "csv":
+            value, share = csvs.load(
+                source, max_bytes=options.max_bytes, encoding=options.encoding, columns=options.columns
+            )
+            partial = _first("first rows", value.num_rows, share)
+        elif source.format in _TABLES:
+            value, partial = _TABLES[source.format](source, max_bytes=options.max_bytes, columns=options.columns)
+        else:
+            return _document(source, options)
+    return Loaded(value, "table", partial, source.notes)
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that are free or can be freed now; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _document(source: Source, options: Options) -> Loaded:
+    from tare import kinds
+
+    value, share = documents.load(
+        source, max_bytes=options.max_bytes, encoding=options.encoding, allow_pickle=options.allow_pickle
+    )
+    if kinds.kind_of(value) == "table":
+        value = kinds.convert(value, "arrow")
+        if options.columns is not None:
+            value = _select(source, value, options.columns)
+        return Loaded(value, "table", None, source.notes)
+    if options.columns is not None and isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        value = [{name: row[name] for name in options.columns if name in row} for row in value]
+    items = len(value) if isinstance(value, list) else 1
+    return Loaded(value, "document", _first("first rows", items, share), source.notes)
+
+
+def _select(source: Source, table: Any, columns: list[str]) -> Any:
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        from tare.errors import UsageError
+
+        raise source.error(UsageError, f"it has no column {missing[0][:60]!a}", advice="`tare inspect` lists them.")
+    return table.select(columns)
+
+
+def _first(rule: str, rows: int, share: float) -> dict[str, Any] | None:
+    if share >= 1.0:
+        return None
+    return {"rule": rule, "share": share, "rows_total": round(rows / max(share, 1e-9)), "estimated": True}
+
+
+def _fits(source: Source) -> None:
+    """Refuse a file that is larger than the free memory unless a bound was given."""
+    free = free_memory()
+    if free is not None and source.size > free:
+        raise source.error(
+            Limit,
+            f"{source.size:,} bytes do not fit in the {free:,} bytes of free memory",
+            advice="Give a bound (max_bytes) to open the part that fits.",
+        )

@@ -1,0 +1,210 @@
+"""What a file is, told by its first bytes, then by its name.
+
+Formats that Tare reads are told by the registry's own magic and by what a text
+looks like; others only by the table here, so that a message can name them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tare import formats
+
+__all__ = ["Known", "foreign", "is_text", "looks_like", "tell"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A file kind that Tare can name but not read.
+
+    Args:
+        id: Short name.
+        title: Name as people know it.
+        magic: The bytes at `offset`.
+        offset: Where they stand.
+        executes_code: Whether its usual reader runs what the file names.
+    """
+
+    id: str
+    title: str
+    magic: bytes
+    offset: int = 0
+    executes_code: bool = False
+
+
+FOREIGN = (
+    Known("rds", "R data, one object (RDS, binary)", b"X\n\x00\x00\x00"),
+    Known("rds", "R data, one object (RDS, text)", b"A\n"),
+    Known("rdata", "R data, named objects (RData)", b"RDX"),
+    Known("rdata", "R data, named objects (RData, text)", b"RDA"),
+    Known("qs", "R object (qs)", b"\x0b\x0e\x0a\x0c"),
+    Known("qs2", "R object (qs2)", b"\x0b\x0e\x0a\xc1"),
+    Known("qdata", "R data (qdata)", b"\x0b\x0e\x0a\xcd"),
+    Known("fst", "R data frame (fst)", b"PAAP", 44),
+    Known("feather", "Feather version 1", b"FEA1"),
+    Known("parquet", "Parquet, encrypted", b"PARE"),
+    Known("hdf5", "HDF5", b"\x89HDF\r\n\x1a\n"),
+    Known("hdf4", "HDF4", b"\x0e\x03\x13\x01"),
+    Known("netcdf", "NetCDF classic", b"CDF\x01"),
+    Known("npy", "NumPy array (npy)", b"\x93NUMPY", 0, True),
+    Known("sqlite", "SQLite database", b"SQLite format 3\x00"),
+    Known("duckdb", "DuckDB database", b"DUCK", 8),
+    Known("lance", "Lance", b"LANC"),
+    Known("vortex", "Vortex", b"VTXF"),
+    Known("matlab", "MATLAB file", b"MATLAB 5.0"),
+    Known("spss", "SPSS data", b"$FL2"),
+    Known("stata", "Stata data", b"<stata_dta>"),
+    Known("xls", "Excel workbook (xls)", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    Known("zip", "ZIP archive (also xlsx, ods, npz)", b"PK\x03\x04"),
+    Known("7z", "7-Zip archive", b"7z\xbc\xaf\x27\x1c"),
+    Known("rar", "RAR archive", b"Rar!\x1a\x07"),
+    Known("tar", "tar archive", b"ustar", 257),
+    Known("snappy", "Snappy frames", b"\xff\x06\x00\x00sNaPpY"),
+    Known("lz4-legacy", "LZ4, the legacy frame", b"\x02\x21\x4c\x18"),
+    Known("compress", "compress (.Z)", b"\x1f\x9d"),
+    Known("lzip", "lzip", b"LZIP"),
+    Known("pdf", "PDF document", b"%PDF-"),
+    Known("png", "PNG image", b"\x89PNG\r\n\x1a\n"),
+    Known("jpeg", "JPEG image", b"\xff\xd8\xff"),
+    Known("gif", "GIF image", b"GIF8"),
+    Known("elf", "ELF program", b"\x7fELF"),
+    Known("java", "Java serialized objects", b"\xac\xed\x00\x05", 0, True),
+    Known("xml", "XML", b"<?xml"),
+    Known("html", "HTML page", b"<!DOCTYPE"),
+    Known("html", "HTML page", b"<html"),
+)
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\x00\x00", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_JSON_START = re.compile(rb'(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[\]{"\-0-9]|true|false|null|$))')
+_YAML_START = re.compile(rb"(?:---(?:\s|$)|%YAML)")
+_YAML_LINE = re.compile(rb"\s*(?:#.*|- .*|[A-Za-z_][\w .-]*:(?: .*)?)?")
+_DELIMITERS = (b",", b"\t", b";", b"|")
+
+
+def looks_like(head: bytes) -> str | None:
+    """Id of the format the first bytes are surely in, whatever the name says; None if they are not sure.
+
+    Args:
+        head: The first bytes of the file, decompressed; 4 KiB or more tell most.
+
+    >>> looks_like(b"PAR1\\x15"), looks_like(b'{"a": 1}'), looks_like(b"hello")
+    ('parquet', 'json', None)
+    """
+    for format in formats.FORMATS:
+        if any(head.startswith(magic) for magic in format.magic):
+            return format.id
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "pickle"
+    if head[:4] == b"\xff\xff\xff\xff" and len(head) >= 8:
+        return "arrow"  # a stream: continuation marker, then the length of the schema
+    if not is_text(head):
+        return None
+    text = _without_bom(head).lstrip()
+    if _JSON_START.match(text):
+        return "ndjson" if _values_on_lines(text) else "json"
+    return "yaml" if _YAML_START.match(text) else None
+
+
+def foreign(head: bytes) -> Known | None:
+    """The entry of the table of formats that are only recognised; None if none fits.
+
+    >>> foreign(b"SQLite format 3\\x00").id
+    'sqlite'
+    """
+    return next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the bytes may be text: no control characters but white space and escape.
+
+    >>> is_text(b"a,b\\n1,2\\n"), is_text(b"\\x00\\x01")
+    (True, False)
+    """
+    if any(head.startswith(bom) for bom, _ in _BOMS):
+        return True
+    return _CONTROL.search(head) is None
+
+
+def encoding_of(head: bytes) -> str | None:
+    """The encoding that a byte order mark names; None without one.
+
+    >>> encoding_of("a,b".encode("utf-16"))
+    'utf-16'
+    """
+    return next((name for bom, name in _BOMS if head.startswith(bom)), None)
+
+
+def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
+    """Decide between what the bytes look like and what the name says.
+
+    Args:
+        head: The first bytes, decompressed.
+        named: Id of the format that the file's name stands for, if any.
+
+    Returns:
+        The id of the format, or None if nothing tells; and a note for the user if
+        the name was wrong.
+
+    >>> tell(b'[{"a": 1}]', "csv")
+    ('json', 'named as csv, but it is json')
+    >>> tell(b"a,b\\n1,2\\n", None)
+    ('csv', None)
+    """
+    found = looks_like(head)
+    if found is None and (named is None or not _fits(head, named)):
+        found = _text_without_marks(head) or (named if named and not formats.get(named).text else None)
+    if found is None or found == named:
+        return (named if found is None and named and _fits(head, named) else found), None
+    if named is None or (named == "yaml" and found == "json"):
+        return named or found, None  # JSON is YAML too
+    if named == "ndjson" and found == "json" and b"\n" not in head.strip():
+        return named, None  # one line may be a stream of one value
+    return found, f"named as {named}, but it is {found}"
+
+
+def _fits(head: bytes, named: str) -> bool:
+    """Whether bytes that look like nothing in particular may be in the format."""
+    format = formats.get(named)
+    if format.magic:
+        return False
+    if named in ("json", "ndjson"):
+        start = _without_bom(head).lstrip()[:1]
+        return start in (b'"', b"t", b"f", b"n", b"-", b"", *(b"%d" % digit for digit in range(10)), b"{", b"[", b"N", b"I")
+    return is_text(head) if format.text else True
+
+
+def _text_without_marks(head: bytes) -> str | None:
+    """CSV if the first lines have the same number of delimiters, YAML if they are keys and items."""
+    if not is_text(head):
+        return None
+    lines = [line for line in _without_bom(head).splitlines()[:50] if line.strip()]
+    if len(lines) > 2 and len(head) > 4096:
+        lines = lines[:-1]  # the last one may be cut
+    for delimiter in _DELIMITERS:
+        counts = {re.sub(rb'"[^"]*"', b"", line).count(delimiter) for line in lines}
+        if len(lines) > 1 and len(counts) == 1 and 0 not in counts:
+            return "csv"
+    if lines and all(_YAML_LINE.fullmatch(line) for line in lines):
+        return "yaml"
+    return None
+
+
+def _values_on_lines(text: bytes) -> bool:
+    """Whether the first line is a whole JSON value and another one follows."""
+    import orjson
+
+    first, newline, rest = text.partition(b"\n")
+    following = rest.lstrip()
+    if not newline or not following:
+        return False
+    try:
+        orjson.loads(first)
+    except orjson.JSONDecodeError:
+        return False
+    return following[:1] in (b"{", b"[", b'"')
+
+
+def _without_bom(head: bytes) -> bytes:
+    return head[3:] if head.startswith(b"\xef\xbb\xbf") else head

@@ -1,0 +1,183 @@
+"""A part of the data that still looks like the whole.
+
+Rows and items are drawn by a seeded generator and stay in their order. A document
+that is one map is thinned where it is long: its lists, its parallel lists together,
+its maps that are used as tables. Nothing is ever repeated: growing by repetition
+would flatter compressors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+__all__ = ["count", "document", "rule", "table"]
+
+# Shorter lists are structure, such as a pair of coordinates, and stay whole.
+_SHORT_LIST = 8
+_LONG_MAP = 256
+# A list that was thinned to within this factor of the wanted share is thin enough.
+_NEAR = 0.34
+
+
+def count(n: int, size: float) -> int:
+    """How many of `n` rows a share of `size` is: ``1 + round(n * size)``, at most `n`.
+
+    Raises:
+        UsageError: `size` is not in (0, 1].
+
+    >>> count(1000, 0.25), count(1000, 1), count(0, 0.5)
+    (251, 1000, 0)
+    """
+    if not 0 < size <= 1:
+        raise UsageError(f"a size is a share above 0 and at most 1; got {size}")
+    return min(n, 1 + round(n * size))
+
+
+def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) -> pa.Table:
+    """Some rows of a table, in their order.
+
+    Args:
+        data: The table.
+        size: Share of the rows, in (0, 1].
+        how: ``random``, ``head``, or ``stratify=COLUMN`` for the same share of each value.
+        seed: Another seed draws other rows.
+
+    Raises:
+        UsageError: No such rule or column, or a size out of range.
+    """
+    wanted = count(data.num_rows, size)
+    if wanted == data.num_rows:
+        return data
+    if how == "head":
+        return data.slice(0, wanted)
+    import pyarrow as pa
+
+    return data.filter(pa.array(_mask(data, wanted, how, seed)))
+
+
+def document(data: Any, size: float, *, how: str = "random", seed: int = 0) -> Any:
+    """Some items of a list, or one map with its long lists thinned.
+
+    Args:
+        data: The document; it is not changed.
+        size: Share of the items, in (0, 1].
+        how: ``random`` or ``head``.
+        seed: Another seed draws other items.
+
+    Raises:
+        UsageError: No such rule, or a size out of range.
+
+    >>> document(list(range(10)), 0.5, how="head")
+    [0, 1, 2, 3, 4, 5]
+    >>> sorted(document({"name": "x", "values": list(range(100))}, 0.1)) == ["name", "values"]
+    True
+    """
+    if how not in ("random", "head"):
+        raise UsageError(f"a document is sampled at random or from its head; got {how[:40]!a}")
+    if not 0 < size <= 1:
+        raise UsageError(f"a size is a share above 0 and at most 1; got {size}")
+    if size == 1:
+        return data
+    import numpy as np
+
+    drawer = _Drawer(how, np.random.default_rng(seed))
+    if isinstance(data, list) and data:
+        wanted = count(len(data), size)
+        chosen = [data[k] for k in drawer.indices(len(data), wanted)]
+        rest = size * len(data) / wanted
+        return chosen if rest > _NEAR else [_thin(item, rest, drawer) for item in chosen]
+    return _thin(data, size, drawer)
+
+
+def rule(kind: str, how: str, seed: int) -> str:
+    """How the sample was drawn, in words for a report.
+
+    >>> rule("table", "random", 0)
+    'random rows in their order, seed 0'
+    """
+    what = "rows" if kind == "table" else "items"
+    if how == "random":
+        return f"random {what} in their order, seed {seed}"
+    return f"the first {what}" if how == "head" else f"{what} of each value of {how.removeprefix('stratify=')}, seed {seed}"
+
+
+class _Drawer:
+    """Draws indices by the rule and the generator of one sample."""
+
+    def __init__(self, how: str, generator: np.random.Generator) -> None:
+        self.how = how
+        self.generator = generator
+
+    def indices(self, n: int, wanted: int) -> list[int]:
+        if self.how == "head" or wanted >= n:
+            return list(range(min(n, wanted)))
+        return sorted(self.generator.permutation(n)[:wanted].tolist())
+
+
+def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    mask = np.zeros(data.num_rows, dtype=bool)
+    if how == "random":
+        mask[generator.permutation(data.num_rows)[:wanted]] = True
+        return mask
+    name = how.removeprefix("stratify=")
+    if name == how or name not in data.column_names:
+        raise UsageError(f"rows are sampled random, head or stratify=COLUMN of the table; got {how[:80]!a}")
+    import pyarrow.compute as pc
+
+    codes = pc.dictionary_encode(data[name], null_encoding="encode").combine_chunks().indices.to_numpy()
+    order = generator.permutation(data.num_rows)
+    order = order[np.argsort(codes[order], kind="stable")]  # grouped, random within a group
+    # Rows evenly spaced over the groups take the same share of each.
+    mask[order[(np.arange(wanted) * data.num_rows) // wanted]] = True
+    return mask
+
+
+def _thin(value: Any, share: float, drawer: _Drawer) -> Any:
+    """The value with its outermost long parts thinned to `share`; iterative, as documents may be deep."""
+    box: list[Any] = [None]
+    work: list[tuple[Any, float, Any, Any]] = [(value, share, box, 0)]
+    while work:
+        node, part, parent, place = work.pop()
+        if isinstance(node, list):
+            made, rest = _thin_list(node, part, drawer)
+        elif isinstance(node, dict):
+            made, rest = _thin_map(node, part, drawer)
+        else:
+            parent[place] = node
+            continue
+        parent[place] = made
+        if rest <= _NEAR:
+            inner = made.items() if isinstance(made, dict) else enumerate(made)
+            work.extend((child, rest, made, at) for at, child in inner if isinstance(child, dict | list))
+    return box[0]
+
+
+def _thin_list(node: list[Any], share: float, drawer: _Drawer) -> tuple[list[Any], float]:
+    if len(node) < _SHORT_LIST and not any(isinstance(child, dict | list) for child in node):
+        return list(node), 1.0
+    wanted = max(1, min(len(node), round(len(node) * share))) if node else 0
+    rest = share * len(node) / wanted if wanted else 1.0
+    return [node[k] for k in drawer.indices(len(node), wanted)], rest
+
+
+def _thin_map(node: dict[Any, Any], share: float, drawer: _Drawer) -> tuple[dict[Any, Any], float]:
+    lengths = {len(child) if isinstance(child, list) else -1 for child in node.values()}
+    if len(node) > 1 and len(lengths) == 1 and min(lengths) >= _SHORT_LIST:
+        # Columns: the same rows of each.
+        n = lengths.pop()
+        chosen = drawer.indices(n, max(1, round(n * share)))
+        return {key: [child[k] for k in chosen] for key, child in node.items()}, 1.0
+    if len(node) >= _LONG_MAP:
+        wanted = max(1, round(len(node) * share))
+        keys = list(node)
+        return {keys[k]: node[keys[k]] for k in drawer.indices(len(keys), wanted)}, share * len(node) / wanted
+    return dict(node), share

@@ -1,0 +1,315 @@
+"""One place the bytes come from: a file, standard input, or a file object; and what they are."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, TypeVar
+
+from tare import compress, formats
+from tare.datasets import recognise
+from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+
+__all__ = ["HEAD_BYTES", "Source", "find", "printable"]
+
+HEAD_BYTES = 64 << 10
+_STEP_BYTES = 4 << 20
+_LAYERS = 3  # compressors in compressors: more is no honest file
+_E = TypeVar("_E", bound=TareError)
+
+
+@dataclass
+class Source:
+    """Bytes that can be read more than once, and what is known about them.
+
+    Args:
+        name: What to call it: the file's base name, or ``standard input``.
+        path: The file, if it is one.
+        data: The stored bytes, if it is no file.
+        size: Stored bytes, before decompression.
+        compressors: Names of the compressors around the format, the outermost first.
+        format: Id of the format.
+        head: The first bytes, decompressed.
+        notes: What the user should know about how it was opened.
+        cut: Whether `data` is only the beginning.
+    """
+
+    name: str
+    path: str | None = None
+    data: bytes | None = None
+    size: int = 0
+    compressors: tuple[str, ...] = ()
+    format: str = ""
+    head: bytes = b""
+    notes: list[str] = field(default_factory=list)
+    cut: bool = False
+
+    def open(self) -> BinaryIO:
+        """The plain bytes from their start, as a file of the caller's to close."""
+        return self.open_counted()[0]
+
+    def open_counted(self) -> tuple[BinaryIO, BinaryIO]:
+        """The plain bytes, and the stored file beneath, whose ``tell`` says how much was read."""
+        stored: BinaryIO = io.BytesIO(self.data) if self.path is None else open(self.path, "rb")
+        plain = stored
+        for name in self.compressors:
+            plain = compress.open_reader(plain, name)
+        return (plain if plain is stored else _Owner(plain, stored)), stored
+
+    def read(self, limit: int | None = None) -> tuple[bytes, float]:
+        """The first `limit` plain bytes (all by default), and which share of the stored bytes they are.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch: A compressor's bytes are not what they should be.
+        """
+        with self.naming() as named, self.open_counted()[0] as plain:
+            named.stage = "+".join(self.compressors) or None
+            data = plain.read(-1 if limit is None else limit)
+            if limit is None or len(data) < limit or not plain.read(1):
+                return data, 1.0 if not self.cut else min(1.0, len(data) / max(self.size, 1))
+            stored = plain.stored.tell() if isinstance(plain, _Owner) else len(data)
+            return data, min(stored / max(self.size, 1), 1.0)
+
+    def steps(self, size: int = _STEP_BYTES) -> Iterator[bytes]:
+        """The plain bytes in pieces of `size`."""
+        with self.naming() as named, self.open() as plain:
+            named.stage = "+".join(self.compressors) or None
+            while step := plain.read(size):
+                yield step
+
+    @property
+    def extension(self) -> str:
+        """Ending of the name, of the compressors' and the format's."""
+        return os.path.splitext(self.name)[1].lower()
+
+    def error(self, kind: type[_E], what: str, *, offset: int | None = None, advice: str = "") -> _E:
+        """An error about these bytes: name, format, what was found, where, and what to do."""
+        where = "" if offset is None else f", at byte {offset:,}"
+        text = f"{printable(self.name)}: {self.format or 'format unknown'}: {what}{where}."
+        if advice:
+            text += f" {advice}"
+        return kind(text, format=self.format or None, offset=offset, path=self.path)
+
+    def naming(self) -> _Naming:
+        """A block in which errors of compressors and of the operating system get the source's name."""
+        return _Naming(self)
+
+
+class _Naming:
+    """Adds the name of the source to errors that do not have it yet."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.stage: str | None = None
+
+    def __enter__(self) -> _Naming:
+        return self
+
+    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+        name = printable(self.source.name)
+        if isinstance(error, DecodeError | Limit | Unsupported) and not str(error).startswith(name):
+            text = f"{name}: {error}".rstrip(".")
+            if isinstance(error, Truncated):
+                text += ". The file ends too early: fetch or write it again."
+            elif isinstance(error, DecodeError):
+                text += ". The file is damaged or is something else: fetch it again, or name its format."
+            kind = type(error)
+            raise kind(
+                text, format=error.format or self.stage, offset=error.offset, path=self.source.path
+            ) from error
+
+
+class _Owner(io.BufferedIOBase):
+    """A decompressing reader that closes the stored file with itself."""
+
+    def __init__(self, plain: BinaryIO, stored: BinaryIO) -> None:
+        self.plain, self.stored = plain, stored
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self.plain.read(-1 if size is None else size)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self.plain.readline(-1 if size is None else size)
+
+    def close(self) -> None:
+        try:
+            self.plain.close()
+        finally:
+            self.stored.close()
+            super().close()
+
+
+def find(x: Any, *, format: str | None = None, name: str | None = None, max_bytes: int | None = None) -> Source:
+    """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
+
+    Args:
+        x: The path or file object, or the bytes themselves.
+        format: Id of the format, when the bytes and the name do not tell or lie.
+        name: What to call it in messages and tables.
+        max_bytes: How much to take from what is not a file on disk.
+
+    Raises:
+        FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
+        UsageError: No such format.
+        Truncated, Malformed, Unsupported: Empty, unknown, or a format that is not read.
+    """
+    source = _stored(x, name, max_bytes)
+    if format is not None:
+        formats.get(format)
+    if source.size == 0 and not source.head:
+        source.format = format or _named(source.name) or ""
+        raise source.error(Truncated, "the file is empty (0 bytes)", offset=0, advice="Write it again.")
+    _unwrap(source)
+    source.format = format or ""
+    if format is None:
+        _tell(source)
+    return source
+
+
+def printable(text: str, limit: int = 80) -> str:
+    """Text from outside made safe for a message: control characters escaped, cut to `limit`.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
+def _stored(x: Any, name: str | None, max_bytes: int | None) -> Source:
+    if isinstance(x, bytes | bytearray | memoryview):
+        data = bytes(x)
+        return Source(name or "bytes", data=data, size=len(data), head=data[:HEAD_BYTES])
+    if isinstance(x, str) and x == "-":
+        import sys
+
+        return _drained(sys.stdin.buffer, name or "standard input", max_bytes)
+    if hasattr(x, "read"):
+        known = getattr(x, "name", None)
+        return _drained(x, name or (os.path.basename(known) if isinstance(known, str) else "file object"), max_bytes)
+    path = os.fspath(x)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    return _file(path, name, max_bytes)
+
+
+def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
+    shown = name or os.path.basename(path.rstrip("/")) or path
+    try:
+        kind = os.stat(path)
+    except FileNotFoundError:
+        raise FileNotFoundError(_missing(path)) from None
+    except (ValueError, OSError) as error:  # a NUL in the name; a name that is too long; a loop of links
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"{printable(path)}: {reason}. Check the name.") from None
+    if stat.S_ISDIR(kind.st_mode):
+        raise IsADirectoryError(f"{printable(path)}: is a directory. Name one file in it.")
+    if not stat.S_ISREG(kind.st_mode):
+        with open(path, "rb") as file:  # a pipe, such as the shell's <(...)
+            return _drained(file, shown, max_bytes)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD_BYTES)
+    except PermissionError:
+        raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
+    return Source(shown, path=path, size=kind.st_size, head=head)
+
+
+def _missing(path: str) -> str:
+    import difflib
+
+    folder, base = os.path.split(path)
+    try:
+        near = difflib.get_close_matches(base, os.listdir(folder or "."), n=2, cutoff=0.7)
+    except OSError:
+        return f"{printable(path)}: no such file, and no such folder. Check the path."
+    hint = f" Did you mean {' or '.join(printable(n) for n in near)}?" if near else " Check the path."
+    return f"{printable(path)}: no such file.{hint}"
+
+
+def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
+    data = file.read() if max_bytes is None else file.read(max_bytes + 1)
+    if isinstance(data, str):
+        raise UsageError(f"{name}: the file object gives text; open it in binary mode ('rb').")
+    data = bytes(data or b"")
+    cut = max_bytes is not None and len(data) > max_bytes
+    return Source(name, data=data[:max_bytes], size=len(data), head=data[:HEAD_BYTES], cut=cut)
+
+
+def _unwrap(source: Source) -> None:
+    """Look through compressors: what they hold decides the format."""
+    for _ in range(_LAYERS):
+        name = compress.sniff(source.head)
+        if name is None:
+            return
+        source.compressors += (name,)
+        source.format = name
+        with source.naming(), source.open() as plain:
+            source.head = _some(plain)
+        if not source.head:
+            raise source.error(Truncated, "it holds nothing (0 bytes)", offset=0, advice="Write it again.")
+    if compress.sniff(source.head) is not None:
+        raise source.error(Limit, f"compressed more than {_LAYERS} times over", advice="Decompress it first.")
+
+
+def _some(plain: BinaryIO) -> bytes:
+    """Up to the head's size; what stands before a fault counts, the fault shows on reading the rest."""
+    got = b""
+    try:
+        while len(got) < HEAD_BYTES and (more := plain.read(min(4096, HEAD_BYTES - len(got)))):
+            got += more
+    except TareError:
+        if not got:
+            raise
+    return got
+
+
+def _tell(source: Source) -> None:
+    named = _named(source.name)
+    found, note = recognise.tell(source.head, named)
+    known = recognise.foreign(source.head)
+    if known is not None and (found is None or formats.get(found).text):
+        raise source.error(
+            Unsupported,
+            f"this is {known.title}, which Tare does not read yet",
+            advice="`tare inspect` says what can be known about it. Convert it with its own tool first.",
+        )
+    if found is None:
+        source.format = named or ""
+        first = " ".join(f"{byte:02x}" for byte in source.head[:8])
+        if named is not None:
+            raise source.error(
+                Malformed,
+                f"named as {named}, but its bytes are not ({first} ...)",
+                offset=0,
+                advice="Fetch it again, or say what it is with --format.",
+            )
+        raise source.error(
+            Unsupported,
+            f"cannot tell what it is (first bytes {first} ...)",
+            offset=0,
+            advice="Say so with --format; `tare codecs` lists the formats.",
+        )
+    source.format = found
+    if note:
+        source.notes.append(note)
+
+
+def _named(name: str) -> str | None:
+    """The format the name stands for, endings of compressors removed."""
+    lower = name.lower()
+    for _ in range(_LAYERS):
+        ending = next((c.extension for c in compress.COMPRESSORS if c.extension and lower.endswith(c.extension)), None)
+        if ending is None:
+            break
+        lower = lower[: -len(ending)]
+    if lower.endswith((".tsv", ".tab", ".psv")):
+        return "csv"
+    found = formats.by_extension(lower)
+    return found.id if found is not None else None

@@ -1,0 +1,222 @@
+"""Tables from binary files: Parquet, Arrow, ORC; the part that fits in memory when the whole does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.datasets.source import Source, printable
+from tare.errors import Limit, Malformed, TareError, Truncated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["load_arrow", "load_orc", "load_parquet"]
+
+# Rows taken at a time when the first rows are all that fits.
+_BATCH_ROWS = 16_384
+Part = dict[str, Any] | None
+
+
+def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
+    """Read a Parquet file, or row groups spread over it that fit in `max_bytes`.
+
+    Returns:
+        The table, and which part it is: None for the whole.
+
+    Raises:
+        Truncated, Malformed: The footer or a page is missing or damaged.
+    """
+    import pyarrow.parquet as pq
+
+    _ends_with(source, b"PAR1", least=12)
+    with _arrow_errors(source), _random(source) as file, pq.ParquetFile(file) as parquet:
+        meta = parquet.metadata
+        if max_bytes is None or meta.num_row_groups == 0:
+            return parquet.read(columns=columns), None
+        groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
+        batches = _first_rows(parquet.iter_batches(_BATCH_ROWS, [0], columns), max_bytes)
+        first = _table(batches, parquet.schema_arrow if columns is None else None)
+        per_row = first.nbytes / max(first.num_rows, 1)
+        if first.num_rows < groups[0]:
+            return first, _part("first rows", first.num_rows, meta.num_rows, source)
+        if per_row * meta.num_rows <= max_bytes:
+            return parquet.read(columns=columns), None
+        chosen = _spread(groups, int(max_bytes / max(per_row, 1e-9)))
+        table = parquet.read_row_groups(chosen, columns=columns)
+        return table, _part("row groups", table.num_rows, meta.num_rows, source)
+
+
+def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
+    """Read an Arrow IPC file or stream, or record batches spread over it that fit in `max_bytes`.
+
+    Returns:
+        The table, and which part it is: None for the whole.
+
+    Raises:
+        Truncated, Malformed: A message is missing or damaged.
+    """
+    from pyarrow import ipc
+
+    with _arrow_errors(source), _random(source) as file:
+        if not source.head.startswith(b"ARROW1"):
+            table, part = _stream(source, ipc.open_stream(file), max_bytes)
+        else:
+            _ends_with(source, b"ARROW1", least=16)
+            reader = ipc.open_file(file)
+            table, part = _batches(source, reader, max_bytes)
+        if columns is not None:
+            table = table.select(columns)
+        table.validate(full=True)  # offsets and text of a foreign file are not to be trusted
+        return table, part
+
+
+def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
+    """Read an ORC file, or stripes spread over it that fit in `max_bytes`.
+
+    Raises:
+        Truncated, Malformed: The file's end or a stripe is missing or damaged.
+    """
+    import pyarrow as pa
+    from pyarrow import orc
+
+    with _arrow_errors(source), _random(source) as stored:
+        file = orc.ORCFile(stored)
+        if max_bytes is None or file.nstripes < 2:
+            return file.read(columns=columns), None
+        first = file.read_stripe(0, columns=columns)
+        if first.nbytes * file.nstripes <= max_bytes:
+            return file.read(columns=columns), None
+        chosen = _spread([1] * file.nstripes, max(int(max_bytes / max(first.nbytes, 1)), 1))
+        table = pa.Table.from_batches([file.read_stripe(k, columns=columns) for k in chosen])
+        return table, _part("stripes", table.num_rows, file.nrows, source)
+
+
+def _stream(source: Source, reader: Any, max_bytes: int | None) -> tuple[pa.Table, Part]:
+    if max_bytes is None:
+        return reader.read_all(), None
+    batches = _first_rows(reader, max_bytes)
+    table = _table(batches, reader.schema)
+    rest = next(iter(reader), None)
+    if rest is None:
+        return table, None
+    return table, _part("first rows", table.num_rows, None, source, share=max_bytes / max(source.size, 1))
+
+
+def _batches(source: Source, reader: Any, max_bytes: int | None) -> tuple[pa.Table, Part]:
+    count = reader.num_record_batches
+    if max_bytes is None or count == 0:
+        return reader.read_all(), None
+    first = reader.get_batch(0)
+    if first.nbytes > max_bytes:
+        rows = max(int(first.num_rows * max_bytes / first.nbytes), 1)
+        total = first.num_rows * count
+        return _table([first.slice(0, rows)], reader.schema), _part("first rows", rows, total, source)
+    if first.nbytes * count <= max_bytes:
+        return reader.read_all(), None
+    chosen = _spread([1] * count, max(int(max_bytes / max(first.nbytes, 1)), 1))
+    table = _table([reader.get_batch(k) for k in chosen], reader.schema)
+    return table, _part("row groups", table.num_rows, None, source, share=len(chosen) / count)
+
+
+def _first_rows(batches: Any, max_bytes: int) -> list[Any]:
+    """Batches from the front while they fit, at least one row."""
+    taken: list[Any] = []
+    room = max_bytes
+    for batch in batches:
+        if batch.nbytes > room:
+            rows = max(int(batch.num_rows * room / max(batch.nbytes, 1)), 0 if taken else 1)
+            if rows:
+                taken.append(batch.slice(0, rows))
+            break
+        taken.append(batch)
+        room -= batch.nbytes
+    return taken
+
+
+def _spread(sizes: list[int], room: int) -> list[int]:
+    """Indices spread evenly from first to last, their sizes together at most `room`; at least the first."""
+    mean = sum(sizes) / len(sizes)
+    count = max(1, min(len(sizes), int(room / max(mean, 1e-9))))
+    while count > 1:
+        chosen = sorted({round(k * (len(sizes) - 1) / (count - 1)) for k in range(count)})
+        if sum(sizes[k] for k in chosen) <= room:
+            return chosen
+        count -= 1
+    return [0]
+
+
+def _part(rule: str, rows: int, total: int | None, source: Source, share: float | None = None) -> dict[str, Any]:
+    share = rows / total if total else min(share or 1.0, 1.0)
+    return {
+        "rule": rule,
+        "share": share,
+        "rows_total": total if total is not None else round(rows / max(share, 1e-9)),
+        "estimated": total is None,
+    }
+
+
+def _table(batches: list[Any], schema: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if not batches:
+        return schema.empty_table()
+    return pa.Table.from_batches(batches, schema=None if schema is None else batches[0].schema)
+
+
+def _random(source: Source) -> Any:
+    """The plain bytes as an Arrow file that can be read anywhere."""
+    import pyarrow as pa
+
+    if source.path is not None and not source.compressors:
+        return pa.OSFile(source.path, "rb")
+    return pa.BufferReader(source.read()[0])
+
+
+def _ends_with(source: Source, magic: bytes, *, least: int) -> None:
+    """A file whose last bytes are not the closing magic was cut."""
+    if source.compressors or source.path is None:
+        data = source.read()[0]
+        size, end = len(data), data[-len(magic) :]
+    else:
+        with source.open() as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - len(magic)))
+            end = file.read()
+    if size < least or end != magic:
+        raise source.error(
+            Truncated,
+            f"it starts as {source.format} but does not end with {magic.decode()}: the end of the file is missing",
+            offset=size,
+            advice="Fetch or write it again.",
+        )
+
+
+class _arrow_errors:  # noqa: N801 - used as a statement
+    """Turns Arrow's errors into ours: with the file's name, short, and with what to do."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+        import pyarrow as pa
+
+        if error is None or isinstance(error, TareError):
+            return
+        text = printable(str(error).split("\n")[0], 160).rstrip(". ")
+        damaged = "Fetch or write it again; `tare inspect` says how far it is readable."
+        if isinstance(error, pa.ArrowMemoryError | MemoryError):
+            raise self.source.error(Limit, f"it asks for more memory than there is ({text})", advice=damaged) from error
+        if isinstance(error, pa.ArrowNotImplementedError):
+            from tare.errors import Unsupported
+
+            raise self.source.error(Unsupported, text, advice="Read it with the tool that wrote it.") from error
+        if isinstance(error, pa.ArrowException | OSError | ValueError | KeyError | EOFError | OverflowError):
+            if isinstance(error, OSError) and error.errno is not None and not isinstance(error, pa.ArrowException):
+                return  # the operating system's own
+            cut = any(word in text.lower() for word in ("end of", "truncat", "eof", "fewer", "expected to be able to read"))
+            raise self.source.error(Truncated if cut else Malformed, text, advice=damaged) from error
+
+
