@@ -157,6 +157,12 @@ class Case:
         """The key without the size: what a growth curve runs through."""
         return case_key({name: level for name, level in self.labels.items() if name != "size"})
 
+    @property
+    def source(self) -> str:
+        """The data to open: the data set, and the variant of it that is generated."""
+        content = self.labels.get("content", "")
+        return f"{self.labels['dataset']},content={content}" if content else self.labels["dataset"]
+
     def as_dict(self) -> dict[str, object]:
         """The case as the record holds it, without results."""
         return {

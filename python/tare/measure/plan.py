@@ -211,9 +211,9 @@ class Plan:
                     continue
                 key = case_key(labels)
                 made = Case(key, labels, operations=block.operations or operations(labels))
-                made = self._overridden(made)
                 if supports is not None:
                     made = _supported(made, supports, verdicts)
+                made = self._overridden(made)
                 found.pop(key, None)  # the later block replaces it, in its own place
                 found[key] = made
         return list(found.values())
@@ -241,7 +241,8 @@ class Plan:
                 launches=override.launches or case.launches,
                 rounds=override.rounds or case.rounds,
             )
-            if override.max_size is not None and case.size > override.max_size * (1 + 1e-9):
+            above = override.max_size is not None and case.size > override.max_size * (1 + 1e-9)
+            if above and case.status == "pending":
                 why = f": {override.note}" if override.note else ""
                 case = replace(case, status="n/a", reason=f"not run above size {override.max_size:g}{why}")
         return case
@@ -268,8 +269,6 @@ def _levels(wanted: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def _supported(case: Case, supports: Supports, verdicts: dict[str, str | None]) -> Case:
-    if case.status != "pending":
-        return case
     curve = case.curve  # whether a combination can be measured does not depend on the size
     if curve not in verdicts:
         verdicts[curve] = supports(case.labels)

@@ -1,0 +1,126 @@
+"""Why a combination of levels cannot be measured here: a row with a reason, never a hole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from tare.errors import UsageError
+from tare.measure.cases import STREAMS
+from tare.measure.named_data import dataset_kind
+
+__all__ = ["canonical", "supports"]
+
+_WORKERS = {"r": "R", "node": "Node", "java": "Java", "mono": "Mono"}
+_LATER = ("blit", "rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
+
+
+class Given(Protocol):
+    """What the command line gave, as far as it decides what can be measured."""
+
+    @property
+    def remote(self) -> str | None:
+        """Address of a remote host."""
+
+    @property
+    def link(self) -> str | None:
+        """Rate and round trip of an emulated link."""
+
+    @property
+    def workers(self) -> Collection[str]:
+        """Names of further workers."""
+
+
+def supports(labels: Mapping[str, str], settings: Given | None = None) -> str | None:
+    """Why the combination of these labels cannot be measured here; None if it can.
+
+    Args:
+        labels: Level of each factor.
+        settings: What the command line gave: a remote host, a link, further workers.
+
+    >>> supports({"codec": "rds:r", "medium": "memory"})
+    'needs the R worker, which is not part of this version'
+    >>> supports({"codec": "json:stdlib", "medium": "memory"}) is None
+    True
+    """
+    worker = _library(labels["codec"]).partition("-")[0]
+    if worker in _WORKERS:
+        if settings is not None and worker in settings.workers:
+            return None
+        return f"needs the {_WORKERS[worker]} worker, which is not part of this version"
+    return _codec(labels) or _medium(labels.get("medium", "memory"), settings) or _parts(labels)
+
+
+def canonical(codec: str) -> str:
+    """The id as the registry prints it; as it is when the registry does not know it.
+
+    >>> canonical("json:orjson,default=refuse"), canonical("rds:r,version=2")
+    ('json:orjson', 'rds:r,version=2')
+    """
+    from tare.codec import Codec
+
+    try:
+        return str(Codec.parse(codec))
+    except UsageError:
+        return codec
+
+
+def _codec(labels: Mapping[str, str]) -> str | None:
+    from tare.codec import Codec
+
+    text = labels["codec"]
+    library_name = _library(text)
+    format_id = text.partition("+")[0].partition(",")[0].partition(":")[0]
+    try:
+        codec = Codec.parse(text)
+    except UsageError as error:
+        if format_id in _LATER:
+            return f"{format_id}:{library_name or 'tare'} is not part of this version: it joins when it is built"
+        return str(error)
+    if not codec.library.installed:
+        return f"not installed: {codec.library.install_line}"
+    if not codec.library.writes:
+        return f"{codec.library.name} reads {format_id} and does not write it"
+    kind = dataset_kind(labels.get("dataset", ""))
+    if kind is not None and kind not in codec.library.native:
+        return f"{codec.library.name} holds {' and '.join(codec.library.native)}s, not {kind}s"
+    return None
+
+
+def _medium(medium: str, settings: Given | None) -> str | None:
+    if medium == "conn":
+        return "a connection in R's memory: only the R worker has it"
+    if medium == "store":
+        return "the store is not part of this version: it joins when it is built"
+    if medium == "remote" and not (settings is not None and settings.remote):
+        return "no remote host: give --remote ssh://host"
+    if medium == "link" and not (settings is not None and settings.link):
+        return "no link: give --link RATE,RTT, for example --link 1Gbit,0.3ms"
+    return None
+
+
+def _parts(labels: Mapping[str, str]) -> str | None:
+    """Whether the library can do what the other factors ask."""
+    from tare.codec import Codec
+
+    codec = Codec.parse(labels["codec"])
+    library, stream = codec.library, labels.get("medium", "memory") in STREAMS
+    delivery = labels.get("delivery", "whole")
+    subset, materialise = labels.get("subset", "all"), labels.get("materialise", "full")
+    packed = codec.compressor is not None
+    checks = (
+        (labels.get("threads") == "all" and "all" not in library.threads, "uses one thread only"),
+        (delivery != "whole" and not stream, f"has no {delivery} delivery: the medium has one end"),
+        (delivery == "streaming" and codec.stream is None, "cannot encode and decode in parts"),
+        (materialise != "full" and (packed or library.open is None), "has no view to open: reading is always full"),
+        (subset.startswith("column:") and (packed or library.subset is None), "cannot read some columns only"),
+        (subset not in ("all", "") and not subset.startswith("column:"), "reads no such part without the rest"),
+        ("order" in labels, "writes names in the order it was given"),
+        ("orient" in labels, "takes orient as an option of its id: orient=columns"),
+    )
+    found = next((text for failed, text in checks if failed), None)
+    return None if found is None else f"{codec.format_id}:{library.name} {found}"
+
+
+def _library(codec: str) -> str:
+    return codec.partition("+")[0].partition(",")[0].partition(":")[2]
