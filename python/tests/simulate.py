@@ -156,12 +156,12 @@ def synthetic_record(
     raw = record["dataset"]["sizes"]["1"]
     for truth in planted:
         record["codecs"][truth.codec] = _codec(truth)
-        for medium in media:
+        for medium in media if truth.status != "screened" else ():
             record["cases"].append(_full_case(truth, medium, raw, draw, (launches, rounds), kind))
-        if growth and truth.status not in ("n/a", "refused"):
+        if growth and truth.status not in ("n/a", "refused", "screened"):
             record["cases"] += _growth_cases(truth, record, draw, kind)
         if truth.status not in ("n/a", "refused"):
-            record["cases"].append(_screen_case(truth, record, draw, kind))
+            record["cases"].append(_screen_case(truth, record, draw, kind, media[0]))
     by_codec = {truth.codec: truth for truth in planted}
     for medium in media:
         record["cases"].append(_full_case(by_codec[base], medium, raw, draw, (launches, rounds), kind, twin=True))
@@ -206,7 +206,7 @@ class _Draw:
     def launch(self, n: int, truths: dict[str, tuple[float, float]], rounds: int) -> dict[str, Any]:
         samples = {op: self.rounds(true_ns, rounds, blocked) for op, (true_ns, blocked) in truths.items()}
         return {"n": n, "pid": 4000 + 37 * n + int(self.random.randint(30)), "cpu": 1, "hash_seed": n,
-                "started": f"2026-08-01T10:{n:02d}:00Z", "psi_some": round(0.01 + 0.04 * self.random.random_sample(), 4),
+                "started": 1_785_578_400.0 + 60 * n, "psi_some": round(0.01 + 0.04 * self.random.random_sample(), 4),
                 "load": round(0.5 + self.random.random_sample(), 2), "samples": samples}
 
 
@@ -248,8 +248,6 @@ def _full_case(truth: Planted, medium: str, raw: dict[str, int], draw: _Draw, sh
         case |= {"bytes": None, "sha256": None, "items": None}
         return case
     case["verify"] = _verify(truth, raw, kind)
-    if truth.status == "screened":
-        return case
     truths = _truths(truth, medium, 1.0, case["bytes"])
     if truth.status == "unproven":
         truths = {op: (max(t, 900.0), 0.0) for op, (t, _) in truths.items() if op in ("decode", "read")}
@@ -278,15 +276,22 @@ def _growth_cases(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str
     return cases
 
 
-def _screen_case(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str) -> dict[str, Any]:
+def _screen_case(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str, medium: str) -> dict[str, Any]:
+    """The case of the screening; a codec beaten there stays with figures predicted for the full size."""
     dims = _dims(record["dataset"]["sizes"]["1"], 0.05)
     record["dataset"]["sizes"]["0.05"] = dims
-    case = _case(truth, _labels(truth, "memory", 0.05), dims, "screen")
+    medium = medium if medium in ("memory", "file") else "memory"
+    case = _case(truth, _labels(truth, medium, 0.05), dims, "screen")
     if truth.status in ("error", "unproven"):
-        return case
+        return case | {"bytes": None}
+    truths = _truths(truth, medium, 0.05, case["bytes"])
     case |= {"status": "lossy" if truth.changes else "ok", "reason": "" if not truth.changes else truth.reason}
     case["verify"] = _verify(truth, dims, kind)
-    case["launches"] = [draw.launch(1, _truths(truth, "memory", 0.05, case["bytes"]), 3)]
+    case["launches"] = [draw.launch(1, truths, 3)]
+    if truth.status == "screened":
+        case["predicted"] = {"size": "1", "bytes": case["bytes"] * 20,
+                             "ops": {op: int(time_ns + blocked_ns) * 20 for op, (time_ns, blocked_ns) in truths.items()}}
+        case |= {"status": "screened", "reason": truth.reason, "verdict_at_screening": case["status"]}
     return case
 
 
@@ -379,5 +384,5 @@ def _fidelity(kind: str, planted: tuple[Planted, ...], record: dict[str, Any]) -
                 "error": "ValueError: out of range" if verdict == "refused" else None,
                 "repro": f"python -c \"import tare; print(tare.decode(tare.encode(2**53+1, {truth.codec!r}), {truth.codec!r}))\""}
     own = {case["labels"]["codec"]: case["verify"] for case in record["cases"]
-           if case["stage"] == "weigh" and case["verify"] and "twin" not in case["labels"] and case["labels"]["codec"] != "copy"}
+           if case["stage"] in ("weigh", "screen") and case["verify"] and "twin" not in case["labels"] and case["labels"]["codec"] != "copy"}
     return {"probes": {name: cells}, "own": own}

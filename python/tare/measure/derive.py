@@ -1,0 +1,251 @@
+"""Everything a record says beyond its raw samples, computed from those alone.
+
+``derive(record)`` of a saved record gives what was saved: the draws are seeded by
+the record's id and made by a frozen generator, and figures are rounded to six
+digits, so that the last bit of a processor's arithmetic does not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tare.measure.analysis import TOTAL, Analysis, Figure, analyse, is_ranked, main_cases
+from tare.measure.constraints import kept
+from tare.measure.cost import PROFILES, Costed, Profile, envelope, pareto
+from tare.measure.curves import growth_rows
+from tare.measure.recommend import OPERATIONS, choose, default_profile, recommend
+
+__all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
+
+VERSION = 1
+READING = ("decode", "read", "receive")
+DIGITS = 6
+QUIET_FLOOR = 0.05
+QUIET_PSI = 0.10
+# Copying as measured once and again differs by the state of caches; only below this share of it is a decode too fast.
+COPY_MARGIN = 0.8
+
+
+def derive(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Compute ``record["derived"]`` from the raw samples.
+
+    Args:
+        record: A record, version 1, finished or not; nothing in it is changed.
+
+    Returns:
+        ``version, base, headline_profile, headline, cases, growth, pareto, crossings,
+        profiles, noise`` in plain JSON values. Times are in nanoseconds unless a name
+        says otherwise, sizes in bytes, rates in bytes per second.
+
+    >>> derive({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})["headline_profile"]
+    'cache'
+    """
+    analysis = analyse(record)
+    growth = growth_rows(record, analysis)
+    settings = record.get("settings") or {}
+    asked = default_profile(record)
+    profiles = {
+        name: recommend(record, profile=name, analysis=analysis, growth=growth,
+                        allow_loss=tuple(settings.get("allow_loss") or ()), must=tuple(settings.get("must") or ()),
+                        link=settings.get("link") if name == "message" else None,
+                        gb_seconds=settings.get("gb_seconds"))
+        for name in PROFILES
+    }
+    return rounded({  # type: ignore[no-any-return]
+        "version": VERSION,
+        "base": analysis.base,
+        "headline_profile": asked,
+        "headline": profiles[asked],
+        "cases": _cases(record, analysis, growth),
+        "growth": growth,
+        "pareto": pareto_keys(record, analysis),
+        "crossings": _crossings(record, analysis, growth, settings),
+        "profiles": profiles,
+        "noise": noise_of(record, analysis),
+    })
+
+
+def rounded(value: Any) -> Any:
+    """The same in plain JSON values: floats of six digits, None for what is not finite.
+
+    >>> rounded({"a": (1.23456789, float("nan"), np.float64(2.0))})
+    {'a': [1.23457, None, 2.0]}
+    """
+    if isinstance(value, dict):
+        return {str(key): rounded(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dict[str, Any]:
+    """How noisy the run was: the base against itself, contention, launches and rounds.
+
+    Args:
+        record: The record.
+        analysis: Its figures, if at hand.
+
+    Returns:
+        ``aa`` (one row a medium, size and operation: ``ratio, lo, hi``), ``floor`` (the
+        largest relative half width among those of the main size; None without a twin),
+        ``contended_share`` of cases, ``psi_some``, ``launches``, ``rounds``, ``quiet``.
+    """
+    analysis = analysis or analyse(record)
+    groups = [group for group in analysis.groups if group.stage == "weigh"]
+    floors = [group.floor[TOTAL] for group in groups if TOTAL in group.floor]
+    figures = [figure for group in groups for figure in group.of(TOTAL)]
+    launches = [launch for group in groups for case in group.cases for launch in case["launches"]]
+    stalled = [float(launch["psi_some"]) for launch in launches if launch.get("psi_some") is not None]
+    rounds = [len(columns["round"]) for launch in launches for columns in launch["samples"].values()]
+    contended = sum(figure.contended for figure in figures) / len(figures) if figures else 0.0
+    psi = float(np.median(stalled)) if stalled else None
+    floor = max(floors) if floors else (record.get("noise") or {}).get("floor")
+    return {
+        "aa": [row for group in groups for row in group.aa],
+        "floor": floor,
+        "contended_share": contended,
+        "psi_some": psi,
+        "launches": max((figure.launches for figure in figures), default=0),
+        "rounds": int(np.median(rounds)) if rounds else 0,
+        "quiet": bool((floor is None or floor < QUIET_FLOOR) and contended < QUIET_PSI and (psi or 0.0) < QUIET_PSI),
+    }
+
+
+def _cases(record: Mapping[str, Any], analysis: Analysis, growth: list[dict[str, Any]]) -> dict[str, Any]:
+    steep = {(row["codec"], row["medium"], row["delivery"]): [] for row in growth}  # type: dict[tuple[str, str, str], list[str]]
+    for row in growth:
+        if row["superlinear"] and row["op"] != TOTAL:
+            steep[row["codec"], row["medium"], row["delivery"]].append(
+                f"{row['op']} grows faster than the data: k={row['k']:.2f} [{row['k_lo']:.2f}, {row['k_hi']:.2f}]")
+    copying = _copying(record, analysis)
+    found = {}
+    for case in record.get("cases", ()):
+        labels, figures = case["labels"], analysis.figures.get(case["key"], {})
+        encoded, raw = case.get("bytes"), case.get("raw_bytes")
+        peak = max((entry["peak_bytes"] for entry in (case.get("memory") or {}).values()
+                    if isinstance(entry, dict) and entry.get("peak_bytes") is not None), default=None)
+        flags = _flags(case, figures, copying)
+        flags += steep.get((labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")), [])
+        ops = {op: _op(figure) for op, figure in figures.items() if op != TOTAL}
+        row = {
+            "ops": ops, "total": _op(figures[TOTAL]) if TOTAL in figures else None, "bytes": encoded,
+            "size_share": encoded / raw if encoded is not None and raw else None, "peak_bytes": peak,
+            "copies_encoded": peak / encoded if peak is not None and encoded else None,
+            "copies_memory": peak / raw if peak is not None and raw else None,
+            "kept": kept(case), "flags": flags,
+        }
+        if case.get("status") == "screened" and case.get("predicted"):
+            row |= _predicted(case["predicted"], raw, row, labels, analysis, record)
+        found[case["key"]] = row
+    return found
+
+
+def _op(figure: Figure) -> dict[str, Any]:
+    return {
+        "t_ns": figure.time_ns, "lo_ns": figure.lo_ns, "hi_ns": figure.hi_ns, "floor_ns": figure.floor_ns,
+        "cpu_ns": figure.cpu_ns, "wall_ns": figure.wall_ns, "blocked_ns": figure.blocked_ns,
+        "launches": figure.launches, "samples": figure.samples, "method": figure.method,
+        "provisional": figure.launches < 3, "contended": figure.contended,
+        "ratio": figure.ratio, "ratio_lo": figure.ratio_lo, "ratio_hi": figure.ratio_hi, "letters": figure.letters,
+    }
+
+
+def _predicted(predicted: Mapping[str, Any], raw: Any, row: Mapping[str, Any], labels: Mapping[str, str],
+               analysis: Analysis, record: Mapping[str, Any]) -> dict[str, Any]:
+    """A screened codec's figures in proportion to the weighed size, so that it can stand in the same table."""
+    base = main_cases(record).get((analysis.base, labels.get("medium", "memory")))
+    bases = analysis.figures.get(base["key"], {}) if base is not None else {}
+    times = {op: float(t_ns) for op, t_ns in (predicted.get("ops") or {}).items() if t_ns}
+    nothing = {"lo_ns": None, "hi_ns": None, "floor_ns": None, "cpu_ns": None, "wall_ns": None, "blocked_ns": None,
+               "launches": 0, "samples": 0, "method": "none", "provisional": True, "contended": False,
+               "ratio_lo": None, "ratio_hi": None, "letters": "", "predicted": True}
+
+    def figure(op: str, t_ns: float) -> dict[str, Any]:
+        return {"t_ns": t_ns, "ratio": t_ns / bases[op].time_ns if op in bases else None, **nothing}
+
+    encoded = predicted.get("bytes")
+    complete = set(OPERATIONS.get(labels.get("medium", "memory"), ())) <= set(times)
+    share = row["size_share"]
+    return {"ops": {op: figure(op, t_ns) for op, t_ns in times.items()},
+            "total": figure(TOTAL, sum(times.values())) if times and complete else None,
+            "bytes": encoded if encoded is not None else row["bytes"], "size_share": share,
+            "flags": [*row["flags"], "predicted from the screening"]}
+
+
+def _copying(record: Mapping[str, Any], analysis: Analysis) -> dict[str, float]:
+    """Seconds to copy one byte, by size label, from the floor row."""
+    found = {}
+    for case in record.get("cases", ()):
+        figure = analysis.figures.get(case["key"], {}).get("copy")
+        if figure is not None and case["labels"]["codec"] == "copy" and case.get("bytes"):
+            found[case["labels"].get("size", "1")] = figure.time_ns / case["bytes"]
+    return found
+
+
+def _flags(case: Mapping[str, Any], figures: Mapping[str, Figure], copying: Mapping[str, float]) -> list[str]:
+    flags: list[str] = []
+    if not is_ranked(case):
+        return flags
+    for op in READING:
+        figure = figures.get(op)
+        if figure is None or not case.get("bytes"):
+            continue
+        own = figures.get("copy")
+        per_byte = copying.get(case["labels"].get("size", "1"))
+        floor_ns = own.time_ns if own is not None else per_byte * case["bytes"] if per_byte else 0.0
+        if figure.hi_ns < COPY_MARGIN * floor_ns:
+            flags.append("faster than memcpy: lazy or did not run")
+    timed = [figure for op, figure in figures.items() if op != TOTAL]
+    if any(figure.contended for figure in timed):
+        flags.append("contended: the wall clock ran 10 % past CPU and blocked time")
+    if any(figure.marked for figure in timed) and case.get("stage") == "weigh":
+        flags.append("blocked time is the least seen: fewer than 3 samples were free of preemption")
+    return flags
+
+
+def pareto_keys(record: Mapping[str, Any], analysis: Analysis, axes: tuple[str, ...] = ("size", "write", "read")) -> list[str]:
+    """Keys of the cases that no other one beats in size, writing and reading.
+
+    Args:
+        record: The record.
+        analysis: Its figures.
+        axes: ``size``, ``write``, ``read``, and ``memory`` for the peak.
+    """
+    mains = {at: case for at, case in main_cases(record).items() if case.get("status") == "ok"}
+    media = [medium for medium in ("file", "memory") if any(
+        at[1] == medium and TOTAL in analysis.figures.get(case["key"], {}) for at, case in mains.items())]
+    if not media:
+        return []
+    keys, items = [], []
+    for (_, medium), case in sorted(mains.items()):
+        figures = analysis.figures.get(case["key"], {})
+        if medium != media[0] or TOTAL not in figures or case.get("bytes") is None:
+            continue
+        write, read = OPERATIONS[medium]
+        peak = max((entry.get("peak_bytes") or 0 for entry in (case.get("memory") or {}).values()), default=0)
+        sure = np.zeros(1)
+        known = {"size": (float(case["bytes"]), sure + case["bytes"]), "memory": (float(peak), sure + peak),
+                 "write": (figures[write].time_ns, figures[write].draws), "read": (figures[read].time_ns, figures[read].draws)}
+        keys.append(case["key"])
+        items.append([known[axis] for axis in axes])
+    return [keys[i] for i in pareto(items)]
+
+
+def _crossings(record: Mapping[str, Any], analysis: Analysis, growth: list[dict[str, Any]],
+               settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where the best codec changes with the bandwidth, for one write and one read, slow to fast."""
+    plain = Profile("crossings", "", "memory")
+    choice = choose(record, analysis, growth, plain, (), tuple(settings.get("allow_loss") or ()))
+    if choice.medium not in OPERATIONS:
+        return []
+    several: list[Costed] = choice.several
+    return [{"a": a.codec, "b": b.codec, "v_bytes_s": where.at, "lo": where.lo, "hi": where.hi}
+            for a, b, where in envelope(several, plain)]

@@ -1,0 +1,324 @@
+"""The verdict: one route for a use, its runner-up, how sure that is, and what would change it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tare.errors import UsageError
+from tare.measure import wording
+from tare.measure.analysis import SPAN, TOTAL, Analysis, analyse, main_cases, main_size, number
+from tare.measure.constraints import Condition, allowed, conditions, losses
+from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, wins
+from tare.measure.curves import full_share, growth_rows
+from tare.measure.statistics import Array, differs, quantiles
+
+__all__ = ["Choice", "choose", "default_profile", "recommend"]
+
+OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
+# What a file medium is taken for when none was measured, in bytes per second.
+ASSUMED_FILE = 1e9
+SMALL_DOCUMENT = 4096
+SURE = 0.5
+FASTEST, SLOWEST = 1e11, 1e3
+MOST_READS = 1e6
+
+
+@dataclass
+class Choice:
+    """Who may be chosen, and who may not and why.
+
+    Args:
+        profile: The use, with the link and weights asked for.
+        medium: Medium whose measured times are used.
+        several: Codecs that qualify.
+        base: The base's figures, qualified or not; None if it was not measured.
+        excluded: (codec, names of the conditions it fails, reason).
+        cases: Case behind each codec.
+        notes: What was assumed.
+        predicted: Whether times are predicted for the whole data from a part.
+    """
+
+    profile: Profile
+    medium: str
+    several: list[Costed]
+    base: Costed | None
+    excluded: list[tuple[str, tuple[str, ...], str]]
+    cases: dict[str, dict[str, Any]]
+    notes: list[str]
+    predicted: bool
+
+
+def default_profile(record: Mapping[str, Any]) -> str:
+    """The use the headline is for: as asked, else ``cache`` for tables and R objects, ``message`` for documents."""
+    asked = (record.get("settings") or {}).get("profile")
+    if asked in PROFILES:
+        return str(asked)
+    return "message" if (record.get("dataset") or {}).get("kind") == "document" else "cache"
+
+
+def recommend(
+    record: Mapping[str, Any],
+    derived_cases: Mapping[str, Any] | None = None,
+    profile: str | None = None,
+    *,
+    allow_loss: Sequence[str] = (),
+    must: Sequence[str] = (),
+    link: str | None = None,
+    gb_seconds: float | None = None,
+    weights: tuple[float, float] | None = None,
+    analysis: Analysis | None = None,
+    growth: Sequence[Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Recommend one route of a record for a use.
+
+    Args:
+        record: A record, version 1.
+        derived_cases: Not needed; the figures are computed from the samples again.
+        profile: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``; None for the default.
+        allow_loss: Paths whose silent change is put up with; ``*`` for all.
+        must: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``.
+        link: ``RATE,RTT``, as ``1Gbit,0.3ms``: the bytes go over this instead of the profile's own.
+        gb_seconds: Seconds worth spending to save 1 GB, instead of the profile's own.
+        weights: (writes, reads) instead of the profile's own.
+        analysis: Figures of the record, if at hand.
+        growth: Its growth rows, if at hand.
+
+    Returns:
+        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, sentence,
+        reasons, flips, excluded``; ``route`` is None when nothing qualifies.
+
+    Raises:
+        UsageError: A profile, condition or link that does not exist.
+
+    Example:
+        >>> nothing = recommend({"cases": [], "codecs": {}}, profile="cache")
+        >>> nothing["route"], nothing["sentence"]
+        (None, 'No route for cache: no codec was measured.')
+    """
+    use = _profile(record, profile, link, gb_seconds, weights)
+    analysis = analysis or analyse(record)
+    growth = growth_rows(record, analysis) if growth is None else growth
+    wanted = conditions(use.conditions, must)
+    choice = choose(record, analysis, growth, use, wanted, allow_loss)
+    if not choice.several:
+        return _nothing(choice)
+    return _verdict(choice, analysis)
+
+
+def _profile(record: Mapping[str, Any], name: str | None, link: str | None, gb_seconds: float | None,
+             weights: tuple[float, float] | None) -> Profile:
+    name = name or default_profile(record)
+    if name not in PROFILES:
+        raise UsageError(f"profile {name!r} does not exist; there are {', '.join(PROFILES)}")
+    use = PROFILES[name].with_link(link)
+    if gb_seconds is not None:
+        use = replace(use, seconds_per_byte=gb_seconds / 1e9)
+    if weights is not None:
+        use = replace(use, writes=float(weights[0]), reads=float(weights[1]))
+    if not all(math.isfinite(x) and x >= 0 for x in (use.writes, use.reads, use.seconds_per_byte)):
+        raise UsageError("weights and seconds per GB must be 0 or more")
+    return use
+
+
+def choose(record: Mapping[str, Any], analysis: Analysis, growth: Sequence[Mapping[str, Any]], use: Profile,
+           wanted: Sequence[Condition], allow_loss: Sequence[str]) -> Choice:
+    """Sort the codecs of a record into those that qualify for a use and those that do not."""
+    notes: list[str] = []
+    mains = main_cases(record, grain=_grain(record, use, notes))
+    medium, use = _medium(mains, analysis, use, notes)
+    predictions = {(row["codec"], row["op"]): row for row in growth if row["medium"] == medium}
+    full = full_share(record) / (number(main_size(record)) or 1.0)
+    choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
+    if choice.predicted:
+        notes.append(f"predicted for the whole data from {100 / full:.3g} % of it")
+    names = list(record.get("codecs") or {})
+    names += [codec for codec, _ in mains if codec not in names]
+    for codec in names:
+        case = mains.get((codec, medium)) or next((c for (name, _), c in mains.items() if name == codec), None)
+        one = None
+        if case is not None:
+            choice.cases[codec] = case
+            one = _costed(codec, case, analysis, medium, predictions, full)
+        if codec == analysis.base:
+            choice.base = one
+        failed, why = _disqualified(record, codec, case, one, use, wanted, allow_loss)
+        if why or one is None:
+            choice.excluded.append((codec, failed, why))
+        else:
+            choice.several.append(one)
+    return choice
+
+
+def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
+    """One call per document where messages are small, if that was measured."""
+    mean = ((record.get("dataset") or {}).get("shape") or {}).get("mean_doc_bytes")
+    each = any(case["labels"].get("grain") == "each" and case.get("launches") for case in record.get("cases", ()))
+    if use.name == "message" and each and mean is not None and mean < SMALL_DOCUMENT:
+        notes.append(f"one call per document, as documents are {mean:.0f} bytes on average")
+        return "each"
+    return "whole"
+
+
+def _medium(mains: Mapping[tuple[str, str], Mapping[str, Any]], analysis: Analysis, use: Profile,
+            notes: list[str]) -> tuple[str, Profile]:
+    """The medium whose times are used, and the use with what had to be assumed."""
+    timed = {medium for (_, medium), case in mains.items() if TOTAL in analysis.figures.get(case["key"], {})}
+    streams = [medium for medium in ("link", "remote", "tcp", "unix", "fifo") if medium in timed]
+    local = [medium for medium in use.measured if medium in timed]
+    if use.name == "message" and not use.linked and streams and (streams[0] in ("link", "remote") or not local):
+        notes.append(f"the measured span over {streams[0]}")
+        return streams[0], replace(use, medium=streams[0], bytes_per_s=math.inf, rtt_s=0.0)
+    if not local:
+        if not streams:
+            return use.measured[0], use
+        notes.append(f"the measured span over {streams[0]}")
+        return streams[0], replace(use, bytes_per_s=math.inf, rtt_s=0.0)
+    medium = local[0]
+    if use.measured[0] == "memory" and medium == "file":
+        notes.append("encode and decode taken from warm files, as memory was not measured")
+    if use.measured[0] == "file" and medium == "memory" and not use.linked:
+        notes.append(f"no file was measured: its medium taken as {wording.rate(ASSUMED_FILE)}")
+        use = replace(use, bytes_per_s=ASSUMED_FILE)
+    return medium, use
+
+
+def _costed(codec: str, case: Mapping[str, Any], analysis: Analysis, medium: str,
+            predictions: Mapping[tuple[str, str], Mapping[str, Any]], full: float) -> Costed | None:
+    """The codec's figures for the whole data; None without times for both ways."""
+    figures = analysis.figures.get(case["key"], {})
+    if case["labels"].get("medium", "memory") != medium or case.get("bytes") is None:
+        return None
+
+    def seconds(op: str) -> tuple[float, Array] | None:
+        figure = figures.get(op)
+        if figure is None or not math.isfinite(figure.time_ns):
+            return None
+        row = predictions.get((codec, op))
+        factor = full
+        if not math.isclose(full, 1.0) and row is not None and row["k"] is not None and row["predicted_ns"]:
+            factor = row["predicted_ns"] / figure.time_ns
+        return figure.time_ns * factor / 1e9, np.exp(figure.draws) * factor / 1e9
+
+    if medium in OPERATIONS:
+        write, read = (seconds(op) for op in OPERATIONS[medium])
+    else:
+        write = seconds(SPAN)
+        read = None if write is None else (0.0, np.zeros_like(write[1]))
+    if write is None or read is None:
+        return None
+    line = next((row for (name, _), row in predictions.items() if name == codec), None)
+    encoded = float(case["bytes"]) * full
+    if not math.isclose(full, 1.0) and line is not None and line.get("predicted_bytes"):
+        encoded = float(line["predicted_bytes"])
+    one = Costed(codec, case["key"], encoded, write[0], read[0], write[1], read[1])
+    part = seconds("subset")
+    if part is not None:
+        one.subset_s, one.subset_draws = part
+    return one
+
+
+def _disqualified(record: Mapping[str, Any], codec: str, case: Mapping[str, Any] | None, one: Costed | None,
+                  use: Profile, wanted: Sequence[Condition], allow_loss: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The names of what a codec fails, and the reason in words; empty if it qualifies."""
+    if case is None:
+        return ("measured",), "was not measured"
+    verify = case.get("verify") or {}
+    status = case.get("status")
+    if status == "lossy" or losses(verify):
+        if not allowed(verify, allow_loss):
+            lost = losses(verify)
+            return ("loss",), f"changes data silently: {wording.listed(lost)}" if lost else "changes data silently"
+    elif status == "pending":
+        return ("measured",), case.get("reason") or "the time ran out before it was measured"
+    elif status != "ok":
+        return (str(status),), wording.failure(str(status), str(case.get("reason") or ""))
+    if one is None:
+        return ("measured",), "was not measured on this medium both ways"
+    entry = (record.get("codecs") or {}).get(codec) or {}
+    failed = [(condition.name, text) for condition in wanted if (text := condition.failing(entry, verify))]
+    if use.subset_reads and one.subset_s is None and not any(name == "subset" for name, _ in failed):
+        failed.append(("subset measured", "no reading of a part was measured"))
+    return tuple(name for name, _ in failed), "; ".join(text for _, text in failed)
+
+
+def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
+    use = choice.profile
+    costs = {one.codec: cost(one, use) for one in choice.several}
+    shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
+    ranked = sorted(choice.several, key=lambda one: (-shares[one.codec], costs[one.codec][0], one.codec))
+    floor = max((analysis.floor(one.key, TOTAL) for one in choice.several), default=0.0)
+    tied = _tied(ranked[0], choice.several, costs, floor)
+    named = shares[ranked[0].codec] >= SURE or len(tied) == 1
+    winner = ranked[0] if named else tied[0]
+    others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
+    flips = _flips(winner, choice, costs)
+    verdict = {
+        "profile": use.name,
+        "route": f"{winner.codec}@{use.medium}",
+        "codec": winner.codec,
+        "key": winner.key,
+        "runner_up": others[0].codec if others else None,
+        "p_best": shares[winner.codec],
+        "p": shares,
+        "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
+        "tie": [one.codec for one in tied],
+        "named": named,
+        "flips": flips,
+        "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
+    }
+    base_cost = cost(choice.base, use)[0] if choice.base is not None and _complete(choice.base, use) else None
+    verdict["sentence"] = wording.sentence(verdict, choice, winner, others, base_cost)
+    verdict["reasons"] = wording.reasons(verdict, choice, winner, others, base_cost)
+    return verdict
+
+
+def _complete(one: Costed, use: Profile) -> bool:
+    return not use.subset_reads or one.subset_s is not None
+
+
+def _ends(point: float, draws: Array) -> tuple[float, float]:
+    lo, hi = quantiles(draws)
+    return min(point, float(lo)), max(point, float(hi))
+
+
+def _tied(best: Costed, several: Sequence[Costed], costs: Mapping[str, tuple[float, Array]], floor: float) -> list[Costed]:
+    """The codecs whose cost is not shown to differ from the best one's, smallest first; the best among them."""
+    tied = []
+    for one in several:
+        lo, hi = quantiles(costs[one.codec][1] / costs[best.codec][1])
+        if one is best or not differs(float(lo), float(hi), floor):
+            tied.append(one)
+    return sorted(tied, key=lambda one: (one.bytes, costs[one.codec][0], one.codec))
+
+
+def _flips(winner: Costed, choice: Choice, costs: Mapping[str, tuple[float, Array]]) -> list[dict[str, Any]]:
+    """The nearest change of each axis, to each side, that makes another codec the best."""
+    use, flips = choice.profile, []
+    rivals = [one for one in choice.several if one is not winner and costs[one.codec][0] >= costs[winner.codec][0]]
+    spans = choice.medium not in OPERATIONS
+    for axis, now, least, most in (("bandwidth", use.bytes_per_s, SLOWEST, FASTEST), ("reads", use.reads, 1.0, MOST_READS)):
+        if spans or (axis == "reads" and use.reads == 0):
+            continue
+        meets = [(where, one) for one in rivals if (where := crossing(winner, one, use, axis)) and least <= where.at <= most]
+        below = [pair for pair in meets if pair[0].at < now]
+        above = [pair for pair in meets if pair[0].at > now]
+        for side, pairs, nearest in (("below", below, max), ("above", above, min)):
+            if pairs:
+                where, one = nearest(pairs, key=lambda pair: pair[0].at)
+                flips.append({"text": wording.flip(axis, side, where, one.codec), "axis": axis, "at": where.at,
+                              "lo": where.lo, "hi": where.hi, "codec": one.codec, "side": side})
+    return flips
+
+
+def _nothing(choice: Choice) -> dict[str, Any]:
+    """No codec qualifies: say which condition removed whom, and what to give up."""
+    sentence, reasons = wording.nothing(choice.profile.name, choice.excluded)
+    return {"profile": choice.profile.name, "route": None, "codec": None, "key": None, "runner_up": None,
+            "p_best": None, "p": {}, "cost_s": {}, "tie": [], "named": False, "sentence": sentence,
+            "reasons": reasons + choice.notes, "flips": [],
+            "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded]}
