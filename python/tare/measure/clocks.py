@@ -113,6 +113,7 @@ def sample(
         The columns up to ``gc_n``, and the results of all calls.
     """
     watch = Stopwatch()
+    was_on = gc.isenabled()
     gc.collect()
     gc.freeze()  # what lives now is looked at no more: collecting it again would cost the whole heap
     collections = Collections()
@@ -128,7 +129,7 @@ def sample(
     finally:
         if collect:
             gc.callbacks.remove(collections)
-        gc.disable()
+        (gc.enable if was_on else gc.disable)()
     return [*row, collections.total_ns, collections.count], results
 
 

@@ -9,6 +9,7 @@ worker that measures the standard library's json never sees pyarrow.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -34,6 +35,7 @@ def main() -> None:
     _die_with_parent()
     from tare.measure.ops import Ops
 
+    gc.disable()  # every sample collects before it begins; nothing else may begin a collection
     serve(source, sink, Ops())
 
 

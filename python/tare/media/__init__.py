@@ -101,8 +101,16 @@ MEDIA: tuple[Medium, ...] = (
     Medium("fifo", "tare.media.fifo", 2, help="A named pipe between two processes."),
     Medium("unix", "tare.media.unix", 2, True, help="A socket in the file system, between two processes."),
     Medium("tcp", "tare.media.tcp", 2, True, help="A TCP connection on this machine."),
-    Medium("remote", "tare.media.remote", 2, True, help="A TCP connection to another machine, started over ssh."),
-    Medium("link", "tare.media.link", 2, True, help="TCP through an emulated link of a given rate and round trip."),
+    Medium(
+        "remote", "tare.media.remote", 2, True, help="A TCP connection to another machine, started over ssh."
+    ),
+    Medium(
+        "link",
+        "tare.media.link",
+        2,
+        True,
+        help="TCP through an emulated link of a given rate and round trip.",
+    ),
 )
 """Every medium, the plain ones first. Nothing else names the members."""
 
