@@ -143,8 +143,10 @@ class Digest:
 
     @property
     def noise(self) -> dict[str, Any]:
-        """The run's noise figures."""
-        return _dict(self.record.get("noise"))
+        """The run's noise figures; those derived from the samples fill what the run did not note."""
+        derived = {key: value for key, value in _dict(self.derived.get("noise")).items() if value not in (None, [])}
+        return {**derived, **{key: value for key, value in _dict(self.record.get("noise")).items()
+                              if value not in (None, [])}}
 
     @property
     def base(self) -> str:
@@ -325,27 +327,28 @@ def _row(case: dict[str, Any], ops: tuple[str, str], figures: dict[str, Any], cu
         total=Times.of(own.get("total")), bytes=n_bytes, size_share=share, peak_bytes=number(own.get("peak_bytes")),
         copies=number(own.get("copies_encoded")), k=number(steepest.get("k")), k_lo=number(steepest.get("k_lo")),
         superlinear=any(bool(entry.get("superlinear")) for entry in curve), kept=_kept(case, own),
-        predicted_ns=_predicted(status, curve, figures, around), flags=tuple(map(str, _list(own.get("flags")))),
+        predicted_ns=_predicted(status, own, curve, figures, around), flags=tuple(map(str, _list(own.get("flags")))),
         cost=(cost[0], cost[1], cost[2]) if len(cost) == 3 and None not in cost else None,  # type: ignore[arg-type]
         excluded=around.excluded.get(codec, ""), case=case, derived=own)
 
 
 def _kept(case: dict[str, Any], own: dict[str, Any]) -> str:
-    if own.get("kept"):
-        return str(own["kept"])
     verify = _dict(case.get("verify"))
     columns = number(verify.get("columns"))
     silent = sum(1 for change in _list(verify.get("changes")) if _dict(change).get("verdict") == "lossy")
-    if not verify:
-        return ""
+    if not verify or (own.get("kept") and not silent):
+        return str(own.get("kept") or "")
     if columns is None:
         return f"{silent} silent" if silent else str(verify.get("verdict") or "")
     return f"{columns - silent:.0f}+{silent} silent" if silent else f"{columns:.0f}/{columns:.0f}"
 
 
-def _predicted(status: str, curve: list[dict[str, Any]], figures: dict[str, Any],
+def _predicted(status: str, own: dict[str, Any], curve: list[dict[str, Any]], figures: dict[str, Any],
                around: _Around) -> tuple[float, float | None, float | None] | None:
-    """The predicted time of one write and one read: from the growth curve, else from the screening ratio."""
+    """The predicted time of one write and one read: the record's own, the growth curve's, or by the screening ratio."""
+    total = _dict(own.get("total"))
+    if total.get("predicted") and number(total.get("t_ns")) is not None:
+        return float(total["t_ns"]), number(total.get("lo_ns")), number(total.get("hi_ns"))
     by_op = {str(entry.get("op")): entry for entry in curve if number(entry.get("predicted_ns")) is not None}
     chosen = [by_op["total"]] if "total" in by_op else [by_op["span"]] if "span" in by_op else list(by_op.values())
     if chosen and (len(chosen) > 1 or "total" in by_op or "span" in by_op):

@@ -1,0 +1,337 @@
+"""The data behind the charts, and their Vega specs with that data put in.
+
+The same numbers feed the page, its tables, and the exported PNG and SVG files.
+A codec keeps its slot (hue, dash and shape) in every chart; slots go to the
+codecs that matter for the verdict, the others are drawn in grey.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+from typing import Any
+
+from tare.report import text
+from tare.report.digest import PROFILES, Digest, Grid, Row, Times, number
+
+__all__ = ["CHARTS", "FEATURED", "bases", "basis_of", "chart_data", "featured", "spec", "themes", "verdict_of"]
+
+# Name -> heading and what the chart shows, for readers who do not see it.
+CHARTS: dict[str, tuple[str, str]] = {
+    "bandwidth": ("Total time against bandwidth",
+                  "Lines: cost of each codec from 1 MB/s to 10 GB/s, with interval bands, both axes logarithmic. The "
+                  "strip below names the cheapest codec at each bandwidth; dashed lines mark where the choice changes."),
+    "pareto": ("Size against time",
+               "Points: encoded size against the time of one write and of one read, both axes logarithmic, down and "
+               "left is better. The stepped line joins codecs that no other beats in both. Filled points are on the "
+               "Pareto front over size, write and read."),
+    "growth": ("Growth with the data",
+               "Time against size of the data, one panel per medium and operation, both axes logarithmic. k is the "
+               "exponent: 1 means that twice the data takes twice the time. A cross ends a curve that failed."),
+    "times": ("Write and read, with intervals",
+              "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals, in order of "
+              "the chosen cost. The short tick is the floor, the least time seen."),
+    "memory": ("Peak memory",
+               "Bars: memory taken at the peak of one write (solid) and of one read (outlined), above what was in use "
+               "before. The dashed line is the size of the data in memory."),
+    "samples": ("Raw samples",
+                "Every mark is one timed sample, placed by how far it is from its codec's median; rows within a codec "
+                "are launches. Hollow marks were preempted by other work."),
+    "noise": ("The run against itself",
+              "The base codec was measured twice in each round. Points are the ratio of the two; a quiet run stays "
+              "close to 1. The band is the noise floor."),
+}
+FEATURED = 10
+_MUTED = 99
+_MAX_SAMPLES = 2400
+_PER_CASE = 200
+
+
+def themes() -> dict[str, Any]:
+    """Vega's ``config`` for light and dark, with the palette as range ``codec``."""
+    loaded: dict[str, Any] = json.loads(_asset("theme.json"))
+    return loaded
+
+
+def spec(name: str) -> dict[str, Any]:
+    """A chart's Vega spec without data.
+
+    >>> spec("pareto")["$schema"]
+    'https://vega.github.io/schema/vega/v6.json'
+    """
+    loaded: dict[str, Any] = json.loads(_asset(f"{name}.json"))
+    return loaded
+
+
+def _asset(name: str) -> str:
+    return resources.files("tare.report").joinpath("vega", name).read_text("utf-8")
+
+
+def featured(found: Digest) -> list[str]:
+    """The codecs that get a hue of their own: what the verdicts name, the Pareto front, the base, the cheapest."""
+    chosen: list[str] = []
+
+    def add(codec: Any) -> None:
+        known = isinstance(codec, str) and codec in found.codecs
+        if known and codec not in chosen and len(chosen) < FEATURED:
+            chosen.append(codec)
+
+    for verdict in [found.verdict, *(verdict_of(found, name) for name in PROFILES)]:
+        add(verdict.get("codec"))
+        for flip in verdict.get("flips") or []:
+            add(flip.get("codec") if isinstance(flip, dict) else None)
+    front = set(map(str, found.derived.get("pareto") or []))
+    timed = [row for grid in found.grids for row in grid.rows if row.timed]
+    for row in timed:
+        if row.key in front:
+            add(row.codec)
+    add(found.verdict.get("runner_up"))
+    add(found.base)
+    for row in timed:
+        add(row.codec)
+    return chosen
+
+
+def chart_data(found: Digest) -> dict[str, list[dict[str, Any]]]:
+    """Every dataset that the specs name, as lists of flat objects."""
+    slots = {codec: place for place, codec in enumerate(featured(found))}
+    return {
+        "codecs": [{"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, _MUTED)}
+                   for codec in found.codecs],
+        "cost": _cost(found, slots),
+        "rows": _rows(found, slots),
+        "growth": _growth(found, slots),
+        "ends": _ends(found, slots),
+        "samples": _samples(found, slots),
+        "aa": _aa(found),
+        "marks": _marks(found),
+        "known": _known(found),
+    }
+
+
+def _short(value: float | None) -> float | int | None:
+    """Five significant digits are more than a pixel shows, and keep the file small."""
+    if value is None or not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.5g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+def bases(found: Digest) -> dict[str, Grid]:
+    """Medium -> the first grid whose times hold no link: what a cost over a bandwidth is made of."""
+    out: dict[str, Grid] = {}
+    for grid in found.grids:
+        if grid.medium in ("memory", "conn", "file", "store") and any(row.timed for row in grid.rows):
+            out.setdefault(grid.medium, grid)
+    return out
+
+
+def basis_of(found: Digest, profile: str) -> str:
+    """The medium whose times a profile's cost was computed from; empty when there is none."""
+    known = bases(found)
+    key = str(verdict_of(found, profile).get("key") or "")
+    for medium, grid in known.items():
+        if any(row.key == key for row in grid.rows):
+            return medium
+    preferred = ("file", "memory") if profile in ("cache", "random") else ("memory", "file")
+    return next((medium for medium in (*preferred, *known) if medium in known), "")
+
+
+def verdict_of(found: Digest, profile: str) -> dict[str, Any]:
+    """A profile's verdict; an empty one when the record has none."""
+    profiles = found.derived.get("profiles")
+    verdict = profiles.get(profile) if isinstance(profiles, dict) else None
+    return verdict if isinstance(verdict, dict) else {}
+
+
+def _cost(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
+    removed: dict[str, list[str]] = {}
+    for name in PROFILES:
+        for entry in verdict_of(found, name).get("excluded") or []:
+            if isinstance(entry, dict):
+                removed.setdefault(str(entry.get("codec")), []).append(name)
+    return [one for medium, grid in bases(found).items() for one in _cost_rows(medium, grid, slots, removed)]
+
+
+def _cost_rows(basis: str, grid: Grid, slots: dict[str, int], removed: dict[str, list[str]]) -> list[dict[str, Any]]:
+    out = []
+    for row in grid.rows:
+        if not row.timed or row.bytes is None or row.write.t_ns is None or row.read.t_ns is None:
+            continue
+        out.append({
+            "basis": basis, "codec": row.codec, "label": text.visible(row.codec, 40),
+            "slot": slots.get(row.codec, _MUTED), "B": _short(row.bytes), "ok": int(row.status == "ok"), "out": removed.get(row.codec, []),
+            **{f"{side}{end}": _short((value or 0) / 1e9) for side, times in (("E", row.write), ("D", row.read))
+               for end, value in (("", times.t_ns), ("l", times.lo_ns or times.t_ns), ("h", times.hi_ns or times.t_ns))},
+        })
+    return out
+
+
+def _orders(found: Digest, grid: Grid) -> dict[str, dict[str, int]]:
+    """Profile -> codec -> place in the grid's order under that profile's cost."""
+    out: dict[str, dict[str, int]] = {}
+    for name in PROFILES:
+        costs = verdict_of(found, name).get("cost_s") or {}
+
+        def place(row: Row, costs: dict[str, Any] = costs) -> tuple[int, float]:
+            cost = costs.get(row.codec)
+            known = number(cost[0]) if isinstance(cost, list) and cost else None
+            if known is not None:
+                return 0, known
+            return (1, row.total.t_ns) if row.total.t_ns is not None else (2, 0.0)
+
+        ordered = sorted(grid.rows, key=place) if costs else list(grid.rows)
+        out[name] = {row.codec: i for i, row in enumerate(ordered)}
+    return out
+
+
+def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
+    raw = number(found.dataset.get("bytes_memory"))
+    out = []
+    for place, grid in enumerate(found.grids):
+        orders, front = _orders(found, grid), _front(found, grid)
+        for row in grid.rows:
+            if not row.timed:
+                continue
+            memory = row.case.get("memory") if isinstance(row.case.get("memory"), dict) else {}
+            peaks = [number((memory.get(op) or {}).get("peak_bytes")) for op in grid.ops]
+            out.append({
+                "grid": place, "codec": row.codec, "label": text.visible(row.codec, 40),
+                "slot": slots.get(row.codec, _MUTED), "B": _short(row.bytes), "lossy": int(row.status == "lossy"),
+                "front": int(row.key in front), "raw": _short(number(row.case.get("raw_bytes")) or raw),
+                **_side("w", row.write), **_side("r", row.read), "mw": _short(peaks[0]), "mr": _short(peaks[1]),
+                **{f"o_{name}": order[row.codec] for name, order in orders.items()},
+            })
+    return out
+
+
+def _front(found: Digest, grid: Grid) -> set[str]:
+    """Keys on the Pareto front of a grid: the record's own, or those that no interval says are beaten."""
+    known = set(map(str, found.derived.get("pareto") or [])) & {row.key for row in grid.rows}
+    if known:
+        return known
+    rows = [row for row in grid.rows if row.status == "ok" and row.timed and row.bytes is not None]
+
+    def beats(a: Row, b: Row) -> bool:
+        sides = [(a.write, b.write), (a.read, b.read)]
+        return (a.bytes or 0) < (b.bytes or 0) and all(
+            (x.hi_ns or x.t_ns or 0) < (y.lo_ns or y.t_ns or 0) for x, y in sides)
+
+    return {row.key for row in rows if not any(beats(other, row) for other in rows)}
+
+
+def _side(name: str, times: Times) -> dict[str, Any]:
+    return {name: _short(times.t_ns), f"{name}l": _short(times.lo_ns), f"{name}h": _short(times.hi_ns),
+            f"{name}f": _short(times.floor_ns)}
+
+
+def _panels(found: Digest) -> list[tuple[str, str]]:
+    """The growth panels: medium and operation; only totals when there are many media."""
+    pairs = sorted({(str(entry.get("medium")), str(entry.get("op"))) for entry in found.growth if entry.get("points")})
+    totals = [pair for pair in pairs if pair[1] in ("total", "span")]
+    return totals if len(pairs) > 6 and totals else pairs
+
+
+def _growth(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
+    panels = set(_panels(found))
+    out = []
+    for entry in found.growth:
+        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
+        if (medium, op) not in panels:
+            continue
+        for point in entry.get("points") or []:
+            size, _items, n_bytes, t_ns = [number(value) for value in point][:4]
+            if size and t_ns:
+                out.append({"panel": f"{medium}, {op}", "codec": codec, "label": text.visible(codec, 40),
+                            "slot": slots.get(codec, _MUTED), "size": _short(size), "t": _short(t_ns),
+                            "B": _short(n_bytes)})
+    return out
+
+
+def _ends(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
+    panels = set(_panels(found))
+    out = []
+    for entry in found.growth:
+        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
+        points = [point for point in entry.get("points") or [] if number(point[0]) and number(point[3])]
+        if (medium, op) not in panels or not points:
+            continue
+        last = max(points, key=lambda point: point[0])
+        k, end = number(entry.get("k")), entry.get("end") if isinstance(entry.get("end"), dict) else None
+        out.append({"panel": f"{medium}, {op}", "codec": codec, "label": text.visible(codec, 40),
+                    "slot": slots.get(codec, _MUTED), "size": _short(number(last[0])), "t": _short(number(last[3])),
+                    "k": None if k is None else f"k={k:.1f}", "steep": int(bool(entry.get("superlinear"))),
+                    "failed": int(end is not None and end.get("status") in ("error", "timeout", "killed", "unproven")),
+                    "why": text.one_line((end or {}).get("reason") or "", 120)})
+    return out
+
+
+def _samples(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
+    picked = []
+    for place, grid in enumerate(found.grids):
+        for row in grid.rows:
+            if row.codec in slots and row.timed:
+                picked += [(place, row, which, op) for which, op in enumerate(grid.ops)]
+    # The headline grid comes first: when the file would grow too large, the later ones are thinned out of it.
+    per_case = max(24, min(_PER_CASE, _MAX_SAMPLES // max(1, len(picked))))
+    out: list[dict[str, Any]] = []
+    for place, row, which, op in picked:
+        if len(out) > _MAX_SAMPLES:
+            break
+        out += _strip(row, op, per_case, {"grid": place, "codec": row.codec, "slot": slots[row.codec], "op": which})
+    return out
+
+
+def _strip(row: Row, op: str, limit: int, head: dict[str, Any]) -> list[dict[str, Any]]:
+    points = []
+    clocked = op in ("encode", "decode")
+    for launch in row.case.get("launches") or []:
+        columns = (launch.get("samples") or {}).get(op) or {}
+        wall, batch = columns.get("wall_ns") or [], columns.get("batch") or []
+        user, system, switches = columns.get("user_ns"), columns.get("sys_ns"), columns.get("nivcsw")
+        for i, (total, calls) in enumerate(zip(wall, batch, strict=False)):
+            cpu = user[i] + system[i] if clocked and user and system else total
+            points.append((number(launch.get("n")) or 0, (cpu or total) / max(1, calls),
+                           int(bool(switches and switches[i]))))
+    if not points:
+        return []
+    middle = sorted(t for _, t, _ in points)[len(points) // 2]
+    step = max(1, math.ceil(len(points) / limit))
+    return [{**head, "n": int(n), "d": _short(round(t / middle - 1, 4)), "p": p} for n, t, p in points[::step] if middle]
+
+
+def _aa(found: Digest) -> list[dict[str, Any]]:
+    floor = number(found.noise.get("floor"))
+    out = []
+    for entry in found.noise.get("aa") or []:
+        if isinstance(entry, dict) and number(entry.get("ratio")) is not None:
+            out.append({"launch": int(number(entry.get("launch")) or 0), "op": text.visible(entry.get("op") or "", 20),
+                        "ratio": number(entry.get("ratio")), "lo": number(entry.get("lo")) or number(entry.get("ratio")),
+                        "hi": number(entry.get("hi")) or number(entry.get("ratio")), "floor": floor or 0.0})
+    return out
+
+
+def _known(found: Digest) -> list[dict[str, Any]]:
+    """Crossings with the intervals of the record, by profile and pair: cheaper below first."""
+    out = []
+    for name in PROFILES:
+        verdict = verdict_of(found, name)
+        for flip in verdict.get("flips") or []:
+            if not isinstance(flip, dict) or flip.get("axis") != "bandwidth":
+                continue
+            pair = (flip.get("codec"), verdict.get("codec"))
+            below = flip.get("side") == "below" or str(flip.get("text")).startswith("below")
+            out.append((name, *(pair if below else pair[::-1]), flip.get("at"), flip.get("lo"), flip.get("hi")))
+    for entry in found.derived.get("crossings") or []:
+        if isinstance(entry, dict):
+            out.append(("message", entry.get("a"), entry.get("b"), entry.get("v_bytes_s"), entry.get("lo"), entry.get("hi")))
+    return [{"pair": f"{name}|{a}|{b}", "at": number(at), "lo": number(lo), "hi": number(hi)}
+            for name, a, b, at, lo, hi in out if None not in (number(at), number(lo), number(hi))]
+
+
+def _marks(found: Digest) -> list[dict[str, Any]]:
+    """Bandwidths worth a mark under the strip: the profiles' own."""
+    sides = {"message": "right", "archive": "left"}
+    return [{"name": name, "v": found.weights(name)["v"], "align": sides.get(name, "center")}
+            for name in PROFILES if found.weights(name).get("v")]
