@@ -21,7 +21,7 @@ from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.screen import choose, per_call_ns, screen, small_part
-from tare.measure.stages.weigh import Contender, available_bytes, fit_share, weigh
+from tare.measure.stages.weigh import Contender, available_bytes, fit_share, plan_launches, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -127,10 +127,12 @@ def weigh_and_more(
     settings, dataset = session.settings, session.dataset
     media = settings.media or (_MEDIUM[dataset.kind],)
     ends = session.limit_s(SHARES["weigh"])
-    launches = 3 if settings.quick else 5
+    budget = (ends - session.elapsed_s) / len(media)
+    launches, most = plan_launches(budget, len(chosen), quick=settings.quick)
+    if not settings.codecs:
+        chosen = keep_base(list(chosen), base, most)
     seconds = {seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
                for seat in seats if seat.codec in chosen}
-    budget = (ends - session.elapsed_s) / len(media)
     share = fit_share(session, seconds, small, budget, launches) if chosen else small.share
     part = session.part(share)
     everyone: list[Contender] = []
@@ -140,11 +142,11 @@ def weigh_and_more(
         if not contenders:
             continue
         if medium in _ONE_END:
-            weigh(session, contenders, base, part, until_s=min(until, _UNLIMITED_S))
+            weigh(session, contenders, base, part, until_s=min(until, _UNLIMITED_S), launches=launches)
         else:
             from tare.measure.stages.stream import weigh_streams
 
-            weigh_streams(session, contenders, part, until_s=min(until, _UNLIMITED_S))
+            weigh_streams(session, contenders, part, until_s=min(until, _UNLIMITED_S), launches=launches)
         everyone += contenders
     mark_screened(session, seats, chosen, part)
     session.verdict("weigh", "weighed")
@@ -153,6 +155,12 @@ def weigh_and_more(
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
     probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
     measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
+
+
+def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
+    """The best few, the base among them."""
+    kept = chosen[:most]
+    return kept if base in kept or base not in chosen else [*kept[:-1], base]
 
 
 def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Codec], part: Any) -> None:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from tare.measure.plan_reader import Statistics
     from tare.measure.session import Part, Session
 
-__all__ = ["Contender", "available_bytes", "fit_share", "in_groups", "memory_factor", "weigh"]
+__all__ = ["Contender", "available_bytes", "fit_share", "in_groups", "memory_factor", "plan_launches", "weigh"]
 
 _LAUNCHES = 5
 _QUICK_LAUNCHES = 3
 _ROUNDS = 9
 _ROUNDS_UNLIMITED = 15
-_START_S = 0.35
+_START_S = 0.1
+_SHORT_S = 12.0
+_FEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,27 @@ def available_bytes() -> int:
         return 4 << 30
 
 
-def fit_share(
-    session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int
-) -> float:
+def plan_launches(budget_s: float, wanted: int, *, quick: bool) -> tuple[int, int]:
+    """How many launches to make and how many codecs to weigh, so that half the time is left for rounds.
+
+    Args:
+        budget_s: Time for all launches, in seconds; infinite for no limit.
+        wanted: Codecs that deserve weighing.
+        quick: Whether three launches are enough.
+
+    Returns:
+        Launches, codecs.
+
+    >>> plan_launches(28.0, 20, quick=False), plan_launches(4.0, 20, quick=False)
+    ((5, 20), (3, 6))
+    """
+    launches = _QUICK_LAUNCHES if quick or budget_s < _SHORT_S else _LAUNCHES
+    if budget_s == float("inf"):
+        return launches, wanted
+    return launches, min(wanted, max(_FEWEST, int(budget_s / 2 / launches / _START_S)))
+
+
+def fit_share(session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int) -> float:
     """The largest share of the data whose launches fit the time and the memory.
 
     Args:
@@ -86,15 +106,14 @@ def fit_share(
         A share in (0, 1].
     """
     scale = session.dataset.bytes_memory / max(1, small.bytes_memory)
-    round_s = sum(seconds.values()) * scale * 1.2
-    # Loading and the first encode and decode cost each launch about one more round, on two loaders.
-    need_s = launches * (len(seconds) * _START_S / 2 + 3 * round_s)
-    by_time = 1.0 if need_s <= budget_s else max(1 / 64, (budget_s - launches * len(seconds) * _START_S / 2)
-                                                  / max(1e-9, launches * 3 * round_s))
+    round_s = sum(seconds.values()) * scale
+    start_s = launches * len(seconds) * _START_S
+    # Each launch encodes and decodes once before its rounds (on two loaders), then takes two rounds at least.
+    by_time = (budget_s - start_s) / max(1e-9, launches * 3 * round_s)
     # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
     copies = 3 * max((memory_factor(codec, small.kind) for codec in seconds), default=3.0)
     by_memory = available_bytes() / 2 / max(1.0, copies * session.dataset.bytes_memory)
-    return max(min(1.0, small.share), min(1.0, by_time, max(by_memory, 1 / 64)))
+    return max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), max(by_memory, 1 / 64)))
 
 
 def in_groups(contenders: Sequence[Contender], base: Codec, part: Part, limit_bytes: int) -> list[list[Contender]]:
