@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from tare.errors import RecordError
 from tare.measure.record import MAX_BYTES, checked, write_record
 
-__all__ = ["Journal", "fold", "is_journal"]
+__all__ = ["Journal", "fold", "is_journal", "parse_journal"]
 
 VERSION = 1
 _MAX_CASES = 1_000_000
@@ -124,7 +124,7 @@ class Journal:
         """
         place = Path(path)
         with place.open("rb") as file:
-            return _fold_lines(_lines(file, place.name), place.name)
+            return parse_journal(file.read(MAX_BYTES + 1), place.name)
 
     def _line(self, value: Mapping[str, Any]) -> None:
         import orjson
@@ -175,6 +175,21 @@ def fold(journal: str | os.PathLike[str], path: str | os.PathLike[str]) -> Path:
     return place
 
 
+def parse_journal(data: bytes, source: str = "journal") -> dict[str, Any]:
+    """The record so far from a journal's bytes; see `Journal.read`.
+
+    Args:
+        data: Lines of JSON.
+        source: Named in errors.
+
+    Raises:
+        RecordError: Not a journal, damaged before its last line, or of a newer version.
+    """
+    if len(data) > MAX_BYTES:
+        raise RecordError(f"{source}: larger than a record may be, {MAX_BYTES} bytes")
+    return _fold_lines(_lines(data), source)
+
+
 def is_journal(data: bytes) -> bool:
     """Whether a file that begins with these bytes is a journal.
 
@@ -184,17 +199,14 @@ def is_journal(data: bytes) -> bool:
     return data.lstrip()[:20].replace(b" ", b"").startswith(b'{"tare_journal":')
 
 
-def _lines(file: BinaryIO, source: str) -> Iterator[tuple[int, bytes]]:
-    """Line numbers and lines, in bounded memory; the last one only if it is whole."""
-    total = 0
-    for number, line in enumerate(iter(lambda: file.readline(MAX_BYTES + 1), b""), 1):
-        total += len(line)
-        if total > MAX_BYTES:
-            raise RecordError(f"{source}: larger than a record may be, {MAX_BYTES} bytes")
-        if not line.endswith(b"\n"):
-            return  # torn: the process died while it wrote this line
-        if line.strip():
-            yield number, line
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Line numbers and lines; the last one only if it is whole."""
+    start, number = 0, 0
+    while (end := data.find(b"\n", start)) >= 0:  # what follows the last line end is torn
+        number += 1
+        if data[start:end].strip():
+            yield number, data[start:end]
+        start = end + 1
 
 
 def _fold_lines(lines: Iterator[tuple[int, bytes]], source: str) -> dict[str, Any]:

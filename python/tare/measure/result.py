@@ -1,0 +1,370 @@
+"""Results: one saved run as an object. Everything is computed from its record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.errors import UsageError
+from tare.measure.cases import case_key
+from tare.measure.record import MAX_BYTES, parse_record, write_record
+
+if TYPE_CHECKING:
+    from tare.route import Route
+
+__all__ = ["Recommendation", "Result", "load"]
+
+_UNRANKED = ("unproven", "refused", "error", "timeout", "killed", "n/a", "pending")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to use, and how sure that is.
+
+    Args:
+        profile: The use it is for: ``cache``, ``archive``, ``message``, ``exchange``, ``random``.
+        route_id: Route to use; empty when no winner can be named.
+        runner_up: Route or codec that comes next; empty if there is none.
+        p_best: Share of the draws in which the winner costs least, 0 to 1; None if nobody won.
+        tie: Codecs that cannot be told from the winner.
+        named: Whether a winner is named at all; else the tie group is.
+        sentence: The answer in words.
+        reasons: Why.
+        flips: What would change it, each with ``text, axis, at, lo, hi, codec``.
+        excluded: Who was left out, each with ``codec, reason``.
+        executes_code: Whether reading the route's format runs code that the bytes name.
+        detail: Everything, as the record holds it.
+    """
+
+    profile: str
+    route_id: str = ""
+    runner_up: str = ""
+    p_best: float | None = None
+    tie: tuple[str, ...] = ()
+    named: bool = True
+    sentence: str = ""
+    reasons: tuple[str, ...] = ()
+    flips: tuple[Mapping[str, Any], ...] = ()
+    excluded: tuple[Mapping[str, Any], ...] = ()
+    executes_code: bool = False
+    detail: Mapping[str, Any] | None = None
+
+    @property
+    def route(self) -> Route:
+        """The recommended route, ready to write, read, send and receive.
+
+        Raises:
+            UsageError: No route qualifies; the text says why.
+        """
+        from tare.route import Route
+
+        if not self.route_id:
+            raise UsageError(self.sentence or f"no route qualifies for {self.profile}")
+        return Route(self.route_id)
+
+
+class Result:
+    """One saved run.
+
+    Args:
+        record: A record, version 1; ``derived`` is computed if it is missing.
+
+    >>> Result({"cases": []}).cases
+    []
+    """
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self.record = record
+
+    def __repr__(self) -> str:
+        name = (self.record.get("dataset") or {}).get("name", "")
+        return f"<Result of {name!r}: {len(self.cases)} cases>"
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str] | BinaryIO) -> Result:
+        """Read a record, or the journal of a run that was cut short.
+
+        Args:
+            source: A ``*.tare.json``, ``*.tare.json.zst`` or ``*.tare.jsonl`` path, or a binary file.
+
+        Raises:
+            RecordError: Not a record, damaged, above a limit, or of a newer version.
+            OSError: The file cannot be read.
+        """
+        from tare.measure.journal import parse_journal
+
+        if isinstance(source, (str, os.PathLike)):
+            place = Path(source)
+            packed = place.with_name(f"{place.name}.zst")
+            place = packed if packed.exists() and not place.exists() else place
+            with place.open("rb") as file:
+                data, name = file.read(MAX_BYTES + 1), place.name
+        else:
+            data, name = source.read(MAX_BYTES + 1), "record"
+        record = parse_journal(data, name) if _is_journal(data) else parse_record(data, name)
+        return cls(record)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the record: written under a temporary name, then renamed.
+
+        Args:
+            path: Where; above 4 MiB ``.zst`` is added to the name.
+
+        Returns:
+            Where it is.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        _ = self.derived
+        return write_record(self.record, path)
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """Figures computed from the raw samples; computed now if the record has none."""
+        derived = self.record.get("derived")
+        if not derived or derived.get("version") is None:
+            from tare.measure.derive import derive
+
+            derived = self.record["derived"] = derive(self.record)
+        return dict(derived)
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """Every case of the record, with its labels, status, proof and raw samples."""
+        return list(self.record["cases"])
+
+    @property
+    def fidelity(self) -> dict[str, Any]:
+        """What came back changed: ``probes`` by set, codec and probe; ``own`` data by codec."""
+        return dict(self.record.get("fidelity") or {})
+
+    @property
+    def best(self) -> Route:
+        """The recommended route for the run's own profile: ``recommend().route``.
+
+        Raises:
+            UsageError: No route qualifies.
+        """
+        return self.recommend().route
+
+    def case(self, key: str) -> dict[str, Any]:
+        """The case with that key, or the weighed one of that codec.
+
+        Args:
+            key: A case's key, or a codec id.
+
+        Raises:
+            UsageError: There is none; near keys are listed.
+        """
+        found = [case for case in self.cases if case["key"] == key]
+        if not found:
+            worth = {"weigh": 0, "growth": 1, "screen": 2}
+            named = [case for case in self.cases if case["labels"].get("codec") == key and "twin" not in case["labels"]]
+            found = sorted(named, key=lambda case: worth.get(case.get("stage") or "", 3))
+        if not found:
+            from difflib import get_close_matches
+
+            names = sorted({case["labels"].get("codec", "") for case in self.cases})
+            near = get_close_matches(key, names, cutoff=0.4)
+            raise UsageError(f"the record has no case {key[:200]!r}; it has {', '.join(near or names[:10])}")
+        return found[0]
+
+    def samples(self, case: str | Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Every raw sample of a case, one row each, with times per call.
+
+        Args:
+            case: A case, its key, or a codec id.
+
+        Returns:
+            Rows with ``launch, op, round, position, batch`` and the clocks' totals of the
+            batch in nanoseconds, and ``per_call_ns``, the wall time of one call.
+
+        Raises:
+            UsageError: There is no such case.
+        """
+        found = self.case(case) if isinstance(case, str) else case
+        rows = []
+        for launch in found.get("launches", ()):
+            for operation, columns in launch["samples"].items():
+                for place in range(max(map(len, columns.values()), default=0)):
+                    row = {"launch": launch["n"], "op": operation}
+                    row |= {name: column[place] for name, column in columns.items()}
+                    if row.get("wall_ns") is not None and row.get("batch"):
+                        row["per_call_ns"] = row["wall_ns"] / row["batch"]
+                    rows.append(row)
+        return rows
+
+    def recommend(
+        self,
+        profile: str | None = None,
+        *,
+        allow_loss: Sequence[str] = (),
+        must: Sequence[str] = (),
+        link: str | None = None,
+        gb_seconds: float | None = None,
+        weights: tuple[float, float] | None = None,
+    ) -> Recommendation:
+        """Recommend one route for a use.
+
+        Args:
+            profile: ``cache``, ``archive``, ``message``, ``exchange`` or ``random``; None for
+                the one the run was made for.
+            allow_loss: Columns or paths whose silent change is put up with.
+            must: Hard constraints: ``keep-types``, ``untrusted``, ``append``, ``subset``, ``readable:LANGUAGE``.
+            link: ``RATE,RTT`` that the bytes go over, as ``1Gbit,0.3ms``.
+            gb_seconds: Seconds worth spending to save 1 GB.
+            weights: (writes, reads) instead of the profile's own.
+
+        Raises:
+            UsageError: A profile, constraint or link that does not exist.
+        """
+        derived = self.derived
+        name = profile or derived.get("headline_profile")
+        if allow_loss or must or link or gb_seconds is not None or weights or name not in (derived.get("profiles") or {}):
+            from tare.measure.recommend import recommend
+
+            found = recommend(
+                self.record,
+                profile=name,
+                allow_loss=allow_loss,
+                must=must,
+                link=link,
+                gb_seconds=gb_seconds,
+                weights=weights,
+            )
+        else:
+            found = derived["profiles"][name]
+        return self._recommendation(found)
+
+    def table(self, *, medium: str | None = None) -> list[dict[str, Any]]:
+        """One row for each combination of levels, at its largest measured size, fastest total first, failures last.
+
+        Args:
+            medium: Only this medium; None for all.
+
+        Returns:
+            Rows with ``codec, medium, size, status, reason, bytes, write_ns, read_ns, total_ns,
+            ratio, ratio_lo, ratio_hi, letters, peak_bytes, kept``; what was not measured is None.
+        """
+        figures = self.derived.get("cases") or {}
+        shown = [
+            case
+            for case in self.cases
+            if not case["labels"].get("twin")
+            and case["labels"].get("codec") != "copy"
+            and medium in (None, case["labels"].get("medium", "memory"))
+        ]
+        rows = [_row(case, figures.get(case["key"]) or {}) for case in _one_each(shown)]
+        return sorted(rows, key=lambda row: (row["status"] in _UNRANKED, row["total_ns"] is None, row["total_ns"] or 0))
+
+    def growth(self) -> list[dict[str, Any]]:
+        """Exponent, prediction and points of each curve: one row per codec, medium and operation."""
+        return list(self.derived.get("growth") or ())
+
+    def crossings(self) -> list[dict[str, Any]]:
+        """Bandwidths at which two routes change places, with their intervals, in bytes/s."""
+        return list(self.derived.get("crossings") or ())
+
+    def pareto(self) -> list[dict[str, Any]]:
+        """Cases that no other beats in size, write and read at once."""
+        return [self.case(key) for key in self.derived.get("pareto") or ()]
+
+    def _recommendation(self, found: Mapping[str, Any]) -> Recommendation:
+        codec = found.get("codec") or ""
+        flags = ((self.record.get("codecs") or {}).get(codec) or {}).get("flags") or {}
+        return Recommendation(
+            profile=str(found.get("profile") or ""),
+            route_id=self._route_id(found),
+            runner_up=str(found.get("runner_up") or ""),
+            p_best=found.get("p_best"),
+            tie=tuple(found.get("tie") or ()),
+            named=bool(found.get("named", True)),
+            sentence=str(found.get("sentence") or ""),
+            reasons=tuple(found.get("reasons") or ()),
+            flips=tuple(found.get("flips") or ()),
+            excluded=tuple(found.get("excluded") or ()),
+            executes_code=bool(flags.get("executes_code")),
+            detail=dict(found),
+        )
+
+    def _route_id(self, found: Mapping[str, Any]) -> str:
+        """The recommended route with the threads, framing and sync that its case was measured with."""
+        route = str(found.get("route") or "")
+        case = next((case for case in self.cases if case["key"] == found.get("key")), None)
+        if not route or case is None:
+            return route
+        defaults = {"delivery": "whole", "sync": "none", "threads": "1"}
+        told = ((name, case["labels"].get(name, default)) for name, default in defaults.items())
+        extras = "".join(f",{name}={level}" for name, level in told if level != defaults[name])
+        return route if "," in route.partition("@")[2] else f"{route}{extras}"
+
+
+def load(source: str | os.PathLike[str] | BinaryIO) -> Result:
+    """Read a saved run; see `Result.load`.
+
+    Raises:
+        RecordError: Not a record, damaged, above a limit, or of a newer version.
+        OSError: The file cannot be read.
+    """
+    return Result.load(source)
+
+
+def _is_journal(data: bytes) -> bool:
+    from tare.measure.journal import is_journal
+
+    return is_journal(data[:200])
+
+
+def _row(case: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+    operations, total = figures.get("ops") or {}, figures.get("total") or {}
+    labels = case["labels"]
+
+    def time_of(*names: str) -> float | None:
+        return next((operations[name].get("t_ns") for name in names if operations.get(name)), None)
+
+    shown = case["status"] not in _UNRANKED
+    return {
+        "codec": labels.get("codec", ""),
+        "medium": labels.get("medium", "memory"),
+        "delivery": labels.get("delivery", "whole"),
+        "size": labels.get("size", "1"),
+        "key": case["key"],
+        "stage": case.get("stage"),
+        "status": case["status"],
+        "reason": case.get("reason") or "",
+        "bytes": case.get("bytes"),
+        "write_ns": time_of("write", "encode", "send"),
+        "read_ns": time_of("read", "decode", "receive") if shown else None,
+        "total_ns": total.get("t_ns") if shown else None,
+        "ratio": total.get("ratio") if shown else None,
+        "ratio_lo": total.get("ratio_lo") if shown else None,
+        "ratio_hi": total.get("ratio_hi") if shown else None,
+        "letters": total.get("letters") or "",
+        "peak_bytes": figures.get("peak_bytes"),
+        "kept": figures.get("kept") or "",
+    }
+
+
+def _one_each(cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """One case for each combination: as weighed, else at the largest size, else as screened."""
+    worth = {"weigh": 2, "growth": 1}
+    best: dict[str, tuple[tuple[int, float], Mapping[str, Any]]] = {}
+    for case in cases:
+        labels = case["labels"]
+        place = case_key({name: level for name, level in labels.items() if name != "size"})
+        rank = (worth.get(case.get("stage") or "", 0), _share(labels.get("size", "1")))
+        if place not in best or rank > best[place][0]:
+            best[place] = (rank, case)
+    weighed = {case["labels"].get("codec") for rank, case in best.values() if rank[0] > 0}
+    return [case for rank, case in best.values() if rank[0] > 0 or case["labels"].get("codec") not in weighed]
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
