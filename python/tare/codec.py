@@ -496,14 +496,12 @@ def _too_deep(codec: Codec, limit: int) -> Limit:
 
 def _deeper_than(obj: object, limit: int) -> bool:
     """Whether containers are nested more than ``limit`` deep, by level and without recursion."""
-    level: list[Any] = [obj]
-    for _ in range(limit + 1):
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(value for value in item.values() if isinstance(value, (dict, list, tuple)))
-            elif isinstance(item, (list, tuple)):
-                below.extend(value for value in item if isinstance(value, (dict, list, tuple)))
+    level: dict[int, Any] = {id(obj): obj}
+    for _ in range(limit):
+        below: dict[int, Any] = {}  # by identity: what is shared is looked at once a level
+        for item in level.values():
+            values = item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else ()
+            below.update((id(value), value) for value in values if isinstance(value, (dict, list, tuple)))
         if not below:
             return False
         level = below

@@ -54,13 +54,12 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     Raises:
         EncodeError: A column mixes types that no Arrow type holds together.
     """
-    import pandas as pd
     import pyarrow as pa
 
     names = [str(name) for name in frame.columns]
     arrays = [_array(name, frame.iloc[:, place]) for place, name in enumerate(names)]
     metadata = None
-    if not isinstance(frame.index, pd.RangeIndex) or frame.index.name is not None:
+    if not _only_counts(frame.index):
         levels = [
             f"__index_level_{place}__" if name is None else str(name)
             for place, name in enumerate(frame.index.names)
@@ -198,6 +197,15 @@ def _array(name: str, series: pd.Series) -> Any:
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         text = str(error)[:200]
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+
+
+def _only_counts(index: pd.Index) -> bool:
+    """Whether an index is 0, 1, 2, ... without a name, whatever way it is stored."""
+    import pandas as pd
+
+    if index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu":
+        return len(index) == 0 and index.name is None and index.nlevels == 1
+    return bool(index.equals(pd.RangeIndex(len(index))))
 
 
 def _index_names(table: pa.Table) -> list[str]:

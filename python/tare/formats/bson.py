@@ -73,7 +73,7 @@ FORMAT = Format(
             distribution="pymongo",
             extra="documents",
             options={"default": DEFAULT, "layout": _LAYOUT},
-            variants={"document": ({},), "table": ({"default": "text", "layout": "sequence"},)},
+            variants={"document": ({},), "table": ()},
             notes=(
                 "Datetimes are kept to the millisecond and come back without their zone.",
                 "A list of one mapping comes back as that mapping unless layout=sequence.",

@@ -95,6 +95,7 @@ FORMAT = Format(
             options={"default": DEFAULT, "orient": ORIENT},
             variants={"document": ({},), "table": ({"default": "text"},)},
             stream=Stream(_write, _read, list),
+            max_depth=3_000,  # writing 10,000 deep overflows its stack; reading refuses more than 400 itself
             notes=("Bytes after the value are not noticed.",),
         ),
     ),

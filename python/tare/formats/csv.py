@@ -157,7 +157,9 @@ def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table
     import pyarrow as pa
     from pyarrow import csv
 
-    return csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=_parse_options(delimiter, newlines))
+    table = csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=_parse_options(delimiter, newlines))
+    _ = table.column_names  # raises if they are not UTF-8, which Arrow does not look at
+    return table
 
 
 def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newlines: bool) -> pa.Table:
@@ -228,8 +230,10 @@ def _read_polars_csv(
 ) -> pl.DataFrame:
     import polars as pl
 
+    whole = bytes(_not_empty(data))
+    whole[: whole.find(b"\n")].decode()  # raises if the names are not UTF-8: polars would mend them
     return pl.read_csv(
-        bytes(_not_empty(data)),
+        whole,
         columns=columns,
         separator=_CHARACTERS[delimiter],
         infer_schema_length=infer_rows or None,

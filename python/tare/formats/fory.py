@@ -55,7 +55,8 @@ FORMAT = Format(
             distribution="pyfory",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT, "xlang": _XLANG},
-            variants={"document": ({},), "table": ({"default": "text", "orient": "columns"},)},
+            variants={"document": ({},), "table": ()},
+            max_depth=3_000,  # writing 50,000 deep overflows its stack; reading refuses more than 50 itself
             notes=("Integers above 64 bits are refused, and so is nesting deeper than 50.",),
         ),
     ),

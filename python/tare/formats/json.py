@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, ORIENT, hook
+from tare.formats.scalars import DEFAULT, ORIENT, hook, is_lines
 
 __all__ = ["FORMAT", "depth"]
 
@@ -98,7 +98,11 @@ def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str) ->
     import simplejson
 
     separators = (",", ":") if compact else None
-    return simplejson.dumps(obj, separators=separators, default=hook(default)).encode()
+    if default == "refuse":
+        return simplejson.dumps(obj, separators=separators).encode()
+    # By itself it takes bytes for UTF-8 text and decimals for numbers.
+    more: dict[str, Any] = {"encoding": None, "use_decimal": False, "default": hook(default)}
+    return simplejson.dumps(obj, separators=separators, **more).encode()
 
 
 def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
@@ -136,14 +140,18 @@ def depth(data: Buffer, limit: int) -> int:
     return deepest
 
 
+# Brackets open YAML and Python literals too: JSON goes on with a double quote or a value of its own.
+_OPENS = re.compile(rb'[\[\s]*(\{\s*("|\}|$)|\]|"|-?\d|true|false|null|NaN|-?Infinity|$)')
+_SCALAR = re.compile(rb'"[^"\n]*"|-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null')
+
+
 def _sniff(head: bytes) -> bool:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    if not start:
+    if not start or is_lines(head):
         return False
     if start[:1] in b"{[":
-        # A brace opens YAML flow and Python reprs too; JSON then has a quote, a bracket or a value.
-        return re.match(rb'\{\s*("|\}|$)|\[\s*([\[\]{"\-0-9tfnNI]|$)', start) is not None
-    return re.fullmatch(rb'"[^"\n]*"|-?\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null', start.rstrip()) is not None
+        return _OPENS.match(start) is not None
+    return _SCALAR.fullmatch(start.rstrip()) is not None
 
 
 FORMAT = Format(
@@ -185,7 +193,7 @@ FORMAT = Format(
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants={"document": ({},), "table": ()},
             notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
         ),
         Library(
@@ -197,7 +205,7 @@ FORMAT = Format(
             distribution="ujson",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants={"document": ({},), "table": ()},
             notes=("Decimals become floats silently.",),
         ),
         Library(
@@ -209,7 +217,7 @@ FORMAT = Format(
             distribution="python-rapidjson",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants={"document": ({},), "table": ()},
         ),
         Library(
             name="simdjson",
@@ -220,7 +228,7 @@ FORMAT = Format(
             distribution="pysimdjson",
             extra="documents",
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants={"document": ({},), "table": ()},
             open=_open_simdjson,
             notes=("Reads only: writing is the standard library's, as its own `dumps` is.",),
         ),
@@ -233,7 +241,7 @@ FORMAT = Format(
             distribution="simplejson",
             extra="documents",
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants={"document": ({},), "table": ()},
         ),
     ),
 )

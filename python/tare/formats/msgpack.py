@@ -135,8 +135,8 @@ FORMAT = Format(
                 "non_str_keys": Option(False, (False, True), "Take keys that are not text instead of refusing them."),
                 "orient": ORIENT,
             },
-            variants={"document": ({},), "table": _TABLE},
-            notes=("Dates, times and UUIDs become text silently.",),
+            variants={"document": ({},), "table": ()},
+            notes=("Dates, times and UUIDs become text silently; bytes after the value are not noticed.",),
         ),
     ),
 )

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import DEFAULT, hook, parts_of
+from tare.formats.scalars import DEFAULT, hook, is_lines, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,7 @@ __all__ = ["FORMAT"]
 _NATIVE = {"document": "python", "table": "records"}
 _OPTIONS = {"default": DEFAULT}
 _VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"document": ({},), "table": ({"default": "text"},)}
+_NO_TABLE: dict[str, tuple[dict[str, object], ...]] = {"document": ({},), "table": ()}
 
 
 def _lines(data: Buffer) -> list[bytes]:
@@ -116,19 +117,6 @@ def _decode_polars(data: Buffer, *, infer_rows: int) -> pl.DataFrame:
     return pl.read_ndjson(bytes(data), infer_schema_length=infer_rows or None)
 
 
-def _sniff(head: bytes) -> bool:
-    """A first line that is a whole JSON value in brackets, and a second that starts like one."""
-    first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
-    rest = rest.lstrip()
-    if not newline or first[:1] not in (b"{", b"[") or not (rest and rest[:1] in b"{["):
-        return False
-    try:
-        stdlib_json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 FORMAT = Format(
     id="ndjson",
     title="NDJSON",
@@ -139,7 +127,7 @@ FORMAT = Format(
     languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
     text=True,
     append=True,
-    sniff=_sniff,
+    sniff=is_lines,
     libraries=(
         Library(
             name="orjson",
@@ -161,7 +149,7 @@ FORMAT = Format(
             modules=("msgspec",),
             distribution="msgspec",
             options=_OPTIONS,
-            variants=_VARIANTS,
+            variants=_NO_TABLE,
             stream=Stream(_write_msgspec, _read_msgspec, list),
             notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
         ),
@@ -171,7 +159,7 @@ FORMAT = Format(
             encode=_encode_stdlib,
             decode=_decode_stdlib,
             options=_OPTIONS,
-            variants=_VARIANTS,
+            variants=_NO_TABLE,
             stream=Stream(_write_stdlib, _read_stdlib, list),
             notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
         ),

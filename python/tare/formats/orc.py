@@ -36,7 +36,8 @@ def _read(data: Buffer, columns: list[str] | None) -> pa.Table:
     import pyarrow as pa
     from pyarrow import orc
 
-    return orc.ORCFile(pa.BufferReader(data)).read(columns=columns)
+    table = orc.ORCFile(pa.BufferReader(data)).read(columns=columns)
+    return table if columns is None else table.select(columns)  # ORC keeps the order of the file
 
 
 FORMAT = Format(

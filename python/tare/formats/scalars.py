@@ -8,6 +8,7 @@ whoever knows its type can rebuild it.
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,7 +16,7 @@ from uuid import UUID
 
 from tare.formats.base import Option
 
-__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "parts_of", "texted"]
+__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "is_lines", "parts_of", "texted"]
 
 ORIENT = Option(
     "rows",
@@ -66,6 +67,23 @@ def parts_of(obj: object) -> list[object]:
     if not isinstance(obj, list):
         raise TypeError(f"only a list is written in parts, not {type(obj).__name__}")
     return obj
+
+
+def is_lines(head: bytes) -> bool:
+    """Whether the first line is a whole JSON value in brackets and another one starts after it.
+
+    >>> is_lines(b'{"a": 1}\\n{"a": 2'), is_lines(b'{"a": 1}\\n'), is_lines(b'[\\n{}]')
+    (True, False, False)
+    """
+    first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    rest = rest.lstrip()
+    if not newline or first[:1] not in (b"{", b"[") or not (rest and rest[:1] in b"{["):
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def texted(obj: object, known: tuple[type, ...]) -> object:
