@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["Plan", "Result", "compare", "gate", "load", "run"]
 
 if TYPE_CHECKING:
-    from tare.measure.compare import compare
-    from tare.measure.gate import gate
+    from tare.measure.comparing import compare
+    from tare.measure.gating import gate
     from tare.measure.plan import Plan
     from tare.measure.result import Result, load
     from tare.measure.run import run
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Plan": "tare.measure.plan",
     "Result": "tare.measure.result",
-    "compare": "tare.measure.compare",
-    "gate": "tare.measure.gate",
+    "compare": "tare.measure.comparing",
+    "gate": "tare.measure.gating",
     "load": "tare.measure.result",
     "run": "tare.measure.run",
 }
