@@ -188,9 +188,10 @@ def _met_twice(value: Any) -> set[int]:
 
 def _nearest(value: Any) -> Any:
     """The value of a subclass as its base type, else None."""
-    for base in (int, float, str, bytes, dict, list, tuple, frozenset, set):
+    bases: tuple[Any, ...] = (int, float, str, bytes, dict, list, tuple, frozenset, set)
+    for base in bases:
         if isinstance(value, base):
-            plain: Any = base.__new__(base, value)  # type: ignore[call-overload]
+            plain = base.__new__(base, value)
             if base in (dict, list, set):
                 plain.__init__(value)
             return plain

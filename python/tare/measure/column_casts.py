@@ -1,0 +1,99 @@
+"""Brings a column that came back with another type to the type it went in with.
+
+A column is only of *another type*, not *lossy*, if casting it back gives every
+cell again. Casting may use what the original type says (unit, zone, scale) and
+nothing else. Where Arrow has no cast, the rules for single values decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tare.measure.column_masks import Differences, differences, storage
+from tare.measure.rebuild import verdict_of
+
+__all__ = ["alike", "cast_differences", "decoded"]
+
+_TEXT_FORMS = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_time,
+    pa.types.is_duration,
+    pa.types.is_boolean,
+)
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two types are the same but for names of list items and nullability.
+
+    >>> alike(pa.list_(pa.field("item", pa.int64())), pa.list_(pa.field("element", pa.int64())))
+    True
+    """
+    if a.equals(b):
+        return True
+    if isinstance(a, pa.BaseExtensionType) or isinstance(b, pa.BaseExtensionType) or a.id != b.id:
+        return False
+    if pa.types.is_struct(a):
+        return a.num_fields == b.num_fields and all(
+            a.field(at).name == b.field(at).name and alike(a.field(at).type, b.field(at).type)
+            for at in range(a.num_fields)
+        )
+    if pa.types.is_map(a):
+        return alike(a.key_type, b.key_type) and alike(a.item_type, b.item_type)
+    if pa.types.is_fixed_size_list(a) and a.list_size != b.list_size:
+        return False
+    if pa.types.is_nested(a) and not pa.types.is_union(a) and not pa.types.is_run_end_encoded(a):
+        return alike(a.value_type, b.value_type)
+    return False
+
+
+def decoded(array: Any) -> Any:
+    """The array without dictionary or run-end encoding."""
+    array = storage(array)
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary_decode()
+    if pa.types.is_run_end_encoded(array.type):
+        return pc.run_end_decode(array)
+    return array
+
+
+def cast_differences(a: Any, b: Any) -> Differences:
+    """Rows of ``a`` that casting ``b`` to the type of ``a`` does not give back.
+
+    >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
+    True
+    """
+    a, b = decoded(a), decoded(b)
+    if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
+        # Only floats have a NaN, so in any other column it stands for a null.
+        wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
+        b = pc.if_else(pc.fill_null(pc.is_nan(wide), False), pa.scalar(None, b.type), b)
+    if pa.types.is_large_unicode(b.type) and pa.types.is_binary(a.type):
+        b = b.cast(pa.string())
+    try:
+        found = differences(a, b.cast(a.type))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        return _by_value(a, b, np.arange(len(a)))
+    if found.value is not None and _is_text(b.type) and any(form(a.type) for form in _TEXT_FORMS):
+        return _by_value(a, b, np.flatnonzero(found.value))
+    return found
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _by_value(a: Any, b: Any, rows: Any) -> Differences:
+    """The rules for single values, on the given rows only."""
+    out = np.zeros(len(a), dtype=bool)
+    for row in rows.tolist():
+        try:
+            out[row] = verdict_of(a[row].as_py(), b[row].as_py()) not in ("same", "type")
+        except (ValueError, TypeError, OverflowError, ImportError):
+            out[row] = True
+    return Differences(out if out.any() else None)

@@ -1,0 +1,178 @@
+"""Which rows of two Arrow arrays of one type differ, bit for bit, without a Python loop.
+
+Arrow's own ``equals`` takes -0.0 for 0.0 and NaN for unequal to itself, so floats
+are compared as integers, and nested types by their parts: rows whose validity or
+length differs, then the items of the others, folded back to rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+
+__all__ = ["Differences", "differences", "has_floats", "storage"]
+
+
+class Differences(NamedTuple):
+    """Rows that differ; None where none does.
+
+    Args:
+        value: Rows with another value or another validity.
+        payload: Rows that are NaN on both sides with other payload bits.
+        sign: Rows that are NaN on both sides and differ in the sign bit only.
+    """
+
+    value: Mask | None
+    payload: Mask | None = None
+    sign: Mask | None = None
+
+
+EQUAL = Differences(None)
+_INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
+
+
+def differences(a: Any, b: Any) -> Differences:
+    """The rows in which two arrays of the same type and length differ.
+
+    >>> differences(pa.array([0.0, 1.0]), pa.array([-0.0, 1.0])).value.tolist()
+    [True, False]
+    """
+    a, b = storage(a), storage(b)
+    kind = a.type
+    if pa.types.is_null(kind):
+        return EQUAL
+    if pa.types.is_floating(kind):
+        return _floats(a, b)
+    if pa.types.is_dictionary(kind):
+        return differences(a.dictionary_decode(), b.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return differences(pc.run_end_decode(a), pc.run_end_decode(b))
+    if not has_floats(kind) and a.equals(b):
+        return EQUAL
+    if pa.types.is_struct(kind):
+        return _structs(a, b)
+    if pa.types.is_map(kind):
+        plain = pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
+        return _lists(a.cast(plain), b.cast(plain))
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        return _lists(a, b)
+    return _plain(a, b)
+
+
+def storage(array: Any) -> Any:
+    """The array below an extension type."""
+    while isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    return array
+
+
+def has_floats(kind: Any) -> bool:
+    """Whether a type is or contains a floating-point type."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return has_floats(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return has_floats(kind.value_type)
+    if pa.types.is_map(kind):
+        return has_floats(kind.key_type) or has_floats(kind.item_type)
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        return any(has_floats(kind.field(at).type) for at in range(kind.num_fields))
+    if pa.types.is_nested(kind):
+        return has_floats(kind.value_type)
+    return bool(pa.types.is_floating(kind))
+
+
+def _numpy(array: Any) -> Mask:
+    out: Mask = array.to_numpy(zero_copy_only=False).astype(bool, copy=False)
+    return out
+
+
+def _nulls_differ(a: Any, b: Any) -> Mask | None:
+    if a.null_count == 0 and b.null_count == 0:
+        return None
+    return _numpy(pc.xor(a.is_null(), b.is_null()))
+
+
+def _some(mask: Mask | None) -> Mask | None:
+    return mask if mask is not None and mask.any() else None
+
+
+def _or(a: Mask | None, b: Mask | None) -> Mask | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a | b
+
+
+def _plain(a: Any, b: Any) -> Differences:
+    if pa.types.is_interval(a.type):
+        a, b = a.view(pa.binary(16)), b.view(pa.binary(16))
+    try:
+        unequal = pc.fill_null(pc.not_equal(a, b), False)
+    except pa.ArrowNotImplementedError:
+        return Differences(_some(_one_by_one(a, b)))
+    return Differences(_some(_or(_numpy(unequal), _nulls_differ(a, b))))
+
+
+def _one_by_one(a: Any, b: Any) -> Mask:
+    """For types without a comparison (unions): row against row."""
+    return np.fromiter((not a.slice(at, 1).equals(b.slice(at, 1)) for at in range(len(a))), dtype=bool, count=len(a))
+
+
+def _floats(a: Any, b: Any) -> Differences:
+    whole = _INTEGERS[a.type.bit_width]
+    bits_a, bits_b = a.view(whole), b.view(whole)
+    if bits_a.equals(bits_b):
+        return EQUAL
+    unequal = _numpy(pc.fill_null(pc.not_equal(bits_a, bits_b), False))
+    if a.type.bit_width == 16:
+        a, b = a.cast(pa.float32()), b.cast(pa.float32())
+    nan = _numpy(pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), False)) & unequal
+    value = _or(unequal & ~nan, _nulls_differ(a, b))
+    if not nan.any():
+        return Differences(_some(value))
+    sign_off = pa.scalar(2 ** (whole.bit_width - 1) - 1, whole)
+    same_payload = pc.equal(pc.bit_wise_and(bits_a, sign_off), pc.bit_wise_and(bits_b, sign_off))
+    sign = nan & _numpy(pc.fill_null(same_payload, False))
+    return Differences(_some(value), _some(nan & ~sign), _some(sign))
+
+
+def _structs(a: Any, b: Any) -> Differences:
+    value = _nulls_differ(a, b)
+    payload = sign = None
+    for left, right in zip(a.flatten(), b.flatten(), strict=True):
+        inner = differences(left, right)
+        value = _or(value, inner.value)
+        payload, sign = _or(payload, inner.payload), _or(sign, inner.sign)
+    return Differences(_some(value), payload, sign)
+
+
+def _lists(a: Any, b: Any) -> Differences:
+    """Rows of other validity or length, then the items of the rest, folded to rows."""
+    lengths_a = pc.fill_null(pc.list_value_length(a), -1)
+    lengths_b = pc.fill_null(pc.list_value_length(b), -1)
+    alike = _numpy(pc.equal(lengths_a, lengths_b))
+    inner_a, inner_b = a, b
+    if not alike.all():
+        keep = pa.array(alike)
+        inner_a, inner_b = a.filter(keep), b.filter(keep)
+    inner = differences(inner_a.flatten(), inner_b.flatten())
+    rows = np.flatnonzero(alike)
+    lengths = np.maximum(lengths_a.to_numpy(zero_copy_only=False)[rows], 0)
+
+    def fold(mask: Mask | None) -> Mask | None:
+        if mask is None:
+            return None
+        owner = np.repeat(rows, lengths)
+        out = np.zeros(len(a), dtype=bool)
+        out[owner[mask]] = True
+        return out
+
+    value = _or(fold(inner.value), None if alike.all() else ~alike)
+    return Differences(_some(value), fold(inner.payload), fold(inner.sign))

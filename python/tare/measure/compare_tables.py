@@ -1,0 +1,272 @@
+"""Compares an Arrow table with what came back, column by column, cell by cell.
+
+Compared are: number of rows; names and order of columns; each column's type,
+nulls and values, floats by their bits, with dictionary levels; metadata of the
+schema and the fields. Not compared, as no cell depends on them: how a column is
+cut into chunks, whether a field is declared nullable, the names of list items,
+metadata that was added, and bookkeeping that libraries keep for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tare.measure.column_casts import alike, cast_differences, decoded
+from tare.measure.column_masks import differences, has_floats, storage
+from tare.measure.comparison import Comparison, Tally, show
+
+__all__ = ["compare_tables"]
+
+ROWS = 65_536
+# Metadata that says how a library stored a table, not what is in it.
+_BOOKKEEPING = (b"pandas", b"PANDAS_ATTRS", b"ARROW:schema", b"PARQUET:", b"org.apache.spark", b"parquet.avro", b"r")
+
+
+def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
+    """What the table ``back`` kept of the table ``original``.
+
+    A column has the verdict ``type`` if its type differs and casting it back
+    gives every cell again, ``lossy`` with the number of changed cells if not.
+
+    Args:
+        original: Arrow table that was encoded.
+        back: Arrow table that decoding gave.
+        limit: Most changes in the answer; the worst come first.
+
+    >>> before = pa.table({"n": pa.array([1, 2**53 + 1])})
+    >>> after = pa.table({"n": pa.array([1.0, 2.0**53])})
+    >>> change = compare_tables(before, after).changes[0]
+    >>> change.path, change.verdict, change.count, change.at
+    ('n', 'lossy', 1, 'row 1')
+    """
+    tally = Tally()
+    rows_in, rows_out = original.num_rows, back.num_rows
+    if rows_in != rows_out:
+        tally.add("(rows)", "lossy", str(rows_in), str(rows_out), "", abs(rows_in - rows_out))
+        rows = min(rows_in, rows_out)
+        original_cut, back_cut = original.slice(0, rows), back.slice(0, rows)
+    else:
+        original_cut, back_cut = original, back
+    names = _paths(original.column_names)
+    for i, j in _matched(original, back, names, tally):
+        _column(original_cut.column(i), back_cut.column(j), names[i], tally)
+        left, right = original.schema.field(i), back.schema.field(j)
+        _metadata(left.metadata, right.metadata, f"{names[i]} (metadata)", tally)
+    _metadata(original.schema.metadata, back.schema.metadata, "(metadata)", tally)
+    return tally.comparison(rows_in, rows_out, limit, original.num_columns)
+
+
+# --- names ----------------------------------------------------------------------------------
+
+
+def _paths(names: list[str]) -> list[str]:
+    """A distinct, printable path for each column, duplicates and empty names included."""
+    met: dict[str, int] = {}
+    out = []
+    for at, name in enumerate(names):
+        met[name] = met.get(name, 0) + 1
+        path = name if name and name.isprintable() and len(name) <= 200 else show(name)
+        path = path if name else f"(column {at + 1})"
+        out.append(path if met[name] == 1 else f"{path} #{met[name]}")
+    return out
+
+
+def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[tuple[int, int]]:
+    """Which column of ``back`` answers which of ``original``; notes names that changed."""
+    before, after = original.column_names, back.column_names
+    if before == after:
+        return [(at, at) for at in range(len(before))]
+    free: dict[str, list[int]] = {}
+    for at, name in enumerate(after):
+        free.setdefault(name, []).append(at)
+    pairs = [(at, free[name].pop(0)) for at, name in enumerate(before) if free.get(name)]
+    found = {i for i, _ in pairs}
+    lost = [at for at in range(len(before)) if at not in found]
+    extra = sorted(at for left in free.values() for at in left)
+    if lost and len(before) == len(after) and all(at in extra for at in lost):
+        # As many columns, some under another name at the same place: renamed, not gone.
+        first = lost[0]
+        tally.add("(column names)", "lossy", show(before[first]), show(after[first]), f"column {first + 1}", len(lost))
+        pairs += [(at, at) for at in lost]
+        extra = []
+    else:
+        for at in lost:
+            tally.add(names[at], "lossy", str(original.schema.field(at).type), "(missing)", f"column {at + 1}")
+    if extra:
+        first = extra[0]
+        at = f"column {first + 1}"
+        tally.add("(columns)", "type", "(none)", f"{show(after[first])} added", at, len(extra))
+    order = [j for _, j in sorted(pairs)]
+    if order != sorted(order):
+        tally.add("(column order)", "type", show(before), show(after), "")
+    return sorted(pairs)
+
+
+def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
+    after = after or {}
+    for key, value in (before or {}).items():
+        if key.startswith(_BOOKKEEPING[:-1]) or key == _BOOKKEEPING[-1]:
+            continue
+        if key == b"ARROW:extension:name" and key not in after:
+            tally.add(path.replace("(metadata)", "(type)"), "type", show(value), "its storage type", "")
+        elif key == b"ARROW:extension:metadata" and key not in after:
+            continue
+        elif after.get(key) != value:
+            now = show(after[key]) if key in after else "(missing)"
+            tally.add(path, "lossy", show({key: value}), now, "")
+
+
+# --- columns --------------------------------------------------------------------------------
+
+
+def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
+    if pa.types.is_dictionary(storage_type(a.type)):
+        _dictionary(a, b, path, tally)
+        return
+    if alike(a.type, b.type):
+        if not _equal(a, b):
+            _count(a, b, path, tally, cast=not a.type.equals(b.type))
+        return
+    before = len(tally.found)
+    _count(a, b, path, tally, cast=True)
+    if not any(name[0] == path for name in list(tally.found)[before:]):
+        tally.add(path, "type", str(a.type), str(b.type), "", max(1, len(a)))
+
+
+def storage_type(kind: Any) -> Any:
+    """The type below an extension type."""
+    while isinstance(kind, pa.BaseExtensionType):
+        kind = kind.storage_type
+    return kind
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """The quick yes: whole columns, floats as integers."""
+    if not a.type.equals(b.type) or isinstance(a.type, pa.BaseExtensionType):
+        return False
+    if not has_floats(a.type):
+        return bool(a.equals(b))
+    if not pa.types.is_floating(a.type):
+        return False
+    whole = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[a.type.bit_width]
+    left, right = (pa.chunked_array([chunk.view(whole) for chunk in side.chunks], whole) for side in (a, b))
+    return bool(left.equals(right))
+
+
+def _slices(a: Any, b: Any) -> Iterator[tuple[int, Any, Any]]:
+    """Both columns in arrays of the same rows, few enough to copy."""
+    for start in range(0, len(a), ROWS):
+        yield start, _array(a.slice(start, ROWS)), _array(b.slice(start, ROWS))
+
+
+def _array(chunked: Any) -> Any:
+    if chunked.num_chunks == 1:
+        return chunked.chunk(0)
+    if chunked.num_chunks == 0:
+        return pa.array([], chunked.type)
+    return pa.concat_arrays(chunked.chunks)
+
+
+def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
+    """Counts the cells that differ, and keeps the first of each kind."""
+    find = cast_differences if cast else differences
+    changed_type = cast and not alike(a.type, b.type)
+    for start, left, right in _slices(a, b):
+        found = find(left, right)
+        kinds = (
+            (path, "lossy", found.value),
+            (f"{path} (NaN payload)", "lossy", found.payload),
+            (f"{path} (NaN sign)", "type", found.sign),
+        )
+        for name, verdict, mask in kinds:
+            if mask is None:
+                continue
+            count = int(np.count_nonzero(mask))
+            if tally.known(name, verdict, count) is None:
+                row = int(np.argmax(mask))
+                in_, out = _cell(left, row), _cell(right, row)
+                if changed_type:
+                    in_, out = f"{in_} ({left.type})"[:80], f"{out} ({right.type})"[:80]
+                tally.add(name, verdict, in_, out, f"row {start + row}", count)
+
+
+def _cell(array: Any, row: int) -> str:
+    """One cell as text. Times print themselves: Python's have no nanoseconds."""
+    array = decoded(array.slice(row, 1))
+    kind = array.type
+    if not array[0].is_valid:
+        return "null"
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        if pa.types.is_duration(kind):
+            return f"{array.view(pa.int64())[0].as_py()} {kind.unit}"
+        try:
+            text = str(array.cast(pa.string())[0].as_py())
+        except pa.ArrowInvalid:
+            text = str(array.cast(pa.int64())[0].as_py())
+        return text[:80]
+    try:
+        return show(array[0].as_py())
+    except (ValueError, OverflowError, UnicodeDecodeError) as error:
+        return f"<{kind}: {error}>"[:80]
+
+
+# --- dictionaries ---------------------------------------------------------------------------
+
+
+def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
+    """Values first, then the levels: their order, and those that no row uses."""
+    before = len(tally.found)
+    both = pa.types.is_dictionary(storage_type(b.type))
+    plain = storage_type(a.type).value_type
+    same_values = both and alike(plain, storage_type(b.type).value_type)
+    _count(a, b, path, tally, cast=not same_values)
+    if len(tally.found) > before:
+        return
+    kind = storage_type(a.type)
+    levels = _levels(a)
+    back = _levels(b) if both else _used(b, plain)
+    exact = both and kind.ordered == storage_type(b.type).ordered and alike(kind, storage_type(b.type))
+    if levels.equals(back):
+        if not exact and (both or not kind.ordered):
+            lost = both and kind.ordered and not storage_type(b.type).ordered
+            tally.add(path, "lossy" if lost else "type", str(a.type), str(b.type), "", max(1, len(a)))
+        elif not both:
+            tally.add(f"{path} (levels)", "lossy", "ordered", str(b.type), "")
+        return
+    gone = len(levels) - pc.sum(pc.is_in(levels, value_set=back)).as_py() if len(levels) else 0
+    verdict = "lossy" if gone or kind.ordered else "type"
+    tally.add(f"{path} (levels)", verdict, show(levels.to_pylist()), show(back.to_pylist()), "", max(1, gone))
+    if not both:
+        tally.add(path, "type", str(a.type), str(b.type), "", max(1, len(a)))
+
+
+def _levels(column: Any) -> Any:
+    """The levels of a dictionary column in their order, over all its chunks."""
+    chunks = [storage(chunk) for chunk in column.chunks]
+    if not chunks:
+        return pa.array([], storage_type(column.type).value_type)
+    if len(chunks) == 1:
+        return chunks[0].dictionary
+    return pa.chunked_array(chunks).unify_dictionaries().chunk(0).dictionary
+
+
+def _used(column: Any, plain: Any) -> Any:
+    """The distinct values of a column in order of appearance, as the level type."""
+    values = pc.unique(pa.chunked_array([decoded(chunk) for chunk in column.chunks], decoded_type(column.type)))
+    try:
+        return values.drop_null().cast(plain)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.array([], plain)
+
+
+def decoded_type(kind: Any) -> Any:
+    """The type that ``decoded`` gives."""
+    kind = storage_type(kind)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return kind.value_type
+    return kind

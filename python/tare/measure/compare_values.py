@@ -1,0 +1,361 @@
+"""Compares a document with what came back, value by value and type by type.
+
+Plain documents are compared by their ``marshal`` bytes, which tell 1 from 1.0
+and True, -0.0 from 0.0, key order, tuple from list and bytes from text, at the
+speed of C. Only parts with other bytes are walked. The walk keeps its own
+stack, so depth is no limit, and counts each change under its path pattern.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+from typing import Any
+
+from tare.measure.comparison import Comparison, Tally, show
+from tare.measure.rebuild import rebuilt, same, verdict_of
+from tare.tagged.scalars import f64_bits
+from tare.tagged.stand_ins import Attr, Other, Pairs
+
+__all__ = ["compare_values", "equal_bytes"]
+
+ROOT = "(whole)"
+SLICE = 2_000
+REMEMBER_FROM = 100_000
+_ITEM = object()  # the step from a list to its items
+PATTERN_CHARACTERS = 200
+_DIRECT = frozenset({str, int, bool, type(None), bytes})
+_SEQUENCES = (list, tuple)
+_SIMPLE_KEY = re.compile(r"[^\W\d][\w-]{0,60}\Z", re.ASCII)
+
+
+def compare_values(original: Any, back: Any, *, limit: int = 20) -> Comparison:
+    """What ``back`` kept of ``original``.
+
+    Equal means: types equal; floats by their bits; maps by order and keys;
+    times by instant, offset and zone; decimals by digits. Shared references
+    equal copies. A NaN with another payload is a change of its own.
+
+    Args:
+        original: What was encoded.
+        back: What decoding gave.
+        limit: Most changes in the answer, 20 by default; the worst come first.
+
+    >>> compare_values({"a": [1, (2,)]}, {"a": [1, [2]]}).changes[0].path
+    'a[*]'
+    """
+    tally = Tally()
+    if not equal_bytes(original, back):
+        _Walk(tally).run(original, back)
+    return tally.comparison(_items(original), _items(back), limit)
+
+
+def equal_bytes(a: Any, b: Any) -> bool:
+    """Whether both give the same ``marshal`` bytes; False also when they give none.
+
+    Long lists are compared in slices, so the bytes held are those of a slice.
+    """
+    if type(a) is not type(b):
+        return False
+    if type(a) is dict and len(a) == len(b):
+        big = [key for key, value in a.items() if type(value) is list and len(value) > SLICE]
+        if 0 < len(big) <= 16:
+            return _equal_around(a, b, big)
+    if type(a) is not list or len(a) <= SLICE:
+        return _equal(a, b)
+    if len(a) != len(b):
+        return False
+    return all(_equal(a[at : at + SLICE], b[at : at + SLICE]) for at in range(0, len(a), SLICE))
+
+
+def _equal_around(a: dict[Any, Any], b: dict[Any, Any], big: list[Any]) -> bool:
+    """Equal maps: the long lists by slices, everything else at once."""
+    if any(type(b.get(key)) is not list or not equal_bytes(a[key], b[key]) for key in big):
+        return False
+    hidden = dict.fromkeys(big)
+    return _equal({**a, **hidden}, {**b, **hidden})
+
+
+def _equal(a: Any, b: Any) -> bool:
+    try:
+        return marshal.dumps(a, 2) == marshal.dumps(b, 2)
+    except ValueError:  # too deep, or a type that marshal does not know
+        return False
+
+
+def _items(value: Any) -> int:
+    return len(value) if isinstance(value, list | tuple) else 1
+
+
+class _Walk:
+    """Walks pairs of containers from a stack; scalars are judged where they are met."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self.stack: list[tuple[Any, Any, str, Any]] = []
+        self.patterns: dict[tuple[str, Any], str] = {}
+        self.seen: dict[tuple[int, int], tuple[Any, Any]] = {}
+        self.visited = 0
+
+    def run(self, a: Any, b: Any) -> None:
+        self._pair(a, b, ROOT, None)
+        while self.stack:
+            a, b, pattern, where = self.stack.pop()
+            self.visited += 1
+            if self.visited > REMEMBER_FROM:
+                # So large a walk may go round a cycle or through shared parts again and again.
+                # The pair is kept so that its identities stay taken.
+                if (id(a), id(b)) in self.seen:
+                    continue
+                self.seen[id(a), id(b)] = (a, b)
+            if isinstance(a, dict | Pairs):
+                self._maps(a, b, pattern, where)
+            else:
+                self._lists(a, b, pattern, where)
+
+    # -- one pair ----------------------------------------------------------------------------
+
+    def _pair(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        """Judges two scalars, or puts two containers on the stack."""
+        kind, other = type(a), type(b)
+        if kind is other and kind in (dict, list, tuple, Pairs):
+            self.stack.append((a, b, pattern, where))
+        elif isinstance(a, dict | Pairs):
+            self._map_against(a, b, pattern, where)
+        elif isinstance(a, _SEQUENCES):
+            self._list_against(a, b, pattern, where)
+        elif isinstance(a, set | frozenset):
+            self._set_against(a, b, pattern, where)
+        elif kind is Attr:
+            self._attr_against(a, b, pattern, where)
+        else:
+            verdict = verdict_of(a, b)
+            if verdict == "nan":
+                self._nan(a, b, pattern, where)
+            elif verdict != "same":
+                self._note(pattern, verdict, a, b, where)
+
+    def _map_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        b = b.of if isinstance(b, Other) else b
+        if isinstance(b, dict | Pairs):
+            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+            self.stack.append((a, b, pattern, where))
+        elif isinstance(b, list) and b and all(isinstance(p, _SEQUENCES) and len(p) == 2 for p in b):
+            self._note(f"{pattern} (type)", "type", "map", "list of pairs", where, names=True)
+            self.stack.append((a, Pairs(tuple(p) for p in b), pattern, where))
+        else:
+            self._note(pattern, "lossy", a, b, where)
+
+    def _list_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        b = b.of if isinstance(b, Other) else b
+        if type(b).__name__ == "ndarray" and type(b).__module__ == "numpy":
+            b = b.tolist()
+        if isinstance(b, _SEQUENCES):
+            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+            self.stack.append((a, b, pattern, where))
+        else:
+            self._note(pattern, "lossy", a, b, where)
+
+    def _set_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        b = b.of if isinstance(b, Other) else b
+        alike = isinstance(b, set | frozenset | list | tuple) and _members(a) == _members(b)
+        if not alike:
+            self._note(pattern, "lossy", a, b, where)
+        elif type(a) is not type(b):
+            self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
+
+    def _attr_against(self, a: Attr, b: Any, pattern: str, where: Any) -> None:
+        if type(b) is not Attr:
+            self._note(f"{pattern} (attributes)", "lossy", a.attributes, "none", where)
+            self._pair(a.of, b, pattern, where)
+            return
+        self._pair(a.attributes, b.attributes, f"{pattern} (attributes)", where)
+        self._pair(a.of, b.of, pattern, where)
+
+    # -- containers --------------------------------------------------------------------------
+
+    def _lists(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        if len(a) != len(b):
+            self._note(f"{pattern} (length)", "lossy", len(a), len(b), where)
+        inner = self._child(pattern, _ITEM)
+        if len(a) > SLICE and type(a) is list and type(b) is list:
+            for at in range(0, min(len(a), len(b)), SLICE):
+                left, right = a[at : at + SLICE], b[at : at + SLICE]
+                if not _equal(left, right):
+                    self._elements(left, right, at, inner, where)
+        else:
+            self._elements(a, b, 0, inner, where)
+
+    def _elements(self, a: Any, b: Any, start: int, inner: str, where: Any) -> None:
+        for at, (left, right) in enumerate(zip(a, b, strict=False), start):
+            kind = type(left)
+            if kind is type(right):
+                if kind in _DIRECT:
+                    if left == right:
+                        continue
+                elif kind is float and left == right and left:
+                    continue
+            self._pair(left, right, inner, (where, at))
+
+    def _maps(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+        if len(a) == len(b) and all(map(_same_key, a, b)) and type(a) is type(b) is dict:
+            pairs = zip(a.items(), b.values(), strict=True)
+        else:
+            pairs = iter(self._matched(a, b, pattern, where))
+        for (key, left), right in pairs:
+            kind = type(left)
+            if kind is type(right):
+                if kind in _DIRECT:
+                    if left == right:
+                        continue
+                elif kind is float and left == right and left:
+                    continue
+            self._pair(left, right, self._child(pattern, key), (where, key))
+
+    def _matched(self, a: Any, b: Any, pattern: str, where: Any) -> list[tuple[tuple[Any, Any], Any]]:
+        """Pairs the values of two maps whose keys differ, and notes how they differ."""
+        left, right = list(a.items()), list(b.items())
+        ids_left, ids_right = _key_ids(left), _key_ids(right)
+        if ids_left == ids_right:
+            return [(item, other[1]) for item, other in zip(left, right, strict=True)]
+        renamed = self._renamed(left, right)
+        if renamed is not None:
+            ordered, pairs = renamed
+            self._note(f"{pattern} (keys)", "type", left[0][0], pairs[0][1][0], where)
+            if not ordered:
+                self._note(f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where)
+            return [(item, other[1]) for item, other in pairs]
+        unused: dict[Any, list[Any]] = {}
+        for name, (_, value) in zip(ids_right, right, strict=True):
+            unused.setdefault(name, []).append(value)
+        out, kept = [], []
+        for name, item in zip(ids_left, left, strict=True):
+            if unused.get(name):
+                out.append((item, unused[name].pop(0)))
+                kept.append(name)
+            else:
+                self._missing(item, pattern, where)
+        for name, (key, value) in zip(ids_right, right, strict=True):
+            if unused.get(name):
+                unused[name].pop()
+                child = self._child(pattern, key)
+                self.tally.add(f"{child} (added)", "lossy", "(missing)", show(value), _where((where, key)))
+        wanted = set(kept)
+        if kept != [name for name in ids_right if name in wanted]:
+            self._note(f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where)
+        return out
+
+    def _missing(self, item: tuple[Any, Any], pattern: str, where: Any) -> None:
+        child = self._child(pattern, item[0])
+        self.tally.add(child, "lossy", show({item[0]: item[1]}), "(missing)", _where((where, item[0])))
+
+    def _renamed(self, left: list[Any], right: list[Any]) -> tuple[bool, list[Any]] | None:
+        """Pairs keys of one type with the keys they became, if each can be rebuilt.
+
+        Keys of several types that all become text are not rebuilt: nothing says
+        any more which of them had been text.
+        """
+        kinds = {type(key) for key, _ in left}
+        if len(kinds) != 1 or len(left) != len(right) or {type(key) for key, _ in right} == kinds:
+            return None
+        if all(_key_rebuilt(key, other) for (key, _), (other, _) in zip(left, right, strict=True)):
+            return True, list(zip(left, right, strict=True))
+        by_text = {str(key): (key, value) for key, value in right}
+        pairs = []
+        for key, value in left:
+            other = by_text.get(str(key)) or by_text.get(str(key).lower())
+            if other is None or not _key_rebuilt(key, other[0]):
+                return None
+            pairs.append(((key, value), other))
+        return False, pairs
+
+    # -- notes -------------------------------------------------------------------------------
+
+    def _note(self, path: str, verdict: str, a: Any, b: Any, where: Any, *, names: bool = False) -> None:
+        if self.tally.known(path, verdict) is None:
+            texts = (a, b) if names else (show(a), show(b))
+            self.tally.add(path, verdict, texts[0], texts[1], _where(where))
+
+    def _nan(self, a: float, b: float, pattern: str, where: Any) -> None:
+        """Another payload is a loss (R's NA is one); another sign alone means nothing."""
+        verdict = "type" if f64_bits(a)[1:] == f64_bits(b)[1:] else "lossy"
+        self._note(f"{pattern} (NaN payload)", verdict, a, b, where)
+
+    def _child(self, pattern: str, key: Any) -> str:
+        if len(pattern) > PATTERN_CHARACTERS:
+            # One name for all that lies deeper; else a document 100,000 deep has as many long names.
+            return pattern if pattern.endswith("...") else f"{pattern}..."
+        named = key is _ITEM or type(key) is str
+        name = self.patterns.get((pattern, key)) if named else None
+        if name is None:
+            name = _join("" if pattern == ROOT else pattern, key)
+            if named and len(self.patterns) < 100_000:
+                self.patterns[pattern, key] = name
+        return name
+
+
+def _key_rebuilt(a: Any, b: Any) -> bool:
+    """As ``rebuilt``; the key None has one value, so its text tells it."""
+    return rebuilt(a, b) or (a is None and b in ("null", "None", "~"))
+
+
+def _same_key(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is str and type(b) is str and a == b)
+
+
+def _key_ids(items: list[tuple[Any, Any]]) -> list[Any]:
+    """Keys as values that are equal only if the keys are the same strictly."""
+    from tare.tagged.text import dump_text
+
+    out: list[Any] = []
+    for key, _ in items:
+        if type(key) is str:
+            out.append(key)
+            continue
+        try:
+            out.append(dump_text(key))
+        except Exception:  # a foreign type: equal by its own rules
+            out.append((type(key), show(key, 200)))
+    return out
+
+
+def _members(values: Any) -> list[str]:
+    from tare.tagged.text import dump_text
+
+    try:
+        return sorted(dump_text(item, share=False).decode() for item in values)
+    except Exception:  # foreign types: by what they print as
+        return sorted(f"{type(item).__name__} {show(item, 200)}" for item in values)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _join(pattern: str, key: Any) -> str:
+    """``items`` + ``price`` = ``items.price``; odd keys in brackets and quotes."""
+    if key is _ITEM:
+        return f"{pattern}[*]"
+    if type(key) is str and _SIMPLE_KEY.match(key):
+        return f"{pattern}.{key}" if pattern else key
+    return f"{pattern}[{show(key, 60)}]"
+
+
+def _where(where: Any) -> str:
+    """The linked path of one value as text; long ones lose their middle."""
+    steps: list[Any] = []
+    while where is not None:
+        where, key = where
+        steps.append(key)
+    steps.reverse()
+    if len(steps) > 24:
+        steps = [*steps[:12], ..., *steps[-12:]]
+    text = ""
+    for step in steps:
+        if step is ...:
+            text += "[...]"
+        elif type(step) is int:
+            text += f"[{step}]"
+        else:
+            text = _join(text, step)
+    return text or ROOT
