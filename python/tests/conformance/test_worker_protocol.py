@@ -1,0 +1,461 @@
+"""The worker protocol, tare-worker/1, held against every worker: each operation, errors, the end.
+
+A worker in another language joins by one entry in ``WORKERS``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+from tare.errors import WorkerError
+from tare.measure.driver import LINE_BYTES, Worker
+
+GENEROUS_S = 60.0
+DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]
+BIG = [{"id": n, "text": "x" * 100} for n in range(60_000)]
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """One worker: how it is started, and a codec of it that can be measured."""
+
+    command: tuple[str, ...]
+    codec: str
+
+
+WORKERS = {
+    "python": Speaker((sys.executable, "-c", "from tare.measure.worker import main; main()"), "json:stdlib"),
+    "tare worker": Speaker((sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"),
+}
+
+
+@pytest.fixture(params=WORKERS)
+def speaker(request: pytest.FixtureRequest) -> Speaker:
+    return WORKERS[request.param]
+
+
+@pytest.fixture
+def worker(speaker: Speaker, tmp_path: Path) -> Iterator[Worker]:
+    with Worker("under test", speaker.command, workdir=tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps(DOCUMENT))
+    return path
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=GENEROUS_S, **fields)
+
+
+def load(worker: Worker, path: Path) -> dict[str, Any]:
+    return ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+
+
+def ready(worker: Worker, speaker: Speaker, path: Path, **fields: Any) -> dict[str, Any]:
+    load(worker, path)
+    return ask(worker, "prepare", codec=speaker.codec, threads=1, delivery="whole", **fields)
+
+
+def error_of(worker: Worker, op: str, **fields: Any) -> WorkerError:
+    with pytest.raises(WorkerError) as caught:
+        ask(worker, op, **fields)
+    return caught.value
+
+
+class Raw:
+    """A worker without a driver: what really goes over the pipes."""
+
+    def __init__(self, command: tuple[str, ...]) -> None:
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        self.pending = b""
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self.process.stdin.write(view) :]
+
+    def reply(self) -> dict[str, Any]:
+        while b"\n" not in self.pending:
+            assert select.select([self.process.stdout], [], [], GENEROUS_S)[0], "no reply"
+            data = os.read(self.process.stdout.fileno(), 1 << 16)
+            assert data, "the worker ended instead of replying"
+            self.pending += data
+        line, _, self.pending = self.pending.partition(b"\n")
+        return json.loads(line)
+
+    def end(self) -> int:
+        self.process.stdin.close()
+        code = self.process.wait(GENEROUS_S)
+        assert self.pending + self.process.stdout.read() == b""
+        self.process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def raw(speaker: Speaker) -> Iterator[Raw]:
+    started = Raw(speaker.command)
+    yield started
+    if started.process.poll() is None:
+        started.process.kill()
+        started.process.wait()
+    for pipe in (started.process.stdin, started.process.stdout):
+        if not pipe.closed:
+            pipe.close()
+
+
+# --- lines ----------------------------------------------------------------------
+
+
+def test_hello_tells_what_the_parent_needs(worker):
+    """Protocol, name, version, pid, codecs, clocks, collector modes."""
+    hello = worker.hello
+    assert (hello["proto"], hello["pid"]) == (1, worker.pid)
+    assert {"worker", "runtime", "version", "codecs", "clocks", "cpu_source", "gc"} <= set(hello)
+    assert "wall_ns" in hello["clocks"]
+    assert "off" in hello["gc"]
+    for codec in hello["codecs"]:
+        wanted = {"id", "library", "version", "kinds", "media", "delivery", "threads", "executes_code"}
+        assert wanted <= set(codec)
+
+
+def test_hello_lists_its_codecs(worker, speaker):
+    """The codec that is measured here is in the list, with a version."""
+    found = {codec["id"]: codec for codec in worker.hello["codecs"]}
+    assert found[speaker.codec]["version"]
+    assert "document" in found[speaker.codec]["kinds"]
+
+
+def test_another_protocol_is_refused(raw):
+    """A worker does not guess what a later protocol means."""
+    raw.write(b'{"id":1,"op":"hello","proto":2}\n')
+    reply = raw.reply()
+    assert (reply["id"], "error" in reply) == (1, True)
+
+
+def test_an_unknown_operation_is_told(worker):
+    """And costs nothing."""
+    assert error_of(worker, "dance").type == "unknown_op"
+    assert error_of(worker, "__init__").type == "unknown_op"
+    assert "samples" in ask(worker, "run", what="null", batch=1)
+
+
+def test_unknown_fields_are_ignored(worker, document):
+    """So that a newer parent can ask an older worker."""
+    assert ask(
+        worker, "load", path=str(document), kind="document", colour="green", **{"as": "json"}
+    )["items"] == len(DOCUMENT)
+
+
+@pytest.mark.parametrize("line", [b"not json", b"[1,2]", b"7", b'"text"', b"{", b"\xff\xfe", b"[" * 100_000])
+def test_a_line_that_is_no_request_is_an_error(raw, line):
+    """Each gets one reply without an id; the next request is served."""
+    raw.write(line + b"\n" + b'{"id":5,"op":"quit"}\n')
+    first = raw.reply()
+    assert (first["id"], first["error"]["type"]) == (None, "protocol")
+    assert raw.reply()["id"] == 5
+    assert raw.end() == 0
+
+
+def test_empty_lines_are_nothing(raw):
+    """No reply to them."""
+    raw.write(b'\n\n  \n{"id":1,"op":"quit"}\n')
+    assert raw.reply() == {"id": 1, "ok": {}}
+    assert raw.end() == 0
+
+
+def test_a_line_of_16_mib_is_served_and_a_longer_one_refused(raw):
+    """The limit is the same for requests and replies."""
+    head, tail = b'{"id":1,"op":"dance","pad":"', b'"}'
+    raw.write(head + b"x" * (LINE_BYTES - len(head) - len(tail)) + tail + b"\n")
+    assert raw.reply()["error"]["type"] == "unknown_op"
+    raw.write(head + b"x" * LINE_BYTES + tail + b"\n")
+    assert raw.reply()["error"]["type"] == "protocol"
+    raw.write(b'{"id":3,"op":"quit"}\n')
+    assert raw.reply()["id"] == 3
+
+
+def test_requests_are_answered_in_order(raw):
+    """Several may be waiting; each reply carries its id."""
+    raw.write(b"".join(b'{"id":%d,"op":"run","what":"null","batch":1}\n' % n for n in (7, 3, 9)))
+    assert [raw.reply()["id"] for _ in range(3)] == [7, 3, 9]
+
+
+def test_the_end_of_the_input_ends_the_worker(raw):
+    """Without a word, and with exit code 0."""
+    raw.write(b'{"id":1,"op":"run","what":"null","batch":1}\n')
+    raw.reply()
+    assert raw.end() == 0
+
+
+def test_half_a_line_at_the_end_is_nothing(raw):
+    """A parent that died in the middle of a request asked for nothing."""
+    raw.write(b'{"id":1,"op":"qu')
+    assert raw.end() == 0
+
+
+# --- data -----------------------------------------------------------------------
+
+
+def test_load_counts_truly(worker, document):
+    """Items as in the file."""
+    reply = load(worker, document)
+    assert (reply["kind"], reply["items"]) == ("document", len(DOCUMENT))
+    assert reply["resident_bytes"] >= 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"a": ', b"\x00\x01"])
+def test_data_that_cannot_be_loaded(worker, tmp_path, content):
+    """Missing, empty, truncated and garbage files are errors of the phase load."""
+    path = tmp_path / "bad.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(WorkerError) as caught:
+        load(worker, path)
+    assert caught.value.phase == "load"
+
+
+def test_prepare_encodes_and_decodes_once(worker, speaker, document):
+    """Bytes, their hash, the first calls' times, and proof that data came back."""
+    reply = ready(worker, speaker, document)
+    path = document.with_name("encoded")
+    assert ask(worker, "encode_to", path=str(path))["bytes"] == reply["bytes"] == path.stat().st_size
+    assert reply["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (reply["items"], reply["cold_encode_ns"] > 0, reply["cold_decode_ns"] > 0) == (len(DOCUMENT), True, True)
+
+
+def test_prepare_without_the_cold_calls(worker, speaker, document):
+    """For memory: nothing has run before it is measured."""
+    reply = ready(worker, speaker, document, cold=False)
+    assert "cold_encode_ns" not in reply
+
+
+def test_prepare_from_encoded_bytes_needs_no_value(worker, speaker, document):
+    """Decoding in a fresh process."""
+    ready(worker, speaker, document)
+    path = document.with_name("encoded")
+    ask(worker, "encode_to", path=str(path))
+    with Worker("fresh", speaker.command) as fresh:
+        reply = ask(fresh, "prepare", codec=speaker.codec, encoded=str(path))
+        assert reply["items"] == len(DOCUMENT)
+        assert ask(fresh, "run", what="decode", batch=1)["items"] == len(DOCUMENT)
+        assert error_of(fresh, "run", what="encode", batch=1).type == "usage"
+
+
+def test_codecs_that_do_not_exist(worker, document):
+    """An error, not an end."""
+    load(worker, document)
+    assert error_of(worker, "prepare", codec="jsn:none").type == "usage"
+    assert error_of(worker, "run", what="decode", batch=1).type == "usage"
+
+
+def test_what_is_decoded_is_verified(worker, speaker, document):
+    """The value that came back is the one that was loaded."""
+    ready(worker, speaker, document)
+    found = ask(worker, "verify", full=True, limit=5)
+    assert (found["verdict"], found["items_in"], found["items_out"]) == ("same", len(DOCUMENT), len(DOCUMENT))
+    ask(worker, "run", what="decode", batch=2)
+    assert ask(worker, "verify")["verdict"] == "same"
+
+
+def test_a_planted_difference_is_found(worker, speaker, document):
+    """Encoded bytes of another value decode to something else, and verify says where."""
+    changed = json.loads(json.dumps(DOCUMENT))
+    changed[-1]["price"] = -1.0
+    other = document.with_name("changed.json")
+    other.write_text(json.dumps(changed))
+    ready(worker, speaker, other)
+    path = document.with_name("encoded")
+    ask(worker, "encode_to", path=str(path))
+    ready(worker, speaker, document, encoded=str(path))
+    found = ask(worker, "verify", full=True, limit=5)
+    assert found["verdict"] != "same"
+    assert ["price" in change["path"] for change in found["changes"]] == [True]
+
+
+def test_tagged_values_go_from_worker_to_worker(worker, speaker, tmp_path):
+    """A decodes what B encoded and writes it so that nothing is lost on the way."""
+    from tare.tagged import from_tagged
+
+    value = {"int": 2**53 - 1, "float": 0.1, "text": "\u00e9\U0001f600", "none": None, "list": [True, [], {}]}
+    path, encoded, out = (tmp_path / name for name in ("v.json", "v.bin", "v.tagged"))
+    path.write_text(json.dumps(value))
+    ready(worker, speaker, path)
+    ask(worker, "encode_to", path=str(encoded))
+    ask(worker, "decode_from", path=str(encoded), out=str(out))
+    assert from_tagged(json.loads(out.read_text())) == value
+
+
+def test_probes_come_back_as_tagged_values(worker, speaker):
+    """Each cell says what happened to one value."""
+    cells = ask(worker, "probe", codec=speaker.codec, set="values/1")["cells"]
+    assert len(cells) > 30
+    assert {cell["status"] for cell in cells} <= {"decoded", "refused", "error", "n/a"}
+    one = ask(worker, "probe", codec=speaker.codec, set="values/1", only=[cells[0]["probe"]])["cells"]
+    assert [cell["probe"] for cell in one] == [cells[0]["probe"]]
+
+
+# --- time and memory ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["encode", "decode", "copy", "null"])
+def test_samples_fit_their_columns(worker, speaker, document, what):
+    """As many rows as asked for; totals of the batch; nothing negative; CPU within wall, give or take its precision."""
+    ready(worker, speaker, document)
+    reply = ask(worker, "run", what=what, samples=3, batch=2)
+    assert (len(reply["samples"]), reply["batch"]) == (3, 2)
+    for row in reply["samples"]:
+        cells = dict(zip(reply["cols"], row, strict=True))
+        assert min(row) >= 0
+        assert cells["wall_ns"] > 0
+        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * 1.05 + 100_000
+    if what == "decode":
+        assert reply["items"] == len(DOCUMENT)
+    if what in ("encode", "copy"):
+        assert reply["bytes"] > 0
+
+
+def test_a_batch_is_calibrated(worker, speaker, document):
+    """``batch`` 0 means: as many calls as take the target, and the same number next time."""
+    ready(worker, speaker, document)
+    short = ask(worker, "run", what="null", batch=0, target_ns=200_000)["batch"]
+    assert short > 1
+    kept = ask(worker, "run", what="decode", batch=0, target_ns=5_000_000)["batch"]
+    assert ask(worker, "run", what="decode", batch=0, target_ns=5_000_000)["batch"] == kept >= 1
+
+
+def test_samples_stop_at_their_budget(worker, speaker, document):
+    """At least one is taken, and not thousands."""
+    ready(worker, speaker, document)
+    reply = ask(worker, "run", what="decode", samples=100_000, batch=1, budget_ms=1)
+    assert 1 <= len(reply["samples"]) < 100_000
+
+
+def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
+    """CPU of a long sample lies within 5 % of what the kernel counted for the process, and never above it."""
+    schedstat = Path(f"/proc/{worker.pid}/schedstat")
+    need(schedstat.exists(), "no schedstat in /proc")
+    path = tmp_path / "big.json"
+    path.write_text(json.dumps(BIG))
+    ready(worker, speaker, path)
+    ask(worker, "run", what="encode", batch=1)
+    before = int(schedstat.read_text().split()[0])
+    reply = ask(worker, "run", what="encode", samples=1, batch=40)
+    counted = int(schedstat.read_text().split()[0]) - before
+    cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+    told = cells["user_ns"] + cells["sys_ns"] + cells.get("drop_ns", 0)
+    need(counted > 50_000_000, "the sample was too short to compare two clocks")
+    assert 0.95 <= told / counted <= 1.01
+
+
+def test_the_collector_can_be_on(worker, speaker, document):
+    """Both modes are measured; with it off nothing is collected."""
+    ready(worker, speaker, document)
+    for mode in worker.hello["gc"]:
+        reply = ask(worker, "run", what="decode", batch=20, gc=mode)
+        cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+        if mode == "off":
+            assert (cells["gc_ns"], cells["gc_n"]) == (0, 0)
+
+
+def test_peak_memory_sees_what_is_allocated(speaker, tmp_path):
+    """Encoding a large value peaks at its bytes at least; the method is named."""
+    path = tmp_path / "big.json"
+    path.write_text(json.dumps(BIG))
+    with Worker("fresh", speaker.command) as worker:
+        load(worker, path)
+        ask(worker, "prepare", codec=speaker.codec, cold=False)
+        reply = ask(worker, "mem", what="encode")
+        size = ask(worker, "encode_to", path=str(tmp_path / "encoded"))["bytes"]
+    assert reply["method"]
+    assert reply["before_bytes"] > 0
+    assert size * 0.9 < reply["peak_bytes"] < size * 40
+
+
+# --- files and streams --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sync", ["none", "fsync"])
+def test_files_are_written_and_read(worker, speaker, document, sync):
+    """The file holds the encoded bytes; one file is left, whatever the batch."""
+    size = ready(worker, speaker, document)["bytes"]
+    folder = document.parent / "files"
+    folder.mkdir()
+    path = str(folder / "data")
+    assert ask(worker, "run", what="write", path=path, batch=3, sync=sync)["bytes"] == size
+    assert os.listdir(folder) == ["data"]
+    assert ask(worker, "run", what="read", path=path, batch=3)["items"] == len(DOCUMENT)
+    assert ask(worker, "verify")["verdict"] == "same"
+
+
+def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
+    """Residency before the read is told and small; where that cannot be, the reason is."""
+    ready(worker, speaker, document)
+    path = str(document.with_name("cold"))
+    try:
+        reply = ask(worker, "run", what="read", path=path, samples=2, batch=5, cache="cold")
+    except WorkerError as error:
+        assert "cold not possible" in str(error)
+        return
+    assert (reply["batch"], len(reply["samples"]), reply["items"]) == (1, 2, len(DOCUMENT))
+    assert reply["residency"] < 0.05
+
+
+@pytest.mark.parametrize("delivery", ["whole", "buffered", "framed"])
+@pytest.mark.parametrize("medium", ["fifo", "unix", "tcp"])
+def test_two_workers_exchange_a_message(speaker, document, medium, delivery):
+    """What the writer sends the reader decodes, verifies and stamps."""
+    token = os.urandom(16).hex()
+    with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
+        for end in (writer, reader):
+            ready(end, speaker, document)
+        common = {"kind": medium, "token": token}
+        opened = ask(reader, "open", medium={**common, "role": "reader"})
+        writing = ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
+        received_id = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
+        sent = ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
+        received = reader.wait(received_id, GENEROUS_S)
+        assert (received["items"], received["bytes"]) == (len(DOCUMENT), sent["bytes"])
+        assert ask(reader, "verify")["verdict"] == "same"
+        out = dict(zip(sent["cols"], sent["samples"][0], strict=True))
+        back = dict(zip(received["cols"], received["samples"][0], strict=True))
+        assert out["start_ns"] <= out["first_byte_ns"] <= out["last_byte_ns"] <= out["closed_ns"]
+        assert out["start_ns"] < back["first_byte_ns"] <= back["last_byte_ns"] <= back["last_value_ns"]
+        ask(writer, "close", handle=writing["handle"])
+        ask(reader, "close", handle=opened["handle"])
+        assert error_of(reader, "close", handle=opened["handle"]).type == "usage"
+
+
+def test_a_stranger_is_not_believed(speaker, document):
+    """A writer with the wrong token is an error of the reader, not data."""
+    with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
+        for end in (writer, reader):
+            ready(end, speaker, document)
+        opened = ask(reader, "open", medium={"kind": "tcp", "role": "reader", "token": "00" * 16})
+        stranger = {"kind": "tcp", "role": "writer", "token": "11" * 16, "address": opened["address"]}
+        ask(writer, "open", medium=stranger)
+        assert error_of(reader, "run", what="receive", handle=opened["handle"]).phase == "open"
+
+
+def test_an_unknown_handle(worker, speaker, document):
+    """An error of the phase open."""
+    ready(worker, speaker, document)
+    assert error_of(worker, "run", what="send", handle=7).phase == "open"
+    assert error_of(worker, "open", medium={"kind": "pigeon", "role": "reader"}).phase == "open"
