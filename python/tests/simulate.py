@@ -8,105 +8,15 @@ runs away while its CPU clock does not. Nothing here is measured.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from planted_truth import DOCUMENT, EVERYWHERE, TABLE, Planted
 
 __all__ = ["DOCUMENT", "TABLE", "Planted", "case_key", "synthetic_record"]
 
 COLUMNS = ("wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns", "gc_n", "drop_ns")
 GROWTH_SIZES = (1 / 64, 1 / 16, 1 / 4)
-EVERYWHERE = ("python", "r", "javascript", "java", "rust", "c")
-
-
-@dataclass
-class Planted:
-    """The truth about one codec.
-
-    Args:
-        codec: Its id.
-        encode_ms: True time of one encode of the whole data.
-        decode_ms: The same for decode.
-        share: Encoded bytes / bytes in memory.
-        status: Status of its full-size cases.
-        reason: Said when the status is not ``ok``.
-        changes: What it changes in the user's own data: (path, verdict, count).
-        exponent: Growth of encode and decode with the data.
-        peak: Peak memory / encoded bytes.
-        flags: The format's flags, over the defaults below.
-        fails_at: Growth ends here (share of the data), with the status and reason given.
-    """
-
-    codec: str
-    encode_ms: float
-    decode_ms: float
-    share: float
-    status: str = "ok"
-    reason: str = ""
-    changes: tuple[tuple[str, str, int], ...] = ()
-    exponent: float = 1.0
-    peak: float = 1.2
-    flags: dict[str, Any] = field(default_factory=dict)
-    fails_at: float | None = None
-
-
-NO_TYPES = (("time_hour", "lossy", 336_776), ("tailnum", "lossy", 2_512), ("air_time", "type", 336_776),
-            ("arr_time", "type", 336_776), ("dep_delay", "lossy", 8_255), ("carrier", "type", 336_776))
-BINARY = {"text": False, "spec": "https://example.org/spec", "languages": list(EVERYWHERE)}
-PICKLE = {"executes_code": True, "text": False, "spec": "", "languages": ["python"], "streams": True}
-
-TABLE = (
-    Planted("parquet:pyarrow", 85, 22, 0.16, flags=BINARY | {"subset": True}, peak=1.6),
-    Planted("parquet:pyarrow,compression=zstd", 61, 24, 0.12, flags=BINARY | {"subset": True}, peak=1.6),
-    Planted("parquet:pyarrow,compression=zstd,level=9", 420, 25, 0.10, flags=BINARY | {"subset": True}, peak=1.7),
-    Planted("parquet:polars", 92, 22.2, 0.15, flags=BINARY | {"subset": True}, peak=1.9),
-    Planted("arrow:pyarrow", 9, 4, 1.0, flags=BINARY | {"subset": True, "streams": True, "append": False}),
-    Planted("arrow:pyarrow,compression=lz4", 30, 11, 0.65, flags=BINARY | {"subset": True, "streams": True}),
-    Planted("arrow:pyarrow,compression=zstd", 44, 21, 0.30, flags=BINARY | {"subset": True, "streams": True}),
-    Planted("orc:pyarrow", 140, 60, 0.14, flags=BINARY | {"subset": True}, peak=2.2),
-    Planted("pickle", 12, 5, 1.05, flags=PICKLE),
-    Planted("csv:pyarrow", 180, 70, 0.74, "lossy", "4 of 19 columns changed silently", NO_TYPES[:3] + NO_TYPES[5:],
-            flags={"append": True, "streams": True, "languages": list(EVERYWHERE)}),
-    Planted("csv:pandas", 812, 390, 0.74, "lossy", "6 of 19 columns changed silently", NO_TYPES, peak=5.7,
-            flags={"append": True, "streams": True, "languages": list(EVERYWHERE)}),
-    Planted("csv:stdlib", 1_900, 1_500, 0.74, "screened", "beaten 5x in size, writing and reading",
-            NO_TYPES, flags={"append": True, "streams": True, "languages": list(EVERYWHERE)}),
-    Planted("csv:broken", 700, 0.0, 0.86, "unproven", "no data came back (0 of 1 tables)",
-            flags={"languages": ["r"]}),
-    Planted("hdf5:pandas", 240, 130, 0.8, "error", "TypeError: objects of type `list` are not supported in this"
-            " context, at column \"tailnum\"", flags=BINARY),
-    Planted("yaml:pyyaml,loader=c", 45_000, 60_000, 1.6, "timeout", "no answer in 30 s at size 0.25", exponent=1.5,
-            fails_at=0.25, flags={"languages": list(EVERYWHERE)}),
-    Planted("avro:fastavro", 1_400, 1_200, 0.3, "killed", "killed (memory?)", flags=BINARY, fails_at=1.0),
-    Planted("bson:pymongo", 300, 280, 1.1, "refused", "OverflowError: MongoDB can only handle up to 8-byte ints",
-            flags=BINARY),
-    Planted("blit:tare", 1, 1, 1, "n/a", "holds documents only"),
-)
-
-DOC_LOSS = (("[*].acquisitions[*].price_amount", "lossy", 12),)
-DOCUMENT = (
-    Planted("json:stdlib", 420, 330, 0.62, flags={"streams": True, "append": True}),
-    Planted("json:orjson", 48, 130, 0.55, flags={"streams": True, "append": True}),
-    Planted("json:msgspec", 49, 131, 0.55, flags={"streams": True, "append": True}),
-    Planted("json:ujson", 160, 210, 0.56, flags={"streams": True, "append": True}),
-    Planted("json:orjson+zstd:3", 120, 170, 0.11),
-    Planted("msgpack:ormsgpack", 40, 120, 0.47, flags=BINARY | {"streams": True, "append": True}),
-    Planted("msgpack:msgspec", 41, 140, 0.47, flags=BINARY | {"streams": True, "append": True}),
-    Planted("msgpack:msgpack", 110, 160, 0.47, flags=BINARY | {"streams": True, "append": True}),
-    Planted("cbor:cbor2", 300, 260, 0.48, "lossy", "1 path changed silently", DOC_LOSS, flags=BINARY),
-    Planted("pickle", 60, 90, 0.50, flags=PICKLE),
-    Planted("marshal", 30, 70, 0.58, flags=PICKLE | {"executes_code": False}),
-    Planted("repr:stdlib", 900, 9_000, 0.64, "screened", "beaten 5x in size, writing and reading", exponent=1.6,
-            flags={"languages": ["python"]}),
-    Planted("yaml:pyyaml", 30_000, 70_000, 0.66, "timeout", "no answer in 30 s at size 0.25", fails_at=0.25),
-    Planted("json:broken", 60, 0.0, 0.55, "unproven", "no data came back (0 of 18801 items)"),
-    Planted("bson:pymongo", 200, 180, 0.6, "refused", "InvalidDocument: keys must not start with '$'",
-            flags=BINARY),
-    Planted("json:leaky", 60, 50, 0.55, "killed", "killed (memory?)", fails_at=1.0),
-    Planted("json:crash", 60, 50, 0.55, "error", "the worker exited with 3 while decoding <script>alert(1)</script>"),
-    Planted("parquet:pyarrow", 1, 1, 1, "n/a", "holds tables only", flags=BINARY),
-)
 
 
 def case_key(labels: dict[str, str]) -> str:
@@ -164,7 +74,9 @@ def synthetic_record(
             record["cases"].append(_screen_case(truth, record, draw, kind, media[0]))
     by_codec = {truth.codec: truth for truth in planted}
     for medium in media:
-        record["cases"].append(_full_case(by_codec[base], medium, raw, draw, (launches, rounds), kind, twin=True))
+        record["cases"].append(
+            _full_case(by_codec[base], medium, raw, draw, (launches, rounds), kind, twin=True)
+        )
     record["cases"].append(_copy_case(by_codec[base], raw, draw, (launches, rounds)))
     record["fidelity"] = _fidelity(kind, planted, record)
     if derived:
@@ -177,8 +89,9 @@ def synthetic_record(
 class _Draw:
     """Draws batches of samples around a true time."""
 
-    def __init__(self, random: np.random.RandomState, launch_sd: float, noise_sd: float, ar: float,
-                 preempted: float) -> None:
+    def __init__(
+        self, random: np.random.RandomState, launch_sd: float, noise_sd: float, ar: float, preempted: float
+    ) -> None:
         self.random = random
         self.launch_sd, self.noise_sd, self.ar, self.preempted = launch_sd, noise_sd, ar, preempted
 
@@ -194,25 +107,47 @@ class _Draw:
         hit = random.random_sample(rounds) < self.preempted
         sys_share = 0.06
         columns = {
-            "round": np.arange(1, rounds + 1), "position": random.randint(1, 40, rounds), "batch": batch,
-            "wall_ns": (times + blocked_ns) * batch * np.where(hit, 3.0, 1.0005), "user_ns": times * batch * (1 - sys_share),
-            "sys_ns": times * batch * sys_share, "nivcsw": hit * random.randint(1, 6, rounds),
-            "nvcsw": np.full(rounds, 2 if blocked_ns else 0), "minflt": random.randint(0, 9, rounds),
-            "majflt": np.zeros(rounds), "gc_ns": np.zeros(rounds), "gc_n": np.zeros(rounds),
+            "round": np.arange(1, rounds + 1),
+            "position": random.randint(1, 40, rounds),
+            "batch": batch,
+            "wall_ns": (times + blocked_ns) * batch * np.where(hit, 3.0, 1.0005),
+            "user_ns": times * batch * (1 - sys_share),
+            "sys_ns": times * batch * sys_share,
+            "nivcsw": hit * random.randint(1, 6, rounds),
+            "nvcsw": np.full(rounds, 2 if blocked_ns else 0),
+            "minflt": random.randint(0, 9, rounds),
+            "majflt": np.zeros(rounds),
+            "gc_ns": np.zeros(rounds),
+            "gc_n": np.zeros(rounds),
             "drop_ns": times * batch * 0.03,
         }
         return {name: [int(v) for v in values] for name, values in columns.items()}
 
     def launch(self, n: int, truths: dict[str, tuple[float, float]], rounds: int) -> dict[str, Any]:
         samples = {op: self.rounds(true_ns, rounds, blocked) for op, (true_ns, blocked) in truths.items()}
-        return {"n": n, "pid": 4000 + 37 * n + int(self.random.randint(30)), "cpu": 1, "hash_seed": n,
-                "started": 1_785_578_400.0 + 60 * n, "psi_some": round(0.01 + 0.04 * self.random.random_sample(), 4),
-                "load": round(0.5 + self.random.random_sample(), 2), "samples": samples}
+        return {
+            "n": n,
+            "pid": 4000 + 37 * n + int(self.random.randint(30)),
+            "cpu": 1,
+            "hash_seed": n,
+            "started": 1_785_578_400.0 + 60 * n,
+            "psi_some": round(0.01 + 0.04 * self.random.random_sample(), 4),
+            "load": round(0.5 + self.random.random_sample(), 2),
+            "samples": samples,
+        }
 
 
 def _labels(truth: Planted, medium: str, size: float, twin: bool = False) -> dict[str, str]:
-    labels = {"dataset": "sample", "size": f"{size:g}", "codec": truth.codec, "medium": medium,
-              "delivery": "whole", "threads": "1", "gc": "off", "kind": "own"}
+    labels = {
+        "dataset": "sample",
+        "size": f"{size:g}",
+        "codec": truth.codec,
+        "medium": medium,
+        "delivery": "whole",
+        "threads": "1",
+        "gc": "off",
+        "kind": "own",
+    }
     if medium == "file":
         labels |= {"cache": "warm", "sync": "none"}
     if twin:
@@ -225,7 +160,10 @@ def _truths(truth: Planted, medium: str, size: float, encoded: float) -> dict[st
     scale = size**truth.exponent * 1e6
     encode, decode = truth.encode_ms * scale, truth.decode_ms * scale
     if medium == "file":
-        return {"write": (encode + encoded / 2.0, encoded / 8.0 + 30_000), "read": (decode + encoded / 6.0, 20_000.0)}
+        return {
+            "write": (encode + encoded / 2.0, encoded / 8.0 + 30_000),
+            "read": (decode + encoded / 6.0, 20_000.0),
+        }
     if medium == "tcp":
         span = max(encode, decode, encoded) + 200_000
         return {"send": (encode, 0.0), "receive": (decode, 0.0), "span": (span, 0.0)}
@@ -234,14 +172,33 @@ def _truths(truth: Planted, medium: str, size: float, encoded: float) -> dict[st
 
 def _case(truth: Planted, labels: dict[str, str], dims: dict[str, int], stage: str) -> dict[str, Any]:
     encoded = int(truth.share * dims["bytes_memory"]) + 40
-    return {"key": case_key(labels), "labels": labels, "status": truth.status, "reason": truth.reason, "note": "",
-            "bytes": encoded, "sha256": hashlib.sha256(labels["codec"].encode()).hexdigest(),
-            "items": dims["items"], "raw_bytes": dims["bytes_memory"], "verify": None, "cold": {}, "memory": {},
-            "stage": stage, "launches": []}
+    return {
+        "key": case_key(labels),
+        "labels": labels,
+        "status": truth.status,
+        "reason": truth.reason,
+        "note": "",
+        "bytes": encoded,
+        "sha256": hashlib.sha256(labels["codec"].encode()).hexdigest(),
+        "items": dims["items"],
+        "raw_bytes": dims["bytes_memory"],
+        "verify": None,
+        "cold": {},
+        "memory": {},
+        "stage": stage,
+        "launches": [],
+    }
 
 
-def _full_case(truth: Planted, medium: str, raw: dict[str, int], draw: _Draw, shape: tuple[int, int],
-               kind: str, twin: bool = False) -> dict[str, Any]:
+def _full_case(
+    truth: Planted,
+    medium: str,
+    raw: dict[str, int],
+    draw: _Draw,
+    shape: tuple[int, int],
+    kind: str,
+    twin: bool = False,
+) -> dict[str, Any]:
     launches, rounds = shape
     case = _case(truth, _labels(truth, medium, 1.0, twin), raw, "weigh")
     if truth.status in ("n/a", "refused", "error", "timeout", "killed"):
@@ -254,8 +211,14 @@ def _full_case(truth: Planted, medium: str, raw: dict[str, int], draw: _Draw, sh
     case["launches"] = [draw.launch(n, truths, rounds) for n in range(1, launches + 1)]
     case["cold"] = {"encode_ns": int(truth.encode_ms * 1.8e6), "decode_ns": int(truth.decode_ms * 1.5e6)}
     if not twin:
-        case["memory"] = {op: {"before_bytes": 81_000_000, "peak_bytes": int(truth.peak * case["bytes"] * factor),
-                               "method": "hwm"} for op, factor in zip(truths, (1.0, 1.4, 1.0), strict=False)}
+        case["memory"] = {
+            op: {
+                "before_bytes": 81_000_000,
+                "peak_bytes": int(truth.peak * case["bytes"] * factor),
+                "method": "hwm",
+            }
+            for op, factor in zip(truths, (1.0, 1.4, 1.0), strict=False)
+        }
     return case
 
 
@@ -268,7 +231,9 @@ def _growth_cases(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str
         if truth.fails_at is not None and size >= truth.fails_at:
             cases.append(case | {"bytes": None})
             break
-        case |= {"status": "ok" if truth.status in ("timeout", "killed", "screened", "error") else truth.status}
+        case |= {
+            "status": "ok" if truth.status in ("timeout", "killed", "screened", "error") else truth.status
+        }
         case["verify"] = _verify(truth, dims, kind)
         truths = _truths(truth, "memory", size, case["bytes"])
         case["launches"] = [draw.launch(n, truths, 3) for n in (1, 2)]
@@ -276,7 +241,9 @@ def _growth_cases(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str
     return cases
 
 
-def _screen_case(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str, medium: str) -> dict[str, Any]:
+def _screen_case(
+    truth: Planted, record: dict[str, Any], draw: _Draw, kind: str, medium: str
+) -> dict[str, Any]:
     """The case of the screening; a codec beaten there stays with figures predicted for the full size."""
     dims = _dims(record["dataset"]["sizes"]["1"], 0.05)
     record["dataset"]["sizes"]["0.05"] = dims
@@ -285,12 +252,18 @@ def _screen_case(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str,
     if truth.status in ("error", "unproven"):
         return case | {"bytes": None}
     truths = _truths(truth, medium, 0.05, case["bytes"])
-    case |= {"status": "lossy" if truth.changes else "ok", "reason": "" if not truth.changes else truth.reason}
+    case |= {
+        "status": "lossy" if truth.changes else "ok",
+        "reason": "" if not truth.changes else truth.reason,
+    }
     case["verify"] = _verify(truth, dims, kind)
     case["launches"] = [draw.launch(1, truths, 3)]
     if truth.status == "screened":
-        case["predicted"] = {"size": "1", "bytes": case["bytes"] * 20,
-                             "ops": {op: int(time_ns + blocked_ns) * 20 for op, (time_ns, blocked_ns) in truths.items()}}
+        case["predicted"] = {
+            "size": "1",
+            "bytes": case["bytes"] * 20,
+            "ops": {op: int(time_ns + blocked_ns) * 20 for op, (time_ns, blocked_ns) in truths.items()},
+        }
         case |= {"status": "screened", "reason": truth.reason, "verdict_at_screening": case["status"]}
     return case
 
@@ -298,72 +271,177 @@ def _screen_case(truth: Planted, record: dict[str, Any], draw: _Draw, kind: str,
 def _copy_case(base: Planted, raw: dict[str, int], draw: _Draw, shape: tuple[int, int]) -> dict[str, Any]:
     truth = Planted("copy", 0, 0, base.share)
     case = _case(truth, _labels(truth, "memory", 1.0), raw, "weigh")
-    case["launches"] = [draw.launch(n, {"copy": (case["bytes"] / 8.0, 0.0)}, shape[1]) for n in range(1, shape[0] + 1)]
+    case["launches"] = [
+        draw.launch(n, {"copy": (case["bytes"] / 8.0, 0.0)}, shape[1]) for n in range(1, shape[0] + 1)
+    ]
     return case
 
 
 def _dims(raw: dict[str, Any], size: float) -> dict[str, Any]:
     rows = 1 + round(raw["items"] * size)
-    return {"hash": hashlib.sha256(f"{size:g}".encode()).hexdigest(), "rows": rows if raw["rows"] else None,
-            "items": rows, "bytes_memory": int(raw["bytes_memory"] * rows / raw["items"])}
+    return {
+        "hash": hashlib.sha256(f"{size:g}".encode()).hexdigest(),
+        "rows": rows if raw["rows"] else None,
+        "items": rows,
+        "bytes_memory": int(raw["bytes_memory"] * rows / raw["items"]),
+    }
 
 
 def _verify(truth: Planted, dims: dict[str, int], kind: str) -> dict[str, Any]:
     verdicts = {verdict for _, verdict, _ in truth.changes}
     worst = next((v for v in ("lossy", "refused", "type") if v in verdicts), "same")
-    changes = [{"path": path, "verdict": verdict, "count": count, "in": "N14228", "out": "14228"}
-               for path, verdict, count in truth.changes]
+    changes = [
+        {"path": path, "verdict": verdict, "count": count, "in": "N14228", "out": "14228"}
+        for path, verdict, count in truth.changes
+    ]
     back = 0 if truth.status == "unproven" else dims["items"]
-    return {"verdict": "none" if truth.status == "unproven" else worst, "items_in": dims["items"], "items_out": back,
-            "changes": changes, "columns": 19 if kind == "table" else None}
+    return {
+        "verdict": "none" if truth.status == "unproven" else worst,
+        "items_in": dims["items"],
+        "items_out": back,
+        "changes": changes,
+        "columns": 19 if kind == "table" else None,
+    }
 
 
 def _codec(truth: Planted) -> dict[str, Any]:
     head, _, compressor = truth.codec.partition("+")
     name, *options = head.split(",")
     format, _, library = name.partition(":")
-    flags = {"executes_code": False, "spec": "https://example.org/spec", "languages": list(EVERYWHERE),
-             "streams": False, "append": False, "subset": False, "text": True}
-    return {"options": dict(option.split("=") for option in options), "version": "1.2.3", "threads": 1,
-            "flags": flags | truth.flags, "library": library or format, "format": format, "compressor": compressor or None}
+    flags = {
+        "executes_code": False,
+        "spec": "https://example.org/spec",
+        "languages": list(EVERYWHERE),
+        "streams": False,
+        "append": False,
+        "subset": False,
+        "text": True,
+    }
+    return {
+        "options": dict(option.split("=") for option in options),
+        "version": "1.2.3",
+        "threads": 1,
+        "flags": flags | truth.flags,
+        "library": library or format,
+        "format": format,
+        "compressor": compressor or None,
+    }
 
 
 def _head(kind: str, seed: int, partial: float | None, base: str) -> dict[str, Any]:
     table = kind == "table"
-    dims = ({"rows": 336_776, "items": 336_776, "bytes_memory": 44_145_000} if table
-            else {"rows": None, "items": 18_801, "bytes_memory": 135_000_000})
-    columns = [{"name": name, "type": kind_of, "nulls": nulls, "distinct_share": share} for name, kind_of, nulls, share in (
-        ("year", "int64", 0, 0.0), ("dep_delay", "double", 8_255, 0.002), ("carrier", "string", 0, 0.0),
-        ("tailnum", "string", 2_512, 0.012), ("time_hour", "timestamp[us, tz=UTC]", 0, 0.02))] if table else []
+    dims = (
+        {"rows": 336_776, "items": 336_776, "bytes_memory": 44_145_000}
+        if table
+        else {"rows": None, "items": 18_801, "bytes_memory": 135_000_000}
+    )
+    columns = (
+        [
+            {"name": name, "type": kind_of, "nulls": nulls, "distinct_share": share}
+            for name, kind_of, nulls, share in (
+                ("year", "int64", 0, 0.0),
+                ("dep_delay", "double", 8_255, 0.002),
+                ("carrier", "string", 0, 0.0),
+                ("tailnum", "string", 2_512, 0.012),
+                ("time_hour", "timestamp[us, tz=UTC]", 0, 0.02),
+            )
+        ]
+        if table
+        else []
+    )
     shape = {} if table else {"maps": 210_000, "lists": 90_000, "leaves": 1_900_000, "mean_doc_bytes": 3_980}
     digest = hashlib.sha256(f"{kind}{seed}".encode()).hexdigest()
     return {
-        "tare_record": 1, "id": digest[:32], "created": "2026-08-01T10:00:00Z", "tare": "0.1.0",
-        "command": "tare measure flights.csv", "plan": {"name": "default", "base": base, "plan": 1}, "seed": seed,
-        "elapsed_s": 48.2, "interrupted": False,
-        "machine": {"cpu_model": "Example CPU at 2.4 GHz", "cores": 2, "quota": None, "governor": "performance",
-                    "memory_bytes": 8 << 30, "kernel": "6.1.0", "virtualised": True, "filesystem": "ext4",
-                    "runtimes": {"python": "3.11.7"}, "host": digest[-16:], "one_cpu": False,
-                    "clocks": {"cpu": "CLOCK_PROCESS_CPUTIME_ID"}, "psi": True},
-        "dataset": {"name": "flights.csv" if table else "companies.ndjson", "kind": kind,
-                    "source_format": "csv" if table else "ndjson", "rows": dims["rows"], "items": dims["items"],
-                    "bytes_memory": dims["bytes_memory"], "bytes_disk": 31_000_000, "columns": columns,
-                    "types": {"int": 9, "num": 4, "text": 5, "time": 1} if table else {"text": 900_000, "null": 400_000},
-                    "null_share": 0.007, "depth": 1 if table else 6, "shape": shape, "entropy_bits": 4.7,
-                    "partial": None if partial is None else {"rule": "first rows", "share": partial},
-                    "hash": digest, "sizes": {"1": {"hash": digest, **dims}},
-                    "sampling": "seeded random rows in source order"},
-        "codecs": {}, "cases": [], "fidelity": {},
-        "noise": {"aa": [], "floor": 0.004, "timer_floor_ns": 180, "contended_share": 0.03, "steal": 0.0,
-                  "psi_some": 0.03, "quiet": True, "rounds": 9, "launches": 5, "overhead_share": 0.002},
+        "tare_record": 1,
+        "id": digest[:32],
+        "created": "2026-08-01T10:00:00Z",
+        "tare": "0.1.0",
+        "command": "tare measure flights.csv",
+        "plan": {"name": "default", "base": base, "plan": 1},
+        "seed": seed,
+        "elapsed_s": 48.2,
+        "interrupted": False,
+        "machine": {
+            "cpu_model": "Example CPU at 2.4 GHz",
+            "cores": 2,
+            "quota": None,
+            "governor": "performance",
+            "memory_bytes": 8 << 30,
+            "kernel": "6.1.0",
+            "virtualised": True,
+            "filesystem": "ext4",
+            "runtimes": {"python": "3.11.7"},
+            "host": digest[-16:],
+            "one_cpu": False,
+            "clocks": {"cpu": "CLOCK_PROCESS_CPUTIME_ID"},
+            "psi": True,
+        },
+        "dataset": {
+            "name": "flights.csv" if table else "companies.ndjson",
+            "kind": kind,
+            "source_format": "csv" if table else "ndjson",
+            "rows": dims["rows"],
+            "items": dims["items"],
+            "bytes_memory": dims["bytes_memory"],
+            "bytes_disk": 31_000_000,
+            "columns": columns,
+            "types": {"int": 9, "num": 4, "text": 5, "time": 1}
+            if table
+            else {"text": 900_000, "null": 400_000},
+            "null_share": 0.007,
+            "depth": 1 if table else 6,
+            "shape": shape,
+            "entropy_bits": 4.7,
+            "partial": None if partial is None else {"rule": "first rows", "share": partial},
+            "hash": digest,
+            "sizes": {"1": {"hash": digest, **dims}},
+            "sampling": "seeded random rows in source order",
+        },
+        "codecs": {},
+        "cases": [],
+        "fidelity": {},
+        "noise": {
+            "aa": [],
+            "floor": 0.004,
+            "timer_floor_ns": 180,
+            "contended_share": 0.03,
+            "steal": 0.0,
+            "psi_some": 0.03,
+            "quiet": True,
+            "rounds": 9,
+            "launches": 5,
+            "overhead_share": 0.002,
+        },
     }
 
 
 PROBES = {
-    "columns/1": ("int64_null", "uint64", "float_nan_null", "minus_zero", "text_001", "empty_vs_null", "bytes",
-                  "timestamp_ns_zone", "decimal", "category", "list"),
-    "values/1": ("int_2_53_plus_1", "int_2_200", "nan", "minus_zero", "decimal_1_10", "lone_surrogate", "bytes",
-                 "datetime_zone", "tuple", "int_key", "depth_2000"),
+    "columns/1": (
+        "int64_null",
+        "uint64",
+        "float_nan_null",
+        "minus_zero",
+        "text_001",
+        "empty_vs_null",
+        "bytes",
+        "timestamp_ns_zone",
+        "decimal",
+        "category",
+        "list",
+    ),
+    "values/1": (
+        "int_2_53_plus_1",
+        "int_2_200",
+        "nan",
+        "minus_zero",
+        "decimal_1_10",
+        "lone_surrogate",
+        "bytes",
+        "datetime_zone",
+        "tuple",
+        "int_key",
+        "depth_2000",
+    ),
 }
 
 
@@ -375,14 +453,29 @@ def _fidelity(kind: str, planted: tuple[Planted, ...], record: dict[str, Any]) -
             continue
         cells[truth.codec] = {}
         for i, probe in enumerate(PROBES[name]):
-            order = ("same", "type", "lossy", "refused", "hook", "n/a") if truth.changes else ("same", "same", "same", "type", "refused")
+            order = (
+                ("same", "type", "lossy", "refused", "hook", "n/a")
+                if truth.changes
+                else ("same", "same", "same", "type", "refused")
+            )
             verdict = order[(i + place) % len(order)]
             cells[truth.codec][probe] = {
-                "verdict": verdict, "in": {"$int": "9007199254740993"},
-                "out": None if verdict in ("refused", "n/a") else {"$int": "9007199254740993" if verdict != "lossy" else "9007199254740992"},
-                "bytes_hex": "cb4340000000000000", "hook": "option=1" if verdict == "hook" else None,
+                "verdict": verdict,
+                "in": {"$int": "9007199254740993"},
+                "out": None
+                if verdict in ("refused", "n/a")
+                else {"$int": "9007199254740993" if verdict != "lossy" else "9007199254740992"},
+                "bytes_hex": "cb4340000000000000",
+                "hook": "option=1" if verdict == "hook" else None,
                 "error": "ValueError: out of range" if verdict == "refused" else None,
-                "repro": f"python -c \"import tare; print(tare.decode(tare.encode(2**53+1, {truth.codec!r}), {truth.codec!r}))\""}
-    own = {case["labels"]["codec"]: case["verify"] for case in record["cases"]
-           if case["stage"] in ("weigh", "screen") and case["verify"] and "twin" not in case["labels"] and case["labels"]["codec"] != "copy"}
+                "repro": f'python -c "import tare; print(tare.decode(tare.encode(2**53+1, {truth.codec!r}), {truth.codec!r}))"',
+            }
+    own = {
+        case["labels"]["codec"]: case["verify"]
+        for case in record["cases"]
+        if case["stage"] in ("weigh", "screen")
+        and case["verify"]
+        and "twin" not in case["labels"]
+        and case["labels"]["codec"] != "copy"
+    }
     return {"probes": {name: cells}, "own": own}

@@ -47,11 +47,17 @@ def _keeps_types(_: Mapping[str, Any], verify: Mapping[str, Any]) -> str:
 
 
 def _many_languages(name: str, least: int) -> Condition:
-    return Condition(name, lambda codec, _: "" if len(_languages(codec)) >= least else
-                     f"is read in fewer than {least} languages")
+    return Condition(
+        name,
+        lambda codec, _: (
+            "" if len(_languages(codec)) >= least else f"is read in fewer than {least} languages"
+        ),
+    )
 
 
-NO_CODE = Condition("no code", lambda codec, _: "runs code when read" if _flags(codec).get("executes_code") else "")
+NO_CODE = Condition(
+    "no code", lambda codec, _: "runs code when read" if _flags(codec).get("executes_code") else ""
+)
 KNOWN = {
     "spec": _flag("spec", "has no written spec"),
     "two readers": _many_languages("two readers", 2),
@@ -91,13 +97,17 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
 
 
 def _readable(language: str) -> Condition:
-    return Condition(f"readable:{language}",
-                     lambda codec, _: "" if language in _languages(codec) else f"is not read in {language}")
+    return Condition(
+        f"readable:{language}",
+        lambda codec, _: "" if language in _languages(codec) else f"is not read in {language}",
+    )
 
 
 def losses(verify: Mapping[str, Any] | None) -> list[str]:
     """Paths of the user's own data that changed silently."""
-    return [change["path"] for change in (verify or {}).get("changes") or () if change.get("verdict") == "lossy"]
+    return [
+        change["path"] for change in (verify or {}).get("changes") or () if change.get("verdict") == "lossy"
+    ]
 
 
 def allowed(verify: Mapping[str, Any] | None, patterns: Sequence[str]) -> bool:
@@ -133,7 +143,11 @@ def kept(case: Mapping[str, Any]) -> str:
     verify = case.get("verify") or {}
     if not verify or case.get("status") == "unproven":
         return ""
-    bad = {change.get("path") for change in verify.get("changes") or () if change.get("verdict") in ("lossy", "refused")}
+    bad = {
+        change.get("path")
+        for change in verify.get("changes") or ()
+        if change.get("verdict") in ("lossy", "refused")
+    }
     columns = verify.get("columns")
     if columns:
         return f"{max(0, columns - len(bad))}/{columns}"

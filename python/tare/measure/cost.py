@@ -20,7 +20,18 @@ import numpy as np
 from tare.errors import UsageError
 from tare.measure.statistics import Array, quantiles
 
-__all__ = ["PROFILES", "Costed", "Crossing", "Profile", "cost", "crossing", "envelope", "parse_link", "pareto", "wins"]
+__all__ = [
+    "PROFILES",
+    "Costed",
+    "Crossing",
+    "Profile",
+    "cost",
+    "crossing",
+    "envelope",
+    "pareto",
+    "parse_link",
+    "wins",
+]
 
 GB = 1e9
 
@@ -69,13 +80,38 @@ PROFILES = {
     profile.name: profile
     for profile in (
         Profile("cache", "written once, read ten times here", "file", reads=10, measured=("file", "memory")),
-        Profile("archive", "written once, read once, kept for years", "file", seconds_per_byte=20 / GB,
-                bytes_per_s=200e6, conditions=("spec", "two readers", "no code")),
-        Profile("message", "sent once, received once", "tcp", bytes_per_s=125e6, rtt_s=0.3e-3, conditions=("no code",)),
-        Profile("exchange", "written once, read three times by others", "file", reads=3, bytes_per_s=12.5e6,
-                conditions=("three languages", "spec", "no code")),
-        Profile("random", "written once, then a part of it read a thousand times", "file", subset_reads=1000,
-                measured=("file", "memory"), conditions=("subset",)),
+        Profile(
+            "archive",
+            "written once, read once, kept for years",
+            "file",
+            seconds_per_byte=20 / GB,
+            bytes_per_s=200e6,
+            conditions=("spec", "two readers", "no code"),
+        ),
+        Profile(
+            "message",
+            "sent once, received once",
+            "tcp",
+            bytes_per_s=125e6,
+            rtt_s=0.3e-3,
+            conditions=("no code",),
+        ),
+        Profile(
+            "exchange",
+            "written once, read three times by others",
+            "file",
+            reads=3,
+            bytes_per_s=12.5e6,
+            conditions=("three languages", "spec", "no code"),
+        ),
+        Profile(
+            "random",
+            "written once, then a part of it read a thousand times",
+            "file",
+            subset_reads=1000,
+            measured=("file", "memory"),
+            conditions=("subset",),
+        ),
     )
 }
 
@@ -113,15 +149,24 @@ class Costed:
             profile: The use.
             axis: ``bandwidth``: over 1 / v; ``reads``: over r.
         """
-        rest, rest_draws = profile.seconds_per_byte * self.bytes, profile.seconds_per_byte * self.bytes
+        rest = profile.seconds_per_byte * self.bytes
+        rest_draws: Array = np.asarray(rest)
         if profile.subset_reads and self.subset_s is not None:
-            rest, rest_draws = rest + profile.subset_reads * self.subset_s, rest + profile.subset_reads * self.subset_draws
+            rest, rest_draws = (
+                rest + profile.subset_reads * self.subset_s,
+                rest + profile.subset_reads * self.subset_draws,
+            )
         fixed = profile.writes * self.write_s + rest
         fixed_draws = profile.writes * self.write_draws + rest_draws
         read, read_draws = self.read_s + profile.rtt_s, self.read_draws + profile.rtt_s
         if axis == "bandwidth":
             slope = profile.reads * self.bytes
-            return fixed + profile.reads * read, slope, fixed_draws + profile.reads * read_draws, np.asarray(slope)
+            return (
+                fixed + profile.reads * read,
+                slope,
+                fixed_draws + profile.reads * read_draws,
+                np.asarray(slope),
+            )
         passage = self.bytes / profile.bytes_per_s
         return fixed, read + passage, fixed_draws, read_draws + passage
 
@@ -211,7 +256,8 @@ def envelope(several: Sequence[Costed], profile: Profile) -> list[tuple[Costed, 
         return []
     # At v = 0 bytes decide, then time.
     here = min(lines, key=lambda line: (line[2], line[1], line[0].codec))
-    x, found = math.inf, []
+    x = math.inf
+    found: list[tuple[Costed, Costed, Crossing]] = []
     while True:
         best = None
         for other in lines:
@@ -246,17 +292,29 @@ def pareto(axes: Sequence[Sequence[tuple[float, Array]]]) -> list[int]:
         for (x, x_draws), (y, y_draws) in zip(a, b, strict=True):
             if x > y:
                 return False
-            lo, hi = quantiles(np.asarray(x_draws - y_draws))
+            hi = quantiles(np.asarray(x_draws - y_draws))[1]
             if hi > 0:
                 return False
             better = better or float(hi) < 0
         return better
 
-    return [i for i, item in enumerate(axes)
-            if not any(beats(other, item) for j, other in enumerate(axes) if j != i)]
+    return [
+        i
+        for i, item in enumerate(axes)
+        if not any(beats(other, item) for j, other in enumerate(axes) if j != i)
+    ]
 
 
-RATES = {"bit": 1 / 8, "kbit": 1e3 / 8, "mbit": 1e6 / 8, "gbit": 1e9 / 8, "b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9}
+RATES = {
+    "bit": 1 / 8,
+    "kbit": 1e3 / 8,
+    "mbit": 1e6 / 8,
+    "gbit": 1e9 / 8,
+    "b": 1.0,
+    "kb": 1e3,
+    "mb": 1e6,
+    "gb": 1e9,
+}
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 

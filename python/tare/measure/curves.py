@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tare.measure.analysis import Analysis, is_ranked, main_size, number
+from tare.measure.analysis import Analysis, Figure
 from tare.measure.growth import POINTS, fit_growth, fit_line
+from tare.measure.mains import is_ranked, main_size, number
 
 __all__ = ["full_share", "growth_rows"]
 
@@ -46,7 +48,9 @@ def growth_rows(record: Mapping[str, Any], analysis: Analysis) -> list[dict[str,
         if case.get("stage") == "weigh" and number(labels.get("size", "1")) != weighed:
             continue
         if labels.get("grain", "whole") == "whole" and labels.get("threads", "1") == "1":
-            curves[labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")].append(case)
+            curves[labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")].append(
+                case
+            )
     floor_ns = float((record.get("noise") or {}).get("timer_floor_ns") or 0.0)
     rows = []
     for (codec, medium, delivery), cases in sorted(curves.items()):
@@ -55,9 +59,13 @@ def growth_rows(record: Mapping[str, Any], analysis: Analysis) -> list[dict[str,
     return rows
 
 
-def _curve(cases: Sequence[dict[str, Any]], analysis: Analysis, full: float, floor_ns: float) -> list[dict[str, Any]]:
+def _curve(
+    cases: Sequence[dict[str, Any]], analysis: Analysis, full: float, floor_ns: float
+) -> list[dict[str, Any]]:
     end = _end(cases)
-    timed = _one_per_size([case for case in cases if case["key"] in analysis.figures and case.get("status") not in FAILED])
+    timed = _one_per_size(
+        [case for case in cases if case["key"] in analysis.figures and case.get("status") not in FAILED]
+    )
     unit = _unit(timed)
     rows = []
     for op in sorted({op for case in timed for op in analysis.figures[case["key"]]}):
@@ -67,34 +75,55 @@ def _curve(cases: Sequence[dict[str, Any]], analysis: Analysis, full: float, flo
             points = [case for case in points if case["stage"] != "screen"]
         if len(points) < 2:
             continue
-        rows.append(_row(points, analysis, op, unit, full, floor_ns) | {"end": end})
+        figures = [analysis.figures[case["key"]][op] for case in points]
+        rows.append(_row(points, figures, unit, full=full, floor_ns=floor_ns) | {"end": end})
     return rows
 
 
-def _row(points: Sequence[dict[str, Any]], analysis: Analysis, op: str, unit: str, full: float,
-         floor_ns: float) -> dict[str, Any]:
-    figures = [analysis.figures[case["key"]][op] for case in points]
+def _row(
+    points: Sequence[dict[str, Any]], figures: Sequence[Figure], unit: str, *, full: float, floor_ns: float
+) -> dict[str, Any]:
     sizes = [_measure(case, unit) for case in points]
     largest = number(points[-1]["labels"]["size"])
     target = sizes[-1] * full / largest if largest else sizes[-1]
     draws = np.stack([figure.draws for figure in figures])
     replicated = all(figure.samples > 1 for figure in figures)
-    fit = fit_growth(sizes, [figure.time_ns for figure in figures], target,
-                     draws=draws if replicated else None, floor_ns=floor_ns)
+    fit = fit_growth(
+        sizes,
+        [figure.time_ns for figure in figures],
+        target,
+        draws=draws if replicated else None,
+        floor_ns=floor_ns,
+    )
     encoded = [float(case["bytes"]) for case in points if case.get("bytes") is not None]
     line = fit_line(sizes, encoded) if len(encoded) == len(sizes) else None
     reached = abs(target / sizes[-1] - 1) < 1e-9
     return {
-        "op": op, "k": fit.k, "k_lo": fit.k_lo, "k_hi": fit.k_hi, "n": fit.n, "superlinear": fit.superlinear,
+        "op": figures[0].op,
+        "k": fit.k,
+        "k_lo": fit.k_lo,
+        "k_hi": fit.k_hi,
+        "n": fit.n,
+        "superlinear": fit.superlinear,
         "predicted_ns": figures[-1].time_ns if reached else fit.predicted_ns,
         "predicted_lo_ns": figures[-1].lo_ns if reached else fit.predicted_lo_ns,
         "predicted_hi_ns": figures[-1].hi_ns if reached else fit.predicted_hi_ns,
-        "measured": reached, "range": fit.is_range and not reached, "terms": list(fit.terms), "unit": unit,
+        "measured": reached,
+        "range": fit.is_range and not reached,
+        "terms": list(fit.terms),
+        "unit": unit,
         "bytes_slope": line.slope if line else None,
         "bytes_bent": bool(line and line.last_off > BYTES_OFF),
         "predicted_bytes": None if line is None else encoded[-1] if reached else line.at(target),
-        "points": [[number(case["labels"]["size"]), _measure(case, "items") or None, case.get("bytes"), figure.time_ns]
-                   for case, figure in zip(points, figures, strict=True)],
+        "points": [
+            [
+                number(case["labels"]["size"]),
+                _measure(case, "items") or None,
+                case.get("bytes"),
+                figure.time_ns,
+            ]
+            for case, figure in zip(points, figures, strict=True)
+        ],
     }
 
 
@@ -111,7 +140,11 @@ def _one_per_size(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     chosen: dict[str, dict[str, Any]] = {}
     for case in sorted(cases, key=lambda c: (worth.get(c["stage"], 3), c["key"])):
         labels = case["labels"]
-        if (labels.get("cache", "warm"), labels.get("sync", "none"), labels.get("gc", "off")) == ("warm", "none", "off"):
+        if (labels.get("cache", "warm"), labels.get("sync", "none"), labels.get("gc", "off")) == (
+            "warm",
+            "none",
+            "off",
+        ):
             chosen.setdefault(labels["size"], case)
     return sorted(chosen.values(), key=lambda case: number(case["labels"]["size"]))
 
@@ -120,7 +153,7 @@ def _unit(cases: Sequence[dict[str, Any]]) -> str:
     """What sizes are counted in: items where they grow with the size, else bytes in memory, else shares."""
     for unit in ("items", "raw_bytes"):
         counts = [case.get(unit) or 0 for case in cases]
-        if all(count > 0 for count in counts) and all(a < b for a, b in zip(counts, counts[1:], strict=False)):
+        if all(count > 0 for count in counts) and all(a < b for a, b in itertools.pairwise(counts)):
             return unit
     return "size"
 
@@ -135,4 +168,8 @@ def _end(cases: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     if not failed:
         return None
     first = min(failed, key=lambda case: number(case["labels"]["size"]))
-    return {"size": number(first["labels"]["size"]), "status": first["status"], "reason": first.get("reason", "")}
+    return {
+        "size": number(first["labels"]["size"]),
+        "status": first["status"],
+        "reason": first.get("reason", ""),
+    }

@@ -8,16 +8,17 @@ digits, so that the last bit of a processor's arithmetic does not show.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tare.measure.analysis import TOTAL, Analysis, Figure, analyse, is_ranked, main_cases
+from tare.measure.analysis import Analysis, Figure, analyse
 from tare.measure.constraints import kept
-from tare.measure.cost import PROFILES, Costed, Profile, envelope, pareto
-from tare.measure.curves import growth_rows
-from tare.measure.recommend import OPERATIONS, choose, default_profile, recommend
+from tare.measure.cost import PROFILES, Profile, envelope, pareto
+from tare.measure.mains import TOTAL, is_ranked, main_cases, peak_of
+from tare.measure.recommend import OPERATIONS, Evidence, choose, default_profile, gather, recommend
 
 __all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
 
@@ -44,29 +45,37 @@ def derive(record: Mapping[str, Any]) -> dict[str, Any]:
     >>> derive({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})["headline_profile"]
     'cache'
     """
-    analysis = analyse(record)
-    growth = growth_rows(record, analysis)
+    evidence = gather(record)
+    analysis, growth = evidence.analysis, evidence.growth
     settings = record.get("settings") or {}
     asked = default_profile(record)
     profiles = {
-        name: recommend(record, profile=name, analysis=analysis, growth=growth,
-                        allow_loss=tuple(settings.get("allow_loss") or ()), must=tuple(settings.get("must") or ()),
-                        link=settings.get("link") if name == "message" else None,
-                        gb_seconds=settings.get("gb_seconds"))
+        name: recommend(
+            record,
+            profile=name,
+            evidence=evidence,
+            allow_loss=tuple(settings.get("allow_loss") or ()),
+            must=tuple(settings.get("must") or ()),
+            link=settings.get("link") if name == "message" else None,
+            gb_seconds=settings.get("gb_seconds"),
+        )
         for name in PROFILES
     }
-    return rounded({  # type: ignore[no-any-return]
-        "version": VERSION,
-        "base": analysis.base,
-        "headline_profile": asked,
-        "headline": profiles[asked],
-        "cases": _cases(record, analysis, growth),
-        "growth": growth,
-        "pareto": pareto_keys(record, analysis),
-        "crossings": _crossings(record, analysis, growth, settings),
-        "profiles": profiles,
-        "noise": noise_of(record, analysis),
-    })
+    plain: dict[str, Any] = rounded(
+        {
+            "version": VERSION,
+            "base": analysis.base,
+            "headline_profile": asked,
+            "headline": profiles[asked],
+            "cases": _cases(evidence),
+            "growth": list(growth),
+            "pareto": pareto_keys(record, analysis),
+            "crossings": _crossings(evidence, tuple(settings.get("allow_loss") or ())),
+            "profiles": profiles,
+            "noise": noise_of(record, analysis),
+        }
+    )
+    return plain
 
 
 def rounded(value: Any) -> Any:
@@ -115,69 +124,105 @@ def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dic
         "psi_some": psi,
         "launches": max((figure.launches for figure in figures), default=0),
         "rounds": int(np.median(rounds)) if rounds else 0,
-        "quiet": bool((floor is None or floor < QUIET_FLOOR) and contended < QUIET_PSI and (psi or 0.0) < QUIET_PSI),
+        "quiet": bool(
+            (floor is None or floor < QUIET_FLOOR) and contended < QUIET_PSI and (psi or 0.0) < QUIET_PSI
+        ),
     }
 
 
-def _cases(record: Mapping[str, Any], analysis: Analysis, growth: list[dict[str, Any]]) -> dict[str, Any]:
-    steep = {(row["codec"], row["medium"], row["delivery"]): [] for row in growth}  # type: dict[tuple[str, str, str], list[str]]
-    for row in growth:
+def _cases(evidence: Evidence) -> dict[str, Any]:
+    record, analysis = evidence.record, evidence.analysis
+    steep: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in evidence.growth:
         if row["superlinear"] and row["op"] != TOTAL:
             steep[row["codec"], row["medium"], row["delivery"]].append(
-                f"{row['op']} grows faster than the data: k={row['k']:.2f} [{row['k_lo']:.2f}, {row['k_hi']:.2f}]")
-    copying = _copying(record, analysis)
+                f"{row['op']} grows faster than the data: k={row['k']:.2f} [{row['k_lo']:.2f}, {row['k_hi']:.2f}]"
+            )
+    copying, mains = _copying(record, analysis), main_cases(record)
     found = {}
     for case in record.get("cases", ()):
         labels, figures = case["labels"], analysis.figures.get(case["key"], {})
-        encoded, raw = case.get("bytes"), case.get("raw_bytes")
-        peak = max((entry["peak_bytes"] for entry in (case.get("memory") or {}).values()
-                    if isinstance(entry, dict) and entry.get("peak_bytes") is not None), default=None)
-        flags = _flags(case, figures, copying)
-        flags += steep.get((labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")), [])
-        ops = {op: _op(figure) for op, figure in figures.items() if op != TOTAL}
-        row = {
-            "ops": ops, "total": _op(figures[TOTAL]) if TOTAL in figures else None, "bytes": encoded,
-            "size_share": encoded / raw if encoded is not None and raw else None, "peak_bytes": peak,
-            "copies_encoded": peak / encoded if peak is not None and encoded else None,
-            "copies_memory": peak / raw if peak is not None and raw else None,
-            "kept": kept(case), "flags": flags,
-        }
+        row = _case(case, figures)
+        row["flags"] = _flags(case, figures, copying)
+        row["flags"] += steep.get(
+            (labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")), []
+        )
         if case.get("status") == "screened" and case.get("predicted"):
-            row |= _predicted(case["predicted"], raw, row, labels, analysis, record)
+            base = mains.get((analysis.base, labels.get("medium", "memory")))
+            row |= _predicted(case["predicted"], row, analysis.figures.get(base["key"], {}) if base else {})
         found[case["key"]] = row
     return found
 
 
-def _op(figure: Figure) -> dict[str, Any]:
+def _case(case: Mapping[str, Any], figures: Mapping[str, Figure]) -> dict[str, Any]:
+    encoded, raw = case.get("bytes"), case.get("raw_bytes")
+    peak = peak_of(case)
     return {
-        "t_ns": figure.time_ns, "lo_ns": figure.lo_ns, "hi_ns": figure.hi_ns, "floor_ns": figure.floor_ns,
-        "cpu_ns": figure.cpu_ns, "wall_ns": figure.wall_ns, "blocked_ns": figure.blocked_ns,
-        "launches": figure.launches, "samples": figure.samples, "method": figure.method,
-        "provisional": figure.launches < 3, "contended": figure.contended,
-        "ratio": figure.ratio, "ratio_lo": figure.ratio_lo, "ratio_hi": figure.ratio_hi, "letters": figure.letters,
+        "ops": {op: _op(figure) for op, figure in figures.items() if op != TOTAL},
+        "total": _op(figures[TOTAL]) if TOTAL in figures else None,
+        "bytes": encoded,
+        "size_share": encoded / raw if encoded is not None and raw else None,
+        "peak_bytes": peak,
+        "copies_encoded": peak / encoded if peak is not None and encoded else None,
+        "copies_memory": peak / raw if peak is not None and raw else None,
+        "kept": kept(case),
     }
 
 
-def _predicted(predicted: Mapping[str, Any], raw: Any, row: Mapping[str, Any], labels: Mapping[str, str],
-               analysis: Analysis, record: Mapping[str, Any]) -> dict[str, Any]:
+def _op(figure: Figure) -> dict[str, Any]:
+    return {
+        "t_ns": figure.time_ns,
+        "lo_ns": figure.lo_ns,
+        "hi_ns": figure.hi_ns,
+        "floor_ns": figure.floor_ns,
+        "cpu_ns": figure.cpu_ns,
+        "wall_ns": figure.wall_ns,
+        "blocked_ns": figure.blocked_ns,
+        "launches": figure.launches,
+        "samples": figure.samples,
+        "method": figure.method,
+        "provisional": figure.launches < 3,
+        "contended": figure.contended,
+        "ratio": figure.ratio,
+        "ratio_lo": figure.ratio_lo,
+        "ratio_hi": figure.ratio_hi,
+        "letters": figure.letters,
+    }
+
+
+def _predicted(
+    predicted: Mapping[str, Any], row: Mapping[str, Any], bases: Mapping[str, Figure]
+) -> dict[str, Any]:
     """A screened codec's figures in proportion to the weighed size, so that it can stand in the same table."""
-    base = main_cases(record).get((analysis.base, labels.get("medium", "memory")))
-    bases = analysis.figures.get(base["key"], {}) if base is not None else {}
     times = {op: float(t_ns) for op, t_ns in (predicted.get("ops") or {}).items() if t_ns}
-    nothing = {"lo_ns": None, "hi_ns": None, "floor_ns": None, "cpu_ns": None, "wall_ns": None, "blocked_ns": None,
-               "launches": 0, "samples": 0, "method": "none", "provisional": True, "contended": False,
-               "ratio_lo": None, "ratio_hi": None, "letters": "", "predicted": True}
+    nothing = {
+        "lo_ns": None,
+        "hi_ns": None,
+        "floor_ns": None,
+        "cpu_ns": None,
+        "wall_ns": None,
+        "blocked_ns": None,
+        "launches": 0,
+        "samples": 0,
+        "method": "none",
+        "provisional": True,
+        "contended": False,
+        "ratio_lo": None,
+        "ratio_hi": None,
+        "letters": "",
+        "predicted": True,
+    }
 
     def figure(op: str, t_ns: float) -> dict[str, Any]:
         return {"t_ns": t_ns, "ratio": t_ns / bases[op].time_ns if op in bases else None, **nothing}
 
-    encoded = predicted.get("bytes")
-    complete = set(OPERATIONS.get(labels.get("medium", "memory"), ())) <= set(times)
-    share = row["size_share"]
-    return {"ops": {op: figure(op, t_ns) for op, t_ns in times.items()},
-            "total": figure(TOTAL, sum(times.values())) if times and complete else None,
-            "bytes": encoded if encoded is not None else row["bytes"], "size_share": share,
-            "flags": [*row["flags"], "predicted from the screening"]}
+    complete = any(set(pair) <= set(times) for pair in OPERATIONS.values())
+    return {
+        "ops": {op: figure(op, t_ns) for op, t_ns in times.items()},
+        "total": figure(TOTAL, sum(times.values())) if complete else None,
+        "bytes": row["bytes"] if predicted.get("bytes") is None else predicted["bytes"],
+        "flags": [*row["flags"], "predicted from the screening"],
+    }
 
 
 def _copying(record: Mapping[str, Any], analysis: Analysis) -> dict[str, float]:
@@ -211,7 +256,9 @@ def _flags(case: Mapping[str, Any], figures: Mapping[str, Figure], copying: Mapp
     return flags
 
 
-def pareto_keys(record: Mapping[str, Any], analysis: Analysis, axes: tuple[str, ...] = ("size", "write", "read")) -> list[str]:
+def pareto_keys(
+    record: Mapping[str, Any], analysis: Analysis, axes: tuple[str, ...] = ("size", "write", "read")
+) -> list[str]:
     """Keys of the cases that no other one beats in size, writing and reading.
 
     Args:
@@ -220,8 +267,13 @@ def pareto_keys(record: Mapping[str, Any], analysis: Analysis, axes: tuple[str, 
         axes: ``size``, ``write``, ``read``, and ``memory`` for the peak.
     """
     mains = {at: case for at, case in main_cases(record).items() if case.get("status") == "ok"}
-    media = [medium for medium in ("file", "memory") if any(
-        at[1] == medium and TOTAL in analysis.figures.get(case["key"], {}) for at, case in mains.items())]
+    media = [
+        medium
+        for medium in ("file", "memory")
+        if any(
+            at[1] == medium and TOTAL in analysis.figures.get(case["key"], {}) for at, case in mains.items()
+        )
+    ]
     if not media:
         return []
     keys, items = [], []
@@ -230,22 +282,26 @@ def pareto_keys(record: Mapping[str, Any], analysis: Analysis, axes: tuple[str, 
         if medium != media[0] or TOTAL not in figures or case.get("bytes") is None:
             continue
         write, read = OPERATIONS[medium]
-        peak = max((entry.get("peak_bytes") or 0 for entry in (case.get("memory") or {}).values()), default=0)
+        peak = peak_of(case) or 0
         sure = np.zeros(1)
-        known = {"size": (float(case["bytes"]), sure + case["bytes"]), "memory": (float(peak), sure + peak),
-                 "write": (figures[write].time_ns, figures[write].draws), "read": (figures[read].time_ns, figures[read].draws)}
+        known = {
+            "size": (float(case["bytes"]), sure + case["bytes"]),
+            "memory": (float(peak), sure + peak),
+            "write": (figures[write].time_ns, figures[write].draws),
+            "read": (figures[read].time_ns, figures[read].draws),
+        }
         keys.append(case["key"])
         items.append([known[axis] for axis in axes])
     return [keys[i] for i in pareto(items)]
 
 
-def _crossings(record: Mapping[str, Any], analysis: Analysis, growth: list[dict[str, Any]],
-               settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _crossings(evidence: Evidence, allow_loss: tuple[str, ...]) -> list[dict[str, Any]]:
     """Where the best codec changes with the bandwidth, for one write and one read, slow to fast."""
     plain = Profile("crossings", "", "memory")
-    choice = choose(record, analysis, growth, plain, (), tuple(settings.get("allow_loss") or ()))
+    choice = choose(evidence, plain, (), allow_loss)
     if choice.medium not in OPERATIONS:
         return []
-    several: list[Costed] = choice.several
-    return [{"a": a.codec, "b": b.codec, "v_bytes_s": where.at, "lo": where.lo, "hi": where.hi}
-            for a, b, where in envelope(several, plain)]
+    return [
+        {"a": a.codec, "b": b.codec, "v_bytes_s": where.at, "lo": where.lo, "hi": where.hi}
+        for a, b, where in envelope(choice.several, plain)
+    ]

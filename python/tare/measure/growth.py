@@ -105,7 +105,9 @@ def fit_growth(
     by_terms = predict_terms(terms, target)
     if upper.size < POINTS or n[upper[0]] == n[upper[-1]]:
         return _short(n, t, target, terms, draws)
-    k, k_lo, k_hi, k_draws = _exponent(np.log(n[upper]), np.log(t[upper]), None if draws is None else draws[upper])
+    k, k_lo, k_hi, k_draws = _exponent(
+        np.log(n[upper]), np.log(t[upper]), None if draws is None else draws[upper]
+    )
     # From the last point on: what was measured there is worth more than the line through all.
     reach = math.log(target / n[-1])
     by_power = float(t[-1] * math.exp(k * reach))
@@ -138,7 +140,9 @@ def _exponent(x: Array, y: Array, draws: Array | None) -> tuple[float, float, fl
     return k, k - half, k + half, None
 
 
-def _short(n: Array, t: Array, target: float, terms: tuple[float, float, float], draws: Array | None) -> Growth:
+def _short(
+    n: Array, t: Array, target: float, terms: tuple[float, float, float], draws: Array | None
+) -> Growth:
     """Too few points for an exponent: in proportion to the data from the largest size."""
     ratio = target / n[-1]
     predicted = float(t[-1] * ratio)

@@ -6,30 +6,30 @@ would claim an order that the samples do not carry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 
 __all__ = ["letters", "tie_groups"]
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def tie_groups(count: int, differ: Callable[[int, int], bool]) -> list[list[int]]:
+def tie_groups(count: int, apart: Collection[tuple[int, int]]) -> list[list[int]]:
     """Groups whose members do not differ pairwise; every such pair is in some group.
 
     Args:
         count: Number of items, numbered in the order of their figures, best first.
-        differ: Whether two items were shown to differ; asked once per pair.
+        apart: Pairs (a, b), a < b, that were shown to differ.
 
     Returns:
         The groups, best first; each is as large as it can be, and none could be left out.
 
-    >>> tie_groups(3, lambda a, b: {a, b} == {0, 2})
+    >>> tie_groups(3, {(0, 2)})
     [[0, 1], [1, 2]]
     """
     tied = [[False] * count for _ in range(count)]
     for i in range(count):
         for j in range(i + 1, count):
-            tied[i][j] = tied[j][i] = not differ(i, j)
+            tied[i][j] = tied[j][i] = (i, j) not in apart
     groups: list[list[int]] = []
     covered: set[tuple[int, int]] = set()
     for i in range(count):
@@ -40,7 +40,9 @@ def tie_groups(count: int, differ: Callable[[int, int], bool]) -> list[list[int]
                 continue
             group = [i, j]
             # Neighbours first, so that a group is a run of the order wherever it can be.
-            for k in sorted((k for k in range(count) if k not in (i, j)), key=lambda k: (abs(k - i) + abs(k - j), k)):
+            for k in sorted(
+                (k for k in range(count) if k not in (i, j)), key=lambda k: (abs(k - i) + abs(k - j), k)
+            ):
                 if all(tied[k][member] for member in group):
                     group.append(k)
             group.sort()
@@ -49,18 +51,18 @@ def tie_groups(count: int, differ: Callable[[int, int], bool]) -> list[list[int]
     return _needed(groups)
 
 
-def letters(count: int, differ: Callable[[int, int], bool]) -> list[str]:
+def letters(count: int, apart: Collection[tuple[int, int]]) -> list[str]:
     """The letters of each item; two items share one exactly when they do not differ.
 
     Args:
         count: Number of items, best first.
-        differ: Whether two items were shown to differ.
+        apart: Pairs (a, b), a < b, that were shown to differ.
 
-    >>> letters(4, lambda a, b: abs(a - b) > 1)
+    >>> letters(4, {(0, 2), (0, 3), (1, 3)})
     ['a', 'ab', 'bc', 'c']
     """
     words = [""] * count
-    for place, group in enumerate(tie_groups(count, differ)):
+    for place, group in enumerate(tie_groups(count, apart)):
         for member in group:
             words[member] += _letter(place)
     return words

@@ -4,28 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tare.errors import UsageError
 from tare.measure import wording
-from tare.measure.analysis import SPAN, TOTAL, Analysis, analyse, main_cases, main_size, number
+from tare.measure.analysis import Analysis, analyse
 from tare.measure.constraints import Condition, allowed, conditions, losses
 from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, wins
 from tare.measure.curves import full_share, growth_rows
+from tare.measure.mains import SPAN, TOTAL, main_cases, main_stage, number
 from tare.measure.statistics import Array, differs, quantiles
 
-__all__ = ["Choice", "choose", "default_profile", "recommend"]
+__all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recommend"]
 
 OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
 # What a file medium is taken for when none was measured, in bytes per second.
 ASSUMED_FILE = 1e9
 SMALL_DOCUMENT = 4096
 SURE = 0.5
+# Launches from which on an interval is more than a hint.
+FIRM = 3
 FASTEST, SLOWEST = 1e11, 1e3
 MOST_READS = 1e6
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict rests on.
+
+    Args:
+        record: The record.
+        analysis: Its figures.
+        growth: Its growth rows.
+    """
+
+    record: Mapping[str, Any]
+    analysis: Analysis
+    growth: Sequence[Mapping[str, Any]]
 
 
 @dataclass
@@ -41,6 +59,7 @@ class Choice:
         cases: Case behind each codec.
         notes: What was assumed.
         predicted: Whether times are predicted for the whole data from a part.
+        flags: Flags of each codec's format.
     """
 
     profile: Profile
@@ -51,6 +70,11 @@ class Choice:
     cases: dict[str, dict[str, Any]]
     notes: list[str]
     predicted: bool
+    flags: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def runs_code(self, codec: str) -> bool:
+        """Whether reading the codec's format runs code that the bytes name."""
+        return bool(self.flags.get(codec, {}).get("executes_code"))
 
 
 def default_profile(record: Mapping[str, Any]) -> str:
@@ -61,7 +85,7 @@ def default_profile(record: Mapping[str, Any]) -> str:
     return "message" if (record.get("dataset") or {}).get("kind") == "document" else "cache"
 
 
-def recommend(
+def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     record: Mapping[str, Any],
     derived_cases: Mapping[str, Any] | None = None,
     profile: str | None = None,
@@ -71,8 +95,7 @@ def recommend(
     link: str | None = None,
     gb_seconds: float | None = None,
     weights: tuple[float, float] | None = None,
-    analysis: Analysis | None = None,
-    growth: Sequence[Mapping[str, Any]] | None = None,
+    evidence: Evidence | None = None,
 ) -> dict[str, Any]:
     """Recommend one route of a record for a use.
 
@@ -85,12 +108,11 @@ def recommend(
         link: ``RATE,RTT``, as ``1Gbit,0.3ms``: the bytes go over this instead of the profile's own.
         gb_seconds: Seconds worth spending to save 1 GB, instead of the profile's own.
         weights: (writes, reads) instead of the profile's own.
-        analysis: Figures of the record, if at hand.
-        growth: Its growth rows, if at hand.
+        evidence: Figures and growth rows of the record, if at hand.
 
     Returns:
-        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, sentence,
-        reasons, flips, excluded``; ``route`` is None when nothing qualifies.
+        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, executes_code,
+        provisional, sentence, reasons, flips, excluded``; ``route`` is None when nothing qualifies.
 
     Raises:
         UsageError: A profile, condition or link that does not exist.
@@ -100,19 +122,23 @@ def recommend(
         >>> nothing["route"], nothing["sentence"]
         (None, 'No route for cache: no codec was measured.')
     """
-    use = _profile(record, profile, link, gb_seconds, weights)
-    analysis = analysis or analyse(record)
-    growth = growth_rows(record, analysis) if growth is None else growth
-    wanted = conditions(use.conditions, must)
-    choice = choose(record, analysis, growth, use, wanted, allow_loss)
+    use = _profile(profile or default_profile(record), link, gb_seconds, weights)
+    evidence = evidence or gather(record)
+    choice = choose(evidence, use, conditions(use.conditions, must), allow_loss)
     if not choice.several:
         return _nothing(choice)
-    return _verdict(choice, analysis)
+    return _verdict(choice, evidence.analysis)
 
 
-def _profile(record: Mapping[str, Any], name: str | None, link: str | None, gb_seconds: float | None,
-             weights: tuple[float, float] | None) -> Profile:
-    name = name or default_profile(record)
+def gather(record: Mapping[str, Any]) -> Evidence:
+    """The figures and growth rows of a record."""
+    analysis = analyse(record)
+    return Evidence(record, analysis, growth_rows(record, analysis))
+
+
+def _profile(
+    name: str, link: str | None, gb_seconds: float | None, weights: tuple[float, float] | None
+) -> Profile:
     if name not in PROFILES:
         raise UsageError(f"profile {name!r} does not exist; there are {', '.join(PROFILES)}")
     use = PROFILES[name].with_link(link)
@@ -125,28 +151,42 @@ def _profile(record: Mapping[str, Any], name: str | None, link: str | None, gb_s
     return use
 
 
-def choose(record: Mapping[str, Any], analysis: Analysis, growth: Sequence[Mapping[str, Any]], use: Profile,
-           wanted: Sequence[Condition], allow_loss: Sequence[str]) -> Choice:
+def choose(
+    evidence: Evidence, use: Profile, wanted: Sequence[Condition], allow_loss: Sequence[str]
+) -> Choice:
     """Sort the codecs of a record into those that qualify for a use and those that do not."""
+    record, analysis = evidence.record, evidence.analysis
     notes: list[str] = []
     mains = main_cases(record, grain=_grain(record, use, notes))
-    medium, use = _medium(mains, analysis, use, notes)
-    predictions = {(row["codec"], row["op"]): row for row in growth if row["medium"] == medium}
-    full = full_share(record) / (number(main_size(record)) or 1.0)
+    stage, size = main_stage(record)
+    # A codec that was tried on a small part only is in no race with those that were weighed.
+    weighed = {
+        at: case
+        for at, case in mains.items()
+        if (case.get("stage", "weigh"), case["labels"].get("size", "1")) == (stage, size)
+    }
+    medium, use = _medium(weighed, analysis, use, notes)
+    full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
     if choice.predicted:
         notes.append(f"predicted for the whole data from {100 / full:.3g} % of it")
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
     for codec in names:
-        case = mains.get((codec, medium)) or next((c for (name, _), c in mains.items() if name == codec), None)
+        case = mains.get((codec, medium)) or next(
+            (c for (name, _), c in mains.items() if name == codec), None
+        )
         one = None
         if case is not None:
             choice.cases[codec] = case
-            one = _costed(codec, case, analysis, medium, predictions, full)
+            one = _costed(case, evidence, medium, full) if (codec, medium) in weighed else None
         if codec == analysis.base:
             choice.base = one
-        failed, why = _disqualified(record, codec, case, one, use, wanted, allow_loss)
+        entry = (record.get("codecs") or {}).get(codec) or {}
+        choice.flags[codec] = entry.get("flags") or {}
+        failed, why = _unfit(case, one, allow_loss)
+        if not why and case is not None and one is not None:
+            failed, why = _failing(entry, case, one, use, wanted)
         if why or one is None:
             choice.excluded.append((codec, failed, why))
         else:
@@ -157,20 +197,28 @@ def choose(record: Mapping[str, Any], analysis: Analysis, growth: Sequence[Mappi
 def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
     """One call per document where messages are small, if that was measured."""
     mean = ((record.get("dataset") or {}).get("shape") or {}).get("mean_doc_bytes")
-    each = any(case["labels"].get("grain") == "each" and case.get("launches") for case in record.get("cases", ()))
+    each = any(
+        case["labels"].get("grain") == "each" and case.get("launches") for case in record.get("cases", ())
+    )
     if use.name == "message" and each and mean is not None and mean < SMALL_DOCUMENT:
         notes.append(f"one call per document, as documents are {mean:.0f} bytes on average")
         return "each"
     return "whole"
 
 
-def _medium(mains: Mapping[tuple[str, str], Mapping[str, Any]], analysis: Analysis, use: Profile,
-            notes: list[str]) -> tuple[str, Profile]:
+def _medium(
+    mains: Mapping[tuple[str, str], Mapping[str, Any]], analysis: Analysis, use: Profile, notes: list[str]
+) -> tuple[str, Profile]:
     """The medium whose times are used, and the use with what had to be assumed."""
     timed = {medium for (_, medium), case in mains.items() if TOTAL in analysis.figures.get(case["key"], {})}
     streams = [medium for medium in ("link", "remote", "tcp", "unix", "fifo") if medium in timed]
     local = [medium for medium in use.measured if medium in timed]
-    if use.name == "message" and not use.linked and streams and (streams[0] in ("link", "remote") or not local):
+    if (
+        use.name == "message"
+        and not use.linked
+        and streams
+        and (streams[0] in ("link", "remote") or not local)
+    ):
         notes.append(f"the measured span over {streams[0]}")
         return streams[0], replace(use, medium=streams[0], bytes_per_s=math.inf, rtt_s=0.0)
     if not local:
@@ -187,20 +235,25 @@ def _medium(mains: Mapping[tuple[str, str], Mapping[str, Any]], analysis: Analys
     return medium, use
 
 
-def _costed(codec: str, case: Mapping[str, Any], analysis: Analysis, medium: str,
-            predictions: Mapping[tuple[str, str], Mapping[str, Any]], full: float) -> Costed | None:
+def _costed(case: Mapping[str, Any], evidence: Evidence, medium: str, full: float) -> Costed | None:
     """The codec's figures for the whole data; None without times for both ways."""
-    figures = analysis.figures.get(case["key"], {})
+    figures = evidence.analysis.figures.get(case["key"], {})
+    codec = case["labels"]["codec"]
     if case["labels"].get("medium", "memory") != medium or case.get("bytes") is None:
         return None
+    partly = not math.isclose(full, 1.0)
+    rows = (
+        {row["op"]: row for row in evidence.growth if (row["codec"], row["medium"]) == (codec, medium)}
+        if partly
+        else {}
+    )
 
     def seconds(op: str) -> tuple[float, Array] | None:
         figure = figures.get(op)
         if figure is None or not math.isfinite(figure.time_ns):
             return None
-        row = predictions.get((codec, op))
-        factor = full
-        if not math.isclose(full, 1.0) and row is not None and row["k"] is not None and row["predicted_ns"]:
+        row, factor = rows.get(op), full
+        if row is not None and row["k"] is not None and row["predicted_ns"]:
             factor = row["predicted_ns"] / figure.time_ns
         return figure.time_ns * factor / 1e9, np.exp(figure.draws) * factor / 1e9
 
@@ -211,36 +264,46 @@ def _costed(codec: str, case: Mapping[str, Any], analysis: Analysis, medium: str
         read = None if write is None else (0.0, np.zeros_like(write[1]))
     if write is None or read is None:
         return None
-    line = next((row for (name, _), row in predictions.items() if name == codec), None)
-    encoded = float(case["bytes"]) * full
-    if not math.isclose(full, 1.0) and line is not None and line.get("predicted_bytes"):
-        encoded = float(line["predicted_bytes"])
-    one = Costed(codec, case["key"], encoded, write[0], read[0], write[1], read[1])
+    encoded = next(
+        (row["predicted_bytes"] for row in rows.values() if row.get("predicted_bytes")), case["bytes"] * full
+    )
+    one = Costed(codec, case["key"], float(encoded), write[0], read[0], write[1], read[1])
     part = seconds("subset")
     if part is not None:
         one.subset_s, one.subset_draws = part
     return one
 
 
-def _disqualified(record: Mapping[str, Any], codec: str, case: Mapping[str, Any] | None, one: Costed | None,
-                  use: Profile, wanted: Sequence[Condition], allow_loss: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The names of what a codec fails, and the reason in words; empty if it qualifies."""
+def _unfit(
+    case: Mapping[str, Any] | None, one: Costed | None, allow_loss: Sequence[str]
+) -> tuple[tuple[str, ...], str]:
+    """Why a codec's case cannot be ranked at all: what it is called, and the reason in words."""
     if case is None:
         return ("measured",), "was not measured"
-    verify = case.get("verify") or {}
-    status = case.get("status")
-    if status == "lossy" or losses(verify):
-        if not allowed(verify, allow_loss):
-            lost = losses(verify)
-            return ("loss",), f"changes data silently: {wording.listed(lost)}" if lost else "changes data silently"
+    status, lost = case.get("status"), losses(case.get("verify"))
+    if status == "lossy" or lost:
+        if not allowed(case.get("verify"), allow_loss):
+            return (
+                "loss",
+            ), f"changes data silently: {wording.listed(lost)}" if lost else "changes data silently"
     elif status == "pending":
         return ("measured",), case.get("reason") or "the time ran out before it was measured"
     elif status != "ok":
         return (str(status),), wording.failure(str(status), str(case.get("reason") or ""))
     if one is None:
-        return ("measured",), "was not measured on this medium both ways"
-    entry = (record.get("codecs") or {}).get(codec) or {}
-    failed = [(condition.name, text) for condition in wanted if (text := condition.failing(entry, verify))]
+        return ("measured",), "was not measured both ways at this size and on this medium"
+    return (), ""
+
+
+def _failing(
+    entry: Mapping[str, Any], case: Mapping[str, Any], one: Costed, use: Profile, wanted: Sequence[Condition]
+) -> tuple[tuple[str, ...], str]:
+    """Which conditions a codec fails, and why in words; empty if it qualifies."""
+    failed = [
+        (condition.name, text)
+        for condition in wanted
+        if (text := condition.failing(entry, case.get("verify") or {}))
+    ]
     if use.subset_reads and one.subset_s is None and not any(name == "subset" for name, _ in failed):
         failed.append(("subset measured", "no reading of a part was measured"))
     return tuple(name for name, _ in failed), "; ".join(text for _, text in failed)
@@ -268,6 +331,8 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "tie": [one.codec for one in tied],
         "named": named,
+        "executes_code": choice.runs_code(winner.codec),
+        "provisional": analysis.figures[winner.key][TOTAL].launches < FIRM,
         "flips": flips,
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }
@@ -286,7 +351,9 @@ def _ends(point: float, draws: Array) -> tuple[float, float]:
     return min(point, float(lo)), max(point, float(hi))
 
 
-def _tied(best: Costed, several: Sequence[Costed], costs: Mapping[str, tuple[float, Array]], floor: float) -> list[Costed]:
+def _tied(
+    best: Costed, several: Sequence[Costed], costs: Mapping[str, tuple[float, Array]], floor: float
+) -> list[Costed]:
     """The codecs whose cost is not shown to differ from the best one's, smallest first; the best among them."""
     tied = []
     for one in several:
@@ -299,26 +366,56 @@ def _tied(best: Costed, several: Sequence[Costed], costs: Mapping[str, tuple[flo
 def _flips(winner: Costed, choice: Choice, costs: Mapping[str, tuple[float, Array]]) -> list[dict[str, Any]]:
     """The nearest change of each axis, to each side, that makes another codec the best."""
     use, flips = choice.profile, []
-    rivals = [one for one in choice.several if one is not winner and costs[one.codec][0] >= costs[winner.codec][0]]
+    rivals = [
+        one for one in choice.several if one is not winner and costs[one.codec][0] >= costs[winner.codec][0]
+    ]
     spans = choice.medium not in OPERATIONS
-    for axis, now, least, most in (("bandwidth", use.bytes_per_s, SLOWEST, FASTEST), ("reads", use.reads, 1.0, MOST_READS)):
+    for axis, now, least, most in (
+        ("bandwidth", use.bytes_per_s, SLOWEST, FASTEST),
+        ("reads", use.reads, 1.0, MOST_READS),
+    ):
         if spans or (axis == "reads" and use.reads == 0):
             continue
-        meets = [(where, one) for one in rivals if (where := crossing(winner, one, use, axis)) and least <= where.at <= most]
+        meets = [
+            (where, one)
+            for one in rivals
+            if (where := crossing(winner, one, use, axis)) and least <= where.at <= most
+        ]
         below = [pair for pair in meets if pair[0].at < now]
         above = [pair for pair in meets if pair[0].at > now]
         for side, pairs, nearest in (("below", below, max), ("above", above, min)):
             if pairs:
                 where, one = nearest(pairs, key=lambda pair: pair[0].at)
-                flips.append({"text": wording.flip(axis, side, where, one.codec), "axis": axis, "at": where.at,
-                              "lo": where.lo, "hi": where.hi, "codec": one.codec, "side": side})
+                flips.append(
+                    {
+                        "text": wording.flip(axis, side, where, one.codec),
+                        "axis": axis,
+                        "at": where.at,
+                        "lo": where.lo,
+                        "hi": where.hi,
+                        "codec": one.codec,
+                        "side": side,
+                    }
+                )
     return flips
 
 
 def _nothing(choice: Choice) -> dict[str, Any]:
     """No codec qualifies: say which condition removed whom, and what to give up."""
     sentence, reasons = wording.nothing(choice.profile.name, choice.excluded)
-    return {"profile": choice.profile.name, "route": None, "codec": None, "key": None, "runner_up": None,
-            "p_best": None, "p": {}, "cost_s": {}, "tie": [], "named": False, "sentence": sentence,
-            "reasons": reasons + choice.notes, "flips": [],
-            "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded]}
+    return {
+        "profile": choice.profile.name,
+        "route": None,
+        "codec": None,
+        "key": None,
+        "runner_up": None,
+        "p_best": None,
+        "p": {},
+        "cost_s": {},
+        "tie": [],
+        "named": False,
+        "sentence": sentence,
+        "reasons": reasons + choice.notes,
+        "flips": [],
+        "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
+    }

@@ -53,7 +53,18 @@ _LEAST_NS = 0.1
 # Ratios within these bounds are no difference that anyone would feel.
 INDIFFERENT = (0.97, 1.03)
 # Two-sided 95 % quantiles of Student's t, by degrees of freedom.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228}
+STUDENT = {
+    1: 12.706,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    10: 2.228,
+}
 
 
 def student(degrees: int) -> float:
@@ -148,7 +159,9 @@ def sample_times(columns: Mapping[str, Any], *, wall: bool = False, null_ns: flo
         clean = np.asarray(columns["nivcsw"], dtype=np.float64) == 0
     enough = bool(clean.sum() >= 3)
     if "user_ns" in columns:
-        cpu_ns = np.asarray(columns["user_ns"], dtype=np.float64) + np.asarray(columns.get("sys_ns", 0.0), dtype=np.float64)
+        cpu_ns = np.asarray(columns["user_ns"], dtype=np.float64) + np.asarray(
+            columns.get("sys_ns", 0.0), dtype=np.float64
+        )
         cpu_ns = np.maximum(cpu_ns / batch - null_ns, _LEAST_NS)
     else:
         cpu_ns = nothing
@@ -278,7 +291,7 @@ def summarise(logs: Array, sampler: Resampler) -> Summary:
     """
     series = logs.shape[0]
     there = ~np.isnan(logs)
-    support = there.any(axis=2)
+    support = np.asarray(there.any(axis=2))
     launches = support.sum(axis=1)
     point = median(median(logs))
     lo, hi = np.full(series, np.nan), np.full(series, np.nan)
@@ -302,7 +315,7 @@ def _alike(support: NDArray[np.bool_]) -> list[list[int]]:
     for i, row in enumerate(support):
         if row.any():
             groups.setdefault(row.tobytes(), []).append(i)
-    return [members[i:i + 256] for members in groups.values() for i in range(0, len(members), 256)]
+    return [members[i : i + 256] for members in groups.values() for i in range(0, len(members), 256)]
 
 
 def _interval(logs: Array, sampler: Resampler) -> tuple[str, Array, Array, Array]:

@@ -14,8 +14,15 @@ __all__ = ["failure", "flip", "listed", "nothing", "rate", "reasons", "sentence"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.15
-SAYS = {"unproven": "", "error": "failed: ", "timeout": "took too long: ", "killed": "", "refused": "refuses the data: ",
-        "n/a": "does not apply: ", "screened": ""}
+SAYS = {
+    "unproven": "",
+    "error": "failed: ",
+    "timeout": "took too long: ",
+    "killed": "",
+    "refused": "refuses the data: ",
+    "n/a": "does not apply: ",
+    "screened": "",
+}
 
 
 def scaled(value: float, units: Sequence[str]) -> str:
@@ -98,7 +105,11 @@ def came_back(case: Mapping[str, Any]) -> str:
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        return "its one column came back unchanged" if columns == 1 else f"all {columns} columns came back unchanged"
+        return (
+            "its one column came back unchanged"
+            if columns == 1
+            else f"all {columns} columns came back unchanged"
+        )
     return "everything came back unchanged"
 
 
@@ -108,13 +119,17 @@ def rival(winner: Costed, others: Sequence[Costed]) -> str:
         return ""
     quick = min(others, key=lambda one: one.read_s)
     if 0 < quick.read_s * WORTH < winner.read_s and quick.bytes > winner.bytes * WORTH:
-        return (f"`{quick.codec}` reads {times(winner.read_s / quick.read_s)} faster but is "
-                f"{times(quick.bytes / winner.bytes)} larger")
+        return (
+            f"`{quick.codec}` reads {times(winner.read_s / quick.read_s)} faster but is "
+            f"{times(quick.bytes / winner.bytes)} larger"
+        )
     small = min(others, key=lambda one: one.bytes)
     took, takes = winner.write_s + winner.read_s, small.write_s + small.read_s
     if 0 < small.bytes * WORTH < winner.bytes and takes > took * WORTH:
-        return (f"`{small.codec}` is {times(winner.bytes / small.bytes)} smaller but takes "
-                f"{times(takes / took)} the time")
+        return (
+            f"`{small.codec}` is {times(winner.bytes / small.bytes)} smaller but takes "
+            f"{times(takes / took)} the time"
+        )
     return ""
 
 
@@ -127,24 +142,39 @@ def against_base(codec: str, base: Costed | None, cost_s: float, base_cost: floa
     return f"{cost_s / base_cost:.2f}x the base (`{base.codec}`) in total"
 
 
-def sentence(verdict: Mapping[str, Any], choice: Choice, winner: Costed, others: Sequence[Costed],
-             base_cost: float | None) -> str:
+def sentence(
+    verdict: Mapping[str, Any],
+    choice: Choice,
+    winner: Costed,
+    others: Sequence[Costed],
+    base_cost: float | None,
+) -> str:
     """The answer in one sentence."""
     cost_s = verdict["cost_s"][winner.codec][0]
     if not verdict["named"]:
         names = ", ".join(f"`{codec}`" for codec in verdict["tie"])
-        return (f"A tie for {verdict['profile']}, smallest first: {names}. None is shown to be better; choose by size "
-                f"or fidelity: `{winner.codec}` takes {size(winner.bytes)}.")
+        return (
+            f"A tie for {verdict['profile']}, smallest first: {names}. None is shown to be better; choose by size "
+            f"or fidelity: `{winner.codec}` takes {size(winner.bytes)}."
+        )
     parts = [against_base(winner.codec, choice.base, cost_s, base_cost), f"P(best) {verdict['p_best']:.2f}"]
-    text = f"Use `{verdict['route']}`: {', '.join(part for part in parts if part)}; {came_back(choice.cases[winner.codec])}"
+    use = "Provisional: use" if verdict["provisional"] else "Use"
+    text = f"{use} `{verdict['route']}`: {', '.join(part for part in parts if part)}; {came_back(choice.cases[winner.codec])}"
+    if verdict["executes_code"]:
+        text += "; reading it runs code, so never from others"
     given_up = rival(winner, others)
     if given_up:
         text += f"; {given_up}"
     return text + "."
 
 
-def reasons(verdict: Mapping[str, Any], choice: Choice, winner: Costed, others: Sequence[Costed],
-            base_cost: float | None) -> list[str]:
+def reasons(
+    verdict: Mapping[str, Any],
+    choice: Choice,
+    winner: Costed,
+    others: Sequence[Costed],
+    base_cost: float | None,
+) -> list[str]:
     """What the answer rests on, one line each."""
     use, costs = choice.profile, verdict["cost_s"]
     weigh = f"{use.says}: {use.writes:g} write{'s' * (use.writes != 1)}, {use.reads:g} read{'s' * (use.reads != 1)}"
@@ -169,40 +199,58 @@ def reasons(verdict: Mapping[str, Any], choice: Choice, winner: Costed, others: 
     for codec, names, _ in choice.excluded:
         for name in names:
             removed[name].append(f"`{codec}`")
-    spoken = ("measured", "screened", "n/a", "pending")
-    lines += [f"{LEFT_OUT.get(name, name)} left out {listed(codecs)}"
-              for name, codecs in sorted(removed.items()) if name not in spoken]
+    lines += [
+        f"{LEFT_OUT.get(name, name)} left out {listed(codecs)}"
+        for name, codecs in sorted(removed.items())
+        if name not in ABSENT
+    ]
     return lines + choice.notes
 
 
+# What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
+ABSENT = ("measured", "screened", "n/a", "pending")
+BROKEN = ("error", "timeout", "killed", "refused", "unproven")
 LEFT_OUT = {
-    "loss": "silent changes of the data", "spec": "no written spec", "no code": "running code when read",
-    "two readers": "fewer than 2 independent readers", "three languages": "fewer than 3 languages",
-    "subset": "no reading of a part", "subset measured": "no measured reading of a part", "error": "failing",
-    "timeout": "taking too long", "killed": "being killed", "refused": "refusing the data",
+    "loss": "silent changes of the data",
+    "spec": "no written spec",
+    "no code": "running code when read",
+    "two readers": "fewer than 2 independent readers",
+    "three languages": "fewer than 3 languages",
+    "subset": "no reading of a part",
+    "subset measured": "no measured reading of a part",
+    "error": "failing",
+    "timeout": "taking too long",
+    "killed": "being killed",
+    "refused": "refusing the data",
     "unproven": "nothing coming back",
 }
+
 
 def nothing(profile: str, excluded: Sequence[tuple[str, tuple[str, ...], str]]) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])
-    ('No route for cache: append removed a, b; untrusted removed b.', ['without append `a` would qualify'])
+    ('No route for cache: append removed `a`, `b`; untrusted removed `b`.', ['without append `a` would qualify'])
     """
-    if not excluded or all(names == ("measured",) for _, names, _ in excluded):
+    if all(names[0] in ABSENT for _, names, _ in excluded):
         return f"No route for {profile}: no codec was measured.", []
     removed: dict[str, list[str]] = defaultdict(list)
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
         for name in names:
-            removed[name].append(codec)
+            removed[name].append(f"`{codec}`")
         if len(names) == 1:
             alone[names[0]].append(f"`{codec}`")
-    text = "; ".join(f"{LEFT_OUT.get(name, name)} removed {listed(codecs)}" for name, codecs in removed.items()
-                     if name not in ("measured", "screened"))
-    relax = [_without(name, codecs) for name, codecs in alone.items()
-             if name not in ("measured", "screened", "error", "timeout", "killed", "refused", "unproven", "n/a", "pending")]
-    return f"No route for {profile}: {text or 'nothing was measured well enough'}.", relax
+    parts = [
+        f"{LEFT_OUT.get(name, name)} removed {listed(codecs)}"
+        for name, codecs in removed.items()
+        if name not in ABSENT + BROKEN
+    ]
+    broken = sum(len(codecs) for name, codecs in removed.items() if name in BROKEN)
+    if broken:
+        parts.append(f"{broken} failed")
+    relax = [_without(name, codecs) for name, codecs in alone.items() if name not in ABSENT + BROKEN]
+    return f"No route for {profile}: {'; '.join(parts) or 'nothing was measured well enough'}.", relax
 
 
 def _without(name: str, codecs: Sequence[str]) -> str:

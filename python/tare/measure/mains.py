@@ -1,0 +1,111 @@
+"""Which cases of a record the verdict rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["SPAN", "TOTAL", "USUAL", "base_of", "is_ranked", "main_cases", "main_size", "main_stage", "number", "off_usual", "peak_of"]
+
+TOTAL = "total"
+SPAN = "span"
+STAGES = ("weigh", "screen", "growth")
+USUAL = {
+    "delivery": "whole",
+    "threads": "1",
+    "gc": "off",
+    "cache": "warm",
+    "sync": "none",
+    "materialise": "full",
+    "subset": "all",
+    "grain": "whole",
+    "orient": "rows",
+    "order": "insertion",
+}
+
+
+def base_of(record: Mapping[str, Any]) -> str:
+    """The base codec of a record: as the run or its plan named it, else by the kind of data."""
+    named = record.get("base") or (record.get("plan") or {}).get("base")
+    if named:
+        return str(named)
+    twin = next((c["labels"]["codec"] for c in record.get("cases", ()) if "twin" in c["labels"]), None)
+    if twin:
+        return str(twin)
+    return "parquet:pyarrow" if (record.get("dataset") or {}).get("kind") == "table" else "json:stdlib"
+
+
+def is_ranked(case: Mapping[str, Any]) -> bool:
+    """Whether the case is one of a codec: not the A/A twin, not the floor row."""
+    return "twin" not in case["labels"] and case["labels"]["codec"] != "copy"
+
+
+def peak_of(case: Mapping[str, Any]) -> int | None:
+    """The largest peak of memory of a case's operations, in bytes; None if none was measured."""
+    return max(
+        (
+            entry["peak_bytes"]
+            for entry in (case.get("memory") or {}).values()
+            if isinstance(entry, dict) and entry.get("peak_bytes") is not None
+        ),
+        default=None,
+    )
+
+
+def main_size(record: Mapping[str, Any]) -> str:
+    """The size the verdict rests on: the largest one weighed, else the largest screened."""
+    return main_stage(record)[1]
+
+
+def main_stage(record: Mapping[str, Any]) -> tuple[str, str]:
+    """The stage and the size that the verdict rests on."""
+    for stage in STAGES:
+        sizes = {
+            case["labels"].get("size", "1")
+            for case in record.get("cases", ())
+            if case.get("stage", "weigh") == stage and case.get("launches") and is_ranked(case)
+        }
+        if sizes:
+            return stage, str(max(sizes, key=number))
+    return STAGES[0], "1"
+
+
+def main_cases(record: Mapping[str, Any], *, grain: str = "whole") -> dict[tuple[str, str], dict[str, Any]]:
+    """The case that stands for each codec on each medium: (codec, medium) -> case.
+
+    Args:
+        record: The record.
+        grain: ``whole``, or ``each`` to prefer the cases of one call per document.
+
+    Cases at the main size come first, then those of the defaults (warm, one thread,
+    whole, collector off); a codec that was only screened, or failed before it was
+    weighed, is there with that case.
+    """
+    stage, size = main_stage(record)
+
+    def worth(case: Mapping[str, Any]) -> tuple[Any, ...]:
+        off = off_usual(case["labels"], grain=grain)
+        there = case["labels"].get("size", "1") == size and case.get("stage", "weigh") == stage
+        return (not there, case.get("stage") == "growth", off, case["key"])
+
+    chosen: dict[tuple[str, str], dict[str, Any]] = {}
+    for case in record.get("cases", ()):
+        at = case["labels"]["codec"], case["labels"].get("medium", "memory")
+        if is_ranked(case) and (at not in chosen or worth(case) < worth(chosen[at])):
+            chosen[at] = case
+    return chosen
+
+
+def off_usual(labels: Mapping[str, str], *, grain: str = "whole") -> int:
+    """How many labels are not those of a default run."""
+    return sum(labels.get(name, usual) != usual for name, usual in (USUAL | {"grain": grain}).items())
+
+
+def number(text: str) -> float:
+    """A size label as a number; 0 if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
