@@ -204,7 +204,8 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
         for codec in found:
             codec.library.require()
     else:
-        found = list(installed(session.dataset.kind))
+        dataset = session.dataset
+        found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
     unwanted = set(settings.exclude)
     found = [c for c in found if str(c) not in unwanted and c.format.id not in unwanted
              and f"{c.format.id}:{c.library.name}" not in unwanted]

@@ -1,0 +1,131 @@
+"""A whole run survives whatever a codec does: each fault costs its own case, with its own words."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PLANTED = Path(__file__).parent / "planted_formats"
+TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+FAULTS = ("nothing", "changed", "hang", "leave", "segfault", "kill", "leak", "noisy", "refuse")
+
+
+def _environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(PLANTED), "XDG_STATE_HOME": str(tmp_path / "state"), "TMPDIR": str(tmp_path)}
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One run over every planted fault, and what it left in its temporary folder."""
+    folder = tmp_path_factory.mktemp("faulty")
+    data = folder / "data.json"
+    data.write_text(json.dumps([{"n": i, "t": "x" * (i % 7)} for i in range(2000)]))
+    codecs = [word for name in FAULTS for word in ("--codec", f"planted:{name}")]
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    done = subprocess.run(
+        [*TARE, "measure", str(data), "--time", "14s", "--out", str(folder / "r.tare.json"), "--quiet",
+         "--codec", "json:orjson", *codecs],
+        env=_environment(scratch), capture_output=True, text=True, timeout=120, check=False,
+    )
+    record = json.loads((folder / "r.tare.json").read_text())
+    cases = {case["labels"]["codec"].removeprefix("planted:"): case for case in record["cases"]
+             if "twin" not in case["labels"] and case["stage"] in ("screen", "weigh")}
+    return {"done": done, "record": record, "cases": cases, "left": sorted(p.name for p in scratch.glob("tare-*"))}
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        ("nothing", "unproven", "no data came back"),
+        ("changed", "lossy", "changed silently"),
+        ("hang", "timeout", ""),
+        ("leave", "error", "3"),
+        ("segfault", "killed", "SIGSEGV"),
+        ("kill", "killed", "memory?"),
+        ("leak", "error", "emory"),
+        ("refuse", "refused", "takes no such value"),
+        ("noisy", "ok", ""),
+    ],
+)
+def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str, status: str, words: str) -> None:
+    """Every planted fault ends as its own status with its own words, and the run goes on."""
+    case = faulty["cases"][fault]
+    assert status == case["status"], case["reason"]
+    assert words in case["reason"]
+
+
+def test_the_run_itself_is_well(faulty: dict[str, Any]) -> None:
+    """Failed codecs are results: exit code 0, a verdict, nothing left behind."""
+    assert 0 == faulty["done"].returncode, faulty["done"].stderr
+    assert "Traceback" not in faulty["done"].stderr
+    assert faulty["record"]["derived"]["headline"]["codec"] is not None
+    assert [] == faulty["left"]
+
+
+def _start(tmp_path: Path, *words: str) -> tuple[subprocess.Popen[str], Path]:
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps([{"n": i, "t": "x" * (i % 7)} for i in range(5000)]))
+    out = tmp_path / "r.tare.json"
+    process = subprocess.Popen(
+        [*TARE, "measure", str(data), "--out", str(out), "--progress", "json", *words],
+        env=_environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )
+    return process, out
+
+
+def _until(process: subprocess.Popen[str], stage: str, done: int = 0) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("{"):
+            event = json.loads(line)
+            if event["stage"] == stage and event["done"] >= done:
+                return
+    raise AssertionError(f"the run ended before {stage}")
+
+
+def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) -> None:
+    """Ctrl-C ends soon with 130, a record with the finished cases, and the command that goes on."""
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
+    _until(process, "weigh", 1)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert 130 == process.returncode, errors
+    # The design allows 2 s; a machine with other work gets more, a hang none.
+    assert time.monotonic() - asked < 20
+    record = json.loads(out.read_text())
+    assert record["interrupted"] is True
+    assert any(case["launches"] for case in record["cases"])
+    assert "--resume" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: Path) -> None:
+    """After kill -9 the journal holds every finished launch; --resume uses them."""
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
+    _until(process, "weigh", 1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    journal = Path(f"{out}l")
+    assert journal.exists()
+    shown = subprocess.run([*TARE, "report", str(journal)], env=_environment(tmp_path), capture_output=True,
+                           text=True, timeout=60, check=False)
+    assert 0 == shown.returncode, shown.stderr
+    assert "json:orjson" in shown.stdout
+    again = subprocess.run(
+        [*TARE, "measure", str(tmp_path / "data.json"), "--resume", str(journal), "--out", str(out), "--codec",
+         "json:orjson", "--codec", "json:stdlib", "--time", "12s", "--quiet"],
+        env=_environment(tmp_path), capture_output=True, text=True, timeout=120, check=False)
+    assert 0 == again.returncode, again.stderr
+    record = json.loads(out.read_text())
+    assert record["resumed"]["used"] >= 1
+    assert record["derived"]["headline"]["codec"] is not None
