@@ -62,7 +62,9 @@ fn decode(data: &[u8], output: &mut Output) -> Result<()> {
 
 /// The plain size as the last member's trailer has it, where it is plausible; else 0.
 fn expected_bytes(data: &[u8]) -> usize {
-    let size = data.last_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size));
+    let size = data
+        .last_chunk::<4>()
+        .map_or(0, |size| u32::from_le_bytes(*size));
     let size = usize::try_from(size).unwrap_or(0);
     if size > data.len().saturating_mul(BELIEVED_RATIO) {
         return 0;

@@ -41,11 +41,15 @@ const STORED: u32 = 1 << 31;
 
 fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     // In liblz4 -n means acceleration n + 1, in our ids -n is acceleration n.
-    let native = if level < 0 { level.saturating_add(1) } else { level };
+    let native = if level < 0 {
+        level.saturating_add(1)
+    } else {
+        level
+    };
     let packed = Vec::with_capacity(data.len() / 2);
     let mut builder = EncoderBuilder::new();
     builder
-        .level(native.cast_unsigned())
+        .level(u32::from_le_bytes(native.to_le_bytes())) // the crate's type; liblz4's is signed
         .block_mode(BlockMode::Independent)
         .block_size(block_size(data.len()))
         .block_checksum(BlockChecksum::NoBlockChecksum)
@@ -171,7 +175,8 @@ impl<I: Input> Units<I> {
                 let at = self.input.offset();
                 return Err(Error::new(ErrorKind::Truncated, text).with_offset(at));
             }
-            self.input.advance(usize::try_from(left).unwrap_or(held).min(held));
+            self.input
+                .advance(usize::try_from(left).unwrap_or(held).min(held));
         }
     }
 
@@ -342,7 +347,9 @@ fn block(
     output.reserve(place, at)?;
     output.bytes.resize(from.saturating_add(place), 0);
     let (before, target) = output.bytes.split_at_mut(from);
-    let window = before.get(from.saturating_sub(window)..).unwrap_or_default();
+    let window = before
+        .get(from.saturating_sub(window)..)
+        .unwrap_or_default();
     match decompress_into_with_dict(stored, target, window) {
         Ok(made) => {
             output.bytes.truncate(from.saturating_add(made));

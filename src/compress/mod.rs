@@ -5,6 +5,12 @@
 //! read whole. Writing takes one buffer and gives one buffer; do not use it for data that must
 //! not be held in memory twice.
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
 mod gzip;
 mod input;
 mod lz4;

@@ -44,7 +44,10 @@ impl Link {
     #[must_use]
     pub fn passage(&self, bytes: usize) -> Duration {
         if self.bytes_per_second > 0.0 && self.bytes_per_second.is_finite() {
-            #[allow(clippy::cast_precision_loss, reason = "a piece is far below 2^52 bytes")]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "a piece is far below 2^52 bytes"
+            )]
             let seconds = bytes as f64 / self.bytes_per_second;
             Duration::from_secs_f64(seconds)
         } else {

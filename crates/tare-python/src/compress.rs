@@ -18,7 +18,9 @@ pub fn compress<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(data, |bytes| {
         let packed = py.detach(|| by_name(name)?.compress(bytes, level));
-        packed.map(|packed| PyBytes::new(py, &packed)).map_err(|error| to_py(py, &error))
+        packed
+            .map(|packed| PyBytes::new(py, &packed))
+            .map_err(|error| to_py(py, &error))
     })
 }
 
@@ -32,7 +34,9 @@ pub fn decompress<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(data, |bytes| {
         let plain = py.detach(|| by_name(name)?.decompress(bytes, max_bytes));
-        plain.map(|plain| PyBytes::new(py, &plain)).map_err(|error| to_py(py, &error))
+        plain
+            .map(|plain| PyBytes::new(py, &plain))
+            .map_err(|error| to_py(py, &error))
     })
 }
 

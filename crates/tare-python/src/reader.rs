@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::exceptions::{PyBlockingIOError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::compress::{by_name, Reader as CoreReader};
@@ -41,10 +41,11 @@ impl Reader {
 /// An error of the Python file object is raised as it was.
 fn reading(py: Python<'_>, error: Error) -> PyErr {
     if error.kind() == ErrorKind::Io {
-        if let Some(Ok(below)) = error.into_source().map(|source| source.downcast::<io::Error>()) {
-            return PyErr::from(*below);
-        }
-        return PyValueError::new_err("cannot read the input");
+        let text = error.to_string();
+        return match error.into_source().map(Box::downcast::<io::Error>) {
+            Some(Ok(below)) => PyErr::from(*below),
+            _ => PyOSError::new_err(text),
+        };
     }
     to_py(py, &error)
 }

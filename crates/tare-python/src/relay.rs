@@ -14,7 +14,12 @@ pub struct Relay(tare::message::Relay);
 #[pymethods]
 impl Relay {
     #[new]
-    fn new(py: Python<'_>, target: &str, bytes_per_second: f64, round_trip_s: f64) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        target: &str,
+        bytes_per_second: f64,
+        round_trip_s: f64,
+    ) -> PyResult<Self> {
         let target: SocketAddr = target
             .parse()
             .map_err(|_| PyValueError::new_err(format!("{target:?} is not IP:PORT")))?;

@@ -1,0 +1,9 @@
+//! Any bytes into the zstd decompressor, one-shot and as a stream.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+include!("../check.rs");
+
+fuzz_target!(|data: &[u8]| check("zstd", data));
