@@ -15,7 +15,7 @@ from typing import Any
 from tare.report import text
 from tare.report.digest import PROFILES, Digest, Grid, Row, Times, number
 
-__all__ = ["CHARTS", "FEATURED", "bases", "basis_of", "chart_data", "featured", "spec", "themes", "verdict_of"]
+__all__ = ["CHARTS", "FEATURED", "bases", "basis_of", "chart_data", "featured", "orders", "spec", "themes", "verdict_of"]
 
 # Name -> heading and what the chart shows, for readers who do not see it.
 CHARTS: dict[str, tuple[str, str]] = {
@@ -44,7 +44,7 @@ CHARTS: dict[str, tuple[str, str]] = {
 }
 FEATURED = 10
 _MUTED = 99
-_MAX_SAMPLES = 2400
+_MAX_SAMPLES = 1800
 _PER_CASE = 200
 
 
@@ -168,7 +168,7 @@ def _cost_rows(basis: str, grid: Grid, slots: dict[str, int], removed: dict[str,
     return out
 
 
-def _orders(found: Digest, grid: Grid) -> dict[str, dict[str, int]]:
+def orders(found: Digest, grid: Grid) -> dict[str, dict[str, int]]:
     """Profile -> codec -> place in the grid's order under that profile's cost."""
     out: dict[str, dict[str, int]] = {}
     for name in PROFILES:
@@ -190,7 +190,7 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
     raw = number(found.dataset.get("bytes_memory"))
     out = []
     for place, grid in enumerate(found.grids):
-        orders, front = _orders(found, grid), _front(found, grid)
+        places, front = orders(found, grid), _front(found, grid)
         for row in grid.rows:
             if not row.timed:
                 continue
@@ -201,7 +201,7 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
                 "slot": slots.get(row.codec, _MUTED), "B": _short(row.bytes), "lossy": int(row.status == "lossy"),
                 "front": int(row.key in front), "raw": _short(number(row.case.get("raw_bytes")) or raw),
                 **_side("w", row.write), **_side("r", row.read), "mw": _short(peaks[0]), "mr": _short(peaks[1]),
-                **{f"o_{name}": order[row.codec] for name, order in orders.items()},
+                **{f"o_{name}": order[row.codec] for name, order in places.items()},
             })
     return out
 

@@ -1,0 +1,133 @@
+"""The top of the page: the verdict of every profile, switched without scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.report import text, words
+from tare.report.charts import verdict_of
+from tare.report.digest import PROFILES, Digest, Grid, Row
+from tare.report.html.markup import codec, details, esc, inline_code
+
+__all__ = ["hero"]
+
+
+def hero(found: Digest, slots: dict[str, int]) -> str:
+    """The data in a line, the profile switch, and one verdict per profile."""
+    names = [name for name in PROFILES if verdict_of(found, name)] or [found.profile]
+    chosen = found.profile if found.profile in names else names[0]
+    switches = "".join(
+        f'<input type="radio" name="profile" id="p-{name}" value="{name}"{" checked" if name == chosen else ""}>'
+        f'<label for="p-{name}">{name}</label>' for name in names)
+    verdicts = "".join(_verdict(found, name, slots) for name in names)
+    notices = "".join(f'<p class="notice">{esc(said)}</p>' for said in _notices(found) if said)
+    return (f'<section class="hero" id="verdict" aria-label="Verdict"><p class="data">{_data(found)}</p>{notices}'
+            f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
+            f'<div class="verdicts">{verdicts}</div></section>')
+
+
+def _data(found: Digest) -> str:
+    parts = words.dataset_line(found).split("  ")
+    return f"<b><bdi>{esc(parts[0])}</bdi></b>" + "".join(f"<span>{esc(part)}</span>" for part in parts[1:])
+
+
+def _notices(found: Digest) -> list[str]:
+    origin = found.record.get("imported")
+    imported = ("These figures were imported, not measured here"
+                + (f": {text.one_line(origin, 120)}" if isinstance(origin, str) else "") + ".") if origin else ""
+    partial = words.partial_line(found)
+    return [imported, partial[:1].upper() + partial[1:] + "." if partial else "",
+            "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else ""]
+
+
+def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
+    said, verdict = words.headline(found, name), verdict_of(found, name)
+    about = PROFILES.get(name, {}).get("about", "")
+    row, grid = _winner(found, verdict)
+    if said["empty"]:
+        body = '<h1>No verdict yet.</h1><p class="say">Nothing was measured that could be recommended.</p>'
+    elif said["named"]:
+        body = (f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>'
+                f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}')
+    elif said["tie"]:
+        tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
+        body = f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{tied}</p><p>{inline_code(said["sentence"])}</p>'
+    else:
+        body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
+    changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
+    flips = f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
+    run = _run(said["route"]) if said["named"] and not found.record.get("imported") else ""
+    return (f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
+            f"{body}<div class=\"aside\">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>")
+
+
+def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:
+    for grid in found.grids:
+        for row in grid.rows:
+            if row.key == verdict.get("key"):
+                return row, grid
+    return None, None
+
+
+def _sentence(said: dict[str, Any]) -> str:
+    # The heading has said "Use ...": the sentence goes on from there.
+    sentence = str(said["sentence"])
+    lead = f"Use `{said['route']}`: "
+    if not sentence.startswith(lead):
+        return sentence
+    rest = sentence[len(lead):].replace("P(best) 1.00", "P(best) > 0.99")
+    return rest[:1].upper() + rest[1:]
+
+
+def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
+    if row is None or grid is None:
+        return ""
+    tiles = [
+        (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}"),
+        (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}"),
+        (text.size(row.bytes), f"{text.percent(row.size_share)} of its size in memory"
+         if row.size_share is not None else "encoded"),
+        (row.kept, "columns came back" if "/" in row.kept else "came back") if row.kept else ("", ""),
+        (said["p_best"], "probability of being best"),
+    ]
+    cells = "".join(f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>" for value, label in tiles
+                    if value not in ("", "-"))
+    return f'<dl class="tiles">{cells}</dl>'
+
+
+def _run(route: str) -> str:
+    code = f'from tare import Route\nroute = Route("{route}")\nroute.write(data, path)\ndata = route.read(path)'
+    return (f'<div class="run"><h2>Run it</h2><pre tabindex="0" aria-label="Python code that runs the route">'
+            f"<code>{esc(code, 600).replace(chr(92) + 'x0a', chr(10))}</code></pre></div>")
+
+
+def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
+    """Who costs least on each medium that was measured, for this profile's writes and reads."""
+    weights = found.weights(name)
+    removed = {str(entry.get("codec")) for entry in verdict_of(found, name).get("excluded") or []
+               if isinstance(entry, dict)}
+    items = []
+    for place, grid in enumerate(found.grids):
+        costs = sorted(
+            ((weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns, row.codec) for row in grid.rows
+             if row.timed and row.status == "ok" and row.codec not in removed
+             and row.write.t_ns is not None and row.read.t_ns is not None))
+        if not costs:
+            continue
+        first = f"{codec(costs[0][1], slots.get(costs[0][1], 99))} {esc(text.duration(costs[0][0]))}"
+        second = (f", then {codec(costs[1][1], slots.get(costs[1][1], 99))} {esc(text.duration(costs[1][0]))}"
+                  if len(costs) > 1 else "")
+        items.append(f'<li data-grid="{place}"><b>{esc(grid.title)}</b>: {first}{second}</li>')
+    if not items:
+        return ""
+    uses = f"{weights['w']:g} write{'s' if weights['w'] != 1 else ''} and {weights['r']:g} read{'s' if weights['r'] != 1 else ''}"
+    return (f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium:</p>'
+            f"<ul>{''.join(items)}</ul></div>")
+
+
+def _why(said: dict[str, Any]) -> str:
+    reasons = "".join(f"<li>{inline_code(reason)}</li>" for reason in said["reasons"])
+    removed = "".join(f"<li><code>{esc(name)}</code> {inline_code(reason)}</li>" for name, reason in said["excluded"])
+    out = f"<ul>{reasons}</ul>" if reasons else ""
+    out += f"<h3>Left out</h3><ul>{removed}</ul>" if removed else ""
+    return details("Why, and what was left out", out, css="why") if out else ""
