@@ -80,7 +80,7 @@ class Codec:
         'json:orjson'
         """
         format_id, library_name, given, compressor = split_id(text)
-        format = formats.get(format_id)
+        format = formats.holding(format_id, library_name)
         if library_name is None:
             library = format.default
         else:
@@ -140,7 +140,7 @@ class Codec:
     @property
     def format(self) -> Format:
         """The format, from the registry."""
-        return formats.get(self.format_id)
+        return formats.holding(self.format_id, self.library_name)
 
     @property
     def library(self) -> Library:

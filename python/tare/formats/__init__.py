@@ -22,7 +22,7 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     from tare.formats.base import Format
 
-__all__ = ["FORMATS", "by_extension", "get", "sniff"]
+__all__ = ["FORMATS", "by_extension", "get", "holding", "sniff"]
 
 # In the order in which their bytes are told apart (formats with a fixed magic
 # are tried before all others) and in which listings show them.
@@ -75,6 +75,27 @@ def get(id: str) -> Format:
     near = get_close_matches(id, [format.id for format in _formats()], cutoff=0.5)
     hint = f"did you mean {', '.join(near)}? " if near else ""
     raise UsageError(f"there is no format {id[:80]!r}; {hint}`tare codecs` lists all")
+
+
+def holding(id: str, library: str | None) -> Format:
+    """The format of that id, without loading the others where that changes nothing.
+
+    A process that runs one codec needs one format. Other packages can add
+    libraries to a format but replace none, so only a library that we do not
+    list makes the whole registry necessary.
+
+    Raises:
+        UsageError: There is no such format.
+
+    >>> holding("json", "orjson").id
+    'json'
+    """
+    if "FORMATS" not in globals() and id in _MODULES:
+        format: Format = importlib.import_module(f"tare.formats.{id}").FORMAT
+        found = format.default if library is None else format.library(library)
+        if found is not None and (library is not None or found.installed):
+            return format
+    return get(id)
 
 
 def by_extension(name: str) -> Format | None:

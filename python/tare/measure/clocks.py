@@ -129,7 +129,10 @@ def sample(
     finally:
         if collect:
             gc.callbacks.remove(collections)
-        (gc.enable if was_on else gc.disable)()
+        gc.disable()
+        if was_on:  # not a worker: the rest of the program keeps its collector
+            gc.unfreeze()
+            gc.enable()
     return [*row, collections.total_ns, collections.count], results
 
 

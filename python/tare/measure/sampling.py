@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from tare.measure.clocks import cpu_ns, sample, timed_drop
+from tare.measure.clocks import Stopwatch, sample, timed_drop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,12 +46,13 @@ def calibrate(
         return 1
     calls = 1
     while True:
-        wall, cpu = time.perf_counter_ns(), cpu_ns()
+        watch = Stopwatch()
+        watch.start()
         held = [call(argument) for _ in range(calls)]
-        cpu, wall = cpu_ns() - cpu, time.perf_counter_ns() - wall
+        wall, user, system, preempted, *_ = watch.stop()
         del held
         # A preempted call looks long by the wall; one that waits for a disk looks short by the CPU.
-        one_ns = max(1, cpu if wall < 2 * cpu + 200_000 else wall) / calls
+        one_ns = max(1, user + system if preempted else wall) / calls
         if one_ns * calls * 4 >= target_ns or calls >= most:
             return max(1, min(most, _MOST, round(target_ns / one_ns)))
         calls = min(most, calls * max(2, min(16, int(target_ns / 4 / one_ns / calls))))

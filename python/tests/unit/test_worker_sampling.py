@@ -1,0 +1,227 @@
+"""Batches, clocks, memory and the touching of values, inside this process."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+
+import pytest
+from conftest import need
+
+from tare.measure import clocks, memory, sampling
+from tare.measure.phases import MESSAGE_BYTES, OpError, cut, phase
+from tare.measure.touch import touch
+
+
+def cells(row: list[int]) -> dict[str, int]:
+    return dict(zip(clocks.COLUMNS, row))
+
+
+def spin(cpu_ns: int) -> None:
+    until = time.process_time_ns() + cpu_ns
+    while time.process_time_ns() < until:
+        pass
+
+
+def test_a_busy_call_is_cpu_time():
+    """30 ms of spinning are 30 ms of CPU, and at least that by the wall."""
+    row, _ = clocks.sample(spin, 30_000_000, 1)
+    found = cells(row)
+    assert 30_000_000 <= found["user_ns"] + found["sys_ns"] <= found["wall_ns"]
+    assert found["user_ns"] + found["sys_ns"] < 60_000_000
+
+
+def test_a_sleeping_call_is_wall_time():
+    """CPU stays small."""
+    row, _ = clocks.sample(time.sleep, 0.03, 1)
+    found = cells(row)
+    assert found["wall_ns"] >= 30_000_000
+    assert found["user_ns"] + found["sys_ns"] < 15_000_000
+
+
+def test_a_batch_makes_so_many_calls():
+    """All results are held until the clocks are read."""
+    made: list[int] = []
+    _, results = clocks.sample(lambda value: made.append(value) or len(made), 7, 5)
+    assert (made, results) == ([7] * 5, [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_collector_is_left_as_it_was(was_on):
+    """And is off, or on and counted, during the call."""
+    before = gc.isenabled()
+    try:
+        (gc.enable if was_on else gc.disable)()
+        row, results = clocks.sample(lambda _: gc.isenabled(), None, 1, collect=False)
+        assert (results, row[-1], gc.isenabled()) == ([False], 0, was_on)
+        row, results = clocks.sample(lambda _: gc.isenabled(), None, 1, collect=True)
+        assert (results, gc.isenabled()) == ([True], was_on)
+    finally:
+        (gc.enable if before else gc.disable)()
+        gc.unfreeze()
+
+
+def test_collections_are_counted_and_timed():
+    """Only those inside the sample."""
+    row, _ = clocks.sample(lambda _: gc.collect(), None, 3, collect=True)
+    assert row[-1] == 3
+    assert row[-2] > 0
+
+
+def test_a_failing_call_leaves_no_trace():
+    """The callback goes, the collector returns."""
+    before = (gc.isenabled(), len(gc.callbacks))
+    with pytest.raises(ZeroDivisionError):
+        clocks.sample(lambda _: 1 / 0, None, 1, collect=True)
+    assert (gc.isenabled(), len(gc.callbacks)) == before
+
+
+def test_a_traced_process_is_told():
+    """A trace function, a profile function and tracemalloc; nothing else here."""
+    import tracemalloc
+
+    need(sys.gettrace() is None and sys.getprofile() is None, "the tests themselves are traced")
+    need(not clocks.tracer(), f"this process is watched: {clocks.tracer()}")
+    sys.setprofile(lambda *_: None)
+    found = clocks.tracer()
+    sys.setprofile(None)
+    assert found == "a profiler is set"
+    tracemalloc.start()
+    found = clocks.tracer()
+    tracemalloc.stop()
+    assert found == "tracemalloc is on"
+    assert clocks.tracer() == ""
+
+
+def test_short_calls_are_batched_and_long_ones_are_not():
+    """About the target; one call if that is longer; a call known to be long is not made at all."""
+    assert sampling.calibrate(spin, 100_000, target_ns=2_000_000, most=1000) in range(10, 22)
+    assert sampling.calibrate(spin, 5_000_000, target_ns=2_000_000, most=1000) == 1
+    made: list[None] = []
+    assert sampling.calibrate(made.append, None, target_ns=1000, most=9, guess_ns=1_000_000) == 1
+    assert made == []
+
+
+def test_batches_are_limited():
+    """So that their results fit in memory."""
+    assert sampling.calibrate(lambda _: None, None, target_ns=10_000_000, most=17) == 17
+
+
+def test_the_last_result_is_looked_at_before_it_is_freed():
+    """Each sample proves that something came back; the columns that are added follow."""
+
+    class Looking(sampling.Around):
+        def __init__(self) -> None:
+            self.log: list[object] = []
+
+        def before(self) -> None:
+            self.log.append("before")
+
+        def look(self, result: object) -> None:
+            self.log.append(result)
+
+        def extra(self) -> list[int]:
+            return [41, 42]
+
+        def after(self) -> None:
+            self.log.append("after")
+
+    around = Looking()
+    rows = sampling.take(lambda x: x + 1, 1, 3, samples=2, collect=False, budget_ns=None, around=around)
+    assert around.log == ["before", 2, "after"] * 2
+    assert [len(row) for row in rows] == [len(clocks.COLUMNS) + 2] * 2
+    assert [row[-2:] for row in rows] == [[41, 42]] * 2
+
+
+def test_freeing_is_timed_apart():
+    """A large result costs time to free, and that is in drop_ns only."""
+    row, results = clocks.sample(lambda n: [[i] for i in range(n)], 300_000, 1)
+    drop_ns = clocks.timed_drop(results)
+    assert results == []
+    assert drop_ns > 100_000
+    assert len(row) == len(clocks.COLUMNS) - 1
+
+
+def test_peak_memory_falls_back_to_a_child(monkeypatch):
+    """Where the mark cannot be reset, the method is another and says so."""
+    monkeypatch.setattr(memory, "_reset_mark", lambda: False)
+    found = memory.peak(lambda: bytearray(b"x") * (64 << 20))
+    assert found["method"] == "maxrss of a child"
+    assert 48 << 20 < found["peak_bytes"] < 96 << 20
+
+
+def test_memory_errors_of_the_child_are_ours(monkeypatch):
+    """And so is every other failure of the call."""
+
+    def hungry() -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(memory, "_reset_mark", lambda: False)
+    with pytest.raises(MemoryError):
+        memory.peak(hungry)
+    with pytest.raises(RuntimeError, match="failed in the child"):
+        memory.peak(lambda: 1 / 0)
+
+
+def test_peak_memory_is_above_the_start():
+    """What was there before is not counted; what was freed within the call is."""
+    held = bytearray(b"x") * (32 << 20)
+
+    def call() -> int:
+        first = bytearray(b"x") * (48 << 20)
+        return len(first)
+
+    found = memory.peak(call)
+    need(found["method"] == "hwm", "the high-water mark cannot be reset here")
+    assert 44 << 20 < found["peak_bytes"] < 64 << 20
+    assert found["before_bytes"] > len(held)
+
+
+@pytest.mark.parametrize(
+    ("value", "leaves"),
+    [([], 0), ({}, 0), (7, 1), ("text", 1), ([1, [2, (3, {4})], {"a": b"x", "b": None}], 6)],
+)
+def test_every_leaf_of_a_document_is_touched(value, leaves):
+    """Containers are walked, texts and bytes are leaves."""
+    assert touch(value) == leaves
+
+
+def test_deep_documents_are_touched():
+    """Deeper than the stack."""
+    value: list[object] = []
+    for _ in range(100_000):
+        value = [value]
+    assert touch(value) == 0
+    while value:  # freeing it at once would overflow the stack
+        value = value.pop()  # type: ignore[assignment]
+
+
+def test_every_cell_of_a_table_is_touched():
+    """Arrow, pandas and polars; nulls count too."""
+    import pyarrow as pa
+
+    table = pa.table({"a": [1, None, 3], "b": ["x", "yy", None], "c": [0.5, 1.5, 2.5]})
+    assert touch(table) == 9
+    pandas = pytest.importorskip("pandas")
+    assert touch(pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.to_datetime(["2020", "2021"])})) == 6
+    polars = pytest.importorskip("polars")
+    assert touch(polars.DataFrame({"a": [1, 2]}).lazy()) == 2
+
+
+def test_an_error_takes_the_phase_it_happened_in():
+    """Type, message and phase; an OpError keeps its own."""
+    with pytest.raises(OpError) as caught, phase("decode"):
+        raise KeyError("x")
+    assert (caught.value.type, str(caught.value), caught.value.phase) == ("KeyError", "KeyError: 'x'", "decode")
+    with pytest.raises(OpError) as caught, phase("decode"), phase("io"):
+        raise FileNotFoundError(2, "gone", "x")
+    assert (caught.value.type, caught.value.phase) == ("FileNotFoundError", "io")
+
+
+@pytest.mark.parametrize("text", ["\U0001f600" * 2000, "a" + "\u00e9" * 5000, "\ud800" * 3000])
+def test_long_messages_are_cut_between_characters(text):
+    """At most 2 KiB of valid UTF-8."""
+    short = cut(text)
+    assert len(short.encode()) <= MESSAGE_BYTES
+    assert short.endswith("...")
