@@ -83,6 +83,8 @@ def parse(source: Source, data: bytes, *, columns: list[str] | None = None) -> p
     """
     if not data.strip():
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
+    if b"\n" not in data and b"\r" not in data:
+        data += b"\n"  # names alone, and their line not ended: a table without rows
     style = dialect(data)
     table = _read(source, data, style, {}, columns)
     texts = _keep_as_text(source, data, style, table)

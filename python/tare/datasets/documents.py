@@ -17,7 +17,12 @@ MAX_DEPTH = 1000
 _PROBE_BYTES = 1 << 20
 # What orjson would change or refuse, though it is in use: integers above 64 bits.
 _BIG_INTEGER = re.compile(rb"\d{19}")
-_MAX_ALIASES = 10_000_000
+_TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
+# What sharing may stand for; a file of that many values of its own is far larger.
+_MAX_SHARED = 10_000_000
+# Formats whose values are trees: nothing can be shared, so nothing must be looked up.
+_TREES = ("msgpack", "cbor", "bson", "avro")
+_CONTAINERS = (dict, list, tuple)
 
 
 def load(
@@ -137,7 +142,7 @@ def _json_fault(source: Source, data: bytes, error: Exception, *, base: int = 0,
         )
     if at >= len(data.rstrip()):
         return source.error(Truncated, f"it ends too early{where}", offset=base + len(data), advice="Fetch or write it again.")
-    context = printable(data[max(at - 10, 0) : at + 20].decode("utf-8", "replace"), 40)
+    context = printable(data[at : at + 20].decode("utf-8", "replace"), 40)
     return source.error(Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there.")
 
 
@@ -157,8 +162,7 @@ def _yaml(source: Source, data: bytes) -> Any:
     except (ValueError, TypeError, OverflowError) as error:  # such as a date on the 31st of February
         raise source.error(Malformed, printable(str(error)), advice="Quote the value that is meant as text.") from None
     value = values[0] if len(values) == 1 else values
-    if b"*" in data and _expanded(value) > _MAX_ALIASES:
-        raise source.error(Limit, f"its aliases stand for more than {_MAX_ALIASES:,} values", advice="Expand it elsewhere.")
+    _check_tree(source, value, shares=b"*" in data)
     return value
 
 
@@ -191,24 +195,6 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     return source.error(Malformed, where, offset=at, advice="Repair it there; tags that name code are never loaded.")
 
 
-def _expanded(value: Any) -> int:
-    """Number of values when every alias is written out; each container is counted once."""
-    sizes: dict[int, int] = {}
-    stack: list[tuple[Any, bool]] = [(value, False)]
-    while stack:
-        node, done = stack.pop()
-        if not isinstance(node, dict | list) or (not done and id(node) in sizes):
-            continue
-        children = list(node.values()) if isinstance(node, dict) else node
-        if done:
-            sizes[id(node)] = 1 + sum(sizes.get(id(child), 1) for child in children)
-        else:
-            sizes[id(node)] = _MAX_ALIASES + 1  # replaced when its children are done; a cycle stays
-            stack.append((node, True))
-            stack.extend((child, False) for child in children)
-    return sizes.get(id(value), 1)
-
-
 def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
     """Formats that are read whole, by their codec."""
     from tare import formats
@@ -235,14 +221,16 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
     except DecodeError as error:
         value = _several(source, data)
         if value is None:
-            text = printable(str(error).removeprefix(f"{source.format}: "), 160).rstrip(".")
+            text = printable(re.sub(r"^[\w,=:]+: ", "", str(error)), 160).rstrip(".")
+            if _TOO_DEEP.search(text):
+                raise source.error(Limit, "nested deeper than its reader goes", advice="Flatten it.") from None
             cut = isinstance(error, Truncated)
             advice = "The file was cut: fetch or write it again." if cut else "Fetch it again, or say --format."
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
     except (RecursionError, EncodeError):
         value = None
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
-    _check_depth(source, value)
+    _check_tree(source, value, shares=source.format not in _TREES)
     return value
 
 
@@ -267,30 +255,45 @@ def _several(source: Source, data: bytes) -> list[Any] | None:
     return values
 
 
-def _check_depth(source: Source, value: Any) -> None:
-    """Refuse values nested deeper than anything here can carry; recursion-free."""
-    import marshal
-
-    try:
-        marshal.dumps(value, 2)  # in C, and refuses at 2,000 levels
-        return
-    except ValueError:
-        pass
+def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
+    """Refuse values nested deeper, or shared more often, than anything here can carry; without recursion."""
     level: list[Any] = [value]
-    for depth in range(MAX_DEPTH + 2):
+    for _ in range(MAX_DEPTH + 1):
         inner: list[Any] = []
         for node in level:
             if isinstance(node, dict):
-                inner.extend(child for child in node.values() if isinstance(child, dict | list | tuple))
-            elif isinstance(node, list | tuple):
-                inner.extend(child for child in node if isinstance(child, dict | list | tuple))
-        if not inner:
-            return
-        level = list({id(node): node for node in inner}.values())
-        if depth > MAX_DEPTH:
-            raise source.error(
-                Limit, f"nested deeper than {MAX_DEPTH:,} levels (or it contains itself)", advice="Flatten it."
-            )
+                inner.extend(child for child in node.values() if isinstance(child, _CONTAINERS))
+            elif isinstance(node, _CONTAINERS):
+                inner.extend(child for child in node if isinstance(child, _CONTAINERS))
+        # What is shared is looked at once a level, or aliases of aliases would never end.
+        level = list({id(node): node for node in inner}.values()) if shares else inner
+        if not level:
+            break
+    else:
+        text = f"nested deeper than {MAX_DEPTH:,} levels{' (or it contains itself)' * shares}"
+        raise source.error(Limit, text, advice="Flatten it.")
+    if shares and _expanded(value) > _MAX_SHARED:
+        raise source.error(
+            Limit, f"its shared parts stand for more than {_MAX_SHARED:,} values", advice="Expand it elsewhere."
+        )
+
+
+def _expanded(value: Any) -> int:
+    """Number of values when everything shared is written out; each container is counted once. No cycles."""
+    sizes: dict[int, int] = {}
+    stack: list[tuple[Any, bool]] = [(value, False)]
+    while stack:
+        node, done = stack.pop()
+        if not isinstance(node, _CONTAINERS) or (not done and id(node) in sizes):
+            continue
+        children = list(node.values()) if isinstance(node, dict) else node
+        if done:
+            sizes[id(node)] = 1 + sum(sizes.get(id(child), 1) for child in children)
+        else:
+            sizes[id(node)] = 1  # replaced when its children are done
+            stack.append((node, True))
+            stack.extend((child, False) for child in children)
+    return sizes.get(id(value), 1)
 
 
 def _whole(source: Source, data: bytes) -> tuple[bytes, int]:

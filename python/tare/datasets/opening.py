@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tare.datasets import csvs, documents, tables
-from tare.datasets.source import Source
+from tare.datasets.source import Source, free_memory
 from tare.errors import Limit
 
-__all__ = ["Loaded", "Options", "free_memory", "load"]
+__all__ = ["Loaded", "Options", "load"]
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,6 @@ def load(source: Source, options: Options) -> Loaded:
         else:
             return _document(source, options)
     return Loaded(value, "table", partial, source.notes)
-
-
-def free_memory() -> int | None:
-    """Bytes of memory that are free or can be freed now; None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        return None
-    return None
 
 
 def _document(source: Source, options: Options) -> Loaded:

@@ -35,9 +35,12 @@ class Known:
 
 FOREIGN = (
     Known("rds", "R data, one object (RDS, binary)", b"X\n\x00\x00\x00"),
-    Known("rds", "R data, one object (RDS, text)", b"A\n"),
-    Known("rdata", "R data, named objects (RData)", b"RDX"),
-    Known("rdata", "R data, named objects (RData, text)", b"RDA"),
+    Known("rds", "R data, one object (RDS, text)", b"A\n2\n"),
+    Known("rds", "R data, one object (RDS, text)", b"A\n3\n"),
+    Known("rdata", "R data, named objects (RData)", b"RDX2\n"),
+    Known("rdata", "R data, named objects (RData)", b"RDX3\n"),
+    Known("rdata", "R data, named objects (RData, text)", b"RDA2\n"),
+    Known("rdata", "R data, named objects (RData, text)", b"RDA3\n"),
     Known("qs", "R object (qs)", b"\x0b\x0e\x0a\x0c"),
     Known("qs2", "R object (qs2)", b"\x0b\x0e\x0a\xc1"),
     Known("qdata", "R data (qdata)", b"\x0b\x0e\x0a\xcd"),
@@ -80,6 +83,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _JSON_START = re.compile(rb'(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[\]{"\-0-9]|true|false|null|$))')
 _YAML_START = re.compile(rb"(?:---(?:\s|$)|%YAML)")
 _YAML_LINE = re.compile(rb"\s*(?:#.*|- .*|[A-Za-z_][\w .-]*:(?: .*)?)?")
+_MAGIC_IS_OPTIONAL = ("cbor", "pickle")  # untagged CBOR; pickle protocols 0 and 1
 _DELIMITERS = (b",", b"\t", b";", b"|")
 
 
@@ -113,7 +117,10 @@ def foreign(head: bytes) -> Known | None:
     >>> foreign(b"SQLite format 3\\x00").id
     'sqlite'
     """
-    return next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
+    found = next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
+    if found is not None and found.magic.startswith(b"A\n") and not re.match(rb"A\n[23]\n\d{5,}\n\d{5,}\n", head):
+        return None  # a column of numbers under the name A
+    return found
 
 
 def is_text(head: bytes) -> bool:
@@ -154,9 +161,9 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
     """
     found = looks_like(head)
     if found is None and (named is None or not _fits(head, named)):
-        found = _text_without_marks(head) or (named if named and not formats.get(named).text else None)
+        found = _text_without_marks(head)
     if found is None or found == named:
-        return (named if found is None and named and _fits(head, named) else found), None
+        return (named if named and _fits(head, named) else found), None
     if named is None or (named == "yaml" and found == "json"):
         return named or found, None  # JSON is YAML too
     if named == "ndjson" and found == "json" and b"\n" not in head.strip():
@@ -167,7 +174,7 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
 def _fits(head: bytes, named: str) -> bool:
     """Whether bytes that look like nothing in particular may be in the format."""
     format = formats.get(named)
-    if format.magic:
+    if format.magic and named not in _MAGIC_IS_OPTIONAL:
         return False
     if named in ("json", "ndjson"):
         start = _without_bom(head).lstrip()[:1]

@@ -13,10 +13,11 @@ from tare import compress, formats
 from tare.datasets import recognise
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 
-__all__ = ["HEAD_BYTES", "Source", "find", "printable"]
+__all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
 
 HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
+_BOUND = "Give a bound (max_bytes) to open the part that fits."
 _LAYERS = 3  # compressors in compressors: more is no honest file
 _E = TypeVar("_E", bound=TareError)
 
@@ -67,11 +68,23 @@ class Source:
         """
         with self.naming() as named, self.open_counted()[0] as plain:
             named.stage = "+".join(self.compressors) or None
+            if limit is None and self.compressors:
+                return self._read_all(plain), 1.0
             data = plain.read(-1 if limit is None else limit)
             if limit is None or len(data) < limit or not plain.read(1):
                 return data, 1.0 if not self.cut else min(1.0, len(data) / max(self.size, 1))
             stored = plain.stored.tell() if isinstance(plain, _Owner) else len(data)
             return data, min(stored / max(self.size, 1), 1.0)
+
+    def _read_all(self, plain: BinaryIO) -> bytes:
+        """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
+        most = (free_memory() or 1 << 40) // 2
+        data = plain.read(most)
+        if len(data) == most and plain.read(1):
+            raise self.error(
+                Limit, f"it decompresses to more than {most:,} bytes, half of the free memory", advice=_BOUND
+            )
+        return data
 
     def steps(self, size: int = _STEP_BYTES) -> Iterator[bytes]:
         """The plain bytes in pieces of `size`."""
@@ -172,6 +185,18 @@ def find(x: Any, *, format: str | None = None, name: str | None = None, max_byte
     return source
 
 
+def free_memory() -> int | None:
+    """Bytes of memory that are free or can be freed now; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        return None
+    return None
+
+
 def printable(text: str, limit: int = 80) -> str:
     """Text from outside made safe for a message: control characters escaped, cut to `limit`.
 
@@ -234,12 +259,17 @@ def _missing(path: str) -> str:
 
 
 def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
-    data = file.read() if max_bytes is None else file.read(max_bytes + 1)
+    most = max_bytes if max_bytes is not None else (free_memory() or 1 << 40) // 2
+    data = file.read(most + 1)
     if isinstance(data, str):
-        raise UsageError(f"{name}: the file object gives text; open it in binary mode ('rb').")
+        raise UsageError(f"{printable(name)}: the file object gives text; open it in binary mode ('rb').")
     data = bytes(data or b"")
-    cut = max_bytes is not None and len(data) > max_bytes
-    return Source(name, data=data[:max_bytes], size=len(data), head=data[:HEAD_BYTES], cut=cut)
+    while len(data) <= most and (more := file.read(most + 1 - len(data))):  # pipes give what they have
+        data += more
+    source = Source(name, data=data[:most], size=len(data), head=data[:HEAD_BYTES], cut=len(data) > most)
+    if source.cut and max_bytes is None:
+        raise source.error(Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND)
+    return source
 
 
 def _unwrap(source: Source) -> None:
@@ -275,6 +305,7 @@ def _tell(source: Source) -> None:
     found, note = recognise.tell(source.head, named)
     known = recognise.foreign(source.head)
     if known is not None and (found is None or formats.get(found).text):
+        source.format = known.id
         raise source.error(
             Unsupported,
             f"this is {known.title}, which Tare does not read yet",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets.source import Source, printable
-from tare.errors import Limit, Malformed, TareError, Truncated
+from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +29,7 @@ def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | 
     import pyarrow.parquet as pq
 
     _ends_with(source, b"PAR1", least=12)
-    with _arrow_errors(source), _random(source) as file, pq.ParquetFile(file) as parquet:
+    with _arrow_errors(source), _random(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
         meta = parquet.metadata
         if max_bytes is None or meta.num_row_groups == 0:
             return parquet.read(columns=columns), None
@@ -210,13 +210,12 @@ class _arrow_errors:  # noqa: N801 - used as a statement
         if isinstance(error, pa.ArrowMemoryError | MemoryError):
             raise self.source.error(Limit, f"it asks for more memory than there is ({text})", advice=damaged) from error
         if isinstance(error, pa.ArrowNotImplementedError):
-            from tare.errors import Unsupported
-
             raise self.source.error(Unsupported, text, advice="Read it with the tool that wrote it.") from error
         if isinstance(error, pa.ArrowException | OSError | ValueError | KeyError | EOFError | OverflowError):
             if isinstance(error, OSError) and error.errno is not None and not isinstance(error, pa.ArrowException):
                 return  # the operating system's own
             cut = any(word in text.lower() for word in ("end of", "truncat", "eof", "fewer", "expected to be able to read"))
-            raise self.source.error(Truncated if cut else Malformed, text, advice=damaged) from error
+            kind = ChecksumMismatch if "checksum" in text.lower() else Truncated if cut else Malformed
+            raise self.source.error(kind, text, advice=damaged) from error
 
 
