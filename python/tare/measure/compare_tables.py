@@ -20,7 +20,7 @@ from tare.measure.column_casts import alike, cast_differences, decoded
 from tare.measure.column_masks import differences, has_floats, storage
 from tare.measure.comparison import Comparison, Tally, show
 
-__all__ = ["compare_tables"]
+__all__ = ["cell_text", "compare_tables"]
 
 ROWS = 65_536
 # Metadata that says how a library stored a table, not what is in it.
@@ -189,15 +189,15 @@ def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
             count = int(np.count_nonzero(mask))
             if tally.known(name, verdict, count) is None:
                 row = int(np.argmax(mask))
-                in_, out = _cell(left, row), _cell(right, row)
+                in_, out = cell_text(left, row), cell_text(right, row)
                 if changed_type:
                     in_, out = f"{in_} ({left.type})"[:80], f"{out} ({right.type})"[:80]
                 tally.add(name, verdict, in_, out, f"row {start + row}", count)
 
 
-def _cell(array: Any, row: int) -> str:
+def cell_text(array: Any, row: int) -> str:
     """One cell as text. Times print themselves: Python's have no nanoseconds."""
-    array = decoded(array.slice(row, 1))
+    array = decoded(_array(array.slice(row, 1)) if isinstance(array, pa.ChunkedArray) else array.slice(row, 1))
     kind = array.type
     if not array[0].is_valid:
         return "null"
