@@ -1,0 +1,167 @@
+"""What style.md asks of every file, checked."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from source_imports import PACKAGE, module_name, sources
+
+import tare
+from tare import compress, formats
+
+ROOT = PACKAGE.parents[1]
+LINES = 600
+TEXT = {".py", ".pyi", ".rs", ".toml", ".sh", ".R", ".js", ".mjs", ".java", ".cs", ".c", ".h", ".json"}
+# Data that is not written by hand, and texts about characters.
+NOT_ASCII = ("fuzz/corpus/", "vectors/", "python/tests/data/", "python/tare/report/vendor/")
+VENDORED = ("python/tare/report/vendor/",)
+
+
+def tracked() -> list[Path]:
+    """The files of the repository; without git, those of the package."""
+    done = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, check=False)
+    names = done.stdout.decode().split("\0")[:-1] if done.returncode == 0 else []
+    files = [ROOT / name for name in names] or [*PACKAGE.rglob("*.*"), *(ROOT / "src").rglob("*.rs")]
+    return [file for file in files if file.is_file()]
+
+
+def inside(file: Path, folders: tuple[str, ...]) -> bool:
+    """Whether a file lies in one of the folders."""
+    return file.relative_to(ROOT).as_posix().startswith(folders)
+
+
+def public_functions(text: str) -> list[ast.FunctionDef]:
+    """Functions of a module's top level that its ``__all__`` names."""
+    tree = ast.parse(text)
+    named = exported(tree)
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in named]
+
+
+def exported(tree: ast.Module) -> set[str]:
+    """What ``__all__`` names; empty without one."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets
+        ):
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def test_no_file_is_longer_than_six_hundred_lines() -> None:
+    """One idea a file: most have below 400 lines, none more than 600."""
+    long = {}
+    for file in tracked():
+        if file.suffix in {".py", ".rs", ".R", ".js"} and not inside(file, VENDORED):
+            count = len(file.read_text(encoding="utf-8").splitlines())
+            if count > LINES:
+                long[str(file.relative_to(ROOT))] = count
+    assert long == {}
+
+
+def test_sources_are_ascii() -> None:
+    """Sources are ASCII, so that no look-alike character hides in them."""
+    found = []
+    for file in tracked():
+        if file.suffix not in TEXT or inside(file, NOT_ASCII):
+            continue
+        for number, line in enumerate(file.read_bytes().splitlines(), 1):
+            if not line.isascii():
+                found.append(f"{file.relative_to(ROOT)}:{number}")
+    assert found == []
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_modules_say_what_they_are_and_what_they_export(path: Path) -> None:
+    """Each module has a docstring, lazy annotations and an ``__all__`` that is true."""
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree), "no docstring"
+    assert "from __future__ import annotations" in text or len(tree.body) == 1
+    names = exported(tree)
+    defined = {name for node in ast.walk(tree) for name in bound(node)}
+    lazy = re.search(r"^def __getattr__", text, re.MULTILINE) is not None
+    if len(tree.body) > 1:
+        assert "__all__" in defined, "no __all__"
+    assert lazy or names <= defined, f"__all__ names {names - defined}"
+
+
+def bound(node: ast.AST) -> list[str]:
+    """Names that a statement binds."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [node.id]
+    return []
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_public_functions_are_documented(path: Path) -> None:
+    """Each exported function has a docstring, and one that raises says what."""
+    if module_name(path).startswith("tare.cli"):
+        return  # a command's docstring is its help text
+    for function in public_functions(path.read_text(encoding="utf-8")):
+        doc = ast.get_docstring(function) or ""
+        assert doc, f"{function.name} has no docstring"
+        raises = any(
+            isinstance(node, ast.Raise)
+            and isinstance(node.exc, ast.Call)
+            and not function.name.startswith("_")
+            for node in ast.walk(function)
+        )
+        said = "Raises:" in doc or "raise" in doc.lower()
+        assert said or not raises, f"{function.name} raises and does not say what"
+
+
+def test_the_front_door_is_small_and_complete() -> None:
+    """`tare` exports at most 20 names, sorted, and each of them is there."""
+    assert len(tare.__all__) <= 20
+    assert sorted(tare.__all__) == dir(tare)
+    for name in tare.__all__:
+        assert getattr(tare, name) is not None
+
+
+def test_format_ids_are_their_modules() -> None:
+    """Registry id = module = name on the command line."""
+    for format in formats.FORMATS:
+        module = importlib.import_module(f"tare.formats.{format.id}")
+        assert module.FORMAT is format
+
+
+def test_compressor_ids_are_their_core_files() -> None:
+    """Every compressor of the core has a file of its name."""
+    files = {path.stem for path in (ROOT / "src" / "compress").glob("*.rs")}
+    assert {known.name for known in compress.COMPRESSORS if known.core} <= files
+
+
+def test_lint_exceptions_have_reasons() -> None:
+    """A ``noqa`` or ``type: ignore`` names its rule and says why."""
+    bare = []
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        for mark in re.finditer(r"# ?(noqa|type: ignore)(.*)", text):
+            if not re.match(r"(: ?[A-Z]+[0-9]+|\[[a-z-]+)", mark[2]):
+                bare.append(f"{module_name(path)}: {mark[0]}")  # noqa: PERF401 - a nest is clearer
+    assert bare == []
+
+
+def test_no_machine_of_ours_is_named() -> None:
+    """Committed text speaks of the project alone, not of the paths of one machine."""
+    found = []
+    private = re.compile(rb"/(?:work|root)/[a-z]")
+    for file in tracked():
+        if (
+            file.suffix in TEXT | {".md", ""}
+            and not inside(file, NOT_ASCII)
+            and file.name != Path(__file__).name
+        ):
+            for number, line in enumerate(file.read_bytes().splitlines(), 1):
+                if private.search(line):
+                    found.append(f"{file.relative_to(ROOT)}:{number}")
+    assert found == []
