@@ -188,10 +188,26 @@ def _array(name: str, values: list[Any]) -> Any:
     import pyarrow as pa
 
     try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        return pa.array(values, _finest(values))
+    except OverflowError as error:
+        if all(value is None or (type(value) is int and 0 <= value < 2**64) for value in values):
+            return pa.array(values, pa.uint64())
+        raise EncodeError(f"column {name[:80]!r}: its integers need more than 64 bits", path=name) from error
+    except (pa.ArrowException, TypeError, ValueError) as error:
         text = str(error)[:200]
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
+
+
+def _finest(values: list[Any]) -> Any:
+    """The type for pandas' own times with nanoseconds, which Arrow would cut; else None."""
+    first = _first(value for value in values if value is not None)
+    if not hasattr(first, "nanosecond") and not hasattr(first, "nanoseconds"):
+        return None
+    import pyarrow as pa
+
+    if hasattr(first, "nanosecond"):
+        return pa.timestamp("ns", None if first.tzinfo is None else str(first.tzinfo))
+    return pa.duration("ns")
 
 
 def _from_arrow(table: pa.Table, to: str) -> Any:
