@@ -179,7 +179,7 @@ def checked(record: Any, source: str) -> dict[str, Any]:
         raise RecordError(
             f"{source}: record version {version}; this Tare reads version {VERSION}: install a newer one"
         )
-    check(record, path=source)
+    check(record, path=f"{source}: record")
     for case in record["cases"]:
         _check_columns(case, source)
     return record
