@@ -42,10 +42,12 @@ impl Reader {
 fn reading(py: Python<'_>, error: Error) -> PyErr {
     if error.kind() == ErrorKind::Io {
         let text = error.to_string();
-        return match error.into_source().map(Box::downcast::<io::Error>) {
-            Some(Ok(below)) => PyErr::from(*below),
-            _ => PyOSError::new_err(text),
-        };
+        if let Some(source) = error.into_source() {
+            if let Ok(below) = source.downcast::<io::Error>() {
+                return PyErr::from(*below);
+            }
+        }
+        return PyOSError::new_err(text);
     }
     to_py(py, &error)
 }
