@@ -66,17 +66,35 @@ def _default_run() -> dict[str, Any]:
     record = _flights().with_suffix(".tare.json")
     began = time.monotonic()
     process = subprocess.Popen(
-        [PYTHON, "-c", "from tare.cli import main; main()", "measure", str(_flights()), "--out", str(record),
-         "--html", str(record.with_suffix(".html")), "--progress", "json"],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        [
+            PYTHON,
+            "-c",
+            "from tare.cli import main; main()",
+            "measure",
+            str(_flights()),
+            "--out",
+            str(record),
+            "--html",
+            str(record.with_suffix(".html")),
+            "--progress",
+            "json",
+        ],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
     first = None
     assert process.stderr is not None
     for line in process.stderr:
         if first is None and line.startswith("{") and json.loads(line).get("verdict"):
             first = time.monotonic() - began
     process.wait()
-    return {"first": first, "full": time.monotonic() - began, "record": json.loads(record.read_text()),
-            "html": record.with_suffix(".html")}
+    return {
+        "first": first,
+        "full": time.monotonic() - began,
+        "record": json.loads(record.read_text()),
+        "html": record.with_suffix(".html"),
+    }
 
 
 def first_answer() -> float:
@@ -133,8 +151,12 @@ def derive() -> float:
 
     from tare.measure.derive import derive as derive_record
 
-    planted = tuple(Planted(f"json:library{n}" if n else "json:stdlib", 10 + n, 12 + n, 0.5) for n in range(30))
-    record = synthetic_record("document", planted=planted, base="json:stdlib", media=("memory",), growth=False, derived=False)
+    planted = tuple(
+        Planted(f"json:library{n}" if n else "json:stdlib", 10 + n, 12 + n, 0.5) for n in range(30)
+    )
+    record = synthetic_record(
+        "document", planted=planted, base="json:stdlib", media=("memory",), growth=False, derived=False
+    )
     assert len(DOCUMENT) > 0
     return min(_timed(lambda: derive_record(record)) for _ in range(3))
 
@@ -151,9 +173,9 @@ def fidelity_matrix() -> float:
 
 def own_data_check() -> tuple[float, float]:
     """Milliseconds to compare a document with its decoded copy, and to decode it."""
-    from tare.measure.fidelity import compare
-
     import lzma
+
+    from tare.measure.fidelity import compare
 
     text = lzma.open(SHARED / "data" / "json" / "twitter.json.xz").read()
     first, second = json.loads(text), json.loads(text)
@@ -229,7 +251,7 @@ def _pairs(rounds: int) -> list[tuple[float, float]]:
 
 
 def _cpu() -> int | None:
-    return sorted(os.sched_getaffinity(0))[-1] if hasattr(os, "sched_getaffinity") else None
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
 
 
 def aa_load() -> tuple[float, float]:
@@ -263,9 +285,31 @@ def _pyperf_ratio(seconds: float) -> float:
     for _ in range(2):
         values = max(3, int(seconds / 2 / 0.12))
         out = Path(tempfile.mkdtemp()) / "r.json"
-        subprocess.run([PYTHON, "-m", "pyperf", "timeit", "-q", "-o", str(out), "-p", "3", "-n", str(values), "-w", "1",
-                        "-l", "4", "-s", setup, "json.dumps(d)"], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                PYTHON,
+                "-m",
+                "pyperf",
+                "timeit",
+                "-q",
+                "-o",
+                str(out),
+                "-p",
+                "3",
+                "-n",
+                str(values),
+                "-w",
+                "1",
+                "-l",
+                "4",
+                "-s",
+                setup,
+                "json.dumps(d)",
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         runs = json.loads(out.read_text())["benchmarks"][0]["runs"]
         means.append(statistics.fmean(value for run in runs for value in run.get("values", ())))
     return means[0] / means[1]
@@ -286,8 +330,21 @@ def two_gigabytes() -> float:
             file.write(body)
     try:
         process = subprocess.Popen(
-            [PYTHON, "-c", "from tare.cli import main; main()", "measure", str(path), "--progress", "json", "--out",
-             str(folder / "r.tare.json")], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+            [
+                PYTHON,
+                "-c",
+                "from tare.cli import main; main()",
+                "measure",
+                str(path),
+                "--progress",
+                "json",
+                "--out",
+                str(folder / "r.tare.json"),
+            ],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        )
         began = time.monotonic()
         assert process.stderr is not None
         for line in process.stderr:
@@ -304,4 +361,3 @@ def _timed(call: Any) -> float:
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
-

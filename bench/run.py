@@ -7,7 +7,7 @@ record with the machine's description is kept under ``bench/records/``.
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import importlib
 import json
 import operator
@@ -40,8 +40,11 @@ def main(argv: list[str]) -> int:
             continue
         rows.append(one(module, goal))
         row = rows[-1]
-        print(f"{row['name']} | {show(row['ours'])} | {show(row['peer'])} | {show(row['ratio'])} | "
-              f"{goal['goal']} | {row['verdict']}", flush=True)
+        print(
+            f"{row['name']} | {show(row['ours'])} | {show(row['peer'])} | {show(row['ratio'])} | "
+            f"{goal['goal']} | {row['verdict']}",
+            flush=True,
+        )
     keep(argv[0], definition, rows)
     return 0 if all(row["verdict"] == "ok" for row in rows) else 1
 
@@ -51,13 +54,22 @@ def one(module: Any, goal: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {**goal, "ours_is": goal["ours"], "peer_is": goal["peer"]}
     try:
         found = getattr(module, goal["name"].replace("-", "_"))()
-    except Exception as error:  # noqa: BLE001 - whatever it was, the table goes on
-        return row | {"ours": None, "peer": None, "ratio": None, "verdict": f"SHORT: {type(error).__name__}: {error}"}
+    except Exception as error:
+        return row | {
+            "ours": None,
+            "peer": None,
+            "ratio": None,
+            "verdict": f"SHORT: {type(error).__name__}: {error}",
+        }
     ours, peer = found if isinstance(found, tuple) else (found, goal["peer_value"])
     sign, limit = goal["goal"].split()
     ratio = ours / peer
-    return row | {"ours": ours, "peer": peer, "ratio": ratio,
-                  "verdict": "ok" if COMPARE[sign](ratio, float(limit)) else "SHORT"}
+    return row | {
+        "ours": ours,
+        "peer": peer,
+        "ratio": ratio,
+        "verdict": "ok" if COMPARE[sign](ratio, float(limit)) else "SHORT",
+    }
 
 
 def show(value: float | None) -> str:
@@ -73,12 +85,18 @@ def keep(name: str, definition: dict[str, Any], rows: list[dict[str, Any]]) -> N
     from tare.measure.machine import describe_machine
 
     machine = describe_machine(None)
-    today = datetime.datetime.now(datetime.timezone.utc)
+    today = dt.datetime.now(dt.UTC)
     folder = HERE / "records" / f"{machine.get('cores', 'n')}-cores-{machine.get('host', 'unknown')[:8]}"
     folder.mkdir(parents=True, exist_ok=True)
-    record = {"bench": name, "question": definition["question"], "at": today.isoformat(timespec="seconds"),
-              "tare": f"{__version__} ({__commit__})", "machine": machine,
-              "libraries": {d.name: d.version for d in metadata.distributions() if d.name in LIBRARIES}, "rows": rows}
+    record = {
+        "bench": name,
+        "question": definition["question"],
+        "at": today.isoformat(timespec="seconds"),
+        "tare": f"{__version__} ({__commit__})",
+        "machine": machine,
+        "libraries": {d.name: d.version for d in metadata.distributions() if d.name in LIBRARIES},
+        "rows": rows,
+    }
     path = folder / f"{today.date()}-{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(f"record {path.relative_to(HERE.parent)}", file=sys.stderr)

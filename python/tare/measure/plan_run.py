@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from tare.measure import pressure
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
-from tare.measure.session import Control, Event, Session, Settings, Stopped
+from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wiring
 from tare.measure.stages.stream import StreamSeat, weigh_streams
 from tare.measure.stages.weigh import Contender, available_bytes, weigh
 
@@ -31,30 +32,14 @@ _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _UNLIMITED_S = 24 * 3600.0
 
 
-def run_plan(
-    plan: Plan,
-    data: Any,
-    settings: Settings,
-    *,
-    shared: str | Path | None = None,
-    out: str | Path | None = None,
-    resume: str | Path | None = None,
-    on_progress: Callable[[Event], None] | None = None,
-    control: Control | None = None,
-    command: str = "",
-) -> Result:
+def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Result:
     """Measure every case of a plan.
 
     Args:
         plan: The plan.
         data: Data that replaces the plan's own; None for the plan's.
         settings: What to do; ``codecs`` and ``media`` narrow the plan.
-        shared: Folder of the shared data sets; None if there is none.
-        out: Where the record is saved; nowhere if None.
-        resume: An interrupted record whose finished cases are used again.
-        on_progress: Called with an Event between samples.
-        control: How to stop the run.
-        command: The command line, for the record.
+        wiring: Display, control, where the record and the shared data are.
 
     Returns:
         The Result; data sets that could not be opened are cases with the reason.
@@ -65,25 +50,31 @@ def run_plan(
     from tare.measure.result import Result
     from tare.measure.supports import supports
 
+    settings = replace(settings, link=settings.link or DEFAULT_LINK)
     plan = plan.narrow(codecs=settings.codecs, media=settings.media)
-    control = control or Control()
     record: dict[str, Any] = {}
-    cases = _by_dataset(plan.cases(supports=supports(remote=bool(settings.remote), link=True)))
+    cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
     with ExitStack() as stack:
         last: Session | None = None
         for (name, content), wanted in cases.items():
             if not any(case.status == "pending" for case in wanted):
-                record.setdefault("cases", []).extend(_closed(case, case.status, case.reason) for case in wanted)
+                record.setdefault("cases", []).extend(
+                    _closed(case, case.status, case.reason) for case in wanted
+                )
                 continue
             try:
-                dataset = _open(name, content, shared) if data is None else _opened(data)
+                dataset = _open(name, content, wiring.shared) if data is None else _opened(data)
             except (TareError, OSError) as error:
-                record.setdefault("cases", []).extend(_closed(case, "n/a", str(error)[:300]) for case in wanted)
+                record.setdefault("cases", []).extend(
+                    _closed(case, "n/a", str(error)[:300]) for case in wanted
+                )
                 continue
-            fresh = start_record(dataset, settings, command, plan.as_dict())
+            fresh = start_record(dataset, settings, wiring.command, plan.as_dict())
             fresh["dataset"]["name"] = name
             _join(record, fresh, name)
-            session = open_session(dataset, settings, record, out if last is None else None, on_progress, control)
+            session = open_session(
+                dataset, settings, record, wiring if last is None else replace(wiring, out=None)
+            )
             session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
             session.journal = session.journal or (last.journal if last else None)
             last = stack.enter_context(session)
@@ -93,9 +84,11 @@ def run_plan(
                 record["interrupted"] = True
                 break
         if last is None:
-            raise UsageError(f"no data set of the plan {plan.name!r} could be opened: "
-                             + "; ".join(sorted({case['reason'] for case in record.get('cases', ())}))[:400])
-        finish(last, out)
+            raise UsageError(
+                f"no data set of the plan {plan.name!r} could be opened: "
+                + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
+            )
+        finish(last, wiring.out)
     return Result(record)
 
 
@@ -114,7 +107,9 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
     for medium in dict.fromkeys(case.labels["medium"] for case in pending):
         some = [case for case in pending if case.labels["medium"] == medium]
         part = session.part(1.0)
-        contenders = [Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some]
+        contenders = [
+            Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some
+        ]
         base = _base(session, kind, contenders)
         until = session.limit_s(1.0) if session.settings.time_s else session.elapsed_s + _UNLIMITED_S
         statistics = plan.statistics
@@ -134,7 +129,12 @@ def _grow(session: Session, plan: Plan, pending: Sequence[Case]) -> None:
     living = {curve: sorted(cases, key=lambda case: case.size) for curve, cases in curves.items()}
     sizes = plan.sizes()
     for number, size in enumerate(sizes):
-        due = {curve: case for curve, cases in living.items() for case in cases if abs(case.size / size - 1) < 1e-4}
+        due = {
+            curve: case
+            for curve, cases in living.items()
+            for case in cases
+            if abs(case.size / size - 1) < 1e-4
+        }
         names = list(due)
         session.rng.shuffle(names)
         for start in range(0, len(names), _AT_ONCE):
@@ -158,8 +158,13 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
         kind = StreamSeat if case.labels["medium"] in _STREAMS else Seat
         seats[curve] = kind(session, _put(session, case, part, "growth"), _codec(session, case), part)
     launch_seats(list(seats.values()), verify=True)
-    run_rounds(session, list(seats.values()), rounds=plan.statistics.rounds,
-               until_s=session.elapsed_s + plan.grow.stop_s / 4, at_least=1)
+    run_rounds(
+        session,
+        list(seats.values()),
+        rounds=plan.statistics.rounds,
+        until_s=session.elapsed_s + plan.grow.stop_s / 4,
+        at_least=1,
+    )
     after = pressure.snapshot()
     ended = []
     for curve, seat in seats.items():

@@ -16,7 +16,9 @@ _LAUNCH_S = 0.35
 _ROUND_S = 0.05
 
 
-def estimate(data: Any, plan: Plan | None, settings: Settings, *, allow_pickle: bool = False) -> Iterator[str]:
+def estimate(
+    data: Any, plan: Plan | None, settings: Settings, *, allow_pickle: bool = False
+) -> Iterator[str]:
     """Say in lines what would be measured and how long it would take.
 
     Args:
@@ -38,15 +40,22 @@ def estimate(data: Any, plan: Plan | None, settings: Settings, *, allow_pickle: 
     from tare.dataset import Dataset, open_dataset
     from tare.measure.stages.weigh import available_bytes
 
-    dataset = data if isinstance(data, Dataset) else open_dataset(
-        data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+    dataset = (
+        data
+        if isinstance(data, Dataset)
+        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+    )
     yield dataset.headline()
     codecs = [Codec.parse(text) for text in settings.codecs] if settings.codecs else candidates(dataset.kind)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
     for codec in codecs:
         for medium in media:
             yield f"  {codec}@{medium}"
-    limit = f"{settings.time_s:.0f} s" if settings.time_s else "no limit: until every interval is narrow or 5 launches are made"
+    limit = (
+        f"{settings.time_s:.0f} s"
+        if settings.time_s
+        else "no limit: until every interval is narrow or 5 launches are made"
+    )
     yield f"{len(codecs) * len(media)} cases to screen; time: {limit}"
 
 
@@ -54,7 +63,8 @@ def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
     from tare.measure.supports import supports
 
     cases = plan.narrow(codecs=settings.codecs, media=settings.media).cases(
-        supports=supports(remote=bool(settings.remote), link=True))
+        supports=lambda labels: supports(labels, settings)
+    )
     for case in cases:
         reason = f"  ({case.status}: {case.reason})" if case.status != "pending" else ""
         if case.labels.get("size", "1") == "1":

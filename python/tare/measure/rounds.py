@@ -20,7 +20,9 @@ __all__ = ["launch_seats", "run_rounds"]
 _LOADERS = 2
 
 
-def launch_seats(seats: Sequence[Seat], *, verify: bool, on_ready: Callable[[Seat], None] | None = None) -> None:
+def launch_seats(
+    seats: Sequence[Seat], *, verify: bool, on_ready: Callable[[Seat], None] | None = None
+) -> None:
     """Start and load all seats, two at a time; loading is never timed."""
     with ThreadPoolExecutor(_LOADERS) as pool:
 
@@ -76,5 +78,3 @@ def run_rounds(
         if on_round is not None:
             on_round(taken)
     return taken
-
-

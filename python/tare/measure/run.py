@@ -8,19 +8,18 @@ It prints nothing; a display is told by events, and a plan is run by ``plan_run`
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
-from tare.measure.session import Control, Event, Session, Settings, Stopped
+from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
-from tare.measure.stages.screen import choose, per_call_ns, screen, small_part
+from tare.measure.stages.screen import BEATEN, choose, per_call_ns, screen, small_part
 from tare.measure.stages.weigh import Contender, available_bytes, fit_share, plan_launches, weigh
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _ONE_END = ("memory", "file")
 _UNLIMITED_S = 24 * 3600.0
 
 
-def run(
+def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     data: Any,
     *,
     settings: Settings | None = None,
@@ -85,36 +84,45 @@ def run(
     from tare.measure.result import Result
 
     settings = replace(settings or Settings(), **options)
+    wiring = Wiring(out, resume, on_progress, control or Control(), command, shared)
     if plan is not None:
         from tare.measure.plan_run import run_plan
 
-        return run_plan(plan, data, settings, out=out, resume=resume, on_progress=on_progress,
-                        control=control, command=command, shared=shared)
+        return run_plan(plan, data, settings, wiring)
     if isinstance(data, Dataset):
         dataset = data
     else:
         dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
     record = start_record(dataset, settings, command)
-    with open_session(dataset, settings, record, out, on_progress, control) as session:
+    before = None if resume is None else Result.load(resume).record
+    with open_session(dataset, settings, record, wiring) as session:
         try:
-            measure_stages(session)
+            measure_stages(session, before)
         except Stopped:
             record["interrupted"] = True
         finish(session, out)
     return Result(record)
 
 
-def measure_stages(session: Session) -> None:
-    """Go through the stages of a default run; Stopped leaves what is finished."""
+def measure_stages(session: Session, before: dict[str, Any] | None = None) -> None:
+    """Go through the stages of a default run; Stopped leaves what is finished.
+
+    Args:
+        session: The run.
+        before: Record of an interrupted run to go on from; None for a fresh one.
+    """
     settings, dataset = session.settings, session.dataset
     base = base_codec(session)
     codecs = candidates(session, base)
     medium = (settings.media or (_MEDIUM[dataset.kind],))[0]
     session.tell("open", 1, 1, dataset.headline())
+    if before is not None:
+        adopt(session, before)
     small = small_part(session, base)
     first = "file" if medium not in _ONE_END else medium
     seats = screen(session, codecs, first, small, session.limit_s(SHARES["screen"]))
-    chosen = list(codecs) if settings.codecs else choose(seats, base)
+    earlier = weighed_before(session, codecs)
+    chosen = earlier or (list(codecs) if settings.codecs else choose(seats, base))
     chosen = [codec for codec in chosen if _alive(seats, codec)]
     session.verdict("screen", "first verdict")
     weigh_and_more(session, chosen, seats, base, small)
@@ -129,16 +137,22 @@ def weigh_and_more(
     ends = session.limit_s(SHARES["weigh"])
     budget = (ends - session.elapsed_s) / len(media)
     launches, most = plan_launches(budget, len(chosen), quick=settings.quick)
-    if not settings.codecs:
+    again = weighed_share(session)
+    if not settings.codecs and not again:
         chosen = keep_base(list(chosen), base, most)
-    seconds = {seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
-               for seat in seats if seat.codec in chosen}
-    share = fit_share(session, seconds, small, budget, launches) if chosen else small.share
+    seconds = {
+        seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
+        for seat in seats
+        if seat.codec in chosen
+    }
+    share = again or fit_share(session, seconds, small, budget, launches) if chosen else small.share
     part = session.part(share)
     everyone: list[Contender] = []
     for index, medium in enumerate(media):
         until = session.elapsed_s + (ends - session.elapsed_s) / (len(media) - index)
-        contenders = [Contender(codec, session.case(str(codec), part, "weigh", medium=medium)) for codec in chosen]
+        contenders = [
+            Contender(codec, session.case(str(codec), part, "weigh", medium=medium)) for codec in chosen
+        ]
         if not contenders:
             continue
         if medium in _ONE_END:
@@ -155,6 +169,31 @@ def weigh_and_more(
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
     probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
     measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
+
+
+def adopt(session: Session, before: dict[str, Any]) -> None:
+    """Take over the finished cases of an interrupted run; say what is measured again, and why."""
+    from tare.measure.resume import reusable
+
+    found = reusable(before, session.record)
+    session.adopted = {
+        key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")
+    }
+    session.record["resumed"] = {"used": 0, "lines": found.lines()}
+    for line in found.lines():
+        session.tell("open", 1, 1, line)
+
+
+def weighed_before(session: Session, codecs: Sequence[Codec]) -> list[Codec]:
+    """The codecs that an interrupted run had begun to weigh."""
+    weighed = {case["labels"]["codec"] for case in session.adopted.values() if case["stage"] == "weigh"}
+    return [codec for codec in codecs if str(codec) in weighed]
+
+
+def weighed_share(session: Session) -> float | None:
+    """The share of the data that an interrupted run weighed; None if there is none."""
+    shares = [float(case["labels"]["size"]) for case in session.adopted.values() if case["stage"] == "weigh"]
+    return max(shares, default=None)
 
 
 def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
@@ -177,7 +216,12 @@ def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Code
         }
         case["verdict_at_screening"] = case["status"]
         case["status"] = "screened"
-        case["reason"] = case["reason"] or "beaten five times over at screening; time and size are predicted"
+        why = (
+            f"{seat.distance:.0f} times over the best in every use"
+            if seat.distance > BEATEN
+            else "not among the best few at screening; --codec or more --time weighs it"
+        )
+        case["reason"] = f"{case['reason']}; {why}" if case["reason"] else why
 
 
 def base_codec(session: Session) -> Codec:
@@ -205,10 +249,17 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
             codec.library.require()
     else:
         dataset = session.dataset
-        found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
+        found = installed(
+            dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list)
+        )
     unwanted = set(settings.exclude)
-    found = [c for c in found if str(c) not in unwanted and c.format.id not in unwanted
-             and f"{c.format.id}:{c.library.name}" not in unwanted]
+    found = [
+        c
+        for c in found
+        if str(c) not in unwanted
+        and c.format.id not in unwanted
+        and f"{c.format.id}:{c.library.name}" not in unwanted
+    ]
     if base not in found:
         found.insert(0, base)
     session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
@@ -231,38 +282,39 @@ def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
     }
 
 
-def start_record(dataset: Dataset, settings: Settings, command: str, plan: dict[str, Any] | None = None) -> dict[str, Any]:
+def start_record(
+    dataset: Dataset, settings: Settings, command: str, plan: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """The record before anything was measured."""
     from tare.measure.record import new_record
 
-    record = new_record(command=command, plan=plan or {"name": "default"}, seed=settings.seed,
-                        directory=settings.directory)
+    record = new_record(
+        command=command, plan=plan or {"name": "default"}, seed=settings.seed, directory=settings.directory
+    )
     summary = dataset.summary()
     record["dataset"] = {**summary, "hash": dataset.hash(), "sizes": {}, "sampling": _sampling(dataset)}
-    record["settings"] = {"time_s": settings.time_s, "profile": settings.profile, "link": settings.link,
-                          "allow_loss": list(settings.allow_loss), "must": list(settings.must)}
+    record["settings"] = {
+        "time_s": settings.time_s,
+        "profile": settings.profile,
+        "link": settings.link,
+        "allow_loss": list(settings.allow_loss),
+        "must": list(settings.must),
+    }
     record.setdefault("noise", {})
     record.setdefault("fidelity", {}).setdefault("probes", {})
     record.setdefault("cases", [])
     return record
 
 
-def open_session(
-    dataset: Dataset,
-    settings: Settings,
-    record: dict[str, Any],
-    out: str | Path | None,
-    on_progress: Callable[[Event], None] | None,
-    control: Control | None,
-) -> Session:
+def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], wiring: Wiring) -> Session:
     """The session of a run, with its journal if a record is to be saved."""
     from tare.measure.journal import Journal
 
     journal = None
-    if out is not None:
-        journal = Journal(Path(f"{out}l"))
+    if wiring.out is not None:
+        journal = Journal(Path(f"{wiring.out}l"))
         journal.head({name: value for name, value in record.items() if name != "cases"})
-    return Session(dataset, settings, record, journal, random.Random(settings.seed), on_progress, control)
+    return Session(dataset, settings, record, wiring, journal)
 
 
 def finish(session: Session, out: str | Path | None) -> None:
@@ -274,7 +326,9 @@ def finish(session: Session, out: str | Path | None) -> None:
     record["elapsed_s"] = round(session.elapsed_s, 3)
     now = session.pressure_since_start()
     record["noise"].update(now)
-    record["fidelity"]["own"] = {case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case}
+    record["fidelity"]["own"] = {
+        case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case
+    }
     record["derived"] = derive(record)
     if out is not None:
         Result(record).save(out)
@@ -288,4 +342,8 @@ def _alive(seats: Sequence[Seat], codec: Codec) -> bool:
 
 
 def _sampling(dataset: Dataset) -> str:
-    return "seeded random rows in source order" if dataset.kind == "table" else "seeded random documents in source order"
+    return (
+        "seeded random rows in source order"
+        if dataset.kind == "table"
+        else "seeded random documents in source order"
+    )

@@ -56,7 +56,9 @@ def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> No
     if not items_out and part.items:
         tables = "tables" if part.kind == "table" else "documents"
         case["status"] = "unproven"
-        case["reason"] = f"no data came back (0 of {verify.get('items_in', part.items)} {tables if part.kind != 'table' else 'rows'})"
+        case["reason"] = (
+            f"no data came back (0 of {verify.get('items_in', part.items)} {tables if part.kind != 'table' else 'rows'})"
+        )
     elif verify["verdict"] in ("same", "type"):
         case["status"], case["reason"] = "ok", ""
     else:
@@ -78,7 +80,13 @@ class Seat:
     """
 
     def __init__(
-        self, session: Session, case: dict[str, Any], codec: Codec, part: Part, *, worker: Worker | None = None
+        self,
+        session: Session,
+        case: dict[str, Any],
+        codec: Codec,
+        part: Part,
+        *,
+        worker: Worker | None = None,
     ) -> None:
         self.session = session
         self.case = case
@@ -90,8 +98,10 @@ class Seat:
         self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.alive = True
-        self._shared = worker is not None
-        self._worker = worker
+        self.distance = float("inf")
+        """How many times over the best it costs, in the use that suits it best; set at screening."""
+        self.shared = worker is not None
+        self.worker = worker
         self._batch: dict[str, int] = {}
         self._expect_ns: dict[str, float] = {}
         self._path = session.new_path() if self.medium == "file" else None
@@ -100,16 +110,20 @@ class Seat:
 
     # --- life -----------------------------------------------------------------
 
+    def share(self, worker: Worker) -> None:
+        """Use a worker that is loaded already and that somebody else ends."""
+        self.worker, self.shared = worker, True
+
     def start(self) -> None:
         """Start the worker without waiting for it."""
-        if self._worker is None:
-            self._worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed)
+        if self.worker is None:
+            self.worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed)
 
     def ready(self, *, verify: bool = False) -> None:
         """Load the data, encode it once, and compare what came back if ``verify``."""
         try:
-            if not self._shared:
-                self._ask("load", path=self.part.path, **{"as": self.part.as_}, kind=self.part.kind)
+            if not self.shared:
+                self._ask("load", **self.part.request())
             reply = self._ask(
                 "prepare",
                 codec=str(self.codec),
@@ -140,16 +154,16 @@ class Seat:
         self.session.check()
         fail(self.case, error)
         self.alive = False
-        if self._worker is not None and not self._shared:
-            self.session.release(self._worker)
-            self._worker = None
+        if self.worker is not None and not self.shared:
+            self.session.release(self.worker)
+            self.worker = None
 
     def close(self) -> None:
         """End the worker, if it is our own."""
         self.alive = False
-        if self._worker is not None and not self._shared:
-            self.session.release(self._worker)
-            self._worker = None
+        if self.worker is not None and not self.shared:
+            self.session.release(self.worker)
+            self.worker = None
 
     # --- sampling ---------------------------------------------------------------
 
@@ -160,7 +174,9 @@ class Seat:
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Take one sample and keep it; a failure ends the case."""
         began = time.monotonic_ns()
-        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset", "order")}
+        factors = {
+            name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset", "order")
+        }
         try:
             reply = self._ask(
                 "run",
@@ -178,6 +194,8 @@ class Seat:
             self.lose(error)
             return
         self.session.round_ns += time.monotonic_ns() - began
+        wall = reply["cols"].index("wall_ns")
+        self.session.sample_ns += sum(int(row[wall]) for row in reply["samples"])
         self.keep(operation, round_, position, reply)
 
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
@@ -191,9 +209,7 @@ class Seat:
             columns["batch"].append(batch)
             for name, value in zip(reply["cols"], row, strict=True):
                 columns.setdefault(name, []).append(value)
-            wall = int(row[reply["cols"].index("wall_ns")])
-            self.session.sample_ns += wall
-            self._expect_ns[operation] = wall
+            self._expect_ns[operation] = int(row[reply["cols"].index("wall_ns")])
         expected = self.case.get("items")
         came = reply.get("items")
         if operation in ("decode", "read", "receive") and expected and came is not None and came != expected:
@@ -210,7 +226,7 @@ class Seat:
 
     def launch(self, number: int, psi_some: float | None, load: float | None) -> dict[str, Any]:
         """The finished launch as the record keeps it."""
-        worker = self._worker
+        worker = self.worker
         return {
             "n": number,
             "pid": worker.pid if worker is not None else None,
@@ -229,7 +245,7 @@ class Seat:
         except WorkerError:
             return None
         wall = reply["cols"].index("wall_ns")
-        return min(row[wall] / reply["batch"] for row in reply["samples"])
+        return min(float(row[wall]) / float(reply["batch"]) for row in reply["samples"])
 
     def encode_to(self, path: str) -> None:
         """Have the worker write the encoded bytes to a file."""
@@ -239,8 +255,8 @@ class Seat:
         return max(self.session.settings.deadline_s, _SLOWEST * self.expected_s(operation)) + _SPARE_S
 
     def _ask(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
-        if self._worker is None:
+        if self.worker is None:
             raise WorkerError("the worker has gone", type="killed")
         self.session.check()
         limit = self.session.settings.deadline_s if deadline_s is None else deadline_s
-        return self._worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})
+        return self.worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})

@@ -6,6 +6,7 @@ The stages (``stages/``) share a Session and nothing else.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import tempfile
 import time
@@ -18,15 +19,13 @@ from typing import TYPE_CHECKING, Any
 from tare.measure import pressure
 
 if TYPE_CHECKING:
-    import random
-
     from tare.codec import Codec
     from tare.dataset import Dataset
-    from tare.media.link import RelayProcess
     from tare.measure.driver import Worker
     from tare.measure.journal import Journal
+    from tare.media.link import RelayProcess
 
-__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped"]
+__all__ = ["DEFAULT_LINK", "Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind.
@@ -35,7 +34,11 @@ _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
 
-class Stopped(Exception):  # noqa: N818 - it is a signal to unwind, not a failure
+DEFAULT_LINK = "1Gbit,0.3ms"
+"""The emulated link where none is given: a local network's."""
+
+
+class Stopped(Exception):
     """The user asked to stop; what is finished is kept."""
 
 
@@ -131,6 +134,27 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Wiring:
+    """How a run is connected to the world outside it.
+
+    Args:
+        out: Where the record is saved; nowhere if None.
+        resume: An interrupted record whose finished cases are used again.
+        on_progress: Called with an Event between samples.
+        control: How to stop the run.
+        command: The command line, for the record.
+        shared: Folder of the data sets that named plans use; None if there is none.
+    """
+
+    out: str | Path | None = None
+    resume: str | Path | None = None
+    on_progress: Callable[[Event], None] | None = None
+    control: Control = field(default_factory=Control)
+    command: str = ""
+    shared: str | Path | None = None
+
+
+@dataclass(frozen=True)
 class Part:
     """A share of the data, saved once for every worker.
 
@@ -154,6 +178,10 @@ class Part:
     bytes_memory: int
     hash: str
 
+    def request(self) -> dict[str, Any]:
+        """What a worker's ``load`` is asked."""
+        return {"path": self.path, "as": self.as_, "kind": self.kind}
+
     @property
     def label(self) -> str:
         """The level of the factor ``size``."""
@@ -167,10 +195,8 @@ class Session:
         dataset: The data, opened.
         settings: What was asked for.
         record: Head, machine and dataset blocks of the record, to be filled.
+        wiring: Display, control, and where the record goes.
         journal: Where finished cases are saved as they come; None for nowhere.
-        rng: Source of every random choice of the parent.
-        on_event: Called with an Event between samples.
-        control: How to stop the run from outside.
     """
 
     def __init__(
@@ -178,25 +204,24 @@ class Session:
         dataset: Dataset,
         settings: Settings,
         record: dict[str, Any],
+        wiring: Wiring,
         journal: Journal | None,
-        rng: random.Random,
-        on_event: Callable[[Event], None] | None = None,
-        control: Control | None = None,
     ) -> None:
-        self.control = control or Control()
+        self.control = wiring.control
         self.control.on_stop(self.kill_workers)
+        self._on_event = wiring.on_progress
         self.dataset = dataset
         self.block: dict[str, Any] = record["dataset"]
         self.name = str(self.block["name"])
         self.settings = settings
         self.record = record
         self.journal = journal
-        self.rng = rng
+        self.rng = random.Random(settings.seed)  # noqa: S311 - order and seeds, no secrets
         self.started_at = time.monotonic()
         self.base: Codec | None = None
-        self._on_event = on_event
         self._parts: dict[str, Part] = {}
         self._cases: dict[str, dict[str, Any]] = {}
+        self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
         self._tmp = Path(tempfile.mkdtemp(prefix="tare-"))
         self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
@@ -206,7 +231,7 @@ class Session:
         self.round_ns = 0
         self.pressure = pressure.snapshot()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Session:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         return self
 
     def __exit__(
@@ -316,13 +341,23 @@ class Session:
         from tare.measure.cases import case_key, full_labels
 
         twin = {"twin": labels.pop("twin")} if "twin" in labels else {}
-        full = full_labels({"dataset": self.name, "size": part.label, "codec": codec,
-                            "threads": str(self.settings.threads), **labels}) | twin
+        full = (
+            full_labels(
+                {
+                    "dataset": self.name,
+                    "size": part.label,
+                    "codec": codec,
+                    "threads": str(self.settings.threads),
+                    **labels,
+                }
+            )
+            | twin
+        )
         key = case_key(full)
         known = self._cases.get(key)
         if known is not None and known["stage"] == stage:
             return known
-        case: dict[str, Any] = {
+        case = self._adopt(key, stage) or {
             "key": key,
             "labels": full,
             "status": "pending",
@@ -338,6 +373,19 @@ class Session:
         self._cases[key] = case
         self.record["cases"].append(case)
         return case
+
+    def _adopt(self, key: str, stage: str) -> dict[str, Any] | None:
+        """The finished case of an interrupted run, if there is one of this stage."""
+        found = self.adopted.get(key)
+        if found is None or found.get("stage") != stage:
+            return None
+        del self.adopted[key]
+        self.record["resumed"]["used"] += 1
+        if self.journal is not None:
+            self.journal.case({name: value for name, value in found.items() if name != "launches"})
+            for launch in found["launches"]:
+                self.journal.launch(key, launch)
+        return found
 
     def save_case(self, case: dict[str, Any]) -> None:
         """Put the case without its samples into the journal."""
@@ -366,7 +414,7 @@ class Session:
             return address
         from tare.media.link import Link, RelayProcess
 
-        link = Link.parse(self.settings.link or "1Gbit,0.3ms")
+        link = Link.parse(self.settings.link or DEFAULT_LINK)
         if self._relay is None:
             from tare.measure.link_check import check_link
 

@@ -19,7 +19,12 @@ FAULTS = ("nothing", "changed", "hang", "leave", "segfault", "kill", "leak", "no
 
 
 def _environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(PLANTED), "XDG_STATE_HOME": str(tmp_path / "state"), "TMPDIR": str(tmp_path)}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(PLANTED),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "TMPDIR": str(tmp_path),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +37,37 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     scratch = folder / "scratch"
     scratch.mkdir()
     done = subprocess.run(
-        [*TARE, "measure", str(data), "--time", "14s", "--out", str(folder / "r.tare.json"), "--quiet",
-         "--codec", "json:orjson", *codecs],
-        env=_environment(scratch), capture_output=True, text=True, timeout=120, check=False,
+        [
+            *TARE,
+            "measure",
+            str(data),
+            "--time",
+            "14s",
+            "--out",
+            str(folder / "r.tare.json"),
+            "--quiet",
+            "--codec",
+            "json:orjson",
+            *codecs,
+        ],
+        env=_environment(scratch),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     record = json.loads((folder / "r.tare.json").read_text())
-    cases = {case["labels"]["codec"].removeprefix("planted:"): case for case in record["cases"]
-             if "twin" not in case["labels"] and case["stage"] in ("screen", "weigh")}
-    return {"done": done, "record": record, "cases": cases, "left": sorted(p.name for p in scratch.glob("tare-*"))}
+    cases = {
+        case["labels"]["codec"].removeprefix("planted:"): case
+        for case in record["cases"]
+        if "twin" not in case["labels"] and case["stage"] in ("screen", "weigh")
+    }
+    return {
+        "done": done,
+        "record": record,
+        "cases": cases,
+        "left": sorted(p.name for p in scratch.glob("tare-*")),
+    }
 
 
 @pytest.mark.parametrize(
@@ -65,10 +93,10 @@ def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str, statu
 
 def test_the_run_itself_is_well(faulty: dict[str, Any]) -> None:
     """Failed codecs are results: exit code 0, a verdict, nothing left behind."""
-    assert 0 == faulty["done"].returncode, faulty["done"].stderr
+    assert faulty["done"].returncode == 0, faulty["done"].stderr
     assert "Traceback" not in faulty["done"].stderr
     assert faulty["record"]["derived"]["headline"]["codec"] is not None
-    assert [] == faulty["left"]
+    assert faulty["left"] == []
 
 
 def _start(tmp_path: Path, *words: str) -> tuple[subprocess.Popen[str], Path]:
@@ -77,7 +105,11 @@ def _start(tmp_path: Path, *words: str) -> tuple[subprocess.Popen[str], Path]:
     out = tmp_path / "r.tare.json"
     process = subprocess.Popen(
         [*TARE, "measure", str(data), "--out", str(out), "--progress", "json", *words],
-        env=_environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=_environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     return process, out
 
@@ -99,7 +131,7 @@ def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) ->
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert 130 == process.returncode, errors
+    assert process.returncode == 130, errors
     # The design allows 2 s; a machine with other work gets more, a hang none.
     assert time.monotonic() - asked < 20
     record = json.loads(out.read_text())
@@ -117,15 +149,40 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
     process.communicate(timeout=60)
     journal = Path(f"{out}l")
     assert journal.exists()
-    shown = subprocess.run([*TARE, "report", str(journal)], env=_environment(tmp_path), capture_output=True,
-                           text=True, timeout=60, check=False)
-    assert 0 == shown.returncode, shown.stderr
+    shown = subprocess.run(
+        [*TARE, "report", str(journal)],
+        env=_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert shown.returncode == 0, shown.stderr
     assert "json:orjson" in shown.stdout
     again = subprocess.run(
-        [*TARE, "measure", str(tmp_path / "data.json"), "--resume", str(journal), "--out", str(out), "--codec",
-         "json:orjson", "--codec", "json:stdlib", "--time", "12s", "--quiet"],
-        env=_environment(tmp_path), capture_output=True, text=True, timeout=120, check=False)
-    assert 0 == again.returncode, again.stderr
+        [
+            *TARE,
+            "measure",
+            str(tmp_path / "data.json"),
+            "--resume",
+            str(journal),
+            "--out",
+            str(out),
+            "--codec",
+            "json:orjson",
+            "--codec",
+            "json:stdlib",
+            "--time",
+            "12s",
+            "--quiet",
+        ],
+        env=_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert again.returncode == 0, again.stderr
     record = json.loads(out.read_text())
     assert record["resumed"]["used"] >= 1
     assert record["derived"]["headline"]["codec"] is not None

@@ -21,7 +21,9 @@ _ROUNDS = 3
 _SMALLEST_ITEMS = 8
 
 
-def measure_growth(session: Session, contenders: Sequence[Contender], until_s: float, full: float = 1.0) -> int:
+def measure_growth(
+    session: Session, contenders: Sequence[Contender], until_s: float, full: float = 1.0
+) -> int:
     """Sample the contenders at smaller sizes; the full size comes from weighing.
 
     Args:
@@ -43,9 +45,10 @@ def measure_growth(session: Session, contenders: Sequence[Contender], until_s: f
             break
         part = session.part(size)
         before = pressure.snapshot()
-        seats = [Seat(session, _case(session, contender, part), contender.codec, part) for contender in living]
-        launch_seats(seats, verify=False,
-                     on_ready=lambda seat, n=index: session.tell("growth", n, len(sizes), str(seat.codec)))
+        seats = [
+            Seat(session, _case(session, contender, part), contender.codec, part) for contender in living
+        ]
+        launch_seats(seats, verify=False)
         run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1)
         after = pressure.snapshot()
         for seat in seats:
@@ -60,7 +63,9 @@ def measure_growth(session: Session, contenders: Sequence[Contender], until_s: f
 
 def _case(session: Session, contender: Contender, part: Any) -> dict[str, Any]:
     labels = contender.case["labels"]
-    same = {name: value for name, value in labels.items() if name not in ("dataset", "size", "codec", "threads")}
+    same = {
+        name: value for name, value in labels.items() if name not in ("dataset", "size", "codec", "threads")
+    }
     return session.case(str(contender.codec), part, "growth", **same)
 
 

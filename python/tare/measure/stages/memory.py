@@ -62,5 +62,3 @@ def measure_memory(session: Session, contenders: Sequence[Contender], part: Part
     for contender in contenders:
         session.save_case(contender.case)
     return done
-
-

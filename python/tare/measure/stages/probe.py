@@ -5,19 +5,17 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import WorkerError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
+    from tare.measure.driver import Worker
     from tare.measure.session import Session
 
 __all__ = ["measure_fidelity", "probe_set"]
 
 _AT_ONCE = 2
 _DEADLINE_S = 10.0
-_DEATHS = 3
 
 
 def probe_set(kind: str) -> str:
@@ -63,29 +61,21 @@ def _plain(codec: Codec) -> str:
 
 
 def _cells(session: Session, codec_id: str, name: str) -> list[dict[str, Any]]:
-    """All cells of one codec; if its worker dies, one by one, to find the probe that kills."""
+    """All cells of one codec; a probe that kills its worker costs its own cell."""
+    from tare.measure.fidelity import gather
     from tare.measure.probes import names
 
     part = session.part(min(1.0, 1 / max(1, session.dataset.items)))
-    wanted = list(names(name))
-    worker = session.worker(part, "python")
-    try:
-        reply = worker.request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=wanted)
+    workers: list[Worker] = []
+
+    def ask(probes: list[str]) -> list[dict[str, Any]]:
+        if not workers or not workers[-1].alive:
+            workers.append(session.worker(part, "python"))
+        reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
         return list(reply["cells"])
-    except WorkerError:
-        cells: list[dict[str, Any]] = []
-        deaths = 0
-        for probe in wanted:
-            if deaths > _DEATHS:
-                cells.append({"probe": probe, "status": "error", "error": "not tried: the codec kept crashing"})
-                continue
-            session.release(worker)
-            worker = session.worker(part, "python")
-            try:
-                cells += worker.request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=[probe])["cells"]
-            except WorkerError as crash:
-                deaths += 1
-                cells.append({"probe": probe, "status": "error", "error": f"{crash.type}: {crash}"[:200]})
-        return cells
+
+    try:
+        return gather(ask, names(name))
     finally:
-        session.release(worker)
+        for worker in workers:
+            session.release(worker)

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.measure.session import Part, Session
 
-__all__ = ["choose", "per_call_ns", "screen", "small_part"]
+__all__ = ["BEATEN", "choose", "per_call_ns", "screen", "small_part"]
 
 _BASE_ENCODE_NS = 5_000_000
 _FIRST_BYTES = 1 << 20
 _SLOW_NS = 500_000_000
 _ROUNDS = 3
-_BEATEN = 5.0
+BEATEN = 5.0
+"""Times over the best, in every use, above which a codec is not weighed."""
+_LOSSY = 2.0
 _MOST = 12
 _GB = 1e9
 # (writes, reads, bytes per second, seconds per byte): the profiles, coarsely, to choose who is weighed.
@@ -38,7 +40,7 @@ _USES = ((1, 10, 2e9, 0.0), (1, 1, 125e6, 0.0), (1, 1, 200e6, 20 / _GB), (1, 3, 
 
 def small_part(session: Session, base: Codec) -> Part:
     """The part of the data that takes the base codec about 5 ms to encode."""
-    share = min(1.0, _FIRST_BYTES / max(1, session.dataset.bytes_memory))
+    share = float(f"{min(1.0, _FIRST_BYTES / max(1, session.dataset.bytes_memory)):.2g}")
     part = session.part(share)
     probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
     probe.start()
@@ -49,7 +51,7 @@ def small_part(session: Session, base: Codec) -> Part:
     session.record["noise"]["timer_floor_ns"] = probe.floor_ns()
     probe.close()
     better = min(1.0, share * _BASE_ENCODE_NS / max(encode_ns, 1.0))
-    return part if 0.5 < better / share < 2.0 else session.part(better)
+    return part if 0.5 < better / share < 2.0 else session.part(float(f"{better:.2g}"))
 
 
 def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, until_s: float) -> list[Seat]:
@@ -66,15 +68,19 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
         One seat a codec, in the order given; each case has its status.
     """
     before = pressure.snapshot()
-    seats = {codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
-             for codec in codecs}
+    seats = {
+        codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
+        for codec in codecs
+    }
     groups: dict[tuple[Any, ...], list[Codec]] = defaultdict(list)
     for codec in codecs:
         groups[(codec.library.modules or codec.format.id, codec.native(part.kind))].append(codec)
     done = 0
     with ThreadPoolExecutor(2) as pool:
-        trials = [pool.submit(_try_group, session, [seats[codec] for codec in group], part, until_s)
-                  for group in groups.values()]
+        trials = [
+            pool.submit(_try_group, session, [seats[codec] for codec in group], part, until_s)
+            for group in groups.values()
+        ]
         for trial, group in zip(trials, groups.values(), strict=True):
             trial.result()
             done += len(group)
@@ -86,10 +92,16 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
             _keep_cold(seat)
         else:
             quick.append(seat)
-    run_rounds(session, quick, rounds=_ROUNDS, until_s=until_s, at_least=1,
-               on_round=lambda n: session.tell("screen", len(codecs), len(codecs), f"round {n}"))
+    run_rounds(
+        session,
+        quick,
+        rounds=_ROUNDS,
+        until_s=until_s,
+        at_least=1,
+        on_round=lambda n: session.tell("screen", len(codecs), len(codecs), f"round {n}"),
+    )
     after = pressure.snapshot()
-    workers = {seat._worker for seat in seats.values() if seat._worker is not None}
+    workers = {seat.worker for seat in seats.values() if seat.worker is not None}
     for seat in seats.values():
         if seat.samples:
             session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
@@ -111,15 +123,14 @@ def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) 
         try:
             if worker is None:
                 worker = session.worker(part, seat.kind, hash_seed=1)
-                worker.request("load", deadline_s=session.settings.deadline_s, path=part.path,
-                               **{"as": part.as_}, kind=part.kind)
+                worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
         except WorkerError as error:
             session.check()
             fail(seat.case, error)
             seat.alive = False
             worker = None
             continue
-        seat._worker, seat._shared = worker, True
+        seat.share(worker)
         seat.ready(verify=True)
         if not seat.alive and seat.case["status"] in ("timeout", "killed", "error"):
             worker = None
@@ -130,7 +141,11 @@ def _keep_cold(seat: Seat) -> None:
     cold = seat.case["cold"]
     for operation, source in zip(seat.operations, ("encode_ns", "decode_ns"), strict=True):
         if cold.get(source):
-            reply = {"cols": ["wall_ns", "user_ns", "sys_ns"], "samples": [[cold[source], cold[source], 0]], "batch": 1}
+            reply = {
+                "cols": ["wall_ns", "user_ns", "sys_ns"],
+                "samples": [[cold[source], cold[source], 0]],
+                "batch": 1,
+            }
             seat.keep(operation, 1, 0, reply)
 
 
@@ -146,34 +161,35 @@ def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]
     """Who is weighed: within five times the best in some use, at most ``most``; the base always.
 
     Args:
-        seats: Screened seats.
+        seats: Screened seats; each gets its ``distance``.
         base: The base codec.
         most: Most codecs to weigh.
 
     Returns:
         Codecs, best first.
     """
-    figures = []
-    for seat in seats:
-        times = [per_call_ns(seat, operation) for operation in seat.operations]
-        if seat.case["status"] in ("ok", "lossy") and None not in times:
-            figures.append((seat, times[0] / 1e9, times[1] / 1e9, seat.case["bytes"]))
-    proven = [figure for figure in figures if figure[0].case["status"] == "ok"] or figures
-    distance: dict[Codec, float] = {}
-    for writes, reads, rate, per_byte in _USES:
-        def cost(figure: tuple[Seat, float, float, int], w: int = writes, r: int = reads, v: float = rate,
-                 s: float = per_byte) -> float:
-            _, encode_s, decode_s, size = figure
-            return w * encode_s + r * (size / v + decode_s) + s * size
-
-        if not proven:
-            break
-        least = min(cost(figure) for figure in proven) or 1e-12
-        for figure in figures:
-            codec = figure[0].codec
-            worse = cost(figure) / least * (1.0 if figure in proven else 2.0)
-            distance[codec] = min(distance.get(codec, float("inf")), worse)
-    chosen = sorted((codec for codec in distance if distance[codec] <= _BEATEN), key=lambda c: distance[c])[:most]
-    if base in distance and base not in chosen:
+    rated = [seat for seat in seats if seat.case["status"] in ("ok", "lossy") and _both_times(seat)]
+    proven = [seat for seat in rated if seat.case["status"] == "ok"] or rated
+    for use in _USES:
+        least = min((_cost(seat, use) for seat in proven), default=0.0) or 1e-12
+        for seat in rated:
+            # What loses data is weighed only if it would win by far: it is never recommended unasked.
+            worse = _cost(seat, use) / least * (1.0 if seat in proven else _LOSSY)
+            seat.distance = min(seat.distance, worse)
+    near = sorted((seat for seat in rated if seat.distance <= BEATEN), key=lambda seat: seat.distance)
+    chosen = [seat.codec for seat in near][:most]
+    if base not in chosen and any(seat.codec == base for seat in rated):
         chosen.append(base)
     return chosen
+
+
+def _both_times(seat: Seat) -> bool:
+    return len(seat.operations) > 1 and all(per_call_ns(seat, operation) for operation in seat.operations)
+
+
+def _cost(seat: Seat, use: tuple[int, int, float, float]) -> float:
+    """Seconds that one use costs: writes, reads over a link of that rate, and what a byte is worth."""
+    writes, reads, rate, per_byte = use
+    encode_s, decode_s = ((per_call_ns(seat, operation) or 0.0) / 1e9 for operation in seat.operations[:2])
+    size = float(seat.case["bytes"])
+    return writes * encode_s + reads * (size / rate + decode_s) + per_byte * size

@@ -47,12 +47,19 @@ class StreamSeat(Seat):
         if not self.alive or self._reader is None:
             return
         try:
-            self._read("load", path=self.part.path, **{"as": self.part.as_}, kind=self.part.kind)
-            self._read("prepare", codec=str(self.codec), threads=self.session.settings.threads,
-                       delivery=level(self.case, "delivery"), kind=level(self.case, "kind"))
+            self._read("load", **self.part.request())
+            self._read(
+                "prepare",
+                codec=str(self.codec),
+                threads=self.session.settings.threads,
+                delivery=level(self.case, "delivery"),
+                kind=level(self.case, "kind"),
+            )
             if verify or first:
                 self._transfer()
-                judge_verify(self.case, self._read("verify", codec=str(self.codec), full=True, limit=20), self.part)
+                judge_verify(
+                    self.case, self._read("verify", codec=str(self.codec), full=True, limit=20), self.part
+                )
         except WorkerError as error:
             self.lose(error)
 
@@ -84,22 +91,33 @@ class StreamSeat(Seat):
 
     def _transfer(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Open a connection, start the reader, then the writer; both replies."""
-        if self._reader is None or self._worker is None:
+        if self._reader is None or self.worker is None:
             raise WorkerError("a worker has gone", type="killed")
         limit = self.session.settings.deadline_s * 2
         token = os.urandom(16).hex()
         medium = self.session.stream_medium(self.medium)
         opened = self._read("open", medium={**medium, "role": "reader", "token": token})
         address = self.session.through_link(self.medium, opened["address"])
-        writing = self._worker.request("open", deadline_s=limit, codec=str(self.codec),
-                                       medium={**medium, "role": "writer", "address": address, "token": token})
-        common = {"codec": str(self.codec), "samples": 1, "batch": 1, "target_ns": TARGET_NS,
-                  "delivery": level(self.case, "delivery"), "gc": level(self.case, "gc"),
-                  "timeout_s": self.session.settings.deadline_s, "ack": self.medium == "remote"}
+        writing = self.worker.request(
+            "open",
+            deadline_s=limit,
+            codec=str(self.codec),
+            medium={**medium, "role": "writer", "address": address, "token": token},
+        )
+        common = {
+            "codec": str(self.codec),
+            "samples": 1,
+            "batch": 1,
+            "target_ns": TARGET_NS,
+            "delivery": level(self.case, "delivery"),
+            "gc": level(self.case, "gc"),
+            "timeout_s": self.session.settings.deadline_s,
+            "ack": self.medium == "remote",
+        }
         asked = self._reader.send("run", what="receive", handle=opened["handle"], **common)
-        sent = self._worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
+        sent = self.worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
         received = self._reader.wait(asked, deadline_s=limit)
-        self._worker.request("close", deadline_s=limit, handle=writing["handle"])
+        self.worker.request("close", deadline_s=limit, handle=writing["handle"])
         self._read("close", handle=opened["handle"])
         return sent, received
 
@@ -121,11 +139,21 @@ def span_of(sent: dict[str, Any], received: dict[str, Any]) -> dict[str, Any]:
         "nivcsw": writer.get("nivcsw", 0) + reader.get("nivcsw", 0),
         "first_value_after_ns": reader["first_value_ns"] - writer["start_ns"],
     }
-    return {"cols": list(columns), "samples": [list(columns.values())], "batch": 1, "items": received.get("items")}
+    return {
+        "cols": list(columns),
+        "samples": [list(columns.values())],
+        "batch": 1,
+        "items": received.get("items"),
+    }
 
 
 def weigh_streams(
-    session: Session, contenders: Sequence[Contender], part: Part, *, until_s: float, launches: int | None = None
+    session: Session,
+    contenders: Sequence[Contender],
+    part: Part,
+    *,
+    until_s: float,
+    launches: int | None = None,
 ) -> int:
     """Weigh contenders over a medium with two ends.
 
@@ -145,18 +173,22 @@ def weigh_streams(
     for number in range(1, wanted + 1):
         if made and session.elapsed_s >= until_s:
             break
-        before = pressure.snapshot()
-        seats = [StreamSeat(session, c.case, c.codec, part) for c in contenders
-                 if c.case["status"] in ("pending", "ok", "lossy")]
-        launch_seats(seats, verify=number == 1,
-                     on_ready=lambda seat, n=number: session.tell("weigh", n - 1, wanted, f"loading {seat.codec}"))
-        run_rounds(session, seats, rounds=_ROUNDS, until_s=began_s + number * (until_s - began_s) / wanted,
-                   on_round=lambda r, n=number: session.tell("weigh", n - 1, wanted, f"launch {n}, round {r}"))
-        after = pressure.snapshot()
-        for seat in seats:
-            if seat.alive and seat.samples:
-                session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
-            session.save_case(seat.case)
-            seat.close()
+        _launch(session, contenders, part, number, began_s + number * (until_s - began_s) / wanted)
+        session.tell("weigh", number, wanted, f"launch {number} done")
         made = number
     return made
+
+
+def _launch(session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float) -> None:
+    """One launch: fresh pairs of workers, rounds, results into the cases."""
+    before = pressure.snapshot()
+    living = [c for c in contenders if c.case["status"] in ("pending", "ok", "lossy")]
+    seats = [StreamSeat(session, c.case, c.codec, part) for c in living]
+    launch_seats(seats, verify=False)
+    run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s)
+    after = pressure.snapshot()
+    for seat in seats:
+        if seat.alive and seat.samples:
+            session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
+        session.save_case(seat.case)
+        seat.close()

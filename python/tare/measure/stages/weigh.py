@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from tare.measure.plan_reader import Statistics
     from tare.measure.session import Part, Session
 
-__all__ = ["Contender", "available_bytes", "fit_share", "in_groups", "memory_factor", "plan_launches", "weigh"]
+__all__ = [
+    "Contender",
+    "available_bytes",
+    "fit_share",
+    "in_groups",
+    "memory_factor",
+    "plan_launches",
+    "weigh",
+]
 
 _LAUNCHES = 5
 _QUICK_LAUNCHES = 3
@@ -42,6 +50,17 @@ class Contender:
     operations: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Launch:
+    """One launch: its data, which one of how many it is, when it ends, how slow cases are treated."""
+
+    part: Part
+    number: int
+    wanted: int
+    until_s: float
+    slow: Statistics | None
+
+
 class _Floor(Seat):
     """The floor row: copying the base's encoded bytes, in the base's own worker."""
 
@@ -49,14 +68,14 @@ class _Floor(Seat):
         super().__init__(session, case, base.codec, base.part)
         self.operations = ("copy",)
         self._base = base
-        self._shared = True
+        self.shared = True
 
     def start(self) -> None:
         """Nothing: the base's worker is used."""
 
     def ready(self, *, verify: bool = False) -> None:
         """Take the base's worker, which is loaded by now."""
-        self._worker = self._base._worker
+        self.worker = self._base.worker
         self.alive = self._base.alive
         self.case["status"] = "ok"
         self.case["bytes"] = self._base.case.get("bytes")
@@ -92,7 +111,9 @@ def plan_launches(budget_s: float, wanted: int, *, quick: bool) -> tuple[int, in
     return launches, min(wanted, max(_FEWEST, int(budget_s / 2 / launches / _START_S)))
 
 
-def fit_share(session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int) -> float:
+def fit_share(
+    session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int
+) -> float:
     """The largest share of the data whose launches fit the time and the memory.
 
     Args:
@@ -113,10 +134,12 @@ def fit_share(session: Session, seconds: dict[Codec, float], small: Part, budget
     # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
     copies = 3 * max((memory_factor(codec, small.kind) for codec in seconds), default=3.0)
     by_memory = available_bytes() / 2 / max(1.0, copies * session.dataset.bytes_memory)
-    return max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), max(by_memory, 1 / 64)))
+    return float(f"{max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), max(by_memory, 1 / 64))):.2g}")
 
 
-def in_groups(contenders: Sequence[Contender], base: Codec, part: Part, limit_bytes: int) -> list[list[Contender]]:
+def in_groups(
+    contenders: Sequence[Contender], base: Codec, part: Part, limit_bytes: int
+) -> list[list[Contender]]:
     """Split the contenders so that the copies of one group's workers stay below the limit.
 
     Args:
@@ -175,16 +198,21 @@ def weigh(
     wanted = launches or (_QUICK_LAUNCHES if session.settings.quick else _LAUNCHES)
     groups = in_groups(contenders, base, part, available_bytes() // 2)
     began_s = session.elapsed_s
-    step_s = (until_s - began_s) / wanted / len(groups)
+    # Launches of an interrupted run count; whoever has none yet gets at least one.
+    had = [max((launch["n"] for launch in c.case["launches"]), default=0) for c in contenders]
+    first = 1 + max(had, default=0)
+    if min(had, default=0) == 0:
+        wanted = max(wanted, first)
+    step_s = (until_s - began_s) / max(1, wanted - first + 1) / len(groups)
     made = 0
-    for number in range(1, wanted + 1):
+    for number in range(first, wanted + 1):
         if made and session.elapsed_s >= until_s:
             break
         for index, group in enumerate(groups):
-            ends_s = began_s + ((number - 1) * len(groups) + index + 1) * step_s
-            _launch(session, group, base, part, number, wanted, ends_s, slow)
+            ends_s = began_s + ((number - first) * len(groups) + index + 1) * step_s
+            _launch(session, group, base, _Launch(part, number, wanted, ends_s, slow))
         made = number
-        if number >= 2:
+        if made >= 2:
             session.verdict("weigh", f"launch {number} of {wanted} done")
     return made
 
@@ -199,44 +227,47 @@ def _spared(case: dict[str, Any], number: int, slow: Statistics | None) -> bool:
     return slow is not None and number > slow.slow_launches and _is_slow(case, slow)
 
 
-def _launch(
-    session: Session,
-    group: Sequence[Contender],
-    base: Codec,
-    part: Part,
-    number: int,
-    wanted: int,
-    until_s: float,
-    slow: Statistics | None,
-) -> None:
+def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _Launch) -> None:
     """One launch of one group: fresh workers, rounds, results into the cases."""
     before = pressure.snapshot()
     seats = []
     for contender in group:
-        if contender.case["status"] in ("pending", "ok", "lossy") and not _spared(contender.case, number, slow):
-            seat = Seat(session, contender.case, contender.codec, part)
+        if contender.case["status"] in ("pending", "ok", "lossy") and not _spared(
+            contender.case, plan.number, plan.slow
+        ):
+            seat = Seat(session, contender.case, contender.codec, plan.part)
             seat.operations = contender.operations or seat.operations
             seats.append(seat)
     base_seat = next((seat for seat in seats if seat.codec == base), None)
     if base_seat is not None:
-        twin = session.case(str(base), part, "weigh", medium=base_seat.medium, twin="1")
-        seats.append(Seat(session, twin, base, part))
-    launch_seats(seats, verify=number == 1,
-                 on_ready=lambda seat: session.tell("weigh", number - 1, wanted, f"loading {seat.codec}"))
+        twin = session.case(str(base), plan.part, "weigh", medium=base_seat.medium, twin="1")
+        seats.append(Seat(session, twin, base, plan.part))
+    launch_seats(
+        seats,
+        verify=False,
+        on_ready=lambda seat: session.tell("weigh", plan.number - 1, plan.wanted, f"loading {seat.codec}"),
+    )
     if base_seat is not None and base_seat.alive:
-        floor = _Floor(session, session.case("copy", part, "weigh"), base_seat)
+        floor = _Floor(session, session.case("copy", plan.part, "weigh"), base_seat)
         floor.ready()
         seats.append(floor)
-    if slow is not None:
+    if plan.slow is not None:
         for seat in seats:
-            if _is_slow(seat.case, slow):
-                seat.rounds_left = slow.slow_rounds
-    run_rounds(session, seats, rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
-               until_s=until_s, at_least=1,
-               on_round=lambda r: session.tell("weigh", number - 1, wanted, f"launch {number}, round {r}"))
+            if _is_slow(seat.case, plan.slow):
+                seat.rounds_left = plan.slow.slow_rounds
+    run_rounds(
+        session,
+        seats,
+        rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
+        until_s=plan.until_s,
+        at_least=1,
+        on_round=lambda r: session.tell(
+            "weigh", plan.number - 1, plan.wanted, f"launch {plan.number}, round {r}"
+        ),
+    )
     after = pressure.snapshot()
     for seat in seats:
         if seat.alive and seat.samples:
-            session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
+            session.save_launch(seat.case, seat.launch(plan.number, before.stalled_share(after), after.load))
         session.save_case(seat.case)
         seat.close()
