@@ -102,6 +102,17 @@ class Row:
         return self.status in _TIMED and self.total.t_ns is not None
 
     @property
+    def delivery(self) -> str:
+        """How the value was handed over, where that is not the whole of it at once."""
+        found = str(self.case["labels"].get("delivery") or "whole")
+        return "" if found == "whole" else found
+
+    @property
+    def published(self) -> Times:
+        """The total that the imported source printed."""
+        return Times(t_ns=number(_dict(self.case.get("published")).get("total_ns")))
+
+    @property
     def provisional(self) -> bool:
         """Whether fewer than three launches stand behind the figures."""
         return self.total.provisional or self.write.provisional or self.read.provisional
@@ -147,6 +158,14 @@ class Digest:
         derived = {key: value for key, value in _dict(self.derived.get("noise")).items() if value not in (None, [])}
         return {**derived, **{key: value for key, value in _dict(self.record.get("noise")).items()
                               if value not in (None, [])}}
+
+    @property
+    def imported(self) -> str:
+        """Where the figures come from when they were not measured here; empty when they were."""
+        origin = self.record.get("imported")
+        if isinstance(origin, dict):
+            return str(origin.get("source") or "elsewhere")
+        return str(origin) if isinstance(origin, str) else "elsewhere" if origin else ""
 
     @property
     def base(self) -> str:
@@ -206,13 +225,16 @@ def _grids(record: dict[str, Any], derived: dict[str, Any], verdict: dict[str, A
         labels = _dict(_dict(case).get("labels"))
         if labels.get("twin") or labels.get("codec") in (None, "copy"):
             continue
-        name = "|".join(f"{k}={labels[k]}" for k in sorted(labels) if k not in _HIDDEN)
+        name = "|".join(f"{k}={labels[k]}" for k in sorted(labels) if k not in _HIDDEN and k != "delivery")
         groups.setdefault(name, []).append(case)
+    groups = _by_delivery(groups)
     varying = _varying(groups)
     headline = str(verdict.get("key") or "")
     grids = []
     for name, cases in groups.items():
         labels = {k: str(v) for k, v in cases[0]["labels"].items() if k not in _HIDDEN}
+        if len({case["labels"].get("delivery") for case in cases}) > 1:
+            labels.pop("delivery", None)
         grid = _grid(name, _title(labels, varying), labels, cases, derived, verdict, growth)
         grids.append(grid)
     medium = {name: place for place, name in enumerate(_MEDIA)}
@@ -222,11 +244,28 @@ def _grids(record: dict[str, Any], derived: dict[str, Any], verdict: dict[str, A
     return tuple(grids)
 
 
+def _by_delivery(groups: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Split a grid by delivery only where a codec has more than one: else each codec shows its own."""
+    out: dict[str, list[dict[str, Any]]] = {}
+    for name, cases in groups.items():
+        seen: dict[str, set[str]] = {}
+        for case in cases:
+            seen.setdefault(str(case["labels"]["codec"]), set()).add(str(case["labels"].get("delivery")))
+        if all(len(deliveries) == 1 for deliveries in seen.values()):
+            out[name] = cases
+            continue
+        for case in cases:
+            out.setdefault(f"{name}|delivery={case['labels'].get('delivery')}", []).append(case)
+    return out
+
+
 def _varying(groups: dict[str, list[dict[str, Any]]]) -> set[str]:
     levels: dict[str, set[str]] = {}
     for cases in groups.values():
         labels = cases[0]["labels"]
         for factor in _FACTORS:
+            if factor == "delivery" and len({case["labels"].get(factor) for case in cases}) > 1:
+                continue
             # A factor that only one medium has (sync, cache) tells nothing between media.
             levels.setdefault(f"{labels.get('medium')}/{factor}", set()).add(str(labels.get(factor)))
     return {name.partition("/")[2] for name, seen in levels.items() if len(seen) > 1}
@@ -268,7 +307,7 @@ def _grid(name: str, title: str, labels: dict[str, str], cases: list[dict[str, A
     for codec, case in best.items():
         curve = [entry for entry in growth if entry.get("codec") == codec
                  and entry.get("medium") == labels.get("medium")
-                 and entry.get("delivery") in (None, labels.get("delivery"))]
+                 and entry.get("delivery") in (None, case["labels"].get("delivery"))]
         small = [other for other in cases if other["labels"]["codec"] == codec and other is not case]
         rows.append(_row(case, ops, figures, curve, _Around(full, scale, small, verdict, excluded)))
     return Grid(name, title, labels, full, ops, tuple(sorted(rows, key=_order)))
@@ -315,7 +354,8 @@ def _row(case: dict[str, Any], ops: tuple[str, str], figures: dict[str, Any], cu
     cost = [number(value) for value in _list(_dict(around.verdict.get("cost_s")).get(codec))]
     n_bytes = number(own.get("bytes")) if number(own.get("bytes")) is not None else number(case.get("bytes"))
     raw = number(case.get("raw_bytes"))
-    if status == "screened" and n_bytes is not None and _size(case) < around.full * 0.9995:
+    projected = bool(case.get("predicted")) and number(own.get("bytes")) is not None
+    if status == "screened" and n_bytes is not None and _size(case) < around.full * 0.9995 and not projected:
         n_bytes = n_bytes * around.full / _size(case)
         raw = None if raw is None else raw * around.full / _size(case)
     share = number(own.get("size_share"))

@@ -12,7 +12,7 @@ from typing import Any
 from tare.report import text, words
 from tare.report.digest import Digest, Grid, Row, Times, digest
 
-__all__ = ["render"]
+__all__ = ["render", "show"]
 
 Piece = tuple[str, str]
 Line = list[Piece]
@@ -38,14 +38,35 @@ def render(result: Any, *, width: int = _WIDEST, color: bool = False, profile: s
     columns = max(60, min(width, _WIDEST))
     lines = _head(found, columns)
     shown = found.grids[:_MAX_GRIDS]
+    told: set[tuple[str, str, str]] = set()
     for grid in shown:
         if len(found.grids) > 1:
             lines += [[], [(grid.title, "bold"), (f"  {words.share_line(grid)}", "dim")]]
-        lines += _table(found, grid, columns)
+        lines += _table(found, grid, columns, told)
     if len(found.grids) > len(shown):
         lines += [[], [(f"... and {len(found.grids) - len(shown)} more conditions: tare report --html shows all", "dim")]]
     lines += _foot(found, columns, record_path)
     return _paint(lines, columns) if color else "".join(_plain(line) for line in lines)
+
+
+def show(result: Any, *, stream: Any = None, profile: str | None = None, record_path: str | None = None) -> None:
+    """Write the report to a stream, as wide and as colourful as that stream allows.
+
+    rich decides: a pipe, a file, ``NO_COLOR`` or a dumb terminal get the plain text.
+
+    Args:
+        result: A Result, or a record as a dict.
+        stream: A text stream; standard output by default.
+        profile: As in `render`.
+        record_path: As in `render`.
+    """
+    from rich.console import Console
+
+    console = Console(file=stream)
+    color = console.is_terminal and not console.no_color and console.color_system is not None
+    wide = console.width if console.is_terminal else _WIDEST
+    console.file.write(render(result, width=wide, color=color, profile=profile, record_path=record_path))
+    console.file.flush()
 
 
 def _plain(line: Line) -> str:
@@ -113,10 +134,7 @@ def _head(found: Digest, width: int) -> list[Line]:
 
 
 def _imported(found: Digest) -> str:
-    origin = found.record.get("imported")
-    if not origin:
-        return ""
-    return "imported, not measured here" + (f": {text.one_line(origin, 80)}" if isinstance(origin, str) else "")
+    return f"figures of {text.visible(found.imported, 60)}, imported, not measured here" if found.imported else ""
 
 
 def _verdict(found: Digest, width: int) -> list[Line]:
@@ -144,10 +162,12 @@ def _verdict(found: Digest, width: int) -> list[Line]:
 
 
 def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
-    del said
+    parts = ["Provisional: too few launches."] if said["provisional"] and not found.imported else []
     key = found.verdict.get("key")
     row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
-    return words.kept_sentence(row)
+    parts += [words.kept_sentence(row)] if words.kept_sentence(row) else []
+    parts += ["Reading it runs code: never from others."] if said["runs_code"] else []
+    return " ".join(parts)
 
 
 class _Scale:
@@ -167,57 +187,72 @@ class _Scale:
         return value + ("*" if times.contended else "")
 
 
-def _table(found: Digest, grid: Grid, width: int) -> list[Line]:
+def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]]) -> list[Line]:
     if not grid.rows:
         return []
     scale = _Scale(grid)
-    verbs = grid.ops if grid.ops != ("encode", "decode") else ("encode", "decode")
-    heads = ["size", "%", f"{verbs[0]} {scale.name}", f"{verbs[1]} {scale.name}", "x base", "tie", "peak", "copies",
-             "k", "kept"]
-    if found.partial is not None:
-        heads.insert(5, "full size")
-    measured = [(row, _cells(row, scale, found)) for row in grid.rows if row.timed]
+    verbs = grid.ops
+    heads = ["size", "%", f"{verbs[0]} {scale.name}", f"{verbs[1]} {scale.name}", f"{_joint(grid)} {scale.name}",
+             "published", "x base", "full size", "tie", "peak", "copies", "k", "kept"]
+    measured = [(row, _cells(row, scale, found, joint=bool(found.imported) or grid.ops[0] == "send"))
+                for row in grid.rows if row.timed]
     # Columns that no row fills are left out: an imported or interrupted record has fewer.
     keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
     widths = [max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep]
-    names = [_isolated(text.visible(row.codec, 100)) for row in grid.rows]
+    mixed = len({row.delivery for row in grid.rows}) > 1
+    names = [_isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
+             for row in grid.rows]
     room = width - sum(widths) - 2 * len(widths)
-    while room < 24 and len(keep) > 5:
-        drop = next((j for j, i in enumerate(keep) if heads[i] in ("copies", "k", "tie", "%", "peak")), len(keep) - 1)
-        room += widths.pop(drop) + 2
-        keep.pop(drop)
-    name_width = max(12, min(room, max(text.width_of(name) for name in names)))
+    longest = max(text.width_of(name) for name in names)
+    for least in ("copies", "%", "peak", "tie", "k", "published", "full size"):
+        if room >= min(longest, 29) or len(keep) <= 4:
+            break
+        if least in [heads[i] for i in keep]:
+            drop = [heads[i] for i in keep].index(least)
+            room += widths.pop(drop) + 2
+            keep.pop(drop)
+    name_width = max(12, min(room, longest))
     head = _pad("codec", name_width) + "".join(
         f"  {_pad(heads[i], w, right=heads[i] != 'kept')}" for i, w in zip(keep, widths, strict=True))
     lines: list[Line] = [[(head, "dim")]]
     cells_of = {id(row): cells for row, cells in measured}
+    again = 0
     for row, name in zip(grid.rows, names, strict=True):
+        same = (row.codec, row.status, row.reason)
+        if id(row) not in cells_of and row.status != "screened" and same in told:
+            again += 1
+            continue
+        told.add(same)
         if id(row) in cells_of:
             lines.append(_figures(found, row, _pad(_middle(name, name_width), name_width),
                                   [(heads[i], cells_of[id(row)][i], w) for i, w in zip(keep, widths, strict=True)]))
         else:
             lines.append(_reason(row, _pad(_middle(name, name_width), name_width), width, name_width))
-    return lines
+    return lines + ([[(f"and {again} without a figure, as above", "dim")]] if again else [])
 
 
-def _cells(row: Row, scale: _Scale, found: Digest) -> list[str]:
+def _joint(grid: Grid) -> str:
+    return "span" if grid.ops[0] == "send" else "sum"
+
+
+def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
     peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
     tilde = "~" if row.provisional else ""
-    cells = [
+    return [
         text.size(row.bytes),
         "-" if row.size_share is None else f"{row.size_share * 100:.0f}",
         scale.cell(row.write),
         scale.cell(row.read),
+        scale.cell(row.total) if joint else "",
+        scale.cell(row.published),
         "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
+        "-" if found.partial is None or row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}",
         row.total.letters,
         peak,
         "-" if row.copies is None else f"{row.copies:.1f}",
         "-" if row.k is None else f"{row.k:.1f}" + ("!" if row.superlinear else ""),
         row.kept or "-",
     ]
-    if found.partial is not None:
-        cells.insert(5, "-" if row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}")
-    return cells
 
 
 def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int]]) -> Line:
@@ -293,7 +328,5 @@ def _legend(found: Digest) -> str:
         parts.append("* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in rows):
         parts.append("! grows faster than the data")
-    flagged = sorted({flag for row in rows for flag in row.flags})
-    parts += [f"{text.visible(row.codec, 60)}: {text.one_line(flag, 80)}" for flag in flagged[:3]
-              for row in rows if flag in row.flags][:3]
+    parts += words.flag_lines(rows)
     return " \xb7 ".join(parts)

@@ -11,6 +11,7 @@ __all__ = [
     "STATUS",
     "VERDICTS",
     "dataset_line",
+    "flag_lines",
     "flips",
     "headline",
     "kept_sentence",
@@ -19,6 +20,7 @@ __all__ = [
     "p_best",
     "partial_line",
     "row_note",
+    "runs_code",
     "share_line",
 ]
 
@@ -110,6 +112,8 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "runner_up": text.visible(verdict.get("runner_up") or "", 200),
         "tie": tie,
         "sentence": text.one_line(verdict.get("sentence") or "", 600),
+        "provisional": bool(verdict.get("provisional")),
+        "runs_code": runs_code(found, verdict.get("codec")),
         "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
         "excluded": [(text.visible(entry.get("codec"), 100), text.one_line(entry.get("reason") or "", 200))
                      for entry in verdict.get("excluded") or [] if isinstance(entry, dict)],
@@ -150,6 +154,8 @@ def kept_sentence(row: Row | None) -> str:
     lost = losses(row)
     if lost:
         return f"It changes silently: {lost}."
+    if row.status != "ok":
+        return ""
     columns = number(row.case["verify"].get("columns"))
     what = "Every value" if columns is None else "The one column" if columns == 1 else f"All {columns:.0f} columns"
     kinds = {change.get("verdict") for change in row.case["verify"].get("changes") or [] if isinstance(change, dict)}
@@ -157,17 +163,46 @@ def kept_sentence(row: Row | None) -> str:
     return f"{what} came back {how}."
 
 
+def runs_code(found: Digest, codec: Any) -> bool:
+    """Whether reading a codec's bytes runs code that they name."""
+    codecs = found.record.get("codecs")
+    entry = codecs.get(codec) if isinstance(codecs, dict) else None
+    flags = entry.get("flags") if isinstance(entry, dict) else None
+    return bool(isinstance(flags, dict) and flags.get("executes_code"))
+
+
+def flag_lines(rows: list[Row], limit: int = 4) -> list[str]:
+    """Each flag once, with the codecs that carry it."""
+    carriers: dict[str, list[str]] = {}
+    for row in rows:
+        for flag in row.flags:
+            name = text.visible(row.codec, 60)
+            if row.timed and name not in carriers.setdefault(text.one_line(flag, 100), []):
+                carriers[text.one_line(flag, 100)].append(name)
+    shown = []
+    for flag, names in list(carriers.items())[:limit]:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        if names:
+            shown.append(f"{flag}: {', '.join(names[:3])}{more}")
+    return shown
+
+
 def row_note(row: Row) -> str:
     """What stands in place of a row's figures."""
     note = row.reason or str(row.case.get("note") or "")
-    return text.one_line(note, 200) if note else STATUS.get(row.status, text.visible(row.status, 20))
+    said = text.one_line(note, 200) if note else STATUS.get(row.status, text.visible(row.status, 20))
+    if row.status == "unproven" and row.write.t_ns is not None:
+        return f"wrote in {text.duration(row.write.t_ns)}; {said}"
+    if row.status in ("timeout", "killed", "error") and row.predicted_ns is not None:
+        return f"{said}; predicted {text.duration(row.predicted_ns[0])} at full size"
+    return said
 
 
 def noise_line(found: Digest) -> str:
     """Noise floor, contention, launches and rounds, and the clock that ranks."""
     noise = found.noise
-    if found.record.get("imported"):
-        return "imported figures: no samples, no noise floor, no intervals"
+    if found.imported:
+        return f"figures of {text.visible(found.imported, 60)}: one run each, so no noise floor and no intervals"
     if not noise:
         return "noise was not measured"
     parts = [f"noise floor {text.percent(number(noise.get('floor')))}"]

@@ -32,9 +32,7 @@ def _data(found: Digest) -> str:
 
 
 def _notices(found: Digest) -> list[str]:
-    origin = found.record.get("imported")
-    imported = ("These figures were imported, not measured here"
-                + (f": {text.one_line(origin, 120)}" if isinstance(origin, str) else "") + ".") if origin else ""
+    imported = f"Figures of {text.visible(found.imported, 60)}, imported, not measured here." if found.imported else ""
     partial = words.partial_line(found)
     return [imported, partial[:1].upper() + partial[1:] + "." if partial else "",
             "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else ""]
@@ -47,7 +45,9 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     if said["empty"]:
         body = '<h1>No verdict yet.</h1><p class="say">Nothing was measured that could be recommended.</p>'
     elif said["named"]:
-        body = (f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>'
+        badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
+        badges += '<span class="badge bad">reading it runs code</span>' if said["runs_code"] else ""
+        body = (f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
                 f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}')
     elif said["tie"]:
         tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
@@ -56,7 +56,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
     changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
     flips = f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
-    run = _run(said["route"]) if said["named"] and not found.record.get("imported") else ""
+    run = _run(said["route"]) if said["named"] and not found.imported else ""
     return (f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
             f"{body}<div class=\"aside\">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>")
 
@@ -72,11 +72,11 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
 def _sentence(said: dict[str, Any]) -> str:
     # The heading has said "Use ...": the sentence goes on from there.
     sentence = str(said["sentence"])
-    lead = f"Use `{said['route']}`: "
-    if not sentence.startswith(lead):
-        return sentence
-    rest = sentence[len(lead):].replace("P(best) 1.00", "P(best) > 0.99")
-    return rest[:1].upper() + rest[1:]
+    for lead in (f"Use `{said['route']}`: ", f"Provisional: use `{said['route']}`: "):
+        if sentence.startswith(lead):
+            rest = sentence[len(lead):].replace("P(best) 1.00", "P(best) > 0.99")
+            return rest[:1].upper() + rest[1:]
+    return sentence
 
 
 def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:

@@ -19,12 +19,17 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     heads: list[Cell] = [("codec", "t"), ("size", ""), ("of memory", ""), (esc(grid.ops[0]), ""), (esc(grid.ops[1]), ""),
                          ("x base", ""), ("tie", "t"), ("P(best)", ""), ("peak memory", ""), ("copies", ""), ("k", ""),
                          ("kept", "t")]
+    joint = bool(found.imported) or grid.ops[0] == "send"
     if found.partial is not None:
         heads.insert(5, ("full size, predicted", ""))
+    if joint:
+        heads.insert(5, ("span" if grid.ops[0] == "send" else "sum", ""))
+    if found.imported:
+        heads.insert(6, ("published total", ""))
     rows, attributes = [], []
     places = orders(found, grid)
     for row in grid.rows:
-        rows.append(_measured(found, row, slots, slowest) if row.timed else _without(row, slots, len(heads)))
+        rows.append(_measured(found, row, slots, slowest, joint=joint) if row.timed else _without(row, slots, len(heads)))
         marks = "data-o=" + ",".join(str(order.get(row.codec, 999)) for order in places.values())
         state = "lossy" if row.status == "lossy" else "" if row.timed else "none"
         attributes.append(f'{marks} data-codec="{esc(row.codec, 400)}"' + (f' class="{state}"' if state else ""))
@@ -33,7 +38,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
             + scroll_table(title, heads, rows, row_attributes=attributes) + "</div>")
 
 
-def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float) -> list[Cell]:
+def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *, joint: bool) -> list[Cell]:
     odds = number((found.verdict.get("p") or {}).get(row.codec)) if isinstance(found.verdict.get("p"), dict) else None
     bar = ""
     if row.total.ratio is not None and slowest:
@@ -42,7 +47,7 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float) ->
         bar = f'<i class="bar" style="width:{share * 100:.0f}%"></i>'
     ratio = text.ratio(row.total.ratio) + _provisional(row)
     cells: list[Cell] = [
-        (codec(row.codec, slots.get(row.codec, 99)), "t"),
+        (codec(row.codec, slots.get(row.codec, 99)) + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
         (esc(text.size(row.bytes)), ""),
         (esc(text.percent(row.size_share)), "soft"),
         (_time(row.write), ""),
@@ -57,6 +62,10 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float) ->
     ]
     if found.partial is not None:
         cells.insert(5, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), ""))
+    if joint:
+        cells.insert(5, (_time(row.total), ""))
+    if found.imported:
+        cells.insert(6, (esc(text.duration(row.published.t_ns)), ""))
     return cells
 
 

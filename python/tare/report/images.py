@@ -1,0 +1,93 @@
+"""The charts as PNG or SVG files, drawn from the specs of the page by vl-convert."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tare.errors import MissingLibrary, UsageError
+from tare.report.charts import CHARTS, basis_of, chart_data, spec, themes
+from tare.report.digest import Digest, digest
+
+__all__ = ["complete_spec", "export"]
+
+_WIDTH = 1000
+_PAPER = {"light": "#fcfcfa", "dark": "#15171c"}
+
+
+def export(result: Any, folder: str | os.PathLike[str], *, kind: str = "svg", theme: str = "light",
+           profile: str | None = None) -> list[Path]:
+    """Write one file per chart that the record has data for.
+
+    Args:
+        result: A Result, or a record as a dict.
+        folder: Where; it is made if it is not there.
+        kind: ``svg`` or ``png``.
+        theme: ``light`` or ``dark``.
+        profile: Profile of the costs and the order; the record's headline by default.
+
+    Returns:
+        The files, in the order of the page.
+
+    Raises:
+        MissingLibrary: vl-convert-python is not installed.
+        UsageError: A kind or theme that does not exist.
+        OSError: A file cannot be written.
+    """
+    if kind not in ("svg", "png") or theme not in _PAPER:
+        raise UsageError(f"a chart is svg or png, light or dark, not {kind} and {theme}")
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise MissingLibrary("charts as files need vl-convert-python: pip install 'tare[png]'") from error
+    found = digest(result, profile=profile)
+    data = chart_data(found)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in CHARTS:
+        whole = complete_spec(found, name, data, theme=theme)
+        if whole is None:
+            continue
+        path = target / f"{name}.{kind}"
+        if kind == "svg":
+            path.write_text(vl_convert.vega_to_svg(whole), encoding="utf-8")
+        else:
+            path.write_bytes(vl_convert.vega_to_png(whole, scale=2))
+        written.append(path)
+    return written
+
+
+def complete_spec(found: Digest, name: str, data: dict[str, list[dict[str, Any]]], *,
+                  theme: str = "light") -> dict[str, Any] | None:
+    """A chart's spec with data, size, signals and colours; None when there is nothing to draw."""
+    source = {"bandwidth": "cost", "growth": "growth", "samples": "samples", "noise": "aa"}.get(name, "rows")
+    if not data[source] or (name == "memory" and not any(row["mw"] or row["mr"] for row in data["rows"])):
+        return None
+    whole = spec(name)
+    weights = found.weights()
+    signals = {"profile": found.profile, "grid": 0, "w": weights["w"], "r": weights["r"], "s": weights["s"],
+               "v": weights["v"] or 125e6, "basis": basis_of(found, found.profile),
+               "ops": list(found.grids[0].ops) if found.grids else ["write", "read"]}
+    for signal in whole["signals"]:
+        if signal["name"] in signals and "update" not in signal:
+            signal["value"] = signals[signal["name"]]
+    for dataset in whole["data"]:
+        if dataset["name"] in data and "source" not in dataset:
+            dataset["values"] = data[dataset["name"]]
+    whole |= {"width": _WIDTH, "height": _height(name, data), "config": themes()[theme], "background": _PAPER[theme]}
+    return whole
+
+
+def _height(name: str, data: dict[str, list[dict[str, Any]]]) -> int:
+    """As the page lays the charts out at this width."""
+    rows = max(1, sum(row["grid"] == 0 for row in data["rows"]))
+    if name == "growth":
+        panels = len({row["panel"] for row in data["growth"]})
+        return -(-panels // min(3, max(1, panels))) * 270 + 10
+    if name == "samples":
+        return 50 + 36 * max(1, len({row["codec"] for row in data["samples"] if row["grid"] == 0}))
+    if name == "noise":
+        return 60 + 14 * max(3, min(12, len(data["aa"])))
+    return {"bandwidth": 500, "pareto": 400, "times": 44 + 28 * rows, "memory": 54 + 28 * rows}[name]

@@ -1,0 +1,130 @@
+"""The report as Markdown: for an issue, a wiki or a README."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.report import text, words
+from tare.report.digest import Digest, Grid, Row, Times, digest
+
+__all__ = ["render"]
+
+
+def render(result: Any, *, profile: str | None = None) -> str:
+    """Lay a Result out as Markdown.
+
+    Args:
+        result: A Result, or a record as a dict.
+        profile: Profile that names the verdict and orders the rows; the record's headline by default.
+    """
+    found = digest(result, profile=profile)
+    parts = [f"# {_md(found.dataset.get('name') or 'data')}", _md(words.dataset_line(found), 300)]
+    parts += [f"**{_md(said)}**" for said in (words.partial_line(found), _origin(found)) if said]
+    parts += _verdict(found)
+    for grid in found.grids:
+        if len(found.grids) > 1:
+            parts.append(f"## {_md(grid.title)}")
+        parts.append(_table(found, grid))
+    parts.append(_lost(found))
+    parts.append(f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else "."))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _md(value: Any, limit: int = 120) -> str:
+    """Text that Markdown, and HTML inside it, take as text."""
+    shown = text.visible(value, limit)
+    for char in "\\`*_{}[]<>|#":
+        shown = shown.replace(char, "\\" + char)
+    return shown
+
+
+def _code(value: Any, limit: int = 120) -> str:
+    shown = text.visible(value, limit).replace("|", "\\|")
+    fence = "``" if "`" in shown else "`"
+    return f"{fence}{shown}{fence}" if fence == "`" else f"{fence} {shown} {fence}"
+
+
+def _origin(found: Digest) -> str:
+    said = f"figures of {found.imported}, imported, not measured here" if found.imported else ""
+    return said or ("interrupted: what was finished is shown" if found.record.get("interrupted") else "")
+
+
+def _verdict(found: Digest) -> list[str]:
+    said = words.headline(found)
+    if said["empty"]:
+        return ["No verdict: nothing was measured that could be recommended."]
+    if said["named"]:
+        lines = [f"Use {_code(said['route'])} for {_md(said['profile'])}: P(best) {said['p_best']}"
+                 + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "") + "."]
+        lines += ["Reading it runs code: never from others."] if said["runs_code"] else []
+    elif said["tie"]:
+        lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
+    else:
+        lines = [f"No route fits {_md(said['profile'])}."]
+    changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
+    return [" ".join(lines), "\n".join(changes)]
+
+
+def _table(found: Digest, grid: Grid) -> str:
+    joint = bool(found.imported) or grid.ops[0] == "send"
+    heads = ["codec", "size", "%", grid.ops[0], grid.ops[1], "x base", "tie", "peak", "copies", "k", "kept"]
+    if joint:
+        heads.insert(5, "span" if grid.ops[0] == "send" else "sum")
+    if found.imported:
+        heads.insert(6, "published")
+    if found.partial is not None:
+        heads.insert(-5, "full size")
+    lines = [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 2) + ["---"])]
+    for row in grid.rows:
+        lines.append(_line(_figures(found, row, joint) if row.timed else _reason(row, len(heads))))
+    return "\n".join(lines)
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _time(times: Times) -> str:
+    return text.interval(times.t_ns, times.lo_ns, times.hi_ns)
+
+
+def _figures(found: Digest, row: Row, joint: bool) -> list[str]:
+    lossy = "**lossy** " if row.status == "lossy" else ""
+    cells = [
+        _code(row.codec) + (f" {_md(row.delivery)}" if row.delivery else ""),
+        text.size(row.bytes),
+        "" if row.size_share is None else f"{row.size_share * 100:.0f}",
+        _time(row.write),
+        _time(row.read),
+        text.ratio(row.total.ratio) + (" (provisional)" if row.provisional else ""),
+        row.total.letters,
+        "" if row.peak_bytes is None else text.memory(row.peak_bytes),
+        "" if row.copies is None else f"{row.copies:.1f}",
+        "" if row.k is None else f"{row.k:.1f}" + (" steep" if row.superlinear else ""),
+        lossy + _md(row.kept),
+    ]
+    if joint:
+        cells.insert(5, _time(row.total))
+    if found.imported:
+        cells.insert(6, text.duration(row.published.t_ns))
+    if found.partial is not None:
+        cells.insert(-5, "" if row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}")
+    return cells
+
+
+def _reason(row: Row, columns: int) -> list[str]:
+    said = words.row_note(row)
+    if row.status == "screened" and row.predicted_ns:
+        said = f"~{text.duration(row.predicted_ns[0])} predicted; {said}"
+    size = text.size(row.bytes) if row.bytes is not None else ""
+    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_md(row.status)}: {_md(said, 200)}"]
+
+
+def _lost(found: Digest) -> str:
+    lines, seen = [], set()
+    for row in (row for grid in found.grids for row in grid.rows):
+        lost = words.losses(row, 6)
+        if lost and row.codec not in seen:
+            seen.add(row.codec)
+            lines.append(f"- {_code(row.codec)} changes silently: {_md(lost, 300)}")
+    return "\n".join(lines)
