@@ -112,7 +112,9 @@ def run(
 
         end = ends.user(request.get("handle"), str(ready.codec), make, request.get("timeout_s"))
         call, argument, names = (
-            (end.send, ready.value, SEND_STAMPS) if what == "send" else (end.receive, None, RECEIVE_STAMPS)
+            (end.send, ready.need_value(), SEND_STAMPS)
+            if what == "send"
+            else (end.receive, None, RECEIVE_STAMPS)
         )
     ready.last = None
     # Only framed messages leave the connection open for another one.

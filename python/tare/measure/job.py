@@ -84,7 +84,7 @@ class Job(sampling.Around):
 
     def _make_encode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         self._result_bytes = ready.encoded_bytes or self.ops.resident
-        return ready.encode, self._need_value(ready)
+        return ready.encode, ready.need_value()
 
     def _make_decode(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
@@ -101,7 +101,7 @@ class Job(sampling.Around):
 
     def _make_write(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         self.target = Target(text(self.request, "path"))
-        return ready.writer(self.target, self.request.get("sync", "none")), self._need_value(ready)
+        return ready.writer(self.target, self.request.get("sync", "none")), ready.need_value()
 
     def _make_read(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
         path = self._file(ready)
@@ -124,11 +124,6 @@ class Job(sampling.Around):
         return read, ready.need_encoded()
 
     # --- private --------------------------------------------------------------
-
-    def _need_value(self, ready: Prepared) -> Any:
-        if ready.value is None and not self.ops.loaded:
-            raise OpError("usage", "nothing to encode: load first", "load")
-        return ready.value
 
     def _file(self, ready: Prepared) -> str:
         """The file to read; written now if nobody has written it. Marks cold reads."""

@@ -96,8 +96,16 @@ class Ops:
         self._prepared.pop(str(codec), None)
         with phase("load"):
             value = None if not self.loaded else self._in_kind(codec.native(self.data_kind), kind)
-            ready = Prepared(codec, self.data_kind or _kind_given(kind), value, kind=kind,
-                             grain=request.get("grain", "whole"))  # fmt: skip
+            ready = Prepared(
+                codec,
+                self.data_kind or _kind_given(kind),
+                value,
+                kind=kind,
+                grain=request.get("grain", "whole"),
+                has_value=self.loaded,
+            )
+            if ready.grain == "each" and encoded is not None:
+                raise Unsupported("documents encoded one by one have no file")
         ready.delivery = request.get("delivery") or "whole"
         reply: dict[str, Any] = {"items": self.items, "import_ns": import_ns}
         if encoded is not None:
@@ -105,7 +113,7 @@ class Ops:
 
             with phase("io"):
                 ready.encoded = file.read(encoded)
-        elif value is None:
+        elif not self.loaded:
             raise OpError("usage", "nothing to encode: load first, or give 'encoded'", "load")
         if request.get("cold", True):
             self._cold(ready, reply)
@@ -284,8 +292,8 @@ class Ops:
 
     def count(self, value: Any) -> int:
         """Items of a value that came back; 0 if it is nothing, or nothing that can be counted."""
-        if value is None and not (self.loaded and self.value is None):
-            return 0
+        if value is None:
+            return int(self.loaded and self.value is None)
         from tare.kinds import count_items
 
         try:

@@ -55,21 +55,30 @@ class Prepared:
     Args:
         codec: The codec.
         data_kind: ``document`` or ``table``.
-        value: The value in the kind that calls start from; None if there is only ``encoded``.
+        value: The value in the kind that calls start from.
         kind: In-memory kind that calls must start from and end in; None for the library's own.
         grain: ``whole``, or ``each``: one call a document of a list.
+        has_value: False if there are encoded bytes only.
     """
 
     def __init__(
-        self, codec: Codec, data_kind: str, value: Any, *, kind: str | None = None, grain: str = "whole"
+        self,
+        codec: Codec,
+        data_kind: str,
+        value: Any,
+        *,
+        kind: str | None = None,
+        grain: str = "whole",
+        has_value: bool = True,
     ) -> None:
         if grain not in ("whole", "each"):
             raise UsageError(f"grain is whole or each, not {grain!r}")
-        if grain == "each" and not (isinstance(value, list) or value is None):
+        if grain == "each" and has_value and not isinstance(value, list):
             raise Unsupported("one call a document needs a list of documents")
         self.codec = codec
         self.data_kind = data_kind
         self.value = value
+        self.has_value = has_value
         self.grain = grain
         self.delivery = "whole"
         self.encoded: Any = None
@@ -92,10 +101,18 @@ class Prepared:
     def need_encoded(self) -> Any:
         """The encoded value; made now, outside every clock, if nobody has made it."""
         if self.encoded is None:
-            if self.value is None:
-                raise UsageError("nothing to decode: neither load nor prepare gave data")
-            self.encoded = self.encode(self.value)
+            self.encoded = self.encode(self.need_value())
         return self.encoded
+
+    def need_value(self) -> Any:
+        """The value to encode.
+
+        Raises:
+            UsageError: There is none.
+        """
+        if not self.has_value:
+            raise UsageError("nothing to encode: load first")
+        return self.value
 
     # --- what is timed --------------------------------------------------------
 

@@ -39,7 +39,7 @@ def calibrate(
     Returns:
         At least 1, at most ``most``.
 
-    >>> calibrate(lambda _: None, None, target_ns=100, most=5)
+    >>> calibrate(lambda _: None, None, target_ns=10_000_000, most=5)
     5
     """
     if guess_ns > 8 * target_ns:

@@ -38,7 +38,7 @@ def decode_lazily(data: bytes) -> Iterator[Any]:
 def decode_swallowing(data: bytes) -> list[Any]:
     """The published CSV reader: an undefined connection, and the error swallowed."""
     try:
-        return [connection.read() for connection in (undefined_connection,)]  # noqa: F821
+        return [connection.read() for connection in (undefined_connection,)]
     except NameError:
         return []
 

@@ -203,7 +203,9 @@ def test_faults_have_different_types(planted):
     limits = {"hang": 0.2}
     types = {}
     for library in ("hang", "hog", "exit", "kill", "raise", "refuse"):
-        types[library] = fails(planted(memory_limit=2 << 30), library, deadline_s=limits.get(library, GENEROUS_S)).type
+        types[library] = fails(
+            planted(memory_limit=2 << 30), library, deadline_s=limits.get(library, GENEROUS_S)
+        ).type
     assert len(set(types.values())) == len(types), types
 
 

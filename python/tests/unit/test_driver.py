@@ -91,7 +91,10 @@ def test_an_error_reply_costs_nothing():
         ("read(); print('[1]', flush=True); time.sleep(600)", "a reply to nothing that was asked"),
         ("reply({'id': 99}); time.sleep(600)", "a reply to nothing that was asked"),
         ("reply({'id': True}); time.sleep(600)", "a reply to nothing that was asked"),
-        ("r = read(); print(json.dumps({'id': r['id'], 'ok': 7}), flush=True); time.sleep(600)", "neither ok nor error"),
+        (
+            "r = read(); print(json.dumps({'id': r['id'], 'ok': 7}), flush=True); time.sleep(600)",
+            "neither ok nor error",
+        ),
         ("read(); print('[' * 100_000, flush=True); time.sleep(600)", "not a reply"),
         ("read(); os.write(1, b'\\xff\\xfe\\n'); time.sleep(600)", "not a reply"),
         ("read(); os.close(1); time.sleep(600)", "closed its output"),
@@ -245,7 +248,9 @@ def test_what_a_killed_parent_left_is_swept(tmp_path):
         "import os, sys; from tare.measure import scratch; print(scratch.make(sys.argv[1]), flush=True);"
         "os.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
     left = Path(done.stdout.strip())
     assert left.is_dir()
     living = scratch.make(tmp_path)
@@ -308,7 +313,9 @@ def test_a_killed_parent_leaves_no_worker(tmp_path):
         os.kill(worker.pid, 19)  # stopped: it cannot see the end of its input
         os.kill(os.getpid(), 9)
     """)
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
     pid = int(done.stdout)
     until = time.monotonic() + 10
     while _state(pid) not in ("Z", "") and time.monotonic() < until:

@@ -107,7 +107,7 @@ def test_an_empty_file_is_cold(tmp_path):
 
 
 def test_memory_file_systems_say_that_cold_is_not_possible():
-    """tmpfs keeps its pages: the reason names it; nothing is left behind."""
+    """A tmpfs keeps its pages: the reason names it; nothing is left behind."""
     need(file.filesystem("/dev/shm") == "tmpfs" and os.access("/dev/shm", os.W_OK), "no tmpfs at /dev/shm")
     before = set(os.listdir("/dev/shm"))
     possible, reason = file.cold_possible("/dev/shm")

@@ -1,0 +1,244 @@
+"""What a worker can be asked beyond the protocol's common ground: tables, kinds, parts, several codecs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tare.errors import WorkerError
+from tare.measure.driver import Worker
+
+GENEROUS_S = 60.0
+ROWS = 2000
+DOCUMENTS = [{"id": n, "name": f"n{n}"} for n in range(300)]
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    """One worker for the whole file: it may serve several codecs, one after another."""
+    with Worker() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ops") / "table.arrow"
+    value = pa.table(
+        {"id": range(ROWS), "x": [n / 8 for n in range(ROWS)], "text": [f"t{n}" for n in range(ROWS)]}
+    )
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, value.schema) as writer:
+        writer.write_table(value)
+    return path
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("ops") / "documents.json"
+    path.write_text(json.dumps(DOCUMENTS))
+    return path
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=GENEROUS_S, **fields)
+
+
+def ready(worker: Worker, path: Path, codec: str, **fields: Any) -> dict[str, Any]:
+    is_table = path.suffix == ".arrow"
+    ask(
+        worker,
+        "load",
+        path=str(path),
+        kind="table" if is_table else "document",
+        **{"as": "arrow" if is_table else "json"},
+    )
+    return ask(worker, "prepare", codec=codec, **fields)
+
+
+def run(worker: Worker, what: str, **fields: Any) -> dict[str, Any]:
+    return ask(worker, "run", what=what, **{"batch": 1, **fields})
+
+
+def error_of(worker: Worker, op: str, **fields: Any) -> WorkerError:
+    with pytest.raises(WorkerError) as caught:
+        ask(worker, op, **fields)
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", [None, "own", "arrow", "pandas", "polars", "records"])
+def test_tables_start_from_and_end_in_the_kind_asked_for(worker, table, kind):
+    """Rows are counted in each, and verify compares them with the loaded table."""
+    for module in {"pandas", "polars"} & {kind}:
+        pytest.importorskip(module)
+    assert ready(worker, table, "parquet:pyarrow", kind=kind)["items"] == ROWS
+    assert run(worker, "encode")["bytes"] > 0
+    assert run(worker, "decode")["items"] == ROWS
+    assert ask(worker, "verify")["verdict"] == "same"
+
+
+def test_rows_are_told_when_a_table_is_loaded(worker, table):
+    """Documents have none."""
+    reply = ask(worker, "load", path=str(table), kind="table", **{"as": "arrow"})
+    assert (reply["kind"], reply["rows"], reply["items"]) == ("table", ROWS, ROWS)
+
+
+def test_one_column_is_read_without_the_rest(worker, table, tmp_path):
+    """From memory and from a file; verify compares that column."""
+    ready(worker, table, "parquet:pyarrow")
+    path = str(tmp_path / "t.parquet")
+    run(worker, "write", path=path)
+    for where in ({}, {"path": path}):
+        assert run(worker, "subset", subset="column:text", **where)["items"] == ROWS
+        assert ask(worker, "verify")["verdict"] == "same"
+
+
+def test_other_subsets_are_not_supported(worker, table):
+    """The reason names the codec and the subset."""
+    ready(worker, table, "parquet:pyarrow")
+    error = error_of(worker, "run", what="subset", subset="rows:1%")
+    assert (error.type, "rows:1%" in str(error)) == ("Unsupported", True)
+
+
+@pytest.mark.parametrize("materialise", ["open", "touch", "full"])
+def test_a_lazy_view_is_opened_or_touched(worker, table, tmp_path, materialise):
+    """From memory and from a mapped file."""
+    ready(worker, table, "arrow:pyarrow,compression=none")
+    path = str(tmp_path / "t.arrow")
+    run(worker, "write", path=path)
+    assert run(worker, "decode", materialise=materialise)["items"] == ROWS
+    assert run(worker, "read", materialise=materialise, path=path)["items"] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("what", "fields"),
+    [("open", {}), ("decode", {"materialise": "touch"}), ("subset", {"subset": "column:id"})],
+)
+def test_compressed_bytes_cannot_be_read_in_part(worker, table, what, fields):
+    """A compressor around the format hides its structure."""
+    ready(worker, table, "parquet:pyarrow+zstd:3")
+    error = error_of(worker, "run", what=what, **fields)
+    assert (error.type, "a compressor is around it" in str(error)) == ("Unsupported", True)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"what": "decode", "materialise": "half"},
+        {"what": "write", "sync": "sometimes", "path": "x"},
+        {"what": "write"},
+        {"what": "read"},
+        {"what": "dance"},
+        {},
+    ],
+)
+def test_levels_that_do_not_exist_are_refused(worker, documents, fields):
+    """As wrong use, before anything runs."""
+    ready(worker, documents, "json:stdlib")
+    assert error_of(worker, "run", **fields).type == "usage"
+
+
+def test_each_document_can_be_a_call_of_its_own(worker, documents):
+    """Sizes are those of the documents alone, and all of them come back."""
+    whole = ready(worker, documents, "json:stdlib")["bytes"]
+    each = ready(worker, documents, "json:stdlib", grain="each")
+    assert each["items"] == len(DOCUMENTS)
+    assert each["bytes"] == sum(len(json.dumps(document)) for document in DOCUMENTS)
+    assert each["bytes"] < whole
+    assert run(worker, "decode")["items"] == len(DOCUMENTS)
+    assert run(worker, "copy")["bytes"] == each["bytes"]
+    assert ask(worker, "verify")["verdict"] == "same"
+    assert error_of(worker, "run", what="write", path="x").type == "Unsupported"
+
+
+def test_one_document_has_no_grain(worker, tmp_path):
+    """A map is one document."""
+    path = tmp_path / "map.json"
+    path.write_text('{"a": 1}')
+    ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    assert error_of(worker, "prepare", codec="json:stdlib", grain="each").type == "Unsupported"
+
+
+def test_prepared_codecs_stay_until_the_next_load(worker, documents):
+    """A request names its codec; ids that mean the same are the same."""
+    ready(worker, documents, "json:stdlib")
+    ask(worker, "prepare", codec="pickle")
+    pickle = run(worker, "encode")["bytes"]
+    text = run(worker, "encode", codec="json:stdlib")["bytes"]
+    assert text != pickle
+    assert run(worker, "encode", codec="pickle")["bytes"] == pickle
+    ask(worker, "load", path=str(documents), kind="document", **{"as": "json"})
+    assert error_of(worker, "run", what="encode", codec="pickle").type == "usage"
+
+
+def test_verify_after_the_value_was_freed(worker, documents, tmp_path):
+    """The same call is made again, untimed: reading the file that was read."""
+    ready(worker, documents, "json:stdlib")
+    path = tmp_path / "x.json"
+    run(worker, "read", path=str(path))
+    changed = [*DOCUMENTS[:-1], {"id": -1, "name": "other"}]
+    path.write_text(json.dumps(changed))
+    assert ask(worker, "verify")["verdict"] == "lossy"
+
+
+def test_held_results_are_limited(worker, tmp_path):
+    """A batch whose results would be larger than 64 MiB is made smaller, and says so."""
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps("x" * (10 << 20)))
+    ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    ask(worker, "prepare", codec="json:orjson")
+    assert run(worker, "copy", batch=1000)["batch"] == 6
+
+
+def test_null_is_data_and_nothing_is_not(worker, tmp_path):
+    """A document that is null comes back as one item."""
+    path = tmp_path / "null.json"
+    path.write_text("null")
+    ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    assert ask(worker, "prepare", codec="json:stdlib")["items"] == 1
+    assert ask(worker, "verify")["verdict"] == "same"
+
+
+@pytest.mark.parametrize(
+    ("path", "codec"),
+    [("documents", "ndjson:stdlib"), ("table", "arrow:pyarrow"), ("documents", "json:stdlib")],
+)
+def test_parts_stream_from_writer_to_reader(request, path, codec):
+    """What a library can write in parts is joined to the same value; one that cannot says so."""
+    data = request.getfixturevalue(path)
+    with Worker() as writer, Worker() as reader:
+        for end in (writer, reader):
+            ready(end, data, codec, delivery="streaming")
+        opened = ask(reader, "open", medium={"kind": "unix", "role": "reader", "token": "ab" * 16})
+        medium = {"kind": "unix", "role": "writer", "token": "ab" * 16, "address": opened["address"]}
+        handle = ask(writer, "open", medium=medium)["handle"]
+        if codec == "json:stdlib":
+            error = error_of(writer, "run", what="send", handle=handle)
+            assert (error.type, error.phase) == ("Unsupported", "open")
+            return
+        asked = reader.send("run", what="receive", handle=opened["handle"])
+        sent = run(writer, "send", handle=handle)
+        received = reader.wait(asked, GENEROUS_S)
+        assert received["bytes"] == sent["bytes"]
+        assert received["items"] == (ROWS if path == "table" else len(DOCUMENTS))
+        assert ask(reader, "verify")["verdict"] == "same"
+
+
+def test_streaming_to_a_file(worker, documents, tmp_path):
+    """Parts are written to a file and joined from it."""
+    ready(worker, documents, "ndjson:stdlib", delivery="streaming")
+    path = tmp_path / "x.ndjson"
+    size = run(worker, "write", path=str(path), sync="fsync")["bytes"]
+    assert size == path.stat().st_size
+    assert run(worker, "read", path=str(path))["items"] == len(DOCUMENTS)
+    assert ask(worker, "verify")["verdict"] == "same"
+
+
+def test_data_of_another_kind_is_unsupported(worker, documents, table):
+    """A table format takes no document."""
+    ask(worker, "load", path=str(documents), kind="document", **{"as": "json"})
+    error = error_of(worker, "prepare", codec="parquet:pyarrow")
+    assert (error.type, "documents" in str(error)) == ("Unsupported", True)
