@@ -228,7 +228,7 @@ def _total(key: str, figures: Mapping[tuple[str, str], Figure]) -> Figure | None
         a, b = figures.get((key, first)), figures.get((key, second))
         if a is None or b is None:
             continue
-        logs = np.logaddexp(a.logs, b.logs)
+        logs = np.log(np.exp(a.logs) + np.exp(b.logs))
         if np.isnan(logs).all():
             return None
 

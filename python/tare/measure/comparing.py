@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,29 @@ from tare.measure.derive import noise_of, rounded
 from tare.measure.mains import TOTAL, is_ranked, peak_of
 from tare.measure.statistics import Array, differs, quantiles
 
-__all__ = ["check_comparable", "compare"]
+__all__ = ["Side", "check_comparable", "compare", "compare_sides", "drift", "side", "total_op"]
 
 STAGES = ("weigh",)
 MACHINE = (("host", "host"), ("cpu_model", "processor"), ("cores", "cores"))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two records.
+
+    Args:
+        record: The record.
+        analysis: Its figures.
+    """
+
+    record: Mapping[str, Any]
+    analysis: Analysis
+
+
+def side(value: Any) -> Side:
+    """A Result or a record with its figures."""
+    record: Mapping[str, Any] = getattr(value, "record", value)
+    return Side(record, analyse(record))
 
 
 def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
@@ -48,9 +68,13 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
     >>> compare({"id": "x", "cases": []}, {"id": "y", "cases": []})["cases"]
     []
     """
-    first, second = record_of(a), record_of(b)
+    return compare_sides(side(a), side(b), across=across)
+
+
+def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
+    """`compare`, for records whose figures are at hand."""
+    first, second, one, two = a.record, b.record, a.analysis, b.analysis
     differences = check_comparable(first, second, across=across)
-    one, two = analyse(first), analyse(second)
     if across and one.base != two.base:
         raise NotComparable(
             f"ratios to different bases cannot be compared: {one.base} and {two.base}; measure with --base"
@@ -78,12 +102,6 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
         }
     )
     return plain
-
-
-def record_of(value: Any) -> Mapping[str, Any]:
-    """The record of a Result, or the record itself."""
-    record: Mapping[str, Any] = getattr(value, "record", value)
-    return record
 
 
 def check_comparable(a: Mapping[str, Any], b: Mapping[str, Any], *, across: bool = False) -> list[str]:

