@@ -194,7 +194,8 @@ def row_note(row: Row) -> str:
     if row.status == "unproven" and row.write.t_ns is not None:
         return f"wrote in {text.duration(row.write.t_ns)}; {said}"
     if row.status in ("timeout", "killed", "error") and row.predicted_ns is not None:
-        return f"{said}; predicted {text.duration(row.predicted_ns[0])} at full size"
+        grows = f", k={row.k:.1f}" if row.k is not None else ""
+        return f"predicted {text.duration(row.predicted_ns[0])}{grows}; {said}"
     return said
 
 

@@ -146,8 +146,11 @@ def own_data(found: Digest, slots: dict[str, int]) -> str:
               if isinstance(verify, dict)}
     for grid in found.grids:
         for row in grid.rows:
-            if isinstance(row.case.get("verify"), dict):
-                checks.setdefault(row.codec, row.case["verify"])
+            verify = row.case.get("verify")
+            known = number(checks.get(row.codec, {}).get("items_in")) or -1
+            # The check of the most data says the most.
+            if isinstance(verify, dict) and (number(verify.get("items_in")) or 0) > known:
+                checks[row.codec] = verify
     if not checks:
         return '<p class="soft">The data was not checked.</p>'
     order = {one: i for i, one in enumerate(found.codecs)}

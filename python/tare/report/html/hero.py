@@ -85,7 +85,7 @@ def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
     tiles = [
         (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}"),
         (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}"),
-        (text.size(row.bytes), f"{text.percent(row.size_share)} of its size in memory"
+        (text.size(row.bytes), f"{text.percent(row.size_share)} of the size in memory"
          if row.size_share is not None else "encoded"),
         (row.kept, "columns came back" if "/" in row.kept else "came back") if row.kept else ("", ""),
         (said["p_best"], "probability of being best"),

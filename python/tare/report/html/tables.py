@@ -16,16 +16,15 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     """Every codec of a grid: figures where it has them, else the reason."""
     grid = found.grids[place]
     slowest = max((row.total.ratio or 0 for row in grid.rows if row.timed), default=0)
-    heads: list[Cell] = [("codec", "t"), ("size", ""), ("of memory", ""), (esc(grid.ops[0]), ""), (esc(grid.ops[1]), ""),
-                         ("x base", ""), ("tie", "t"), ("P(best)", ""), ("peak memory", ""), ("copies", ""), ("k", ""),
-                         ("kept", "t")]
+    heads: list[Cell] = [("codec", "t"), ("kept", "t"), ("size", ""), ("of memory", ""), (esc(grid.ops[0]), ""), (esc(grid.ops[1]), ""),
+                         ("x base", ""), ("tie", "t"), ("P(best)", ""), ("peak memory", ""), ("copies", ""), ("k", "")]
     joint = bool(found.imported) or grid.ops[0] == "send"
     if found.partial is not None:
-        heads.insert(5, ("full size, predicted", ""))
+        heads.insert(6, ("full size, predicted", ""))
     if joint:
-        heads.insert(5, ("span" if grid.ops[0] == "send" else "sum", ""))
+        heads.insert(6, ("span" if grid.ops[0] == "send" else "sum", ""))
     if found.imported:
-        heads.insert(6, ("published total", ""))
+        heads.insert(7, ("published total", ""))
     rows, attributes = [], []
     places = orders(found, grid)
     for row in grid.rows:
@@ -48,6 +47,7 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
     ratio = text.ratio(row.total.ratio) + _provisional(row)
     cells: list[Cell] = [
         (codec(row.codec, slots.get(row.codec, 99)) + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
+        (_kept(row), "t"),
         (esc(text.size(row.bytes)), ""),
         (esc(text.percent(row.size_share)), "soft"),
         (_time(row.write), ""),
@@ -58,14 +58,13 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
         (esc(text.memory(row.peak_bytes)) if row.peak_bytes is not None else "", ""),
         ("" if row.copies is None else f"{row.copies:.1f}", "soft"),
         ("" if row.k is None else f"{row.k:.1f}" + (" <b>steep</b>" if row.superlinear else ""), ""),
-        (_kept(row), "t"),
     ]
     if found.partial is not None:
-        cells.insert(5, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), ""))
+        cells.insert(6, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), ""))
     if joint:
-        cells.insert(5, (_time(row.total), ""))
+        cells.insert(6, (_time(row.total), ""))
     if found.imported:
-        cells.insert(6, (esc(text.duration(row.published.t_ns)), ""))
+        cells.insert(7, (esc(text.duration(row.published.t_ns)), ""))
     return cells
 
 
@@ -87,7 +86,8 @@ def _interval_words(times: Times) -> str:
 def _kept(row: Row) -> str:
     flags = "".join(f' <span class="flag">{esc(flag)}</span>' for flag in row.flags)
     if row.status == "lossy":
-        return f'<span class="badge bad">lossy</span> {esc(row.kept)}<br><small>{esc(words.losses(row))}</small>{flags}'
+        return (f'<span class="badge bad">lossy</span> {esc(row.kept)}'
+                f'<small class="lost">{esc(words.losses(row, 2))}</small>{flags}')
     return f'<span class="badge good">{esc(row.kept)}</span>{flags}' if row.kept else flags
 
 
@@ -97,8 +97,9 @@ def _without(row: Row, slots: dict[str, int], columns: int) -> list[Cell]:
     if row.status == "screened" and row.predicted_ns:
         said = f"predicted {text.duration(row.predicted_ns[0])} for one write and one read; {said}"
     return [(codec(row.codec, slots.get(row.codec, 99)), "t"),
+            (f'<span class="badge">{esc(status)}</span>', "t"),
             (esc(text.size(row.bytes)) if row.bytes is not None else "", ""),
-            (f'<span class="badge">{esc(status)}</span> <bdi>{esc(said, 300)}</bdi>', f"{columns - 2}@t reason")]
+            (f"<bdi>{esc(said, 300)}</bdi>", f"{columns - 3}@t reason")]
 
 
 def data_table(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
