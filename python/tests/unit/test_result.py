@@ -1,0 +1,146 @@
+"""Results: tables, samples and recommendations of one record."""
+
+from __future__ import annotations
+
+import io
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import simulate
+
+from tare import measure
+from tare.errors import RecordError, UsageError
+from tare.measure.journal import Journal
+from tare.measure.record import encode_record
+from tare.measure.result import Result, load
+
+
+@lru_cache
+def record(kind: str = "table") -> dict[str, Any]:
+    """A simulated record; tests only read it."""
+    return simulate.synthetic_record(kind)
+
+
+def test_package_names_are_functions_whatever_was_imported() -> None:
+    """measure.load and measure.run are callables even after the modules of those names are imported."""
+    import tare.measure.result
+    import tare.measure.run
+
+    assert load is measure.load
+    assert Result is measure.Result
+    assert callable(measure.run)
+    assert "run" == measure.run.__name__
+
+
+def test_table_has_each_codec_once_a_medium() -> None:
+    """One row per codec and medium; the twin and the floor row are not codecs; failures come last."""
+    rows = Result(record()).table()
+    assert len(rows) == len({(row["codec"], row["medium"]) for row in rows})
+    assert "copy" not in {row["codec"] for row in rows}
+    states = [row["status"] in ("ok", "lossy", "screened") for row in rows]
+    assert sorted(states, reverse=True) == states
+    totals = [row["total_ns"] for row in rows if row["total_ns"] is not None]
+    assert sorted(totals) == totals
+
+
+def test_unproven_rows_have_no_reading_time() -> None:
+    """A read that gave nothing back shows its reason in place of a number."""
+    row = next(row for row in Result(record()).table() if row["codec"] == "csv:broken")
+    assert ("unproven", None, None) == (row["status"], row["read_ns"], row["total_ns"])
+    assert "no data came back" in row["reason"]
+
+
+def test_samples_are_per_call() -> None:
+    """Raw samples come with their launch, operation and time per call."""
+    result = Result(record())
+    rows = result.samples("csv:pandas")
+    case = result.case("csv:pandas")
+    expected = sum(len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values())
+    assert expected == len(rows)
+    assert rows[0]["wall_ns"] / rows[0]["batch"] == rows[0]["per_call_ns"]
+    assert rows == result.samples(case) == result.samples(case["key"])
+
+
+def test_unknown_case_lists_near_ones() -> None:
+    """A codec that is not there is told with those that look like it."""
+    with pytest.raises(UsageError, match="csv:pandas"):
+        Result(record()).samples("csv:panda")
+
+
+def test_best_is_a_route_that_runs() -> None:
+    """The recommended route encodes and decodes at once."""
+    import pyarrow as pa
+
+    route = Result(record()).best
+    table = pa.table({"x": [1, 2, None], "y": ["a", None, "c"]})
+    assert table == route.decode(route.encode(table), trust=True)
+
+
+def test_recommendation_follows_the_profile_and_the_constraints() -> None:
+    """Another use, and a constraint, may change the route; the base profile is the run's own."""
+    result = Result(record())
+    assert result.recommend().profile == result.derived["headline_profile"]
+    archive = result.recommend("archive")
+    assert "parquet:pyarrow,compression=zstd@file" == str(archive.route)
+    assert archive.sentence.startswith("Use `parquet:pyarrow,compression=zstd@file`")
+    trusted = result.recommend("cache", must=("untrusted",))
+    assert not trusted.executes_code
+    assert "pickle" in {excluded["codec"] for excluded in trusted.excluded}
+
+
+def test_route_carries_threads_and_framing_of_its_case() -> None:
+    """What was measured with all threads over frames runs with all threads over frames."""
+    labels = {"codec": "msgpack:msgspec", "medium": "tcp", "delivery": "framed", "threads": "all", "sync": "none"}
+    found = {"profile": "message", "route": "msgpack:msgspec@tcp", "codec": "msgpack:msgspec", "key": "k"}
+    case = {"key": "k", "labels": labels, "status": "ok", "launches": []}
+    made = {"cases": [case], "codecs": {}, "derived": {"version": 1, "headline_profile": "message", "profiles": {"message": found}}}
+    route = Result(made).best
+    assert "msgpack:msgspec@tcp,delivery=framed,threads=all" == str(route)
+    assert ("framed", "all") == (route.delivery, route.threads)
+
+
+def test_no_route_says_why() -> None:
+    """Where nothing qualifies, asking for the route tells the sentence."""
+    nothing = Result({"id": "x", "cases": [], "codecs": {}, "dataset": {"kind": "table"}})
+    with pytest.raises(UsageError, match="No route for cache"):
+        _ = nothing.best
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    """What is saved is loaded, from a path, a file object or a journal."""
+    result = Result(record())
+    place = result.save(tmp_path / "a.tare.json")
+    assert result.record == load(place).record
+    assert result.record == load(io.BytesIO(encode_record(result.record))).record
+    journal = Journal(tmp_path / "b.tare.jsonl")
+    journal.head(result.record)
+    journal.close()
+    cut = load(journal.path)
+    assert cut.record["interrupted"] is True
+    assert len(result.cases) == len(cut.cases)
+    assert str(result.best) == str(cut.best)
+
+
+def test_derived_is_recomputed_to_the_same(tmp_path: Path) -> None:
+    """A record without its derived block gives the very figures it was saved with."""
+    stripped = {name: value for name, value in record().items() if name != "derived"}
+    assert record()["derived"] == Result(stripped).derived
+
+
+def test_a_file_that_is_no_record(tmp_path: Path) -> None:
+    """Data files are told from records."""
+    path = tmp_path / "data.json"
+    path.write_text('[{"a": 1}]')
+    with pytest.raises(RecordError, match=r"data\.json: JSON, but not a record"):
+        load(path)
+
+
+def test_growth_pareto_and_crossings_are_there() -> None:
+    """The derived parts are given as rows, and Pareto as cases."""
+    result = Result(record())
+    assert {"codec", "medium", "op", "k", "points"} <= set(result.growth()[0])
+    assert {case["status"] for case in result.pareto()} <= {"ok"}
+    assert all({"a", "b", "v_bytes_s"} <= set(row) for row in result.crossings())
+    assert set(result.fidelity) == {"probes", "own"}
