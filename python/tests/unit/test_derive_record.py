@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import math
 
@@ -84,9 +85,12 @@ def test_times_and_ratios_are_the_planted_ones(table):
         assert encode_ms == pytest.approx(row["ops"]["encode"]["t_ns"] / 1e6, rel=0.03)
         assert decode_ms == pytest.approx(row["ops"]["decode"]["t_ns"] / 1e6, rel=0.03)
         assert (encode_ms + decode_ms) / 107 == pytest.approx(row["total"]["ratio"], rel=0.03)
-        assert tuple(
-            row["total"][name] for name in ("launches", "samples", "method", "provisional")
-        ) == (5, 45, "bootstrap", False)
+        assert tuple(row["total"][name] for name in ("launches", "samples", "method", "provisional")) == (
+            5,
+            45,
+            "bootstrap",
+            False,
+        )
     base = table["derived"]["cases"][case_of(table, "parquet:pyarrow")["key"]]
     assert tuple(base["total"][name] for name in ("ratio", "ratio_lo", "ratio_hi")) == (1.0, 1.0, 1.0)
 
@@ -96,9 +100,9 @@ def test_total_is_the_sum_and_never_the_larger():
     pair = (Planted("parquet:pyarrow", 40, 30, 0.001),)
     record = synthetic_record("table", planted=pair, media=("memory", "tcp"), growth=False, preempted=0)
     cases = record["derived"]["cases"]
-    assert pytest.approx(
-        cases[case_of(record, "parquet:pyarrow")["key"]]["total"]["t_ns"] / 1e6, rel=0.03
-    ) == 70
+    assert (
+        pytest.approx(cases[case_of(record, "parquet:pyarrow")["key"]]["total"]["t_ns"] / 1e6, rel=0.03) == 70
+    )
     tcp = cases[case_of(record, "parquet:pyarrow", "tcp")["key"]]
     assert pytest.approx(tcp["total"]["t_ns"] / 1e6, rel=0.03) == 40.2
     assert tcp["total"]["t_ns"] == tcp["ops"]["span"]["t_ns"]
@@ -164,9 +168,11 @@ def test_growth_finds_the_planted_exponents_and_ends():
     assert steep["k_lo"] <= steep["k"] <= steep["k_hi"]
     assert not rows["json:stdlib", "total"]["superlinear"]
     assert [point[0] for point in rows["json:stdlib", "total"]["points"]] == [1 / 64, 1 / 16, 1 / 4, 1.0]
-    assert rows["ends:early", "total"][
-        "end"
-    ] == {"size": 0.25, "status": "timeout", "reason": "no answer in 30 s"}
+    assert rows["ends:early", "total"]["end"] == {
+        "size": 0.25,
+        "status": "timeout",
+        "reason": "no answer in 30 s",
+    }
     assert not rows["ends:early", "total"]["measured"]
     flags = record["derived"]["cases"][case_of(record, "steep:one")["key"]]["flags"]
     assert any(flag.startswith("encode grows faster than the data: k=1.6") for flag in flags)
@@ -198,7 +204,7 @@ def test_crossings_go_from_small_to_fast(table):
     assert len(crossings) >= 2
     assert crossings[0]["a"] == "parquet:pyarrow,compression=zstd,level=9"
     assert crossings[-1]["b"] == "arrow:pyarrow"
-    for one, following in zip(crossings, crossings[1:], strict=False):
+    for one, following in itertools.pairwise(crossings):
         assert one["b"] == following["a"]
         assert one["v_bytes_s"] < following["v_bytes_s"]
     assert all(row["lo"] <= row["v_bytes_s"] <= row["hi"] for row in crossings)

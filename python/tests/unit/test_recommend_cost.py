@@ -141,7 +141,7 @@ def test_links_are_read(text, expected):
 )
 def test_links_that_are_none_are_refused_with_an_example(text):
     """The message shows how a link is written."""
-    with pytest.raises(UsageError, match="1Gbit,0.3ms"):
+    with pytest.raises(UsageError, match=r"1Gbit,0\.3ms"):
         parse_link(text)
 
 

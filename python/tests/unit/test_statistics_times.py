@@ -172,9 +172,10 @@ def test_align_keeps_launches_and_rounds_in_order():
     """Series of different launches and rounds share one grid with gaps."""
     grid, launches = align([{2: {5: 1.0}}, {1: {5: 2.0, 7: 3.0}}])
     assert launches == [1, 2]
-    assert [
-        [[None if math.isnan(v) else v for v in row] for row in one] for one in grid.tolist()
-    ] == [[[None, None], [1.0, None]], [[2.0, 3.0], [None, None]]]
+    assert [[[None if math.isnan(v) else v for v in row] for row in one] for one in grid.tolist()] == [
+        [[None, None], [1.0, None]],
+        [[2.0, 3.0], [None, None]],
+    ]
 
 
 def test_difference_must_clear_both_limits():

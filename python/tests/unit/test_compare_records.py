@@ -1,0 +1,146 @@
+"""Two records side by side: ratios with intervals, sizes, fidelity, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from planted_truth import Planted
+from simulate import synthetic_record
+
+from tare.errors import NotComparable
+from tare.measure.comparing import compare
+
+
+def planted(factor=1.0, **changes):
+    return (
+        Planted("parquet:pyarrow", 80, 30, 0.10),
+        Planted("arrow:pyarrow", 10 * factor, 5 * factor, 1.00),
+        Planted("pickle", 5, 4, 1.00, **changes),
+    )
+
+
+def record(seed, truth, **options):
+    """A record of one machine and one data set, whatever the seed of its noise."""
+    made = synthetic_record("table", planted=truth, growth=False, derived=False, seed=seed, **options)
+    made["machine"]["host"] = "same"
+    made["dataset"]["hash"] = "same"
+    return made
+
+
+@pytest.fixture(scope="module")
+def before():
+    return record(1, planted())
+
+
+def row_of(found, codec, medium="memory"):
+    return next(row for row in found["cases"] if (row["codec"], row["medium"]) == (codec, medium))
+
+
+def test_slower_codec_is_found_and_the_others_are_not(before):
+    """A codec 1.3 times slower differs, with the truth in its interval; untouched ones do not differ."""
+    found = compare(before, record(2, planted(1.3)))
+    total = row_of(found, "arrow:pyarrow")["ops"]["total"]
+    assert total["lo"] <= 1.3 <= total["hi"]
+    assert total["differs"]
+    assert not row_of(found, "pickle")["ops"]["total"]["differs"]
+    assert not row_of(found, "parquet:pyarrow")["ops"]["total"]["differs"]
+    json.dumps(found, allow_nan=False)
+
+
+def test_record_against_itself_is_one_everywhere(before):
+    """The same samples give 1 with no width, and nothing changed."""
+    found = compare(before, before)
+    assert {(1.0, 1.0, 1.0)} == {
+        (op["ratio"], op["lo"], op["hi"]) for row in found["cases"] for op in row["ops"].values()
+    }
+    assert tuple(
+        found[name] for name in ("only_a", "only_b", "versions", "probes", "differences")
+    ) == ([], [], [], [], [])
+    assert {1.0} == {row["size_ratio"] for row in found["cases"]}
+
+
+def test_twins_and_the_floor_row_are_no_cases(before):
+    """Codecs are compared, helpers are not."""
+    found = compare(before, before)
+    assert {"parquet:pyarrow", "arrow:pyarrow", "pickle"} == {row["codec"] for row in found["cases"]}
+    assert len(found["cases"]) == 6
+
+
+def test_sizes_memory_versions_losses_and_probes_are_told(before):
+    """Whatever changed besides time has its place."""
+    after = copy.deepcopy(before)
+    after["codecs"]["pickle"]["version"] = "2.0"
+    cell = after["fidelity"]["probes"]["columns/1"]["pickle"]["decimal"]
+    cell["verdict"] = "refused" if cell["verdict"] != "refused" else "same"
+    for case in after["cases"]:
+        if case["labels"]["codec"] == "pickle":
+            case["bytes"] *= 2
+            case["status"] = "lossy"
+            case["verify"]["changes"] = [
+                {"path": "time_hour", "verdict": "lossy", "count": 1, "in": "1", "out": "2"}
+            ]
+            for entry in case["memory"].values():
+                entry["peak_bytes"] *= 3
+    found = compare(before, after)
+    row = row_of(found, "pickle")
+    assert tuple(
+        row[name] for name in ("size_ratio", "peak_ratio", "lost", "regained")
+    ) == (2.0, 3.0, ["time_hour"], [])
+    assert (row["status_a"], row["status_b"]) == ("ok", "lossy")
+    assert found["versions"] == [{"codec": "pickle", "a": "1.2.3", "b": "2.0"}]
+    assert [probe["probe"] for probe in found["probes"]] == ["decimal"]
+    assert row_of(compare(after, before), "pickle")["regained"] == ["time_hour"]
+
+
+def test_cases_of_one_record_only_are_listed(before):
+    """What has no counterpart is named, not dropped."""
+    after = copy.deepcopy(before)
+    after["cases"] = [case for case in after["cases"] if case["labels"]["codec"] != "pickle"]
+    assert len(compare(before, after)["only_a"]) == 2
+    assert len(compare(after, before)["only_b"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "text"),
+    [
+        ("machine", "host", "other", "host"),
+        ("machine", "cpu_model", "another", "processor"),
+        ("dataset", "hash", "f00", "data"),
+    ],
+)
+def test_other_machines_and_data_are_refused(before, part, name, value, text):
+    """The message says what differs and how to compare all the same."""
+    after = copy.deepcopy(before)
+    after[part][name] = value
+    with pytest.raises(NotComparable, match=rf"{text}.*--across"):
+        compare(before, after)
+    assert len(compare(before, after, across=True)["differences"]) == 1
+
+
+def test_across_machines_ratios_to_the_base_are_compared(before):
+    """A machine three times slower changes no ratio; a codec that got slower there still shows."""
+    slow = record(
+        5,
+        tuple(Planted(one.codec, 3 * one.encode_ms, 3 * one.decode_ms, one.share) for one in planted(1.3)),
+        media=("memory",),
+    )
+    slow["machine"]["host"] = "other"
+    slow["dataset"]["name"] = "another.csv"
+    for case in slow["cases"]:
+        case["labels"]["dataset"] = "another"
+    found = compare(before, slow, across=True)
+    assert len(found["cases"]) == 3
+    total = row_of(found, "arrow:pyarrow")["ops"]["total"]
+    assert total["lo"] <= 1.3 <= total["hi"]
+    assert total["differs"]
+    assert not row_of(found, "pickle")["ops"]["total"]["differs"]
+    assert row_of(found, "parquet:pyarrow")["ops"]["total"]["ratio"] == 1.0
+
+
+def test_across_needs_one_base(before):
+    """Ratios to different bases say nothing about each other."""
+    other = synthetic_record("table", planted=planted(), base="pickle", growth=False, derived=False, seed=3)
+    with pytest.raises(NotComparable, match="--base"):
+        compare(before, other, across=True)
