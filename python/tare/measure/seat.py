@@ -52,13 +52,12 @@ def fail(case: dict[str, Any], error: WorkerError) -> None:
 def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> None:
     """Set the case's status from what the worker's comparison found."""
     case["verify"] = verify
-    items_out = verify.get("items_out")
-    if not items_out and part.items:
-        tables = "tables" if part.kind == "table" else "documents"
+    # What a call gave counts: a None in place of the value is nothing, not one changed document.
+    came = min(verify.get("items_out") or 0, case.get("items", part.items) or 0)
+    if not came and part.items:
+        unit = "rows" if part.kind == "table" else "documents"
         case["status"] = "unproven"
-        case["reason"] = (
-            f"no data came back (0 of {verify.get('items_in', part.items)} {tables if part.kind != 'table' else 'rows'})"
-        )
+        case["reason"] = f"no data came back (0 of {part.items} {unit})"
     elif verify["verdict"] in ("same", "type"):
         case["status"], case["reason"] = "ok", ""
     else:
@@ -98,6 +97,8 @@ class Seat:
         self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.alive = True
+        self.limit_s = 0.0
+        """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
         """How many times over the best it costs, in the use that suits it best; set at screening."""
         self.shared = worker is not None
@@ -173,6 +174,10 @@ class Seat:
 
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Take one sample and keep it; a failure ends the case."""
+        if self.shared and self.worker is not None and not self.worker.alive:
+            # Another codec ended the worker we share: our earlier samples stand.
+            self.alive = False
+            return
         began = time.monotonic_ns()
         factors = {
             name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset", "order")
@@ -258,5 +263,5 @@ class Seat:
         if self.worker is None:
             raise WorkerError("the worker has gone", type="killed")
         self.session.check()
-        limit = self.session.settings.deadline_s if deadline_s is None else deadline_s
+        limit = self.limit_s or self.session.settings.deadline_s if deadline_s is None else deadline_s
         return self.worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})

@@ -393,7 +393,8 @@ class Session:
             self.journal.case({name: value for name, value in case.items() if name != "launches"})
 
     def save_launch(self, case: dict[str, Any], launch: dict[str, Any]) -> None:
-        """Add a finished launch to the case and to the journal."""
+        """Add a finished launch to the case and to the journal, where the case comes first."""
+        self.save_case(case)
         case["launches"].append(launch)
         if self.journal is not None:
             self.journal.launch(case["key"], launch)

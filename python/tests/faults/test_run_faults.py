@@ -42,7 +42,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "measure",
             str(data),
             "--time",
-            "14s",
+            "40s",
             "--out",
             str(folder / "r.tare.json"),
             "--quiet",

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
+    from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
 __all__ = ["BEATEN", "choose", "per_call_ns", "screen", "small_part"]
 
 _BASE_ENCODE_NS = 5_000_000
 _FIRST_BYTES = 1 << 20
+_LEAST_S = 3.0
 _SLOW_NS = 500_000_000
 _ROUNDS = 3
 BEATEN = 5.0
@@ -115,25 +117,45 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
 def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) -> None:
     """Prepare and verify codecs of one library in one worker; a new worker after each crash."""
     worker = None
+    limit_s = min(session.settings.deadline_s, max(_LEAST_S, (until_s - session.elapsed_s) / 2))
     for seat in seats:
         if session.elapsed_s > until_s:
             seat.case["reason"] = "not reached in the time given; --time gives more"
             seat.alive = False
             continue
         try:
-            if worker is None:
-                worker = session.worker(part, seat.kind, hash_seed=1)
-                worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+            worker = worker or _loaded(session, part)
         except WorkerError as error:
             session.check()
             fail(seat.case, error)
             seat.alive = False
-            worker = None
             continue
+        seat.limit_s = limit_s
         seat.share(worker)
         seat.ready(verify=True)
-        if not seat.alive and seat.case["status"] in ("timeout", "killed", "error"):
+        if not worker.alive:
             worker = None
+    _revive(session, [seat for seat in seats if seat.alive and seat.worker is not None], part)
+
+
+def _loaded(session: Session, part: Part) -> Worker:
+    worker = session.worker(part, "python", hash_seed=1)
+    worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+    return worker
+
+
+def _revive(session: Session, living: list[Seat], part: Part) -> None:
+    """Give codecs that are well, but whose shared worker another one ended, a new worker."""
+    orphans = [seat for seat in living if seat.worker is not None and not seat.worker.alive]
+    if not orphans:
+        return
+    try:
+        worker = _loaded(session, part)
+    except WorkerError:
+        return
+    for seat in orphans:
+        seat.share(worker)
+        seat.ready()
 
 
 def _keep_cold(seat: Seat) -> None:

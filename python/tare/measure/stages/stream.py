@@ -179,7 +179,9 @@ def weigh_streams(
     return made
 
 
-def _launch(session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float) -> None:
+def _launch(
+    session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float
+) -> None:
     """One launch: fresh pairs of workers, rounds, results into the cases."""
     before = pressure.snapshot()
     living = [c for c in contenders if c.case["status"] in ("pending", "ok", "lossy")]
