@@ -94,7 +94,21 @@ class Ends:
 def run(
     ends: Ends, ready: Prepared, what: str, request: dict[str, Any], count: Callable[[Any], int]
 ) -> dict[str, Any]:
-    """Take samples of sending or receiving; the stamps follow the usual columns."""
+    """Take samples of sending or receiving; the stamps follow the usual columns.
+
+    Args:
+        ends: The open ends.
+        ready: The codec; its ``last`` value becomes the one received.
+        what: ``send`` or ``receive``.
+        request: The request.
+        count: Counts the items of a received value.
+
+    Returns:
+        The reply of ``run``.
+
+    Raises:
+        OpError: An unknown handle, a delivery that the codec lacks, or whatever went wrong.
+    """
     delivery = request.get("delivery") or ready.delivery
     with phase("open"):
         if delivery not in DELIVERIES:

@@ -191,7 +191,11 @@ def _nothing(_: Any) -> None:
 
 
 def text(request: dict[str, Any], name: str) -> str:
-    """A field of a request that must be there and be text."""
+    """A field of a request that must be there and be text.
+
+    Raises:
+        OpError: It is not.
+    """
     value = request.get(name)
     if not isinstance(value, str):
         raise OpError("usage", f"{request.get('op')} needs {name!r}, a text")

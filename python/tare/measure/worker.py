@@ -46,6 +46,9 @@ def serve(source: int, sink: int, ops: Any) -> None:
         source: Descriptor that requests are read from.
         sink: Descriptor that replies are written to.
         ops: Object with a method ``op_NAME`` for each operation.
+
+    Raises:
+        SystemExit: A codec called for the end of the process; every other exception becomes a reply.
     """
     for line in _lines(source):
         number: Any = None
