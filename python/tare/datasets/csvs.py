@@ -19,7 +19,7 @@ from tare.errors import Limit, Malformed, Truncated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISSING", "Dialect", "dialect", "load", "parse"]
+__all__ = ["MISSING", "Dialect", "dialect", "last_row", "load", "parse"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 _DELIMITERS = (",", "\t", ";", "|")
@@ -66,7 +66,7 @@ def load(
     data, share = source.read(limit)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
     if share < 1.0:
-        whole = _last_row(data)
+        whole = last_row(data)
         if whole == 0:
             raise source.error(
                 Limit, f"one row is longer than {len(data):,} bytes", advice="Raise the memory limit (max_bytes)."
@@ -75,8 +75,16 @@ def load(
     return parse(source, data, columns=columns), share
 
 
-def parse(source: Source, data: bytes, *, columns: list[str] | None = None) -> pa.Table:
+def parse(
+    source: Source, data: bytes, *, columns: list[str] | None = None, types: dict[str, Any] | None = None
+) -> pa.Table:
     """Make a table of UTF-8 text with a header line.
+
+    Args:
+        source: Where it is from, for messages and notes.
+        data: The text.
+        columns: Names of the columns to read; all by default.
+        types: Types of columns that are known; those of others are guessed.
 
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
@@ -86,8 +94,8 @@ def parse(source: Source, data: bytes, *, columns: list[str] | None = None) -> p
     if b"\n" not in data and b"\r" not in data:
         data += b"\n"  # names alone, and their line not ended: a table without rows
     style = dialect(data)
-    table = _read(source, data, style, {}, columns)
-    texts = _keep_as_text(source, data, style, table)
+    table = _read(source, data, style, types or {}, columns)
+    texts = {} if types else _keep_as_text(source, data, style, table)
     for name, array in texts.items():
         for at in table.schema.get_all_field_indices(name):
             table = table.set_column(at, name, array)
@@ -255,8 +263,12 @@ def _has_leading_zero(data: bytes, style: Dialect) -> bool:
     return False
 
 
-def _last_row(data: bytes) -> int:
-    """Where the last whole row ends."""
+def last_row(data: bytes) -> int:
+    """Where the last whole row ends; 0 if none does.
+
+    >>> last_row(b'a,b\\n1,"x\\ny')
+    4
+    """
     end = data.rfind(b"\n") + 1
     odd = data.count(b'"', 0, end) % 2 == 1
     while end and odd:
@@ -273,7 +285,7 @@ def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
         return None
     data = encodings.to_utf8(source, data, encoding, final=False)
     source.notes.clear()
-    whole = data[: _last_row(data)]
+    whole = data[: last_row(data)]
     if not whole:
         return max(max_bytes, _PROBE_BYTES)
     per_byte = parse(source, whole).nbytes / len(whole)

@@ -11,7 +11,7 @@ from tare.datasets import encodings, jsonscan
 from tare.datasets.source import Source, printable
 from tare.errors import DecodeError, EncodeError, Limit, Malformed, MissingLibrary, NotTrusted, TareError, Truncated
 
-__all__ = ["MAX_DEPTH", "load", "parse_json"]
+__all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines"]
 
 MAX_DEPTH = 1000
 _PROBE_BYTES = 1 << 20
@@ -44,7 +44,7 @@ def load(
         Limit: Nested too deeply, or larger than can be read.
         NotTrusted: Reading would run code.
     """
-    readers: dict[str, Callable[[Source, bytes], Any]] = {"json": _json, "ndjson": _ndjson, "yaml": _yaml}
+    readers: dict[str, Callable[[Source, bytes], Any]] = {"json": _json, "ndjson": parse_lines, "yaml": _yaml}
     read = readers.get(source.format)
     if read is None:
         return _other(source, max_bytes, allow_pickle), 1.0
@@ -89,7 +89,12 @@ def _json(source: Source, data: bytes) -> Any:
     return value
 
 
-def _ndjson(source: Source, data: bytes) -> list[Any]:
+def parse_lines(source: Source, data: bytes) -> list[Any]:
+    """Read NDJSON as exactly as `parse_json` does, one value a line; empty lines are skipped.
+
+    Raises:
+        Truncated, Malformed, Limit: A line is no JSON; its number and offset are given.
+    """
     import orjson
 
     loads = orjson.loads if _BIG_INTEGER.search(data) is None else parse_json

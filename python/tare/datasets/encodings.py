@@ -20,7 +20,7 @@ def invalid_utf8(data: bytes, *, final: bool = True) -> int | None:
         data: Text as bytes.
         final: Whether the last character must be complete.
 
-    >>> invalid_utf8("é".encode()), invalid_utf8("né".encode("latin1"))
+    >>> invalid_utf8(b"\\xc3\\xa9"), invalid_utf8(b"n\\xe9")
     (None, 1)
     """
     at, view = 0, memoryview(data)

@@ -52,9 +52,13 @@ class Source:
         """The plain bytes from their start, as a file of the caller's to close."""
         return self.open_counted()[0]
 
+    def open_stored(self) -> BinaryIO:
+        """The stored bytes from their start, as a file of the caller's to close."""
+        return io.BytesIO(self.data) if self.path is None else open(self.path, "rb")
+
     def open_counted(self) -> tuple[BinaryIO, BinaryIO]:
         """The plain bytes, and the stored file beneath, whose ``tell`` says how much was read."""
-        stored: BinaryIO = io.BytesIO(self.data) if self.path is None else open(self.path, "rb")
+        stored = self.open_stored()
         plain = stored
         for name in self.compressors:
             plain = compress.open_reader(plain, name)

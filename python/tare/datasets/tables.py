@@ -10,7 +10,7 @@ from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["load_arrow", "load_orc", "load_parquet"]
+__all__ = ["arrow_errors", "load_arrow", "load_orc", "load_parquet"]
 
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
@@ -29,7 +29,7 @@ def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | 
     import pyarrow.parquet as pq
 
     _ends_with(source, b"PAR1", least=12)
-    with _arrow_errors(source), _random(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+    with arrow_errors(source), _random(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
         meta = parquet.metadata
         if max_bytes is None or meta.num_row_groups == 0:
             return parquet.read(columns=columns), None
@@ -57,7 +57,7 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
     """
     from pyarrow import ipc
 
-    with _arrow_errors(source), _random(source) as file:
+    with arrow_errors(source), _random(source) as file:
         if not source.head.startswith(b"ARROW1"):
             table, part = _stream(source, ipc.open_stream(file), max_bytes)
         else:
@@ -79,7 +79,7 @@ def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None
     import pyarrow as pa
     from pyarrow import orc
 
-    with _arrow_errors(source), _random(source) as stored:
+    with arrow_errors(source), _random(source) as stored:
         file = orc.ORCFile(stored)
         if max_bytes is None or file.nstripes < 2:
             return file.read(columns=columns), None
@@ -191,7 +191,7 @@ def _ends_with(source: Source, magic: bytes, *, least: int) -> None:
         )
 
 
-class _arrow_errors:  # noqa: N801 - used as a statement
+class arrow_errors:  # noqa: N801 - used as a statement
     """Turns Arrow's errors into ours: with the file's name, short, and with what to do."""
 
     def __init__(self, source: Source) -> None:

@@ -1,0 +1,1 @@
+"""What stands behind ``tare.convert``: rows in batches, and what a conversion changed."""

@@ -1,0 +1,286 @@
+"""Tables as batches of rows, from file to file in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.datasets import csvs, documents, encodings
+from tare.datasets.source import Source
+from tare.datasets.tables import arrow_errors
+from tare.errors import EncodeError, Malformed, Unsupported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["READ", "WRITTEN", "Compressing", "reader", "writer"]
+
+# Formats that can be read, and written, batch by batch.
+READ = ("arrow", "csv", "ndjson", "parquet")
+WRITTEN = ("arrow", "csv", "ndjson", "parquet")
+_BLOCK_BYTES = 16 << 20
+_BATCH_ROWS = 65_536
+Batches = tuple["pa.Schema", Iterator["pa.RecordBatch"]]
+
+
+def reader(source: Source, *, columns: list[str] | None = None, encoding: str | None = None) -> Batches:
+    """The rows of a file in batches, and their schema, which is known before the first batch.
+
+    Text formats are read twice: types are found in the whole file first, so that no
+    value in its middle contradicts them.
+
+    Raises:
+        Truncated, Malformed: Not what the format says.
+        EncodeError: NDJSON whose values have no common type.
+        Unsupported: The format cannot be read batch by batch.
+    """
+    if source.format == "csv":
+        return _csv(source, columns, encoding)
+    if source.format == "ndjson":
+        return _ndjson(source, columns)
+    if source.format == "parquet":
+        return _parquet(source, columns)
+    if source.format == "arrow":
+        return _arrow(source, columns)
+    raise Unsupported(f"{source.format} is not read in batches", format=source.format)
+
+
+def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, Any]) -> Any:
+    """An object that writes batches to `file`: ``write_batch(batch)``, ``close()``; a context manager.
+
+    Raises:
+        Unsupported: The format cannot be written batch by batch.
+    """
+    import pyarrow as pa
+
+    if format == "parquet":
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(
+            file, schema, compression=options.get("compression", "snappy"), compression_level=options.get("level")
+        )
+    if format == "arrow":
+        from pyarrow import ipc
+
+        name = options.get("compression", "none")
+        codec = None if name in (None, "none", "uncompressed") else name
+        return ipc.new_file(file, schema, options=ipc.IpcWriteOptions(compression=codec))
+    if format == "csv":
+        from pyarrow import csv
+
+        delimiter = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
+        chosen = delimiter[str(options.get("delimiter", "comma"))]
+        try:
+            return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(delimiter=chosen))
+        except pa.ArrowException as error:
+            raise EncodeError(f"csv: {error}. Nested columns have no form in CSV.", format="csv") from error
+    if format == "ndjson":
+        return _Lines(file)
+    raise Unsupported(f"{format} is not written in batches", format=format)
+
+
+class Compressing:
+    """A file whose bytes are compressed piece by piece into frames or members on end, as stock tools read them.
+
+    Args:
+        file: Where the compressed bytes go.
+        id: Compressor and level: ``zstd:3``.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO, id: str) -> None:
+        self.file = file
+        self.id = id
+        self.parts: list[bytes] = []
+        self.waiting = 0
+        self.wrote = False
+
+    def write(self, data: Any) -> int:
+        """Take bytes; compress when enough are together."""
+        part = bytes(data)
+        self.parts.append(part)
+        self.waiting += len(part)
+        if self.waiting >= _BLOCK_BYTES:
+            self.press()
+        return len(part)
+
+    def press(self) -> None:
+        """Write what is waiting as one frame; an empty file is one empty frame."""
+        from tare import compress
+
+        if self.waiting or not self.wrote:
+            self.file.write(compress.compress(b"".join(self.parts), self.id))
+            self.parts, self.waiting, self.wrote = [], 0, True
+
+    def flush(self) -> None:
+        """Frames are written when they are full."""
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def close(self) -> None:
+        """Nothing: `press` ends the last frame, and the file beneath is its owner's."""
+
+
+class _Lines:
+    """Writes rows as JSON, one a line."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        import pyarrow as pa
+
+        from tare.codec import Codec
+
+        if batch.num_rows:
+            self.file.write(Codec.parse("ndjson").encode(pa.Table.from_batches([batch])))
+
+
+def _csv(source: Source, columns: list[str] | None, encoding: str | None) -> Batches:
+    import pyarrow as pa
+
+    types: dict[str, Any] = {}
+    order: list[str] = []
+    for table in _csv_tables(source, encoding, columns, {}):
+        order = table.column_names
+        for field in table.schema:
+            types[field.name] = _wider(types.get(field.name, field.type), field.type)
+    schema = pa.schema([(name, types[name]) for name in order])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for table in _csv_tables(source, encoding, columns, types):
+            yield from table.cast(schema).to_batches(_BATCH_ROWS)
+
+    return schema, batches()
+
+
+def _csv_tables(
+    source: Source, encoding: str | None, columns: list[str] | None, types: dict[str, Any]
+) -> Iterator[pa.Table]:
+    """Blocks of whole rows, each under the header."""
+    header: bytes | None = None
+    for block in _whole(source, csvs.last_row):
+        text = encodings.to_utf8(source, block, encoding)
+        if header is None:
+            end = text.find(b"\n") + 1 or len(text)
+            while text.count(b'"', 0, end) % 2 and end < len(text):
+                end = text.find(b"\n", end) + 1 or len(text)
+            header = text[:end]
+            yield csvs.parse(source, text, columns=columns, types=types)
+        else:
+            yield csvs.parse(source, header + text, columns=columns, types=types)
+
+
+def _wider(a: Any, b: Any) -> Any:
+    """A type that holds the values of both, as they were written."""
+    import pyarrow as pa
+
+    if a == b or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    if {a, b} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return pa.string()
+
+
+def _ndjson(source: Source, columns: list[str] | None) -> Batches:
+    import pyarrow as pa
+
+    schema = pa.schema([])
+    for rows in _records(source):
+        try:
+            schema = pa.unify_schemas([schema, pa.Table.from_pylist(rows).schema], promote_options="permissive")
+            names = dict.fromkeys(name for row in rows for name in row)
+            for name in names.keys() - set(schema.names):
+                part = pa.array([row.get(name) for row in rows])
+                schema = pa.unify_schemas([schema, pa.schema([(name, part.type)])], promote_options="permissive")
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise EncodeError(
+                f"{source.name}: no one type holds all values of a column: {str(error)[:200]}. "
+                "Convert it to another document format instead.",
+                format="ndjson",
+            ) from error
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for rows in _records(source):
+            yield from pa.Table.from_pylist(rows, schema=schema).to_batches(_BATCH_ROWS)
+
+    return schema, batches()
+
+
+def _records(source: Source) -> Iterator[list[dict[str, Any]]]:
+    at = 0
+    for block in _whole(source, lambda data: data.rfind(b"\n") + 1):
+        rows = documents.parse_lines(source, encodings.to_utf8(source, block, None))
+        odd = next((k for k, row in enumerate(rows) if not isinstance(row, dict)), None)
+        if odd is not None:
+            raise source.error(
+                Malformed, f"the value of a line from byte {at:,} on is no object, so it is no row of a table",
+                offset=at, advice="Convert it to a document format instead.",
+            )  # fmt: skip
+        at += len(block)
+        if rows:
+            yield rows
+
+
+def _whole(source: Source, end_of: Callable[[bytes], int]) -> Iterator[bytes]:
+    """Blocks that end where a row ends."""
+    rest = b""
+    for step in source.steps(_BLOCK_BYTES):
+        data = rest + step
+        end = end_of(data)
+        if end:
+            yield data[:end]
+        rest = data[end:]
+    if rest.strip():
+        yield rest
+
+
+def _parquet(source: Source, columns: list[str] | None) -> Batches:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with arrow_errors(source):
+        file = parquet.ParquetFile(source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True)
+        schema = file.schema_arrow
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns], metadata=schema.metadata)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with file, arrow_errors(source):
+            yield from file.iter_batches(_BATCH_ROWS, columns=columns)
+
+    return schema, batches()
+
+
+def _arrow(source: Source, columns: list[str] | None) -> Batches:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    with arrow_errors(source):
+        file = pa.OSFile(source.path, "rb") if source.path and not source.compressors else pa.BufferReader(source.read()[0])
+        stream = not source.head.startswith(b"ARROW1")
+        opened = ipc.open_stream(file) if stream else ipc.open_file(file)
+    schema = opened.schema if columns is None else pa.schema([opened.schema.field(name) for name in columns])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with file, arrow_errors(source):
+            found = opened if stream else (opened.get_batch(k) for k in range(opened.num_record_batches))
+            for batch in found:
+                chosen = batch if columns is None else batch.select(columns)
+                chosen.validate(full=True)
+                yield chosen
+
+    return schema, batches()

@@ -1,0 +1,397 @@
+"""Read, write, convert and inspect files: the format is told by the bytes, then by the name.
+
+>>> import os, tempfile
+>>> folder = tempfile.mkdtemp()
+>>> path = os.path.join(folder, "x.json.zst")
+>>> write({"a": [1, 2.5]}, path) > 0
+True
+>>> read(path)
+{'a': [1, 2.5]}
+>>> convert(path, os.path.join(folder, "x.msgpack")).to
+'msgpack'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from tare import atomic, kinds
+from tare.codec import Codec
+from tare.converting import batches, changes
+from tare.dataset import Dataset, open_dataset
+from tare.datasets.source import Source, find, printable
+from tare.errors import EncodeError, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from tare.inspecting.report import Inspection
+
+__all__ = ["Conversion", "convert", "inspect", "read", "write"]
+
+# Sources beyond this are converted batch by batch where both formats allow it.
+STREAM_BYTES = 256 << 20
+# Below this, what was written is read back and compared before it gets its name.
+VERIFY_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion did.
+
+    Args:
+        source: Id of the format that was read.
+        to: Codec id of what was written.
+        rows: Rows of a table, items of a document.
+        bytes_in: Bytes of the source as stored.
+        bytes_out: Bytes written.
+        streamed: Whether it went batch by batch.
+        verified: Whether the result was read back and compared.
+        changes: What a reader gets back other than it was: path, verdict (``type`` or
+            ``lossy``), from, to, count. Without verification only what the schemas tell.
+        notes: What the user should know.
+    """
+
+    source: str
+    to: str
+    rows: int
+    bytes_in: int
+    bytes_out: int
+    streamed: bool = False
+    verified: bool = False
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+def read(
+    path: Any,
+    *,
+    format: str | None = None,
+    codec: str | None = None,
+    trust: bool = False,
+    columns: list[str] | None = None,
+    encoding: str | None = None,
+) -> Any:
+    """Read a file of any format Tare knows.
+
+    Args:
+        path: A path, ``-`` for standard input, or a binary file object.
+        format: Id of the format, when neither bytes nor name tell.
+        codec: Read with exactly this codec, and give its own in-memory kind.
+        trust: Read files that can run code; only for files you trust.
+        columns: Names of the columns to read; all by default.
+        encoding: Encoding of a text that is not UTF-8.
+
+    Returns:
+        A table as `pyarrow.Table`, a document as Python values; with `codec`, what its library gives.
+
+    Raises:
+        DecodeError: The file is not what it should be; format and offset are given.
+        NotTrusted: Reading would run code, and nobody allowed it.
+        UsageError: No such format, codec or column.
+        OSError: The file cannot be read.
+    """
+    if codec is not None:
+        chosen = Codec.parse(codec)
+        source = find(path, format=chosen.format_id)
+        with source.naming(), source.open_stored() as file:
+            return chosen.decode(file.read(), trust=trust)
+    return open_dataset(path, format=format, allow_pickle=trust, columns=columns, encoding=encoding).value
+
+
+def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -> int:
+    """Write a document or table to a file, which appears whole or not at all.
+
+    Args:
+        obj: A document, or a pandas, polars or Arrow table, or a `Dataset`.
+        path: The file, replaced if it is there; or a binary file object.
+        codec: Codec id; by default what the name's ending stands for, as in ``x.csv.zst``.
+        sync: Whether to wait until the bytes are on the disk.
+
+    Returns:
+        Bytes written.
+
+    Raises:
+        EncodeError: The format cannot hold the value.
+        UsageError: Neither codec nor name say which format.
+        OSError: The file cannot be written; what was there is untouched.
+    """
+    value = obj.value if isinstance(obj, Dataset) else obj
+    data = _usual(_codec_for(path, codec), codec, kinds.kind_of(value)).encode(value)
+    if hasattr(path, "write"):
+        path.write(data)
+        return len(data)
+    return atomic.write_atomic(path, data, sync=sync)
+
+
+def convert(
+    src: Any,
+    dst: Any,
+    *,
+    codec: str | None = None,
+    format: str | None = None,
+    columns: list[str] | None = None,
+    encoding: str | None = None,
+    verify: bool | None = None,
+    allow_pickle: bool = False,
+    allow_loss: bool = False,
+    overwrite: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Conversion:
+    """Convert a file from one format to another.
+
+    Large tables go batch by batch in bounded memory where both formats allow it. The
+    result appears under its name only when it is complete. If it was verified and a
+    value changed, nothing is written, unless `allow_loss`; a changed type is only reported.
+
+    Args:
+        src: What `open_dataset` opens.
+        dst: The file to write, or a binary file object.
+        codec: Codec id of the result; by default what the name's ending stands for.
+        format: Id of the source's format, when neither bytes nor name tell.
+        columns: Names of the columns to convert; all by default.
+        encoding: Encoding of a source text that is not UTF-8.
+        verify: Read the result back and compare. By default if the data are below 64 MiB.
+        allow_pickle: Read sources that can run code; only for files you trust.
+        allow_loss: Keep a result in which values changed.
+        overwrite: Whether a file that is there may be replaced.
+        on_progress: Called with bytes read so far and bytes in all, for large sources.
+
+    Raises:
+        FileExistsError: `dst` is there and may not be replaced.
+        EncodeError: The format cannot hold the data, or values would change.
+        TareError: The source cannot be read; as `open_dataset`.
+    """
+    target = _codec_for(dst, codec)
+    if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
+        raise FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
+    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, on_progress)
+    if isinstance(src, os.PathLike) or (isinstance(src, str) and os.path.exists(src)):
+        source = find(src, format=format)
+        if _same_bytes(source, target, job, codec):
+            return _recompress(source, job)
+        if _streams(source, target, job):
+            return _stream(source, job)
+    data = open_dataset(src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns)
+    return _whole(data, job)
+
+
+def inspect(path: Any, *, format: str | None = None, max_bytes: int = 256 << 20) -> Inspection:
+    """Say what a file is and where its bytes go; nothing in it is run.
+
+    Args:
+        path: A path, ``-`` for standard input, or a binary file object.
+        format: Id of the format, when neither bytes nor name tell.
+        max_bytes: How much of a large file is looked at; what follows is estimated, and said to be.
+
+    Returns:
+        Format, version, compression, kind, columns or shape, parts by bytes, flags, notes.
+
+    Raises:
+        OSError: The file cannot be read.
+        UsageError: No such format.
+    """
+    from tare.inspecting.report import inspect as run
+
+    return run(path, format=format, max_bytes=max_bytes)
+
+
+@dataclass
+class _Job:
+    """One conversion's settings."""
+
+    codec: Codec
+    given: str | None
+    dst: Any
+    columns: list[str] | None
+    encoding: str | None
+    allow_loss: bool
+    verify: bool | None
+    on_progress: Callable[[int, int], None] | None
+
+
+def _codec_for(path: Any, codec: str | None) -> Codec:
+    if codec is not None:
+        return Codec.parse(codec)
+    name = getattr(path, "name", None) if hasattr(path, "write") else os.fspath(path)
+    found = Codec.for_path(name) if isinstance(name, str) else None
+    if found is None:
+        raise UsageError(
+            f"{printable(str(name))}: the ending names no format. Say which with --codec, such as parquet or json+zstd:3; "
+            "`tare codecs` lists them."
+        )
+    return found
+
+
+def _usual(chosen: Codec, given: str | None, kind: str) -> Codec:
+    """The codec with the options that keep most, where the user named none."""
+    if given is not None and ("," in given or ":" in given.partition("+")[0]):
+        return chosen
+    more: dict[str, object] = {}
+    if kind == "table" and "default" in chosen.library.options:
+        more["default"] = "text"  # dates and decimals become text instead of an error
+    if chosen.format_id == "yaml" and chosen.library_name == "pyyaml":
+        more |= {"loader": "c", "sort_keys": False}
+    settings = {key: value for key, value in more.items() if chosen.library.options[key].default != value}
+    return replace(chosen, settings=tuple(sorted({**settings, **dict(chosen.settings)}.items())))
+
+
+@contextlib.contextmanager
+def _opened(dst: Any) -> Iterator[BinaryIO]:
+    if hasattr(dst, "write"):
+        yield cast(BinaryIO, dst)
+        return
+    with atomic.replacing(dst) as file:
+        yield file
+
+
+def _whole(data: Dataset, job: _Job) -> Conversion:
+    codec = _usual(job.codec, job.given, data.kind)
+    with _advising(data):
+        encoded = codec.encode(data.value)
+    verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
+    found: list[dict[str, Any]] = []
+    if verify:
+        found = _verify(data, encoded, codec, job)
+    with _opened(job.dst) as file:
+        file.write(encoded)
+    return Conversion(
+        data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
+        data.bytes_disk or 0, len(encoded), False, verify, found, list(data.notes),
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _advising(data: Dataset) -> Iterator[None]:
+    """Name the source in what an encoder says, and what to do."""
+    try:
+        yield
+    except (EncodeError, Unsupported) as error:
+        advice = "Choose another --codec" + (", or some --columns." if data.kind == "table" else ".")
+        text = f"{printable(data.name)}: {str(error).rstrip('.')}. Nothing was written. {advice}"
+        raise type(error)(text, format=error.format, path=error.path) from error
+
+
+def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict[str, Any]]:
+    """What `read` would give back beside what was written.
+
+    Raises:
+        EncodeError: A value changed, and no loss is allowed.
+    """
+    stream = io.BytesIO(encoded)  # our own bytes: nothing foreign is run when a pickle is read back
+    back = open_dataset(stream, format=codec.format_id, allow_pickle=True, name="the result").value
+    found = changes.table_changes(data.value, back) if data.kind == "table" else _document_changes(data.value, back)
+    lossy = [change for change in found if change["verdict"] == "lossy"]
+    if lossy and not job.allow_loss:
+        first = lossy[0]
+        row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
+        more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
+        raise EncodeError(
+            f"{codec}: {printable(first['path']) or 'the data'} would change: {first['from']} comes back as "
+            f"{first['to']}{row}{more}. Nothing was written. Say --allow-loss to write it, or choose another format.",
+            format=codec.format_id,
+            path=first["path"],
+        )
+    return found
+
+
+def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
+    if kinds.kind_of(back) == "table":  # records went into a table format
+        back = kinds.convert(back, "records" if isinstance(value, list) else "columns")
+    return changes.document_changes(value, back)
+
+
+def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> bool:
+    """Whether only the compression differs: then the very bytes are kept."""
+    plain = codec is None or (not target.settings and codec.partition("+")[0] in (target.format_id, str(target).partition("+")[0]))
+    same = source.format == target.format_id and not target.settings and plain
+    return same and job.columns is None and job.encoding is None and source.path is not None and bool(
+        source.compressors or target.compressor
+    )
+
+
+def _recompress(source: Source, job: _Job) -> Conversion:
+    done = 0
+    with _opened(job.dst) as file:
+        counted = _Counted(file)
+        out: Any = counted
+        if job.codec.compressor is not None:
+            level = "" if job.codec.level is None else f":{job.codec.level}"
+            out = batches.Compressing(cast(BinaryIO, counted), f"{job.codec.compressor}{level}")
+        for step in source.steps():
+            out.write(step)
+            done += len(step)
+            if job.on_progress is not None and not source.compressors:
+                job.on_progress(done, source.size)
+        if job.codec.compressor is not None:
+            out.press()
+    notes = [*source.notes, "only the compression changed: the format's own bytes are the same"]
+    return Conversion(source.format, str(job.codec), 0, source.size, counted.count, True, True, [], notes)
+
+
+def _streams(source: Source, target: Codec, job: _Job) -> bool:
+    large = source.size * (6 if source.compressors or source.format == "parquet" else 1) > STREAM_BYTES
+    simple = target.library_name in ("pyarrow", "orjson") and job.encoding is None
+    return (
+        large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
+        and not (source.format == target.format_id == "ndjson")
+    )  # fmt: skip
+
+
+def _stream(source: Source, job: _Job) -> Conversion:
+    import pyarrow as pa
+
+    schema, rows = batches.reader(source, columns=job.columns, encoding=job.encoding)
+    count = 0
+    with _opened(job.dst) as file:
+        counted = _Counted(file)
+        out: Any = counted
+        compressor = job.codec.compressor
+        if compressor is not None:
+            level = "" if job.codec.level is None else f":{job.codec.level}"
+            out = batches.Compressing(cast(BinaryIO, counted), f"{compressor}{level}")
+        try:
+            with batches.writer(out, job.codec.format_id, schema, job.codec.options) as writer:
+                for batch in rows:
+                    writer.write_batch(batch)
+                    count += batch.num_rows
+                    if job.on_progress is not None:
+                        job.on_progress(min(counted.count, source.size), source.size)
+        except pa.ArrowException as error:
+            raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
+        if compressor is not None:
+            out.press()
+    notes = [*dict.fromkeys(source.notes), "converted batch by batch and not verified; --verify reads it back"]
+    return Conversion(source.format, str(job.codec), count, source.size, counted.count, True, False, [], notes)
+
+
+class _Counted:
+    """A file that counts what is written to it."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.count = 0
+
+    def write(self, data: Any) -> int:
+        self.file.write(data)
+        size = memoryview(data).nbytes
+        self.count += size
+        return size
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        """The file beneath is its owner's."""
