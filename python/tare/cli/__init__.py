@@ -68,7 +68,7 @@ def tare() -> None:
 
 def main(argv: list[str] | None = None) -> Any:
     """Run the command line; return the exit code (0 well, 1 failed, 2 usage, 130 interrupted)."""
-    from tare.errors import TareError, UsageError
+    from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError
 
     try:
         result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> Any:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except UsageError as error:
+    except (NotComparable, PlanError, RecordError, UsageError) as error:
         click.echo(f"tare: {error}", err=True)
         sys.exit(2)
     except BrokenPipeError:
