@@ -17,17 +17,46 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 
 @click.command("report", short_help="Show a saved record again.")
 @click.argument("record", required=False, type=click.Path(dir_okay=False))
-@click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write the one-file HTML report; - is standard output.")
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the one-file HTML report; - is standard output.",
+)
 @click.option("--md", "as_md", is_flag=True, help="Print Markdown.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with bench::mark's columns beside ours.")
 @click.option("--json", "as_json", is_flag=True, help="Print the record with everything derived from it.")
-@click.option("--png", type=click.Path(file_okay=False), metavar="DIR", help="Write the charts as PNG files (tare[png]).")
-@click.option("--svg", type=click.Path(file_okay=False), metavar="DIR", help="Write the charts as SVG files (tare[png]).")
-@click.option("--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colours of --png and --svg.")
+@click.option(
+    "--png",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write the charts as PNG files (tare[png]).",
+)
+@click.option(
+    "--svg",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write the charts as SVG files (tare[png]).",
+)
+@click.option(
+    "--theme",
+    type=click.Choice(["light", "dark"]),
+    default="light",
+    show_default=True,
+    help="Colours of --png and --svg.",
+)
 @click.option("--for", "profile", type=click.Choice(_PROFILES), help="Show the verdict for this use.")
 @click.option("--link", metavar="RATE,RTT", help="Recommend for bytes that go over this link: 1Gbit,0.3ms.")
-@click.option("--field", metavar="NAME", help="Print one value: recommendation.route, dataset.rows, noise.floor, ...")
-@click.option("--import", "source", metavar="SOURCE PATH", nargs=2, type=str, help="Show published figures: msgpack-r PATH.")
+@click.option(
+    "--field", metavar="NAME", help="Print one value: recommendation.route, dataset.rows, noise.floor, ..."
+)
+@click.option(
+    "--import",
+    "source",
+    metavar="SOURCE PATH",
+    nargs=2,
+    type=str,
+    help="Show published figures: msgpack-r PATH.",
+)
 def command(record: str | None, source: tuple[str, str] | None, **options: Any) -> int:
     """Show RECORD: on the terminal, or as HTML, Markdown, CSV, JSON or pictures.
 
@@ -39,7 +68,9 @@ def command(record: str | None, source: tuple[str, str] | None, **options: Any) 
       tare report --import msgpack-r benchmarks.csv.xz --html study.html
     """  # noqa: D301 - click keeps lines after a backspace character
     result = _load(record, source)
-    if options["link"] or (options["profile"] and options["profile"] not in (result.derived.get("profiles") or {})):
+    if options["link"] or (
+        options["profile"] and options["profile"] not in (result.derived.get("profiles") or {})
+    ):
         _recommend_again(result, options["profile"], options["link"])
     if options["field"]:
         click.echo(_field(result, options["field"], options["profile"]))
@@ -133,7 +164,13 @@ def _field(result: Result, name: str, profile: str | None) -> str:
         elif isinstance(node, dict) and step in node:
             node = node[step]
         else:
-            known = ", ".join(sorted(map(str, node))[:20]) if isinstance(node, dict) else f"{len(node)} items" if isinstance(node, list) else "nothing"
+            known = (
+                ", ".join(sorted(map(str, node))[:20])
+                if isinstance(node, dict)
+                else f"{len(node)} items"
+                if isinstance(node, list)
+                else "nothing"
+            )
             raise UsageError(f"the record has no field {name!r}: at {step!r} there is {known}")
     if isinstance(node, str):
         from tare.report import text

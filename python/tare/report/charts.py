@@ -13,34 +13,59 @@ from importlib import resources
 from typing import Any
 
 from tare.report import text
-from tare.report.digest import PROFILES, Digest, Grid, Row, Times, number
+from tare.report.digest import PROFILES, Digest, Grid, Row, Times, mapping, number
 
-__all__ = ["CHARTS", "FEATURED", "bases", "basis_of", "chart_data", "featured", "orders", "spec", "themes", "verdict_of"]
+__all__ = [
+    "CHARTS",
+    "FEATURED",
+    "bases",
+    "basis_of",
+    "chart_data",
+    "featured",
+    "orders",
+    "spec",
+    "themes",
+    "verdict_of",
+]
 
 # Name -> heading and what the chart shows, for readers who do not see it.
 CHARTS: dict[str, tuple[str, str]] = {
-    "bandwidth": ("Total time against bandwidth",
-                  "Lines: cost of each codec from 1 MB/s to 10 GB/s, with interval bands, both axes logarithmic. The "
-                  "strip below names the cheapest codec at each bandwidth; dashed lines mark where the choice changes."),
-    "pareto": ("Size against time",
-               "Points: encoded size against the time of one write and of one read, both axes logarithmic, down and "
-               "left is better. The stepped line joins codecs that no other beats in both. Filled points are on the "
-               "Pareto front over size, write and read."),
-    "growth": ("Growth with the data",
-               "Time against size of the data, one panel per medium and operation, both axes logarithmic. k is the "
-               "exponent: 1 means that twice the data takes twice the time. A cross ends a curve that failed."),
-    "times": ("Write and read, with intervals",
-              "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals, in order of "
-              "the chosen cost. The short tick is the floor, the least time seen."),
-    "memory": ("Peak memory",
-               "Bars: memory taken at the peak of one write (solid) and of one read (outlined), above what was in use "
-               "before. The dashed line is the size of the data in memory."),
-    "samples": ("Raw samples",
-                "Every mark is one timed sample, placed by how far it is from its codec's median; rows within a codec "
-                "are launches. Hollow marks were preempted by other work."),
-    "noise": ("The run against itself",
-              "The base codec was measured twice in each round. Points are the ratio of the two; a quiet run stays "
-              "close to 1. The band is the noise floor."),
+    "bandwidth": (
+        "Total time against bandwidth",
+        "Lines: cost of each codec from 1 MB/s to 10 GB/s, with interval bands, both axes logarithmic. The "
+        "strip below names the cheapest codec at each bandwidth; dashed lines mark where the choice changes.",
+    ),
+    "pareto": (
+        "Size against time",
+        "Points: encoded size against the time of one write and of one read, both axes logarithmic, down and "
+        "left is better. The stepped line joins codecs that no other beats in both. Filled points are on the "
+        "Pareto front over size, write and read.",
+    ),
+    "growth": (
+        "Growth with the data",
+        "Time against size of the data, one panel per medium and operation, both axes logarithmic. k is the "
+        "exponent: 1 means that twice the data takes twice the time. A cross ends a curve that failed.",
+    ),
+    "times": (
+        "Write and read, with intervals",
+        "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals, in order of "
+        "the chosen cost. The short tick is the floor, the least time seen.",
+    ),
+    "memory": (
+        "Peak memory",
+        "Bars: memory taken at the peak of one write (solid) and of one read (outlined), above what was in use "
+        "before. The dashed line is the size of the data in memory.",
+    ),
+    "samples": (
+        "Raw samples",
+        "Every mark is one timed sample, placed by how far it is from its codec's median; rows within a codec "
+        "are launches. Hollow marks were preempted by other work.",
+    ),
+    "noise": (
+        "The run against itself",
+        "The base codec was measured twice in each round. Points are the ratio of the two; a quiet run stays "
+        "close to 1. The band is the noise floor.",
+    ),
 }
 FEATURED = 10
 _MUTED = 99
@@ -97,8 +122,10 @@ def chart_data(found: Digest) -> dict[str, list[dict[str, Any]]]:
     """Every dataset that the specs name, as lists of flat objects."""
     slots = {codec: place for place, codec in enumerate(featured(found))}
     return {
-        "codecs": [{"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, _MUTED)}
-                   for codec in found.codecs],
+        "codecs": [
+            {"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, _MUTED)}
+            for codec in found.codecs
+        ],
         "cost": _cost(found, slots),
         "rows": _rows(found, slots),
         "growth": _growth(found, slots),
@@ -140,9 +167,7 @@ def basis_of(found: Digest, profile: str) -> str:
 
 def verdict_of(found: Digest, profile: str) -> dict[str, Any]:
     """A profile's verdict; an empty one when the record has none."""
-    profiles = found.derived.get("profiles")
-    verdict = profiles.get(profile) if isinstance(profiles, dict) else None
-    return verdict if isinstance(verdict, dict) else {}
+    return mapping(mapping(found.derived.get("profiles")).get(profile))
 
 
 def _cost(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
@@ -154,17 +179,33 @@ def _cost(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
     return [one for medium, grid in bases(found).items() for one in _cost_rows(medium, grid, slots, removed)]
 
 
-def _cost_rows(basis: str, grid: Grid, slots: dict[str, int], removed: dict[str, list[str]]) -> list[dict[str, Any]]:
+def _cost_rows(
+    basis: str, grid: Grid, slots: dict[str, int], removed: dict[str, list[str]]
+) -> list[dict[str, Any]]:
     out = []
     for row in grid.rows:
         if not row.timed or row.bytes is None or row.write.t_ns is None or row.read.t_ns is None:
             continue
-        out.append({
-            "basis": basis, "codec": row.codec, "label": text.visible(row.codec, 40),
-            "slot": slots.get(row.codec, _MUTED), "B": _short(row.bytes), "ok": int(row.status == "ok"), "out": removed.get(row.codec, []),
-            **{f"{side}{end}": _short((value or 0) / 1e9) for side, times in (("E", row.write), ("D", row.read))
-               for end, value in (("", times.t_ns), ("l", times.lo_ns or times.t_ns), ("h", times.hi_ns or times.t_ns))},
-        })
+        out.append(
+            {
+                "basis": basis,
+                "codec": row.codec,
+                "label": text.visible(row.codec, 40),
+                "slot": slots.get(row.codec, _MUTED),
+                "B": _short(row.bytes),
+                "ok": int(row.status == "ok"),
+                "out": removed.get(row.codec, []),
+                **{
+                    f"{side}{end}": _short((value or 0) / 1e9)
+                    for side, times in (("E", row.write), ("D", row.read))
+                    for end, value in (
+                        ("", times.t_ns),
+                        ("l", times.lo_ns or times.t_ns),
+                        ("h", times.hi_ns or times.t_ns),
+                    )
+                },
+            }
+        )
     return out
 
 
@@ -194,15 +235,25 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
         for row in grid.rows:
             if not row.timed:
                 continue
-            memory = row.case.get("memory") if isinstance(row.case.get("memory"), dict) else {}
-            peaks = [number((memory.get(op) or {}).get("peak_bytes")) for op in grid.ops]
-            out.append({
-                "grid": place, "codec": row.codec, "label": text.visible(row.codec, 40),
-                "slot": slots.get(row.codec, _MUTED), "B": _short(row.bytes), "lossy": int(row.status == "lossy"),
-                "front": int(row.key in front), "raw": _short(number(row.case.get("raw_bytes")) or raw),
-                **_side("w", row.write), **_side("r", row.read), "mw": _short(peaks[0]), "mr": _short(peaks[1]),
-                **{f"o_{name}": order[row.codec] for name, order in places.items()},
-            })
+            memory = mapping(row.case.get("memory"))
+            peaks = [number(mapping(memory.get(op)).get("peak_bytes")) for op in grid.ops]
+            out.append(
+                {
+                    "grid": place,
+                    "codec": row.codec,
+                    "label": text.visible(row.codec, 40),
+                    "slot": slots.get(row.codec, _MUTED),
+                    "B": _short(row.bytes),
+                    "lossy": int(row.status == "lossy"),
+                    "front": int(row.key in front),
+                    "raw": _short(number(row.case.get("raw_bytes")) or raw),
+                    **_side("w", row.write),
+                    **_side("r", row.read),
+                    "mw": _short(peaks[0]),
+                    "mr": _short(peaks[1]),
+                    **{f"o_{name}": order[row.codec] for name, order in places.items()},
+                }
+            )
     return out
 
 
@@ -216,19 +267,26 @@ def _front(found: Digest, grid: Grid) -> set[str]:
     def beats(a: Row, b: Row) -> bool:
         sides = [(a.write, b.write), (a.read, b.read)]
         return (a.bytes or 0) < (b.bytes or 0) and all(
-            (x.hi_ns or x.t_ns or 0) < (y.lo_ns or y.t_ns or 0) for x, y in sides)
+            (x.hi_ns or x.t_ns or 0) < (y.lo_ns or y.t_ns or 0) for x, y in sides
+        )
 
     return {row.key for row in rows if not any(beats(other, row) for other in rows)}
 
 
 def _side(name: str, times: Times) -> dict[str, Any]:
-    return {name: _short(times.t_ns), f"{name}l": _short(times.lo_ns), f"{name}h": _short(times.hi_ns),
-            f"{name}f": _short(times.floor_ns)}
+    return {
+        name: _short(times.t_ns),
+        f"{name}l": _short(times.lo_ns),
+        f"{name}h": _short(times.hi_ns),
+        f"{name}f": _short(times.floor_ns),
+    }
 
 
 def _panels(found: Digest) -> list[tuple[str, str]]:
     """The growth panels: medium and operation; only totals when there are many media."""
-    pairs = sorted({(str(entry.get("medium")), str(entry.get("op"))) for entry in found.growth if entry.get("points")})
+    pairs = sorted(
+        {(str(entry.get("medium")), str(entry.get("op"))) for entry in found.growth if entry.get("points")}
+    )
     totals = [pair for pair in pairs if pair[1] in ("total", "span")]
     return totals if len(pairs) > 6 and totals else pairs
 
@@ -243,9 +301,17 @@ def _growth(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
         for point in entry.get("points") or []:
             size, _items, n_bytes, t_ns = [number(value) for value in point][:4]
             if size and t_ns:
-                out.append({"panel": f"{medium}, {op}", "codec": codec, "label": text.visible(codec, 40),
-                            "slot": slots.get(codec, _MUTED), "size": _short(size), "t": _short(t_ns),
-                            "B": _short(n_bytes)})
+                out.append(
+                    {
+                        "panel": f"{medium}, {op}",
+                        "codec": codec,
+                        "label": text.visible(codec, 40),
+                        "slot": slots.get(codec, _MUTED),
+                        "size": _short(size),
+                        "t": _short(t_ns),
+                        "B": _short(n_bytes),
+                    }
+                )
     return out
 
 
@@ -259,11 +325,22 @@ def _ends(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
             continue
         last = max(points, key=lambda point: point[0])
         k, end = number(entry.get("k")), entry.get("end") if isinstance(entry.get("end"), dict) else None
-        out.append({"panel": f"{medium}, {op}", "codec": codec, "label": text.visible(codec, 40),
-                    "slot": slots.get(codec, _MUTED), "size": _short(number(last[0])), "t": _short(number(last[3])),
-                    "k": None if k is None else f"k={k:.1f}", "steep": int(bool(entry.get("superlinear"))),
-                    "failed": int(end is not None and end.get("status") in ("error", "timeout", "killed", "unproven")),
-                    "why": text.one_line((end or {}).get("reason") or "", 120)})
+        out.append(
+            {
+                "panel": f"{medium}, {op}",
+                "codec": codec,
+                "label": text.visible(codec, 40),
+                "slot": slots.get(codec, _MUTED),
+                "size": _short(number(last[0])),
+                "t": _short(number(last[3])),
+                "k": None if k is None else f"k={k:.1f}",
+                "steep": int(bool(entry.get("superlinear"))),
+                "failed": int(
+                    end is not None and end.get("status") in ("error", "timeout", "killed", "unproven")
+                ),
+                "why": text.one_line((end or {}).get("reason") or "", 120),
+            }
+        )
     return out
 
 
@@ -279,7 +356,9 @@ def _samples(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
     for place, row, which, op in picked:
         if len(out) > _MAX_SAMPLES:
             break
-        out += _strip(row, op, per_case, {"grid": place, "codec": row.codec, "slot": slots[row.codec], "op": which})
+        out += _strip(
+            row, op, per_case, {"grid": place, "codec": row.codec, "slot": slots[row.codec], "op": which}
+        )
     return out
 
 
@@ -292,29 +371,47 @@ def _strip(row: Row, op: str, limit: int, head: dict[str, Any]) -> list[dict[str
         user, system, switches = columns.get("user_ns"), columns.get("sys_ns"), columns.get("nivcsw")
         for i, (total, calls) in enumerate(zip(wall, batch, strict=False)):
             cpu = user[i] + system[i] if clocked and user and system else total
-            points.append((number(launch.get("n")) or 0, (cpu or total) / max(1, calls),
-                           int(bool(switches and switches[i]))))
+            points.append(
+                (
+                    number(launch.get("n")) or 0,
+                    (cpu or total) / max(1, calls),
+                    int(bool(switches and switches[i])),
+                )
+            )
     if not points:
         return []
     middle = sorted(t for _, t, _ in points)[len(points) // 2]
     step = max(1, math.ceil(len(points) / limit))
-    return [{**head, "n": int(n), "d": _short(round(t / middle - 1, 4)), "p": p} for n, t, p in points[::step] if middle]
+    return [
+        {**head, "n": int(n), "d": _short(round(t / middle - 1, 4)), "p": p}
+        for n, t, p in points[::step]
+        if middle
+    ]
 
 
 def _aa(found: Digest) -> list[dict[str, Any]]:
     floor = number(found.noise.get("floor"))
-    out = []
-    for entry in found.noise.get("aa") or []:
-        if isinstance(entry, dict) and number(entry.get("ratio")) is not None:
-            out.append({"launch": int(number(entry.get("launch")) or 0), "op": text.visible(entry.get("op") or "", 20),
-                        "ratio": number(entry.get("ratio")), "lo": number(entry.get("lo")) or number(entry.get("ratio")),
-                        "hi": number(entry.get("hi")) or number(entry.get("ratio")), "floor": floor or 0.0})
-    return out
+    given = [
+        entry
+        for entry in found.noise.get("aa") or []
+        if isinstance(entry, dict) and number(entry.get("ratio")) is not None
+    ]
+    return [
+        {
+            "launch": int(number(entry.get("launch")) or 0),
+            "op": text.visible(entry.get("op") or "", 20),
+            "ratio": number(entry.get("ratio")),
+            "lo": number(entry.get("lo")) or number(entry.get("ratio")),
+            "hi": number(entry.get("hi")) or number(entry.get("ratio")),
+            "floor": floor or 0.0,
+        }
+        for entry in given
+    ]
 
 
 def _known(found: Digest) -> list[dict[str, Any]]:
     """Crossings with the intervals of the record, by profile and pair: cheaper below first."""
-    out = []
+    out: list[tuple[Any, ...]] = []
     for name in PROFILES:
         verdict = verdict_of(found, name)
         for flip in verdict.get("flips") or []:
@@ -322,16 +419,25 @@ def _known(found: Digest) -> list[dict[str, Any]]:
                 continue
             pair = (flip.get("codec"), verdict.get("codec"))
             below = flip.get("side") == "below" or str(flip.get("text")).startswith("below")
-            out.append((name, *(pair if below else pair[::-1]), flip.get("at"), flip.get("lo"), flip.get("hi")))
-    for entry in found.derived.get("crossings") or []:
-        if isinstance(entry, dict):
-            out.append(("message", entry.get("a"), entry.get("b"), entry.get("v_bytes_s"), entry.get("lo"), entry.get("hi")))
-    return [{"pair": f"{name}|{a}|{b}", "at": number(at), "lo": number(lo), "hi": number(hi)}
-            for name, a, b, at, lo, hi in out if None not in (number(at), number(lo), number(hi))]
+            out.append(
+                (name, *(pair if below else pair[::-1]), flip.get("at"), flip.get("lo"), flip.get("hi"))
+            )
+    crossings = [entry for entry in found.derived.get("crossings") or [] if isinstance(entry, dict)]
+    out += [
+        ("message", *(entry.get(part) for part in ("a", "b", "v_bytes_s", "lo", "hi"))) for entry in crossings
+    ]
+    return [
+        {"pair": f"{name}|{a}|{b}", "at": number(at), "lo": number(lo), "hi": number(hi)}
+        for name, a, b, at, lo, hi in out
+        if None not in (number(at), number(lo), number(hi))
+    ]
 
 
 def _marks(found: Digest) -> list[dict[str, Any]]:
     """Bandwidths worth a mark under the strip: the profiles' own."""
     sides = {"message": "right", "archive": "left"}
-    return [{"name": name, "v": found.weights(name)["v"], "align": sides.get(name, "center")}
-            for name in PROFILES if found.weights(name).get("v")]
+    return [
+        {"name": name, "v": found.weights(name)["v"], "align": sides.get(name, "center")}
+        for name in PROFILES
+        if found.weights(name).get("v")
+    ]

@@ -14,11 +14,51 @@ __all__ = ["COLUMNS", "render"]
 # Seconds and bytes. The eight names from min to total_time are bench::mark's, for one write and one read
 # together; mem_alloc holds the peak above the start.
 COLUMNS = (
-    "dataset", "codec", "medium", "delivery", "threads", "gc", "cache", "sync", "kind", "grain", "size", "status", "reason",
-    "bytes", "raw_bytes", "write_s", "write_lo_s", "write_hi_s", "read_s", "read_lo_s", "read_hi_s", "total_s",
-    "total_lo_s", "total_hi_s", "ratio", "ratio_lo", "ratio_hi", "letters", "predicted_full_s", "peak_bytes", "copies",
-    "k", "kept", "lost", "p_best", "provisional", "published_total_s",
-    "min", "median", "itr/sec", "mem_alloc", "gc/sec", "n_itr", "n_gc", "total_time",
+    "dataset",
+    "codec",
+    "medium",
+    "delivery",
+    "threads",
+    "gc",
+    "cache",
+    "sync",
+    "kind",
+    "grain",
+    "size",
+    "status",
+    "reason",
+    "bytes",
+    "raw_bytes",
+    "write_s",
+    "write_lo_s",
+    "write_hi_s",
+    "read_s",
+    "read_lo_s",
+    "read_hi_s",
+    "total_s",
+    "total_lo_s",
+    "total_hi_s",
+    "ratio",
+    "ratio_lo",
+    "ratio_hi",
+    "letters",
+    "predicted_full_s",
+    "peak_bytes",
+    "copies",
+    "k",
+    "kept",
+    "lost",
+    "p_best",
+    "provisional",
+    "published_total_s",
+    "min",
+    "median",
+    "itr/sec",
+    "mem_alloc",
+    "gc/sec",
+    "n_itr",
+    "n_gc",
+    "total_time",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -60,7 +100,11 @@ def _seconds(ns: float | None) -> float | None:
 
 
 def _side(name: str, times: Times) -> dict[str, Any]:
-    return {f"{name}_s": _seconds(times.t_ns), f"{name}_lo_s": _seconds(times.lo_ns), f"{name}_hi_s": _seconds(times.hi_ns)}
+    return {
+        f"{name}_s": _seconds(times.t_ns),
+        f"{name}_lo_s": _seconds(times.lo_ns),
+        f"{name}_hi_s": _seconds(times.hi_ns),
+    }
 
 
 def _cells(found: Digest, grid: Grid, row: Row) -> dict[str, Any]:
@@ -69,18 +113,31 @@ def _cells(found: Digest, grid: Grid, row: Row) -> dict[str, Any]:
     cells: dict[str, Any] = {
         **{name: labels.get(name, "") for name in COLUMNS[:11]},
         "dataset": labels.get("dataset") or str(found.dataset.get("name") or ""),
-        "status": row.status, "reason": words.row_note(row) if not row.timed else row.reason,
-        "bytes": None if row.bytes is None else round(row.bytes), "raw_bytes": row.case.get("raw_bytes"),
+        "status": row.status,
+        "reason": words.row_note(row) if not row.timed else row.reason,
+        "bytes": None if row.bytes is None else round(row.bytes),
+        "raw_bytes": row.case.get("raw_bytes"),
         "predicted_full_s": None if row.predicted_ns is None else _seconds(row.predicted_ns[0]),
-        "peak_bytes": None if row.peak_bytes is None else round(row.peak_bytes), "copies": row.copies, "k": row.k,
-        "kept": row.kept, "lost": words.losses(row, 20), "p_best": odds.get(row.codec) if isinstance(odds, dict) else None,
+        "peak_bytes": None if row.peak_bytes is None else round(row.peak_bytes),
+        "copies": row.copies,
+        "k": row.k,
+        "kept": row.kept,
+        "lost": words.losses(row, 20),
+        "p_best": odds.get(row.codec) if isinstance(odds, dict) else None,
         "published_total_s": _seconds(row.published.t_ns),
     }
     if not row.timed:
         return cells
-    cells |= {**_side("write", row.write), **_side("read", row.read), **_side("total", row.total),
-              "ratio": row.total.ratio, "ratio_lo": row.total.ratio_lo, "ratio_hi": row.total.ratio_hi,
-              "letters": row.total.letters, "provisional": int(row.provisional)}
+    cells |= {
+        **_side("write", row.write),
+        **_side("read", row.read),
+        **_side("total", row.total),
+        "ratio": row.total.ratio,
+        "ratio_lo": row.total.ratio_lo,
+        "ratio_hi": row.total.ratio_hi,
+        "letters": row.total.letters,
+        "provisional": int(row.provisional),
+    }
     return cells | _bench_mark(grid, row)
 
 
@@ -95,7 +152,13 @@ def _bench_mark(grid: Grid, row: Row) -> dict[str, Any]:
             collections += sum(columns.get("gc_n") or [])
             spent_ns += sum(columns.get("wall_ns") or [])
     median = row.total.t_ns
-    return {"min": _seconds(row.total.floor_ns), "median": _seconds(median), "itr/sec": 1e9 / median if median else None,
-            "mem_alloc": None if row.peak_bytes is None else round(row.peak_bytes),
-            "gc/sec": collections / (spent_ns / 1e9) if spent_ns else None, "n_itr": samples, "n_gc": collections,
-            "total_time": spent_ns / 1e9}
+    return {
+        "min": _seconds(row.total.floor_ns),
+        "median": _seconds(median),
+        "itr/sec": 1e9 / median if median else None,
+        "mem_alloc": None if row.peak_bytes is None else round(row.peak_bytes),
+        "gc/sec": collections / (spent_ns / 1e9) if spent_ns else None,
+        "n_itr": samples,
+        "n_gc": collections,
+        "total_time": spent_ns / 1e9,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,14 @@ _WIDTH = 1000
 _PAPER = {"light": "#fcfcfa", "dark": "#15171c"}
 
 
-def export(result: Any, folder: str | os.PathLike[str], *, kind: str = "svg", theme: str = "light",
-           profile: str | None = None) -> list[Path]:
+def export(
+    result: Any,
+    folder: str | os.PathLike[str],
+    *,
+    kind: str = "svg",
+    theme: str = "light",
+    profile: str | None = None,
+) -> list[Path]:
     """Write one file per chart that the record has data for.
 
     Args:
@@ -59,24 +66,37 @@ def export(result: Any, folder: str | os.PathLike[str], *, kind: str = "svg", th
     return written
 
 
-def complete_spec(found: Digest, name: str, data: dict[str, list[dict[str, Any]]], *,
-                  theme: str = "light") -> dict[str, Any] | None:
+def complete_spec(
+    found: Digest, name: str, data: dict[str, list[dict[str, Any]]], *, theme: str = "light"
+) -> dict[str, Any] | None:
     """A chart's spec with data, size, signals and colours; None when there is nothing to draw."""
     source = {"bandwidth": "cost", "growth": "growth", "samples": "samples", "noise": "aa"}.get(name, "rows")
     if not data[source] or (name == "memory" and not any(row["mw"] or row["mr"] for row in data["rows"])):
         return None
     whole = spec(name)
     weights = found.weights()
-    signals = {"profile": found.profile, "grid": 0, "w": weights["w"], "r": weights["r"], "s": weights["s"],
-               "v": weights["v"] or 125e6, "basis": basis_of(found, found.profile),
-               "ops": list(found.grids[0].ops) if found.grids else ["write", "read"]}
+    signals = {
+        "profile": found.profile,
+        "grid": 0,
+        "w": weights["w"],
+        "r": weights["r"],
+        "s": weights["s"],
+        "v": weights["v"] or 125e6,
+        "basis": basis_of(found, found.profile),
+        "ops": list(found.grids[0].ops) if found.grids else ["write", "read"],
+    }
     for signal in whole["signals"]:
         if signal["name"] in signals and "update" not in signal:
             signal["value"] = signals[signal["name"]]
     for dataset in whole["data"]:
         if dataset["name"] in data and "source" not in dataset:
             dataset["values"] = data[dataset["name"]]
-    whole |= {"width": _WIDTH, "height": _height(name, data), "config": themes()[theme], "background": _PAPER[theme]}
+    whole |= {
+        "width": _WIDTH,
+        "height": _height(name, data),
+        "config": themes()[theme],
+        "background": _PAPER[theme],
+    }
     return whole
 
 
@@ -85,9 +105,15 @@ def _height(name: str, data: dict[str, list[dict[str, Any]]]) -> int:
     rows = max(1, sum(row["grid"] == 0 for row in data["rows"]))
     if name == "growth":
         panels = len({row["panel"] for row in data["growth"]})
-        return -(-panels // min(3, max(1, panels))) * 270 + 10
+        return math.ceil(panels / min(3, max(1, panels))) * 270 + 10
     if name == "samples":
         return 50 + 36 * max(1, len({row["codec"] for row in data["samples"] if row["grid"] == 0}))
     if name == "noise":
         return 60 + 14 * max(3, min(12, len(data["aa"])))
-    return {"bandwidth": 500, "pareto": 400, "times": 44 + 28 * rows, "memory": 54 + 28 * rows}[name]
+    heights: dict[str, int] = {
+        "bandwidth": 500,
+        "pareto": 400,
+        "times": 44 + 28 * rows,
+        "memory": 54 + 28 * rows,
+    }
+    return heights[name]

@@ -9,15 +9,15 @@ __all__ = ["render"]
 
 
 def render(result: Any, *, indent: int | None = 1) -> str:
-    """Write the record, version 1, with ``derived``.
+    r"""Write the record, version 1, with ``derived``.
 
     Args:
         result: A Result, or a record as a dict.
         indent: Spaces per level; None for one line.
 
     >>> render({"tare_record": 1}, indent=None)
-    '{"tare_record":1}\\n'
+    '{"tare_record":1}\n'
     """
     record = result if isinstance(result, dict) else result.record
     separators = (",", ":") if indent is None else (",", ": ")
-    return json.dumps(record, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators) + "\n"
+    return json.dumps(record, ensure_ascii=True, allow_nan=False, indent=indent, separators=separators) + "\n"

@@ -26,7 +26,9 @@ def render(result: Any, *, profile: str | None = None) -> str:
             parts.append(f"## {_md(grid.title)}")
         parts.append(_table(found, grid))
     parts.append(_lost(found))
-    parts.append(f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else "."))
+    parts.append(
+        f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")
+    )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -54,8 +56,11 @@ def _verdict(found: Digest) -> list[str]:
     if said["empty"]:
         return ["No verdict: nothing was measured that could be recommended."]
     if said["named"]:
-        lines = [f"Use {_code(said['route'])} for {_md(said['profile'])}: P(best) {said['p_best']}"
-                 + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "") + "."]
+        lines = [
+            f"Use {_code(said['route'])} for {_md(said['profile'])}: P(best) {said['p_best']}"
+            + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "")
+            + "."
+        ]
         lines += ["Reading it runs code: never from others."] if said["runs_code"] else []
     elif said["tie"]:
         lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
@@ -75,8 +80,9 @@ def _table(found: Digest, grid: Grid) -> str:
     if found.partial is not None:
         heads.insert(-5, "full size")
     lines = [_line(heads), _line(["---"] + ["---:"] * (len(heads) - 2) + ["---"])]
-    for row in grid.rows:
-        lines.append(_line(_figures(found, row, joint) if row.timed else _reason(row, len(heads))))
+    lines += [
+        _line(_figures(found, row, joint) if row.timed else _reason(row, len(heads))) for row in grid.rows
+    ]
     return "\n".join(lines)
 
 

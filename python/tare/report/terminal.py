@@ -20,8 +20,14 @@ _WIDEST = 100
 _MAX_GRIDS = 8
 
 
-def render(result: Any, *, width: int = _WIDEST, color: bool = False, profile: str | None = None,
-           record_path: str | None = None) -> str:
+def render(
+    result: Any,
+    *,
+    width: int = _WIDEST,
+    color: bool = False,
+    profile: str | None = None,
+    record_path: str | None = None,
+) -> str:
     """Lay a Result out as text.
 
     Args:
@@ -44,12 +50,22 @@ def render(result: Any, *, width: int = _WIDEST, color: bool = False, profile: s
             lines += [[], [(grid.title, "bold"), (f"  {words.share_line(grid)}", "dim")]]
         lines += _table(found, grid, columns, told)
     if len(found.grids) > len(shown):
-        lines += [[], [(f"... and {len(found.grids) - len(shown)} more conditions: tare report --html shows all", "dim")]]
+        lines += [
+            [],
+            [
+                (
+                    f"... and {len(found.grids) - len(shown)} more conditions: tare report --html shows all",
+                    "dim",
+                )
+            ],
+        ]
     lines += _foot(found, columns, record_path)
     return _paint(lines, columns) if color else "".join(_plain(line) for line in lines)
 
 
-def show(result: Any, *, stream: Any = None, profile: str | None = None, record_path: str | None = None) -> None:
+def show(
+    result: Any, *, stream: Any = None, profile: str | None = None, record_path: str | None = None
+) -> None:
     """Write the report to a stream, as wide and as colourful as that stream allows.
 
     rich decides: a pipe, a file, ``NO_COLOR`` or a dumb terminal get the plain text.
@@ -81,8 +97,15 @@ def _paint(lines: list[Line], width: int) -> str:
 
     out = io.StringIO()
     # A wide console and no wrapping: the layout is ours, rich only knows the terminal's colours.
-    console = Console(file=out, force_terminal=True, color_system="standard", width=width * 4, highlight=False,
-                      no_color=False, legacy_windows=False)
+    console = Console(
+        file=out,
+        force_terminal=True,
+        color_system="standard",
+        width=width * 4,
+        highlight=False,
+        no_color=False,
+        legacy_windows=False,
+    )
     for line in lines:
         pieces = Text(no_wrap=True, overflow="ignore", end="")
         for piece, style in line:
@@ -102,9 +125,9 @@ def _isolated(value: str) -> str:
 def _wrap(value: str, width: int, indent: str, style: str = "") -> list[Line]:
     lines: list[Line] = []
     current = ""
-    for word in value.split(" "):
-        while text.width_of(word) > width - len(indent):
-            cut = width - len(indent)
+    for given in value.split(" "):
+        word, cut = given, width - len(indent)
+        while text.width_of(word) > cut:
             if current:
                 lines.append([(indent + current, style)])
                 current = ""
@@ -126,15 +149,22 @@ def _head(found: Digest, width: int) -> list[Line]:
         first = lines[0][0][0]
         name, gap, rest = first.partition("  ")
         lines[0] = [(name, "bold"), (gap + rest, "")]
-    for said in (words.partial_line(found), "interrupted: what was finished is shown"
-                 if found.record.get("interrupted") else "", _imported(found)):
+    for said in (
+        words.partial_line(found),
+        "interrupted: what was finished is shown" if found.record.get("interrupted") else "",
+        _imported(found),
+    ):
         if said:
             lines += _wrap(said, width, "", "yellow")
     return lines + _verdict(found, width)
 
 
 def _imported(found: Digest) -> str:
-    return f"figures of {text.visible(found.imported, 60)}, imported, not measured here" if found.imported else ""
+    return (
+        f"figures of {text.visible(found.imported, 60)}, imported, not measured here"
+        if found.imported
+        else ""
+    )
 
 
 def _verdict(found: Digest, width: int) -> list[Line]:
@@ -153,8 +183,12 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         lines += _wrap(_row_sentence(found, said), width, "     ")
     else:
         tied = ", ".join(said["tie"])
-        lines += _wrap(f"A tie for {said['profile']}: {tied}" if tied else f"No winner for {said['profile']}", width,
-                       "", "bold")
+        lines += _wrap(
+            f"A tie for {said['profile']}: {tied}" if tied else f"No winner for {said['profile']}",
+            width,
+            "",
+            "bold",
+        )
         lines += _wrap(said["sentence"], width, "     ")
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
@@ -192,16 +226,36 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
         return []
     scale = _Scale(grid)
     verbs = grid.ops
-    heads = ["size", "%", f"{verbs[0]} {scale.name}", f"{verbs[1]} {scale.name}", f"{_joint(grid)} {scale.name}",
-             "published", "x base", "full size", "tie", "peak", "copies", "k", "kept"]
-    measured = [(row, _cells(row, scale, found, joint=bool(found.imported) or grid.ops[0] == "send"))
-                for row in grid.rows if row.timed]
+    heads = [
+        "size",
+        "%",
+        f"{verbs[0]} {scale.name}",
+        f"{verbs[1]} {scale.name}",
+        f"{_joint(grid)} {scale.name}",
+        "published",
+        "x base",
+        "full size",
+        "tie",
+        "peak",
+        "copies",
+        "k",
+        "kept",
+    ]
+    measured = [
+        (row, _cells(row, scale, found, joint=bool(found.imported) or grid.ops[0] == "send"))
+        for row in grid.rows
+        if row.timed
+    ]
     # Columns that no row fills are left out: an imported or interrupted record has fewer.
     keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
-    widths = [max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep]
+    widths = [
+        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
+    ]
     mixed = len({row.delivery for row in grid.rows}) > 1
-    names = [_isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
-             for row in grid.rows]
+    names = [
+        _isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
+        for row in grid.rows
+    ]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
     for least in ("copies", "%", "peak", "tie", "k", "published", "full size"):
@@ -213,7 +267,8 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
             keep.pop(drop)
     name_width = max(12, min(room, longest))
     head = _pad("codec", name_width) + "".join(
-        f"  {_pad(heads[i], w, right=heads[i] != 'kept')}" for i, w in zip(keep, widths, strict=True))
+        f"  {_pad(heads[i], w, right=heads[i] != 'kept')}" for i, w in zip(keep, widths, strict=True)
+    )
     lines: list[Line] = [[(head, "dim")]]
     cells_of = {id(row): cells for row, cells in measured}
     again = 0
@@ -224,8 +279,14 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
             continue
         told.add(same)
         if id(row) in cells_of:
-            lines.append(_figures(found, row, _pad(_middle(name, name_width), name_width),
-                                  [(heads[i], cells_of[id(row)][i], w) for i, w in zip(keep, widths, strict=True)]))
+            lines.append(
+                _figures(
+                    found,
+                    row,
+                    _pad(_middle(name, name_width), name_width),
+                    [(heads[i], cells_of[id(row)][i], w) for i, w in zip(keep, widths, strict=True)],
+                )
+            )
         else:
             lines.append(_reason(row, _pad(_middle(name, name_width), name_width), width, name_width))
     return lines + ([[(f"and {again} without a figure, as above", "dim")]] if again else [])
@@ -246,7 +307,9 @@ def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
         scale.cell(row.total) if joint else "",
         scale.cell(row.published),
         "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
-        "-" if found.partial is None or row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}",
+        "-"
+        if found.partial is None or row.predicted_ns is None
+        else f"~{text.duration(row.predicted_ns[0])}",
         row.total.letters,
         peak,
         "-" if row.copies is None else f"{row.copies:.1f}",
@@ -308,12 +371,19 @@ def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:
         lost = words.losses(row)
         if row.status == "lossy" and lost and row.codec not in seen and len(seen) < 4:
             seen.add(row.codec)
-            lines += _wrap(f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red")
+            lines += _wrap(
+                f"{text.visible(row.codec, 60)} changes silently: {_isolated(lost)}", width, "", "red"
+            )
     legend = _legend(found)
     lines += _wrap(legend, width, "", "dim") if legend else []
     lines += _wrap(words.noise_line(found), width, "", "dim")
     if record_path:
-        lines += [[(f"record  {text.visible(record_path, 400)}", "dim"), ("     (tare report ... --html FILE)", "dim")]]
+        lines += [
+            [
+                (f"record  {text.visible(record_path, 400)}", "dim"),
+                ("     (tare report ... --html FILE)", "dim"),
+            ]
+        ]
     return lines
 
 

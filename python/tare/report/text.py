@@ -148,7 +148,7 @@ def duration(ns: float | None) -> str:
 
 
 def spread(t: float, lo: float | None, hi: float | None) -> str:
-    """A value and its half width, rounded to the digits that the half width supports.
+    r"""A value and its half width, rounded to the digits that the half width supports.
 
     >>> spread(61.234, 59.1, 63.2), spread(11.04, 10.7, 11.4), spread(812.0, 795, 834), spread(5.0, None, None)
     ('61 \xb12', '11.0 \xb10.4', '810 \xb120', '5.00')
@@ -166,7 +166,7 @@ def spread(t: float, lo: float | None, hi: float | None) -> str:
 
 
 def interval(t_ns: float | None, lo_ns: float | None, hi_ns: float | None) -> str:
-    """A time with its half width and its own unit.
+    r"""A time with its half width and its own unit.
 
     >>> interval(61.2e6, 59.2e6, 63.1e6)
     '61 \xb12 ms'
@@ -175,7 +175,9 @@ def interval(t_ns: float | None, lo_ns: float | None, hi_ns: float | None) -> st
         return "-"
     name, scale = unit_for([t_ns])
     return (
-        spread(t_ns / scale, None if lo_ns is None else lo_ns / scale, None if hi_ns is None else hi_ns / scale)
+        spread(
+            t_ns / scale, None if lo_ns is None else lo_ns / scale, None if hi_ns is None else hi_ns / scale
+        )
         + f" {name}"
     )
 
@@ -192,10 +194,10 @@ def edges(lo: float | None, hi: float | None) -> str:
 
 
 def visible(text: object, limit: int = 80) -> str:
-    """Make text from a file safe to show: controls and direction marks escaped, the length cut.
+    r"""Make text from a file safe to show: controls and direction marks escaped, the length cut.
 
-    >>> print(visible("a\\x1b[31mb\\u202ec"))
-    a\\x1b[31mb\\u202ec
+    >>> print(visible("a\x1b[31mb\u202ec"))
+    a\x1b[31mb\u202ec
     """
     out = []
     for char in str(text):
@@ -203,7 +205,9 @@ def visible(text: object, limit: int = 80) -> str:
             out.append(char)
         elif char in _BIDI or (unicodedata.category(char) in _ESCAPED and char not in _KEPT):
             code = ord(char)
-            out.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}")
+            out.append(
+                f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+            )
         else:
             out.append(char)
         if len(out) > limit:

@@ -79,7 +79,11 @@ def partial_line(found: Digest) -> str:
     share = found.partial
     if share is None:
         return ""
-    rule = (found.dataset.get("partial") or {}).get("rule") if isinstance(found.dataset.get("partial"), dict) else None
+    rule = (
+        (found.dataset.get("partial") or {}).get("rule")
+        if isinstance(found.dataset.get("partial"), dict)
+        else None
+    )
     how = f" ({text.visible(rule, 30)})" if rule else ""
     return f"measured on {text.percent(share)} of the data{how}: the full size is predicted"
 
@@ -115,8 +119,11 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "provisional": bool(verdict.get("provisional")),
         "runs_code": runs_code(found, verdict.get("codec")),
         "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
-        "excluded": [(text.visible(entry.get("codec"), 100), text.one_line(entry.get("reason") or "", 200))
-                     for entry in verdict.get("excluded") or [] if isinstance(entry, dict)],
+        "excluded": [
+            (text.visible(entry.get("codec"), 100), text.one_line(entry.get("reason") or "", 200))
+            for entry in verdict.get("excluded") or []
+            if isinstance(entry, dict)
+        ],
         "empty": not verdict,
     }
 
@@ -125,8 +132,11 @@ def flips(found: Digest, profile: str | None = None) -> list[str]:
     """What would change the choice, in words."""
     verdicts = found.derived.get("profiles")
     verdict = found.verdict if profile in (None, found.profile) else (verdicts or {}).get(profile) or {}
-    return [text.one_line(flip.get("text") or "", 200) for flip in verdict.get("flips") or []
-            if isinstance(flip, dict) and flip.get("text")]
+    return [
+        text.one_line(flip.get("text") or "", 200)
+        for flip in verdict.get("flips") or []
+        if isinstance(flip, dict) and flip.get("text")
+    ]
 
 
 def losses(row: Row, limit: int = 3) -> str:
@@ -134,8 +144,11 @@ def losses(row: Row, limit: int = 3) -> str:
     verify = row.case.get("verify")
     if not isinstance(verify, dict):
         return ""
-    silent = [change for change in verify.get("changes") or []
-              if isinstance(change, dict) and change.get("verdict") == "lossy"]
+    silent = [
+        change
+        for change in verify.get("changes") or []
+        if isinstance(change, dict) and change.get("verdict") == "lossy"
+    ]
     if not silent:
         return ""
     shown = []
@@ -157,8 +170,18 @@ def kept_sentence(row: Row | None) -> str:
     if row.status != "ok":
         return ""
     columns = number(row.case["verify"].get("columns"))
-    what = "Every value" if columns is None else "The one column" if columns == 1 else f"All {columns:.0f} columns"
-    kinds = {change.get("verdict") for change in row.case["verify"].get("changes") or [] if isinstance(change, dict)}
+    what = (
+        "Every value"
+        if columns is None
+        else "The one column"
+        if columns == 1
+        else f"All {columns:.0f} columns"
+    )
+    kinds = {
+        change.get("verdict")
+        for change in row.case["verify"].get("changes") or []
+        if isinstance(change, dict)
+    }
     how = "with another type in places, nothing lost" if "type" in kinds else "unchanged"
     return f"{what} came back {how}."
 
@@ -203,7 +226,9 @@ def noise_line(found: Digest) -> str:
     """Noise floor, contention, launches and rounds, and the clock that ranks."""
     noise = found.noise
     if found.imported:
-        return f"figures of {text.visible(found.imported, 60)}: one run each, so no noise floor and no intervals"
+        return (
+            f"figures of {text.visible(found.imported, 60)}: one run each, so no noise floor and no intervals"
+        )
     if not noise:
         return "noise was not measured"
     parts = [f"noise floor {text.percent(number(noise.get('floor')))}"]
@@ -214,7 +239,9 @@ def noise_line(found: Digest) -> str:
         rounds = f" x {text.count(number(noise.get('rounds')))} rounds" if number(noise.get("rounds")) else ""
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
-    parts.append("ranked on CPU + blocked" if noise.get("quiet", True) else "never quiet: ranked on CPU + blocked")
+    parts.append(
+        "ranked on CPU + blocked" if noise.get("quiet", True) else "never quiet: ranked on CPU + blocked"
+    )
     return " \xb7 ".join(parts)
 
 
@@ -223,6 +250,9 @@ def share_line(grid: Grid) -> str:
     timed = sum(row.timed for row in grid.rows)
     screened = sum(row.status == "screened" for row in grid.rows)
     rest = len(grid.rows) - timed - screened
-    parts = [f"{timed} measured"] + ([f"{screened} screened"] if screened else []) + (
-        [f"{rest} without a figure"] if rest else [])
+    parts = (
+        [f"{timed} measured"]
+        + ([f"{screened} screened"] if screened else [])
+        + ([f"{rest} without a figure"] if rest else [])
+    )
     return ", ".join(parts)

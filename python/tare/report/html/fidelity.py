@@ -40,13 +40,17 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
     for place, (name, cells) in enumerate(_sets(found).items()):
         order = {one: i for i, one in enumerate(found.codecs)}
         codecs = sorted(cells, key=lambda one: (order.get(one, 999), one))
-        heads: list[Cell] = [("probe", "t")] + [(f'<span class="tilt">{codec(one, slots.get(one, 99))}</span>', "tilted")
-                                              for one in codecs]
-        rows = []
-        for probe in _probes(cells):
-            rows.append([(esc(probe.replace("_", " "), 60), "t"), *(_cell(cells[one].get(probe)) for one in codecs)])
-        out.append(f'<h3>Probes <small>{esc(name)}: one value per cell</small></h3>'
-                   + scroll_table(f"Fidelity of {name}", heads, rows, name=f"probes-{place}"))
+        heads: list[Cell] = [("probe", "t")] + [
+            (f'<span class="tilt">{codec(one, slots.get(one, 99))}</span>', "tilted") for one in codecs
+        ]
+        rows = [
+            [(esc(probe.replace("_", " "), 60), "t"), *(_cell(cells[one].get(probe)) for one in codecs)]
+            for probe in _probes(cells)
+        ]
+        out.append(
+            f"<h3>Probes <small>{esc(name)}: one value per cell</small></h3>"
+            + scroll_table(f"Fidelity of {name}", heads, rows, name=f"probes-{place}")
+        )
     if not out:
         return '<p class="soft">No probes were run.</p>'
     return _legend() + "".join(out)
@@ -61,8 +65,11 @@ def _cell(cell: Any) -> Cell:
 
 
 def _legend() -> str:
-    items = "".join(f'<li><span class="v v-{verdict.replace("/", "t")}">{SIGNS[verdict]}</span> <b>{esc(verdict)}</b> '
-                    f"{esc(meaning)}</li>" for verdict, meaning in words.VERDICTS.items())
+    items = "".join(
+        f'<li><span class="v v-{verdict.replace("/", "t")}">{SIGNS[verdict]}</span> <b>{esc(verdict)}</b> '
+        f"{esc(meaning)}</li>"
+        for verdict, meaning in words.VERDICTS.items()
+    )
     return f'<ul class="legend">{items}</ul>'
 
 
@@ -87,12 +94,21 @@ def cell_details(found: Digest) -> list[dict[str, Any]]:
         codecs = sorted(cells, key=lambda one: (order.get(one, 999), one))
         probes = _probes(cells)
         shared = [_shared(cells, codecs, probe, width) for probe in probes]
-        table = [[_one(cells[one].get(probe), one, shared[i], (hex_digits, width), known) for one in codecs]
-                 for i, probe in enumerate(probes)]
-        out.append({"set": text.visible(name, 40), "codecs": [text.visible(one, 100) for one in codecs],
-                    "probes": [text.visible(probe, 60) for probe in probes],
-                    "in": [_index(one["in"], known) for one in shared],
-                    "repro": [_index(one["repro"], known) for one in shared], "cells": table, "words": list(known)})
+        table = [
+            [_one(cells[one].get(probe), one, shared[i], (hex_digits, width), known) for one in codecs]
+            for i, probe in enumerate(probes)
+        ]
+        out.append(
+            {
+                "set": text.visible(name, 40),
+                "codecs": [text.visible(one, 100) for one in codecs],
+                "probes": [text.visible(probe, 60) for probe in probes],
+                "in": [_index(one["in"], known) for one in shared],
+                "repro": [_index(one["repro"], known) for one in shared],
+                "cells": table,
+                "words": list(known),
+            }
+        )
     return out
 
 
@@ -101,8 +117,13 @@ def _index(word: str, known: dict[str, int]) -> int:
 
 
 def _hex_total(sets: dict[str, dict[str, dict[str, Any]]], limit: int) -> int:
-    return sum(min(limit, len(str(cell.get("bytes_hex") or ""))) for cells in sets.values()
-               for of_codec in cells.values() for cell in of_codec.values() if isinstance(cell, dict))
+    return sum(
+        min(limit, len(str(cell.get("bytes_hex") or "")))
+        for cells in sets.values()
+        for of_codec in cells.values()
+        for cell in of_codec.values()
+        if isinstance(cell, dict)
+    )
 
 
 def _value(value: Any, width: int) -> str:
@@ -129,9 +150,13 @@ def _one(cell: Any, name: str, shared: dict[str, str], limits: tuple[int, int], 
     if cell.get("verdict") in ("refused", "n/a") or out == shared["in"]:
         out = ""
     repro = _template(cell, name)
-    parts = [encoded[:hex_digits] + ("..." if len(encoded) > hex_digits else ""), out,
-             text.one_line(cell.get("error") or "", 120), text.visible(cell.get("hook") or "", 80),
-             "" if repro == shared["repro"] else repro]
+    parts = [
+        encoded[:hex_digits] + ("..." if len(encoded) > hex_digits else ""),
+        out,
+        text.one_line(cell.get("error") or "", 120),
+        text.visible(cell.get("hook") or "", 80),
+        "" if repro == shared["repro"] else repro,
+    ]
     indices = [_index(part, known) for part in parts]
     while indices and indices[-1] < 0:
         indices.pop()
@@ -142,8 +167,11 @@ def own_data(found: Digest, slots: dict[str, int]) -> str:
     """What each codec changed in the user's own columns or paths."""
     fidelity = found.record.get("fidelity")
     own = fidelity.get("own") if isinstance(fidelity, dict) else None
-    checks = {str(name): verify for name, verify in (own if isinstance(own, dict) else {}).items()
-              if isinstance(verify, dict)}
+    checks = {
+        str(name): verify
+        for name, verify in (own if isinstance(own, dict) else {}).items()
+        if isinstance(verify, dict)
+    }
     for grid in found.grids:
         for row in grid.rows:
             verify = row.case.get("verify")
@@ -154,8 +182,17 @@ def own_data(found: Digest, slots: dict[str, int]) -> str:
     if not checks:
         return '<p class="soft">The data was not checked.</p>'
     order = {one: i for i, one in enumerate(found.codecs)}
-    body = [_own_row(name, checks[name], slots) for name in sorted(checks, key=lambda one: (order.get(one, 999), one))]
-    heads: list[Cell] = [("codec", "t"), ("verdict", "t"), ("went in", ""), ("came back", ""), ("what changed", "t")]
+    body = [
+        _own_row(name, checks[name], slots)
+        for name in sorted(checks, key=lambda one: (order.get(one, 999), one))
+    ]
+    heads: list[Cell] = [
+        ("codec", "t"),
+        ("verdict", "t"),
+        ("went in", ""),
+        ("came back", ""),
+        ("what changed", "t"),
+    ]
     return scroll_table("Your own data", heads, body)
 
 
@@ -163,23 +200,32 @@ def _own_row(name: str, verify: dict[str, Any], slots: dict[str, int]) -> list[C
     verdict = str(verify.get("verdict") or "")
     css = {"same": "good", "type": "info", "hook": "info", "lossy": "bad", "none": "bad"}.get(verdict, "t")
     changes = [change for change in verify.get("changes") or [] if isinstance(change, dict)]
-    changes.sort(key=lambda change: _WORST.index(str(change.get("verdict")))
-                 if str(change.get("verdict")) in _WORST else 9)
+    changes.sort(
+        key=lambda change: (
+            _WORST.index(str(change.get("verdict"))) if str(change.get("verdict")) in _WORST else 9
+        )
+    )
     items = "".join(_change(change) for change in changes[:40])
     more = f"<li>and {len(changes) - 40} more</li>" if len(changes) > 40 else ""
     listed = f'<ul class="changes">{items}{more}</ul>' if changes else ""
     if len(changes) > 3:
         listed = details(f"{len(changes)} changes", listed)
     shown = "no data came back" if verdict == "none" else verdict
-    return [(codec(name, slots.get(name, 99)), "t"), (f'<span class="badge {css}">{esc(shown)}</span>', "t"),
-            (esc(text.count(number(verify.get("items_in")))), ""), (esc(text.count(number(verify.get("items_out")))), ""),
-            (listed, "t left")]
+    return [
+        (codec(name, slots.get(name, 99)), "t"),
+        (f'<span class="badge {css}">{esc(shown)}</span>', "t"),
+        (esc(text.count(number(verify.get("items_in")))), ""),
+        (esc(text.count(number(verify.get("items_out")))), ""),
+        (listed, "t left"),
+    ]
 
 
 def _change(change: dict[str, Any]) -> str:
     n = number(change.get("count"))
     times = f" in {text.count(n)} values" if n and n > 1 else ""
     before, after = _value(change.get("in"), 60), _value(change.get("out"), 60)
-    return (f'<li><b class="w-{esc(str(change.get("verdict")).replace("/", "t"), 12)}">{esc(change.get("verdict"), 12)}</b> '
-            f'<bdi><code>{esc(change.get("path") or "the value", 80)}</code></bdi>{esc(times)}: '
-            f"<bdi><code>{esc(before)}</code></bdi> became <bdi><code>{esc(after)}</code></bdi></li>")
+    return (
+        f'<li><b class="w-{esc(str(change.get("verdict")).replace("/", "t"), 12)}">{esc(change.get("verdict"), 12)}</b> '
+        f"<bdi><code>{esc(change.get('path') or 'the value', 80)}</code></bdi>{esc(times)}: "
+        f"<bdi><code>{esc(before)}</code></bdi> became <bdi><code>{esc(after)}</code></bdi></li>"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tare.report import text, words
@@ -18,12 +19,16 @@ def hero(found: Digest, slots: dict[str, int]) -> str:
     chosen = found.profile if found.profile in names else names[0]
     switches = "".join(
         f'<input type="radio" name="profile" id="p-{name}" value="{name}"{" checked" if name == chosen else ""}>'
-        f'<label for="p-{name}">{name}</label>' for name in names)
+        f'<label for="p-{name}">{name}</label>'
+        for name in names
+    )
     verdicts = "".join(_verdict(found, name, slots) for name in names)
     notices = "".join(f'<p class="notice">{esc(said)}</p>' for said in _notices(found) if said)
-    return (f'<section class="hero" id="verdict" aria-label="Verdict"><p class="data">{_data(found)}</p>{notices}'
-            f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
-            f'<div class="verdicts">{verdicts}</div></section>')
+    return (
+        f'<section class="hero" id="verdict" aria-label="Verdict"><p class="data">{_data(found)}</p>{notices}'
+        f'<fieldset class="switch profiles"><legend>Used as</legend>{switches}</fieldset>'
+        f'<div class="verdicts">{verdicts}</div></section>'
+    )
 
 
 def _data(found: Digest) -> str:
@@ -32,10 +37,17 @@ def _data(found: Digest) -> str:
 
 
 def _notices(found: Digest) -> list[str]:
-    imported = f"Figures of {text.visible(found.imported, 60)}, imported, not measured here." if found.imported else ""
+    imported = (
+        f"Figures of {text.visible(found.imported, 60)}, imported, not measured here."
+        if found.imported
+        else ""
+    )
     partial = words.partial_line(found)
-    return [imported, partial[:1].upper() + partial[1:] + "." if partial else "",
-            "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else ""]
+    return [
+        imported,
+        partial[:1].upper() + partial[1:] + "." if partial else "",
+        "The run was interrupted: what was finished is shown." if found.record.get("interrupted") else "",
+    ]
 
 
 def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
@@ -47,18 +59,24 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     elif said["named"]:
         badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
         badges += '<span class="badge bad">reading it runs code</span>' if said["runs_code"] else ""
-        body = (f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
-                f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}')
+        body = (
+            f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
+            f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}'
+        )
     elif said["tie"]:
         tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
         body = f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{tied}</p><p>{inline_code(said["sentence"])}</p>'
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
     changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
-    flips = f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
-    run = _run(said["route"]) if said["named"] and not found.imported else ""
-    return (f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
-            f"{body}<div class=\"aside\">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>")
+    flips = (
+        f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
+    )
+    run = _run(said["route"], runs_code=said["runs_code"]) if said["named"] and not found.imported else ""
+    return (
+        f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
+        f'{body}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
+    )
 
 
 def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:
@@ -74,7 +92,7 @@ def _sentence(said: dict[str, Any]) -> str:
     sentence = str(said["sentence"])
     for lead in (f"Use `{said['route']}`: ", f"Provisional: use `{said['route']}`: "):
         if sentence.startswith(lead):
-            rest = sentence[len(lead):].replace("P(best) 1.00", "P(best) > 0.99")
+            rest = sentence[len(lead) :].replace("P(best) 1.00", "P(best) > 0.99")
             return rest[:1].upper() + rest[1:]
     return sentence
 
@@ -85,49 +103,80 @@ def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
     tiles = [
         (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}"),
         (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}"),
-        (text.size(row.bytes), f"{text.percent(row.size_share)} of the size in memory"
-         if row.size_share is not None else "encoded"),
+        (
+            text.size(row.bytes),
+            f"{text.percent(row.size_share)} of the size in memory"
+            if row.size_share is not None
+            else "encoded",
+        ),
         (row.kept, "columns came back" if "/" in row.kept else "came back") if row.kept else ("", ""),
         (said["p_best"], "probability of being best"),
     ]
-    cells = "".join(f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>" for value, label in tiles
-                    if value not in ("", "-"))
+    cells = "".join(
+        f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>"
+        for value, label in tiles
+        if value not in ("", "-")
+    )
     return f'<dl class="tiles">{cells}</dl>'
 
 
-def _run(route: str) -> str:
-    code = f'from tare import Route\nroute = Route("{route}")\nroute.write(data, path)\ndata = route.read(path)'
-    return (f'<div class="run"><h2>Run it</h2><pre tabindex="0" aria-label="Python code that runs the route">'
-            f"<code>{esc(code, 600).replace(chr(92) + 'x0a', chr(10))}</code></pre></div>")
+def _run(route: str, *, runs_code: bool) -> str:
+    trust = ", trust=True" if runs_code else ""
+    if route.partition("@")[2].partition(",")[0] in ("", "memory", "file"):
+        steps = f"route.write(data, path)\ndata = route.read(path{trust})"
+    else:
+        steps = f"route.send(data, connection)\ndata = route.receive(connection{trust})"
+    # The id is shown escaped and then quoted: nothing in it can end the literal.
+    code = f"from tare import Route\nroute = Route({json.dumps(route)})\n{steps}"
+    shown = "\n".join(esc(line, 400) for line in code.split("\n"))
+    return (
+        f'<div class="run"><h2>Run it</h2><pre tabindex="0" aria-label="Python code that runs the route">'
+        f"<code>{shown}</code></pre></div>"
+    )
 
 
 def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
     """Who costs least on each medium that was measured, for this profile's writes and reads."""
     weights = found.weights(name)
-    removed = {str(entry.get("codec")) for entry in verdict_of(found, name).get("excluded") or []
-               if isinstance(entry, dict)}
+    removed = {
+        str(entry.get("codec"))
+        for entry in verdict_of(found, name).get("excluded") or []
+        if isinstance(entry, dict)
+    }
     items = []
     for place, grid in enumerate(found.grids):
         costs = sorted(
-            ((weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns, row.codec) for row in grid.rows
-             if row.timed and row.status == "ok" and row.codec not in removed
-             and row.write.t_ns is not None and row.read.t_ns is not None))
+            (weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns, row.codec)
+            for row in grid.rows
+            if row.timed
+            and row.status == "ok"
+            and row.codec not in removed
+            and row.write.t_ns is not None
+            and row.read.t_ns is not None
+        )
         if not costs:
             continue
         first = f"{codec(costs[0][1], slots.get(costs[0][1], 99))} {esc(text.duration(costs[0][0]))}"
-        second = (f", then {codec(costs[1][1], slots.get(costs[1][1], 99))} {esc(text.duration(costs[1][0]))}"
-                  if len(costs) > 1 else "")
+        second = (
+            f", then {codec(costs[1][1], slots.get(costs[1][1], 99))} {esc(text.duration(costs[1][0]))}"
+            if len(costs) > 1
+            else ""
+        )
         items.append(f'<li data-grid="{place}"><b>{esc(grid.title)}</b>: {first}{second}</li>')
     if not items:
         return ""
     uses = f"{weights['w']:g} write{'s' if weights['w'] != 1 else ''} and {weights['r']:g} read{'s' if weights['r'] != 1 else ''}"
-    return (f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium:</p>'
-            f"<ul>{''.join(items)}</ul></div>")
+    return (
+        f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium:</p>'
+        f"<ul>{''.join(items)}</ul></div>"
+    )
 
 
 def _why(said: dict[str, Any]) -> str:
     reasons = "".join(f"<li>{inline_code(reason)}</li>" for reason in said["reasons"])
-    removed = "".join(f"<li><code>{esc(name)}</code> {inline_code(reason)}</li>" for name, reason in said["excluded"])
+    removed = "".join(
+        f"<li><code>{esc(name)}</code> {inline_code(reason)}</li>" for name, reason in said["excluded"]
+    )
     out = f"<ul>{reasons}</ul>" if reasons else ""
     out += f"<h3>Left out</h3><ul>{removed}</ul>" if removed else ""
     return details("Why, and what was left out", out, css="why") if out else ""

@@ -39,10 +39,10 @@ def inline_code(sentence: str) -> str:
 
 
 def json_block(name: str, value: Any) -> str:
-    """Data for the scripts, as a block that no parser takes for markup.
+    r"""Data for the scripts, as a block that no parser takes for markup.
 
-    >>> json_block("d", ["</script>", "\u2028"])
-    '<script type="application/json" id="d">["\\\\u003c/script\\\\u003e","\\\\u2028"]</script>'
+    >>> json_block("d", ["</script>"])
+    '<script type="application/json" id="d">["\\u003c/script\\u003e"]</script>'
     """
     body = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for char, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
@@ -59,19 +59,30 @@ def codec(name: str, slot: int) -> str:
     return f'<span class="c k{slot}">{esc(name, 100)}</span>'
 
 
-def scroll_table(caption: str, heads: Sequence[Cell], rows: Iterable[Sequence[Cell]], *, name: str = "",
-                 row_attributes: Sequence[str] = (), shown_caption: bool = False) -> str:
+def scroll_table(
+    caption: str,
+    heads: Sequence[Cell],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    name: str = "",
+    row_attributes: Sequence[str] = (),
+    shown_caption: bool = False,
+) -> str:
     """A table that scrolls inside its own box when the screen is narrow; the first cell heads its row."""
     # End tags of cells and rows may be left out in HTML; there are thousands.
     body = []
     for place, row in enumerate(rows):
         extra = f" {row_attributes[place]}" if place < len(row_attributes) and row_attributes[place] else ""
-        body.append(f"<tr{extra}>" + "".join(_cell(cell, first=column == 0) for column, cell in enumerate(row)))
+        body.append(
+            f"<tr{extra}>" + "".join(_cell(cell, first=column == 0) for column, cell in enumerate(row))
+        )
     head = "".join(f'<th scope="col"{_class(style)}>{content}' for content, style in heads)
     label = esc(caption)
     hidden = "" if shown_caption else ' class="unseen"'
-    return (f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{f" id={name}" if name else ""}>'
-            f"<caption{hidden}>{label}</caption><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody></table></div>")
+    return (
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{f" id={name}" if name else ""}>'
+        f"<caption{hidden}>{label}</caption><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
 
 
 def _class(style: str) -> str:
@@ -87,4 +98,4 @@ def _cell(cell: Cell, *, first: bool) -> str:
 
 def details(summary: str, content: str, *, css: str = "") -> str:
     """A part that opens on demand; it needs no script."""
-    return f'<details{f" class={chr(34)}{css}{chr(34)}" if css else ""}><summary>{esc(summary)}</summary>{content}</details>'
+    return f"<details{f' class={chr(34)}{css}{chr(34)}' if css else ''}><summary>{esc(summary)}</summary>{content}</details>"

@@ -11,7 +11,7 @@ from typing import Any
 
 from tare.report import text, words
 from tare.report.charts import CHARTS, basis_of, chart_data, featured, spec, themes
-from tare.report.digest import PROFILES, Digest, digest, number
+from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import cell_details, matrix, own_data
 from tare.report.html.hero import hero
 from tare.report.html.markup import codec, details, esc, json_block, scroll_table
@@ -35,12 +35,21 @@ def page(result: Any, *, profile: str | None = None) -> str:
     name = text.visible(found.dataset.get("name") or "data", 60)
     script = _script()
     digest_of = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (f"default-src 'none'; script-src 'sha256-{digest_of}'; style-src 'unsafe-inline'; img-src data:; "
-              "base-uri 'none'; form-action 'none'")
-    sections = "".join([
-        hero(found, slots), _controls(found), _all_codecs(found, slots),
-        *(_chart(found, chart, data, slots) for chart in _NUMBERED if _has(chart, data)),
-        _fidelity(found, slots), _samples(found, data, slots), _environment(found, slots)])
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{digest_of}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    sections = "".join(
+        [
+            hero(found, slots),
+            _controls(found),
+            _all_codecs(found, slots),
+            *(_chart(found, chart, data, slots) for chart in _NUMBERED if _has(chart, data)),
+            _fidelity(found, slots),
+            _samples(found, data, slots),
+            _environment(found, slots),
+        ]
+    )
     return (
         '<!doctype html>\n<html lang="en" data-theme="auto"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -48,7 +57,8 @@ def page(result: Any, *, profile: str | None = None) -> str:
         f'<meta name="generator" content="tare {esc(found.record.get("tare") or "", 20)}">'
         f"<title>{esc(name)} - which format?</title><style>{_style()}</style></head>\n"
         f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found)}<main id="main">{sections}</main>'
-        f"{_footer(found)}\n{json_block('tare-data', _payload(found, data))}\n<script>{script}</script></body></html>\n")
+        f"{_footer(found)}\n{json_block('tare-data', _payload(found, data))}\n<script>{script}</script></body></html>\n"
+    )
 
 
 def _asset(folder: str, name: str) -> str:
@@ -56,8 +66,11 @@ def _asset(folder: str, name: str) -> str:
 
 
 def _script() -> str:
-    own = "\n".join(line.strip() for line in _asset("html", "report.js").splitlines()
-                    if line.strip() and not line.strip().startswith("//"))
+    own = "\n".join(
+        line.strip()
+        for line in _asset("html", "report.js").splitlines()
+        if line.strip() and not line.strip().startswith("//")
+    )
     joined = ";\n".join([_asset("vendor", "vega.min.js"), _asset("vendor", "vega-interpreter.min.js"), own])
     # The parser ends a script at this text wherever it stands, even in a string.
     return re.sub(r"</(?=script)", r"<\\/", joined, flags=re.IGNORECASE)
@@ -74,18 +87,33 @@ def _style() -> str:
 
 def _palette(theme: dict[str, Any]) -> str:
     slots = [*range(10), 99]
-    return "".join(f"--k{slot}:{colour};" for slot, colour in zip(slots, theme["range"]["codec"], strict=True))
+    return "".join(
+        f"--k{slot}:{colour};" for slot, colour in zip(slots, theme["range"]["codec"], strict=True)
+    )
 
 
 def _masthead(found: Digest) -> str:
     made = esc(str(found.record.get("created") or "")[:10])
-    links = "".join(f'<a href="#{name}">{label}</a>' for name, label in (
-        ("codecs", "Codecs"), ("bandwidth", "Bandwidth"), ("pareto", "Size"), ("growth", "Growth"), ("times", "Times"),
-        ("memory", "Memory"), ("fidelity", "Fidelity"), ("samples", "Samples"), ("environment", "Environment")))
-    return (f'<header class="mast"><p class="brand"><b>Tare</b> <span>data formats, weighed</span> <time>{made}</time></p>'
-            f'<nav aria-label="Sections">{links}</nav><div class="theme" hidden><label for="theme">Theme</label>'
-            '<select id="theme"><option value="auto">auto</option><option value="light">light</option>'
-            '<option value="dark">dark</option></select></div></header>')
+    links = "".join(
+        f'<a href="#{name}">{label}</a>'
+        for name, label in (
+            ("codecs", "Codecs"),
+            ("bandwidth", "Bandwidth"),
+            ("pareto", "Size"),
+            ("growth", "Growth"),
+            ("times", "Times"),
+            ("memory", "Memory"),
+            ("fidelity", "Fidelity"),
+            ("samples", "Samples"),
+            ("environment", "Environment"),
+        )
+    )
+    return (
+        f'<header class="mast"><p class="brand"><b>Tare</b> <span>data formats, weighed</span> <time>{made}</time></p>'
+        f'<nav aria-label="Sections">{links}</nav><div class="theme" hidden><label for="theme">Theme</label>'
+        '<select id="theme"><option value="auto">auto</option><option value="light">light</option>'
+        '<option value="dark">dark</option></select></div></header>'
+    )
 
 
 def _controls(found: Digest) -> str:
@@ -93,18 +121,24 @@ def _controls(found: Digest) -> str:
     if len(found.grids) < 2:
         return ""
     if len(found.grids) > 6:
-        options = "".join(f'<option value="{i}">{esc(grid.title)}</option>' for i, grid in enumerate(found.grids))
+        options = "".join(
+            f'<option value="{i}">{esc(grid.title)}</option>' for i, grid in enumerate(found.grids)
+        )
         inner = f'<label for="medium">Measured on</label><select id="medium">{options}</select>'
     else:
         inner = "<legend>Measured on</legend>" + "".join(
             f'<input type="radio" name="medium" id="m-{i}" value="{i}"{" checked" if i == 0 else ""}>'
-            f'<label for="m-{i}">{esc(grid.title)}</label>' for i, grid in enumerate(found.grids))
+            f'<label for="m-{i}">{esc(grid.title)}</label>'
+            for i, grid in enumerate(found.grids)
+        )
     return f'<fieldset class="switch media-switch" hidden>{inner}</fieldset>'
 
 
 def _section(name: str, title: str, lead: str, body: str) -> str:
-    return (f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{esc(title)}</h2>'
-            f'<p class="lead">{lead}</p>{body}</section>')
+    return (
+        f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{esc(title)}</h2>'
+        f'<p class="lead">{lead}</p>{body}</section>'
+    )
 
 
 def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
@@ -112,14 +146,23 @@ def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
         return _section("codecs", "All codecs", "No case was finished.", "")
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
     base = f"Ratios are to <code>{esc(found.base)}</code>. " if found.base else ""
-    lead = (f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie. "
-            "A codec whose data did not come back has no time.")
+    lead = (
+        f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie. "
+        "A codec whose data did not come back has no time."
+    )
     return _section("codecs", "All codecs", lead, tables)
 
 
 def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
-    source = {"bandwidth": "cost", "pareto": "rows", "growth": "growth", "times": "rows", "memory": "rows",
-              "samples": "samples", "noise": "aa"}[chart]
+    source = {
+        "bandwidth": "cost",
+        "pareto": "rows",
+        "growth": "growth",
+        "times": "rows",
+        "memory": "rows",
+        "samples": "samples",
+        "noise": "aa",
+    }[chart]
     if chart == "memory":
         return any(row["mw"] or row["mr"] for row in data["rows"])
     return bool(data[source])
@@ -127,19 +170,27 @@ def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
 
 def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     title, shown = CHARTS[chart]
-    table = details("Numbers of this chart", f'<div class="numbers" data-csv="{chart}">'
-                    f"{data_table(found, chart, data, slots)}</div>")
+    table = details(
+        "Numbers of this chart",
+        f'<div class="numbers" data-csv="{chart}">{data_table(found, chart, data, slots)}</div>',
+    )
     extra = _bandwidth_controls(found) if chart == "bandwidth" else ""
     legend = _codec_legend(found, slots) if chart == "growth" else ""
-    body = (f'{legend}<figure><div class="chart" id="c-{chart}" data-chart="{chart}" role="img" aria-label="{esc(title)}" '
-            f'aria-describedby="d-{chart}"></div><noscript><p class="soft">The chart needs scripts; its numbers are '
-            f"below.</p></noscript>{extra}</figure>{table}")
+    body = (
+        f'{legend}<figure><div class="chart" id="c-{chart}" data-chart="{chart}" role="img" aria-label="{esc(title)}" '
+        f'aria-describedby="d-{chart}"></div><noscript><p class="soft">The chart needs scripts; its numbers are '
+        f"below.</p></noscript>{extra}</figure>{table}"
+    )
     return _section(chart, title, f'<span id="d-{chart}">{esc(shown, 600)}</span>', body)
 
 
 def _codec_legend(found: Digest, slots: dict[str, int]) -> str:
     drawn = {str(entry.get("codec")) for entry in found.growth}
-    return '<p class="keys">' + " ".join(codec(name, slot) for name, slot in slots.items() if name in drawn) + "</p>"
+    return (
+        '<p class="keys">'
+        + " ".join(codec(name, slot) for name, slot in slots.items() if name in drawn)
+        + "</p>"
+    )
 
 
 def _bandwidth_controls(found: Digest) -> str:
@@ -153,28 +204,41 @@ def _bandwidth_controls(found: Digest) -> str:
         f'<input type="range" id="r" min="0" max="300" step="1" value="0" data-reads="{reads:g}" aria-describedby="rank-say">'
         '</div><p id="rank-say" class="say-rank" aria-live="polite"></p><ol id="rank" class="rank" hidden></ol>'
         '<p class="rank-legend" hidden><i class="part p-w"></i> write <i class="part p-v"></i> on the link '
-        '<i class="part p-r"></i> read <i class="part p-s"></i> price of its bytes</p>')
+        '<i class="part p-r"></i> read <i class="part p-s"></i> price of its bytes</p>'
+    )
 
 
 def _fidelity(found: Digest, slots: dict[str, int]) -> str:
-    body = (f"<h3>Your data <small>every column or path, decoded and compared</small></h3>{own_data(found, slots)}"
-            f'{matrix(found, slots)}<div id="cell" class="cell" hidden tabindex="-1" role="region" '
-            'aria-label="Details of a probe" aria-live="polite"></div>')
-    return _section("fidelity", "Fidelity", "What came back after encoding and decoding. Equal means equal in type, bits, "
-                    "order and zone.", body)
+    body = (
+        f"<h3>Your data <small>every column or path, decoded and compared</small></h3>{own_data(found, slots)}"
+        f'{matrix(found, slots)}<div id="cell" class="cell" hidden tabindex="-1" role="region" '
+        'aria-label="Details of a probe" aria-live="polite"></div>'
+    )
+    return _section(
+        "fidelity",
+        "Fidelity",
+        "What came back after encoding and decoding. Equal means equal in type, bits, order and zone.",
+        body,
+    )
 
 
 def _samples(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     parts = [_chart(found, "samples", data, slots)] if _has("samples", data) else []
     facts = _noise_facts(found)
     panel = "".join(f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>" for label, value in facts)
-    noise = f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{esc(words.noise_line(found))}</p>'
+    noise = (
+        f'<dl class="facts">{panel}</dl>' if facts else f'<p class="soft">{esc(words.noise_line(found))}</p>'
+    )
     if _has("noise", data):
         title, shown = CHARTS["noise"]
-        noise += (f'<p class="lead" id="d-noise">{esc(shown, 400)}</p><figure><div class="chart" id="c-noise" data-chart="noise" '
-                  f'role="img" aria-label="{esc(title)}" aria-describedby="d-noise"></div></figure>'
-                  + details("Numbers of this chart",
-                            f'<div class="numbers" data-csv="noise">{data_table(found, "noise", data, slots)}</div>'))
+        noise += (
+            f'<p class="lead" id="d-noise">{esc(shown, 400)}</p><figure><div class="chart" id="c-noise" data-chart="noise" '
+            f'role="img" aria-label="{esc(title)}" aria-describedby="d-noise"></div></figure>'
+            + details(
+                "Numbers of this chart",
+                f'<div class="numbers" data-csv="noise">{data_table(found, "noise", data, slots)}</div>',
+            )
+        )
     parts.append(_section("noise", "Noise of this run", esc(words.noise_line(found)) + ".", noise))
     return "".join(parts)
 
@@ -187,9 +251,18 @@ def _noise_facts(found: Digest) -> list[tuple[str, str]]:
                 for column in (launch.get("samples") or {}).values():
                     switches = column.get("nivcsw") or []
                     taken, hit = taken + len(switches), hit + sum(1 for n in switches if n)
-    shares = [("noise floor", "floor"), ("CPU contended", "contended_share"), ("waiting for CPU (PSI)", "psi_some"),
-              ("stolen by the host", "steal"), ("harness inside a sample", "overhead_share")]
-    facts = [(label, text.percent(number(noise.get(key)))) for label, key in shares if number(noise.get(key)) is not None]
+    shares = [
+        ("noise floor", "floor"),
+        ("CPU contended", "contended_share"),
+        ("waiting for CPU (PSI)", "psi_some"),
+        ("stolen by the host", "steal"),
+        ("harness inside a sample", "overhead_share"),
+    ]
+    facts = [
+        (label, text.percent(number(noise.get(key))))
+        for label, key in shares
+        if number(noise.get(key)) is not None
+    ]
     if taken:
         facts.append(("samples preempted", f"{text.percent(hit / taken)} of {text.count(taken)}"))
     if number(noise.get("timer_floor_ns")) is not None:
@@ -198,25 +271,53 @@ def _noise_facts(found: Digest) -> list[tuple[str, str]]:
 
 
 def _environment(found: Digest, slots: dict[str, int]) -> str:
-    machine = found.record.get("machine") if isinstance(found.record.get("machine"), dict) else {}
-    facts = [("CPU", machine.get("cpu_model")), ("cores", machine.get("cores")), ("CPU quota", machine.get("quota")),
-             ("governor", machine.get("governor")), ("memory", text.memory(number(machine.get("memory_bytes")))),
-             ("kernel", machine.get("kernel")), ("virtualised", machine.get("virtualised")),
-             ("filesystem", machine.get("filesystem")), ("host", machine.get("host"))]
-    runtimes = machine.get("runtimes") if isinstance(machine.get("runtimes"), dict) else {}
-    facts += [(str(name), version) for name, version in runtimes.items()]
+    machine = mapping(found.record.get("machine"))
+    facts = [
+        ("CPU", machine.get("cpu_model")),
+        ("cores", machine.get("cores")),
+        ("CPU quota", machine.get("quota")),
+        ("governor", machine.get("governor")),
+        ("memory", text.memory(number(machine.get("memory_bytes")))),
+        ("kernel", machine.get("kernel")),
+        ("virtualised", machine.get("virtualised")),
+        ("filesystem", machine.get("filesystem")),
+        ("host", machine.get("host")),
+    ]
+    facts += [(str(name), version) for name, version in mapping(machine.get("runtimes")).items()]
     record = found.record
-    facts += [("tare", record.get("tare")), ("record", record.get("id")), ("made", record.get("created")),
-              ("seed", record.get("seed")), ("took", text.duration((number(record.get("elapsed_s")) or 0) * 1e9)
-                                            if number(record.get("elapsed_s")) else None),
-              ("sampling", found.dataset.get("sampling"))]
-    shown = "".join(f"<div><dt>{esc(label, 40)}</dt><dd><bdi>{esc(_plain(value), 120)}</bdi></dd></div>"
-                    for label, value in facts if value not in (None, "", "-"))
+    facts += [
+        ("tare", record.get("tare")),
+        ("record", record.get("id")),
+        ("made", record.get("created")),
+        ("seed", record.get("seed")),
+        (
+            "took",
+            text.duration((number(record.get("elapsed_s")) or 0) * 1e9)
+            if number(record.get("elapsed_s"))
+            else None,
+        ),
+        ("sampling", found.dataset.get("sampling")),
+    ]
+    shown = "".join(
+        f"<div><dt>{esc(label, 40)}</dt><dd><bdi>{esc(_plain(value), 120)}</bdi></dd></div>"
+        for label, value in facts
+        if value not in (None, "", "-")
+    )
     command = str(record.get("command") or "")
-    repeat = (f'<h3>Repeat it</h3><pre tabindex="0" aria-label="Command that repeats this run"><code>{esc(command, 2000)}'
-              "</code></pre>") if command else ""
-    return _section("environment", "Environment", "What ran, where, with which options; enough to run it again.",
-                    f'<dl class="facts">{shown}</dl>{repeat}{_options(found, slots)}')
+    repeat = (
+        (
+            f'<h3>Repeat it</h3><pre tabindex="0" aria-label="Command that repeats this run"><code>{esc(command, 2000)}'
+            "</code></pre>"
+        )
+        if command
+        else ""
+    )
+    return _section(
+        "environment",
+        "Environment",
+        "What ran, where, with which options; enough to run it again.",
+        f'<dl class="facts">{shown}</dl>{repeat}{_options(found, slots)}',
+    )
 
 
 def _plain(value: Any) -> str:
@@ -224,39 +325,61 @@ def _plain(value: Any) -> str:
 
 
 def _options(found: Digest, slots: dict[str, int]) -> str:
-    codecs = found.record.get("codecs")
-    if not isinstance(codecs, dict) or not codecs:
+    codecs = mapping(found.record.get("codecs"))
+    if not codecs:
         return ""
     body = []
-    for name, entry in codecs.items():
-        entry = entry if isinstance(entry, dict) else {}
-        options = entry.get("options") if isinstance(entry.get("options"), dict) else {}
-        flags = entry.get("flags") if isinstance(entry.get("flags"), dict) else {}
+    for name, given in codecs.items():
+        entry = mapping(given)
+        options, flags = mapping(entry.get("options")), mapping(entry.get("flags"))
         runs = '<span class="badge bad">runs code when read</span>' if flags.get("executes_code") else ""
         listed = ", ".join(f"{key}={json.dumps(value)}" for key, value in options.items())
         version = entry.get("version")
         shown = " ".join(f"{k} {v}" for k, v in version.items()) if isinstance(version, dict) else version
-        body.append([(codec(str(name), slots.get(str(name), 99)), "t"), (esc(shown or "", 60), "t"),
-                     (f"<code>{esc(listed, 400)}</code>" if listed else "", "t left"), (esc(entry.get("threads") or ""), "n"),
-                     (runs, "t")])
-    table = scroll_table("Exact options", [("codec", "t"), ("version", "t"), ("options", "t"), ("threads", ""), ("", "t")], body)
+        body.append(
+            [
+                (codec(str(name), slots.get(str(name), 99)), "t"),
+                (esc(shown or "", 60), "t"),
+                (f"<code>{esc(listed, 400)}</code>" if listed else "", "t left"),
+                (esc(entry.get("threads") or ""), "n"),
+                (runs, "t"),
+            ]
+        )
+    table = scroll_table(
+        "Exact options",
+        [("codec", "t"), ("version", "t"), ("options", "t"), ("threads", ""), ("", "t")],
+        body,
+    )
     return f"<h3>Exact options</h3>{table}"
 
 
 def _footer(found: Digest) -> str:
-    return (f'<footer><p>Written by Tare {esc(found.record.get("tare") or "", 20)} from record '
-            f'<code>{esc(found.record.get("id") or "", 64)}</code>. This file is whole: it loads nothing and sends nothing. '
-            "Charts by Vega (BSD-3-Clause).</p></footer>")
+    return (
+        f"<footer><p>Written by Tare {esc(found.record.get('tare') or '', 20)} from record "
+        f"<code>{esc(found.record.get('id') or '', 64)}</code>. This file is whole: it loads nothing and sends nothing. "
+        "Charts by Vega (BSD-3-Clause).</p></footer>"
+    )
 
 
 def _payload(found: Digest, data: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     drawn = [chart for chart in CHARTS if _has(chart, data)]
-    weights = {name: {**{key: found.weights(name)[key] for key in ("w", "r", "s", "v")}, "basis": basis_of(found, name)}
-               for name in PROFILES}
+    weights = {
+        name: {
+            **{key: found.weights(name)[key] for key in ("w", "r", "s", "v")},
+            "basis": basis_of(found, name),
+        }
+        for name in PROFILES
+    }
     charts, shared = _deduplicated({chart: _lean(spec(chart)) for chart in drawn})
-    return {"charts": charts, "shared": shared, "themes": themes(), "weights": weights,
-            "grids": [{"title": text.visible(grid.title, 60), "ops": grid.ops} for grid in found.grids],
-            "data": {name: _packed(rows) for name, rows in data.items()}, "cells": cell_details(found)}
+    return {
+        "charts": charts,
+        "shared": shared,
+        "themes": themes(),
+        "weights": weights,
+        "grids": [{"title": text.visible(grid.title, 60), "ops": grid.ops} for grid in found.grids],
+        "data": {name: _packed(rows) for name, rows in data.items()},
+        "cells": cell_details(found),
+    }
 
 
 def _lean(loaded: dict[str, Any]) -> dict[str, Any]:
@@ -265,7 +388,7 @@ def _lean(loaded: dict[str, Any]) -> dict[str, Any]:
 
 def _deduplicated(specs: dict[str, Any]) -> tuple[Any, list[Any]]:
     """Parts that the specs repeat, once: each place keeps ``{"$": n}``, an index into the list."""
-    seen: dict[str, int] = {}
+    seen: dict[str, int] = {}  # body of a part -> how often it occurs
 
     def tally(node: Any) -> None:
         if isinstance(node, (dict, str)):
@@ -300,10 +423,11 @@ def _packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name in rows[0] if rows else ():
         values = [row.get(name) for row in rows]
-        words_of = sorted({value for value in values if isinstance(value, str)})
-        if words_of and all(isinstance(value, str) for value in values):
-            place = {word: i for i, word in enumerate(words_of)}
-            columns[name] = {"w": words_of, "i": [place[value] for value in values]}
+        texts = [value for value in values if isinstance(value, str)]
+        if len(texts) == len(values):
+            known = sorted(set(texts))
+            place = {word: i for i, word in enumerate(known)}
+            columns[name] = {"w": known, "i": [place[word] for word in texts]}
         else:
             columns[name] = values
     return {"n": len(rows), "c": columns}

@@ -16,8 +16,20 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     """Every codec of a grid: figures where it has them, else the reason."""
     grid = found.grids[place]
     slowest = max((row.total.ratio or 0 for row in grid.rows if row.timed), default=0)
-    heads: list[Cell] = [("codec", "t"), ("kept", "t"), ("size", ""), ("of memory", ""), (esc(grid.ops[0]), ""), (esc(grid.ops[1]), ""),
-                         ("x base", ""), ("tie", "t"), ("P(best)", ""), ("peak memory", ""), ("copies", ""), ("k", "")]
+    heads: list[Cell] = [
+        ("codec", "t"),
+        ("kept", "t"),
+        ("size", ""),
+        ("of memory", ""),
+        (esc(grid.ops[0]), ""),
+        (esc(grid.ops[1]), ""),
+        ("x base", ""),
+        ("tie", "t"),
+        ("P(best)", ""),
+        ("peak memory", ""),
+        ("copies", ""),
+        ("k", ""),
+    ]
     joint = bool(found.imported) or grid.ops[0] == "send"
     if found.partial is not None:
         heads.insert(6, ("full size, predicted", ""))
@@ -28,17 +40,30 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     rows, attributes = [], []
     places = orders(found, grid)
     for row in grid.rows:
-        rows.append(_measured(found, row, slots, slowest, joint=joint) if row.timed else _without(row, slots, len(heads)))
+        rows.append(
+            _measured(found, row, slots, slowest, joint=joint)
+            if row.timed
+            else _without(row, slots, len(heads))
+        )
         marks = "data-o=" + ",".join(str(order.get(row.codec, 999)) for order in places.values())
         state = "lossy" if row.status == "lossy" else "" if row.timed else "none"
-        attributes.append(f'{marks} data-codec="{esc(row.codec, 400)}"' + (f' class="{state}"' if state else ""))
+        attributes.append(
+            f'{marks} data-codec="{esc(row.codec, 400)}"' + (f' class="{state}"' if state else "")
+        )
     title = f"All codecs, {grid.title}"
-    return (f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
-            + scroll_table(title, heads, rows, row_attributes=attributes) + "</div>")
+    return (
+        f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
+        + scroll_table(title, heads, rows, row_attributes=attributes)
+        + "</div>"
+    )
 
 
 def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *, joint: bool) -> list[Cell]:
-    odds = number((found.verdict.get("p") or {}).get(row.codec)) if isinstance(found.verdict.get("p"), dict) else None
+    odds = (
+        number((found.verdict.get("p") or {}).get(row.codec))
+        if isinstance(found.verdict.get("p"), dict)
+        else None
+    )
     bar = ""
     if row.total.ratio is not None and slowest:
         # A logarithmic bar: 1 % of the slowest is still seen.
@@ -46,13 +71,20 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
         bar = f'<i class="bar" style="width:{share * 100:.0f}%"></i>'
     ratio = text.ratio(row.total.ratio) + _provisional(row)
     cells: list[Cell] = [
-        (codec(row.codec, slots.get(row.codec, 99)) + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""), "t"),
+        (
+            codec(row.codec, slots.get(row.codec, 99))
+            + (f" <small>{esc(row.delivery)}</small>" if row.delivery else ""),
+            "t",
+        ),
         (_kept(row), "t"),
         (esc(text.size(row.bytes)), ""),
         (esc(text.percent(row.size_share)), "soft"),
         (_time(row.write), ""),
         (_time(row.read), ""),
-        (f'<span class="ratio" title="{esc(_interval_words(row.total))}">{bar}<span>{esc(ratio)}</span></span>', ""),
+        (
+            f'<span class="ratio" title="{esc(_interval_words(row.total))}">{bar}<span>{esc(ratio)}</span></span>',
+            "",
+        ),
         (esc(row.total.letters), "t soft"),
         (esc(words.p_best(odds)) if odds is not None else "", ""),
         (esc(text.memory(row.peak_bytes)) if row.peak_bytes is not None else "", ""),
@@ -60,7 +92,9 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
         ("" if row.k is None else f"{row.k:.1f}" + (" <b>steep</b>" if row.superlinear else ""), ""),
     ]
     if found.partial is not None:
-        cells.insert(6, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), ""))
+        cells.insert(
+            6, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), "")
+        )
     if joint:
         cells.insert(6, (_time(row.total), ""))
     if found.imported:
@@ -74,7 +108,9 @@ def _provisional(row: Row) -> str:
 
 def _time(times: Times) -> str:
     shown = text.interval(times.t_ns, times.lo_ns, times.hi_ns)
-    return esc(shown) + (' <span title="wall time ran away from CPU time">contended</span>' if times.contended else "")
+    return esc(shown) + (
+        ' <span title="wall time ran away from CPU time">contended</span>' if times.contended else ""
+    )
 
 
 def _interval_words(times: Times) -> str:
@@ -86,8 +122,10 @@ def _interval_words(times: Times) -> str:
 def _kept(row: Row) -> str:
     flags = "".join(f' <span class="flag">{esc(flag)}</span>' for flag in row.flags)
     if row.status == "lossy":
-        return (f'<span class="badge bad">lossy</span> {esc(row.kept)}'
-                f'<small class="lost">{esc(words.losses(row, 2))}</small>{flags}')
+        return (
+            f'<span class="badge bad">lossy</span> {esc(row.kept)}'
+            f'<small class="lost">{esc(words.losses(row, 2))}</small>{flags}'
+        )
     return f'<span class="badge good">{esc(row.kept)}</span>{flags}' if row.kept else flags
 
 
@@ -96,16 +134,27 @@ def _without(row: Row, slots: dict[str, int], columns: int) -> list[Cell]:
     said = words.row_note(row)
     if row.status == "screened" and row.predicted_ns:
         said = f"predicted {text.duration(row.predicted_ns[0])} for one write and one read; {said}"
-    return [(codec(row.codec, slots.get(row.codec, 99)), "t"),
-            (f'<span class="badge">{esc(status)}</span>', "t"),
-            (esc(text.size(row.bytes)) if row.bytes is not None else "", ""),
-            (f"<bdi>{esc(said, 300)}</bdi>", f"{columns - 3}@t reason")]
+    return [
+        (codec(row.codec, slots.get(row.codec, 99)), "t"),
+        (f'<span class="badge">{esc(status)}</span>', "t"),
+        (esc(text.size(row.bytes)) if row.bytes is not None else "", ""),
+        (f"<bdi>{esc(said, 300)}</bdi>", f"{columns - 3}@t reason"),
+    ]
 
 
-def data_table(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
+def data_table(
+    found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]
+) -> str:
     """The numbers of a chart as a table."""
-    makers = {"bandwidth": _bandwidth, "pareto": _pareto, "growth": _growth, "times": _times, "memory": _memory,
-              "samples": _sample_summary, "noise": _noise}
+    makers = {
+        "bandwidth": _bandwidth,
+        "pareto": _pareto,
+        "growth": _growth,
+        "times": _times,
+        "memory": _memory,
+        "samples": _sample_summary,
+        "noise": _noise,
+    }
     return makers[chart](found, data, slots)
 
 
@@ -132,16 +181,33 @@ def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict
             cells.append((esc(text.duration(c * 1e9)), "best" if one in allowed and c <= best[v] else ""))
         note = "" if one in allowed else "lossy" if not one["ok"] else f"not for {found.profile}"
         body.append([*cells, (esc(note), "t")])
-    heads: list[Cell] = [("codec", "t"), *((esc(text.rate(v).replace(".00", "t").replace(".0", "t")), "") for v in speeds), ("", "t")]
-    return scroll_table(f"Cost for {found.profile}: {w:g} writes, {r:g} reads", heads, body, shown_caption=True)
+    heads: list[Cell] = [
+        ("codec", "t"),
+        *((esc(text.rate(v).replace(".00", "t").replace(".0", "t")), "") for v in speeds),
+        ("", "t"),
+    ]
+    return scroll_table(
+        f"Cost for {found.profile}: {w:g} writes, {r:g} reads", heads, body, shown_caption=True
+    )
 
 
 def _pareto(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
-    body = [[_named(one["codec"], slots), (esc(found.grids[one["grid"]].title), "t"), (esc(text.size(one["B"])), ""),
-             (esc(text.duration(one["w"])), ""), (esc(text.duration(one["r"])), ""),
-             ("on the front" if one["front"] else "loses data" if one["lossy"] else "", "t")] for one in data["rows"]]
-    return scroll_table("Size, write and read", [("codec", "t"), ("on", "t"), ("size", ""), ("write", ""), ("read", ""),
-                                                 ("", "t")], body)
+    body = [
+        [
+            _named(one["codec"], slots),
+            (esc(found.grids[one["grid"]].title), "t"),
+            (esc(text.size(one["B"])), ""),
+            (esc(text.duration(one["w"])), ""),
+            (esc(text.duration(one["r"])), ""),
+            ("on the front" if one["front"] else "loses data" if one["lossy"] else "", "t"),
+        ]
+        for one in data["rows"]
+    ]
+    return scroll_table(
+        "Size, write and read",
+        [("codec", "t"), ("on", "t"), ("size", ""), ("write", ""), ("read", ""), ("", "t")],
+        body,
+    )
 
 
 def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
@@ -149,27 +215,56 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
     for entry in found.growth:
         k = number(entry.get("k"))
         end = entry.get("end") if isinstance(entry.get("end"), dict) else {}
-        predicted = text.interval(number(entry.get("predicted_ns")), number(entry.get("predicted_lo_ns")),
-                                  number(entry.get("predicted_hi_ns")))
+        predicted = text.interval(
+            number(entry.get("predicted_ns")),
+            number(entry.get("predicted_lo_ns")),
+            number(entry.get("predicted_hi_ns")),
+        )
         if k is None and not entry.get("points"):
             continue
-        body.append([_named(entry.get("codec"), slots), (esc(entry.get("medium")), "t"), (esc(entry.get("op")), "t"),
-                     ("" if k is None else f"{k:.2f}", ""),
-                     (esc(text.edges(number(entry.get("k_lo")), number(entry.get("k_hi")))), "soft"),
-                     ("steeper than the data" if entry.get("superlinear") else "", "t"), (esc(predicted), ""),
-                     (esc(text.one_line((end or {}).get("reason") or "", 120)), "t")])
+        body.append(
+            [
+                _named(entry.get("codec"), slots),
+                (esc(entry.get("medium")), "t"),
+                (esc(entry.get("op")), "t"),
+                ("" if k is None else f"{k:.2f}", ""),
+                (esc(text.edges(number(entry.get("k_lo")), number(entry.get("k_hi")))), "soft"),
+                ("steeper than the data" if entry.get("superlinear") else "", "t"),
+                (esc(predicted), ""),
+                (esc(text.one_line((end or {}).get("reason") or "", 120)), "t"),
+            ]
+        )
     del data
-    return scroll_table("Exponents and predictions", [("codec", "t"), ("medium", "t"), ("operation", "t"), ("k", ""),
-                                                      ("interval", ""), ("", "t"), ("predicted at full size", ""),
-                                                      ("ended by", "t")], body)
+    return scroll_table(
+        "Exponents and predictions",
+        [
+            ("codec", "t"),
+            ("medium", "t"),
+            ("operation", "t"),
+            ("k", ""),
+            ("interval", ""),
+            ("", "t"),
+            ("predicted at full size", ""),
+            ("ended by", "t"),
+        ],
+        body,
+    )
 
 
 def _times(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
-    body = [[_named(one["codec"], slots), (esc(found.grids[one["grid"]].title), "t"),
-             *((esc(text.duration(one[name])), "") for name in ("w", "wl", "wh", "wf", "r", "rl", "rh", "rf"))]
-            for one in data["rows"]]
-    heads: list[Cell] = [("codec", "t"), ("on", "t"), *((name, "") for name in (
-        "write", "from", "to", "floor", "read", "from", "to", "floor"))]
+    body = [
+        [
+            _named(one["codec"], slots),
+            (esc(found.grids[one["grid"]].title), "t"),
+            *((esc(text.duration(one[name])), "") for name in ("w", "wl", "wh", "wf", "r", "rl", "rh", "rf")),
+        ]
+        for one in data["rows"]
+    ]
+    heads: list[Cell] = [
+        ("codec", "t"),
+        ("on", "t"),
+        *((name, "") for name in ("write", "from", "to", "floor", "read", "from", "to", "floor")),
+    ]
     return scroll_table("Write and read with 95 % intervals", heads, body)
 
 
@@ -177,12 +272,30 @@ def _memory(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
     def copies(peak: Any, whole: Any) -> str:
         return f"{peak / whole:.1f}" if peak and whole else ""
 
-    body = [[_named(one["codec"], slots), (esc(found.grids[one["grid"]].title), "t"), (esc(text.memory(one["mw"])), ""),
-             (copies(one["mw"], one["B"]), ""), (copies(one["mw"], one["raw"]), ""), (esc(text.memory(one["mr"])), ""),
-             (copies(one["mr"], one["B"]), ""), (copies(one["mr"], one["raw"]), "")]
-            for one in data["rows"] if one["mw"] or one["mr"]]
-    heads: list[Cell] = [("codec", "t"), ("on", "t"), ("write peak", ""), ("x encoded", ""), ("x in memory", ""),
-                         ("read peak", ""), ("x encoded", ""), ("x in memory", "")]
+    body = [
+        [
+            _named(one["codec"], slots),
+            (esc(found.grids[one["grid"]].title), "t"),
+            (esc(text.memory(one["mw"])), ""),
+            (copies(one["mw"], one["B"]), ""),
+            (copies(one["mw"], one["raw"]), ""),
+            (esc(text.memory(one["mr"])), ""),
+            (copies(one["mr"], one["B"]), ""),
+            (copies(one["mr"], one["raw"]), ""),
+        ]
+        for one in data["rows"]
+        if one["mw"] or one["mr"]
+    ]
+    heads: list[Cell] = [
+        ("codec", "t"),
+        ("on", "t"),
+        ("write peak", ""),
+        ("x encoded", ""),
+        ("x in memory", ""),
+        ("read peak", ""),
+        ("x encoded", ""),
+        ("x in memory", ""),
+    ]
     return scroll_table("Peak memory", heads, body)
 
 
@@ -191,21 +304,45 @@ def _sample_summary(found: Digest, data: dict[str, list[dict[str, Any]]], slots:
     for grid in found.grids:
         for row in grid.rows:
             for op in grid.ops:
-                columns = [(launch.get("samples") or {}).get(op) or {} for launch in row.case.get("launches") or []]
+                columns = [
+                    (launch.get("samples") or {}).get(op) or {} for launch in row.case.get("launches") or []
+                ]
                 taken = sum(len(column.get("wall_ns") or []) for column in columns)
                 hit = sum(1 for column in columns for n in column.get("nivcsw") or [] if n)
                 if taken and row.timed:
-                    body.append([_named(row.codec, slots), (esc(grid.title), "t"), (esc(op), "t"), (text.count(taken), ""),
-                                 (text.count(len(columns)), ""), (esc(text.percent(hit / taken)), "")])
+                    body.append(
+                        [
+                            _named(row.codec, slots),
+                            (esc(grid.title), "t"),
+                            (esc(op), "t"),
+                            (text.count(taken), ""),
+                            (text.count(len(columns)), ""),
+                            (esc(text.percent(hit / taken)), ""),
+                        ]
+                    )
     del data
-    return scroll_table("Samples taken", [("codec", "t"), ("on", "t"), ("operation", "t"), ("samples", ""), ("launches", ""),
-                                          ("preempted", "")], body)
+    return scroll_table(
+        "Samples taken",
+        [
+            ("codec", "t"),
+            ("on", "t"),
+            ("operation", "t"),
+            ("samples", ""),
+            ("launches", ""),
+            ("preempted", ""),
+        ],
+        body,
+    )
 
 
 def _noise(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     del slots, found
-    body = [[(esc(f"{one['op']}, launch {one['launch']}" if one["launch"] else one["op"]), "t"), (f"{one['ratio']:.4f}", ""),
-             (esc(text.edges(one["lo"], one["hi"])), "")] for one in data["aa"]]
+    body = [
+        [
+            (esc(f"{one['op']}, launch {one['launch']}" if one["launch"] else one["op"]), "t"),
+            (f"{one['ratio']:.4f}", ""),
+            (esc(text.edges(one["lo"], one["hi"])), ""),
+        ]
+        for one in data["aa"]
+    ]
     return scroll_table("The base codec against its twin", [("", "t"), ("ratio", ""), ("interval", "")], body)
-
-
