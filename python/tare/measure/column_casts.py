@@ -18,14 +18,8 @@ from tare.measure.rebuild import verdict_of
 
 __all__ = ["alike", "cast_differences", "decoded"]
 
-_TEXT_FORMS = (
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_fixed_size_binary,
-    pa.types.is_time,
-    pa.types.is_duration,
-    pa.types.is_boolean,
-)
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -48,7 +42,8 @@ def alike(a: Any, b: Any) -> bool:
     if pa.types.is_fixed_size_list(a) and a.list_size != b.list_size:
         return False
     if pa.types.is_nested(a) and not pa.types.is_union(a) and not pa.types.is_run_end_encoded(a):
-        return alike(a.value_type, b.value_type)
+        left: Any = a
+        return alike(left.value_type, b.value_type)
     return False
 
 
@@ -58,7 +53,7 @@ def decoded(array: Any) -> Any:
     if pa.types.is_dictionary(array.type):
         return array.dictionary_decode()
     if pa.types.is_run_end_encoded(array.type):
-        return pc.run_end_decode(array)
+        return pc.call_function("run_end_decode", [array])
     return array
 
 
@@ -73,6 +68,9 @@ def cast_differences(a: Any, b: Any) -> Differences:
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
         b = pc.if_else(pc.fill_null(pc.is_nan(wide), False), pa.scalar(None, b.type), b)
+    if _is_text(b.type) and not _holds_text(a.type):
+        # Nor has any other type an empty text, which is how CSV writes a null.
+        b = pc.if_else(pc.fill_null(pc.equal(b, pa.scalar("", b.type)), False), pa.scalar(None, b.type), b)
     if pa.types.is_large_unicode(b.type) and pa.types.is_binary(a.type):
         b = b.cast(pa.string())
     try:
@@ -86,6 +84,15 @@ def cast_differences(a: Any, b: Any) -> Differences:
 
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _holds_text(kind: Any) -> bool:
+    return (
+        _is_text(kind)
+        or any(form(kind) for form in _BYTES)
+        or pa.types.is_nested(kind)
+        or "view" in str(kind)
+    )
 
 
 def _by_value(a: Any, b: Any, rows: Any) -> Differences:

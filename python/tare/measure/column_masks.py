@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
-__all__ = ["Differences", "differences", "has_floats", "storage"]
+__all__ = ["INTEGERS", "Differences", "differences", "has_floats", "storage"]
 
 
 class Differences(NamedTuple):
@@ -36,7 +36,7 @@ class Differences(NamedTuple):
 
 
 EQUAL = Differences(None)
-_INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
+INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
 
 
 def differences(a: Any, b: Any) -> Differences:
@@ -54,7 +54,7 @@ def differences(a: Any, b: Any) -> Differences:
     if pa.types.is_dictionary(kind):
         return differences(a.dictionary_decode(), b.dictionary_decode())
     if pa.types.is_run_end_encoded(kind):
-        return differences(pc.run_end_decode(a), pc.run_end_decode(b))
+        return differences(_run_ends(a), _run_ends(b))
     if not has_floats(kind) and a.equals(b):
         return EQUAL
     if pa.types.is_struct(kind):
@@ -65,6 +65,10 @@ def differences(a: Any, b: Any) -> Differences:
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return _lists(a, b)
     return _plain(a, b)
+
+
+def _run_ends(array: Any) -> Any:
+    return pc.call_function("run_end_decode", [array])
 
 
 def storage(array: Any) -> Any:
@@ -85,7 +89,8 @@ def has_floats(kind: Any) -> bool:
     if pa.types.is_struct(kind) or pa.types.is_union(kind):
         return any(has_floats(kind.field(at).type) for at in range(kind.num_fields))
     if pa.types.is_nested(kind):
-        return has_floats(kind.value_type)
+        item: Any = kind
+        return has_floats(item.value_type)
     return bool(pa.types.is_floating(kind))
 
 
@@ -122,11 +127,13 @@ def _plain(a: Any, b: Any) -> Differences:
 
 def _one_by_one(a: Any, b: Any) -> Mask:
     """For types without a comparison (unions): row against row."""
-    return np.fromiter((not a.slice(at, 1).equals(b.slice(at, 1)) for at in range(len(a))), dtype=bool, count=len(a))
+    return np.fromiter(
+        (not a.slice(at, 1).equals(b.slice(at, 1)) for at in range(len(a))), dtype=bool, count=len(a)
+    )
 
 
 def _floats(a: Any, b: Any) -> Differences:
-    whole = _INTEGERS[a.type.bit_width]
+    whole = INTEGERS[a.type.bit_width]
     bits_a, bits_b = a.view(whole), b.view(whole)
     if bits_a.equals(bits_b):
         return EQUAL

@@ -17,14 +17,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tare.measure.column_casts import alike, cast_differences, decoded
-from tare.measure.column_masks import differences, has_floats, storage
+from tare.measure.column_masks import INTEGERS, differences, has_floats, storage
 from tare.measure.comparison import Comparison, Tally, show
 
 __all__ = ["cell_text", "compare_tables"]
 
 ROWS = 65_536
 # Metadata that says how a library stored a table, not what is in it.
-_BOOKKEEPING = (b"pandas", b"PANDAS_ATTRS", b"ARROW:schema", b"PARQUET:", b"org.apache.spark", b"parquet.avro", b"r")
+_BOOKKEEPING = (
+    b"pandas",
+    b"PANDAS_ATTRS",
+    b"ARROW:schema",
+    b"PARQUET:",
+    b"org.apache.spark",
+    b"parquet.avro",
+    b"r",
+)
 
 
 def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
@@ -47,7 +55,7 @@ def compare_tables(original: Any, back: Any, *, limit: int = 20) -> Comparison:
     tally = Tally()
     rows_in, rows_out = original.num_rows, back.num_rows
     if rows_in != rows_out:
-        tally.add("(rows)", "lossy", str(rows_in), str(rows_out), "", abs(rows_in - rows_out))
+        tally.add("(rows)", "lossy", str(rows_in), str(rows_out), "", count=abs(rows_in - rows_out))
         rows = min(rows_in, rows_out)
         original_cut, back_cut = original.slice(0, rows), back.slice(0, rows)
     else:
@@ -91,16 +99,25 @@ def _matched(original: Any, back: Any, names: list[str], tally: Tally) -> list[t
     if lost and len(before) == len(after) and all(at in extra for at in lost):
         # As many columns, some under another name at the same place: renamed, not gone.
         first = lost[0]
-        tally.add("(column names)", "lossy", show(before[first]), show(after[first]), f"column {first + 1}", len(lost))
+        tally.add(
+            "(column names)",
+            "lossy",
+            show(before[first]),
+            show(after[first]),
+            f"column {first + 1}",
+            count=len(lost),
+        )
         pairs += [(at, at) for at in lost]
         extra = []
     else:
         for at in lost:
-            tally.add(names[at], "lossy", str(original.schema.field(at).type), "(missing)", f"column {at + 1}")
+            tally.add(
+                names[at], "lossy", str(original.schema.field(at).type), "(missing)", f"column {at + 1}"
+            )
     if extra:
         first = extra[0]
-        at = f"column {first + 1}"
-        tally.add("(columns)", "type", "(none)", f"{show(after[first])} added", at, len(extra))
+        place = f"column {first + 1}"
+        tally.add("(columns)", "type", "(none)", f"{show(after[first])} added", place, count=len(extra))
     order = [j for _, j in sorted(pairs)]
     if order != sorted(order):
         tally.add("(column order)", "type", show(before), show(after), "")
@@ -135,7 +152,7 @@ def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
     before = len(tally.found)
     _count(a, b, path, tally, cast=True)
     if not any(name[0] == path for name in list(tally.found)[before:]):
-        tally.add(path, "type", str(a.type), str(b.type), "", max(1, len(a)))
+        tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
 
 
 def storage_type(kind: Any) -> Any:
@@ -153,9 +170,13 @@ def _equal(a: Any, b: Any) -> bool:
         return bool(a.equals(b))
     if not pa.types.is_floating(a.type):
         return False
-    whole = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[a.type.bit_width]
-    left, right = (pa.chunked_array([chunk.view(whole) for chunk in side.chunks], whole) for side in (a, b))
+    left, right = (_as_integers(side) for side in (a, b))
     return bool(left.equals(right))
+
+
+def _as_integers(column: Any) -> Any:
+    whole: Any = INTEGERS[column.type.bit_width]
+    return pa.chunked_array([chunk.view(whole) for chunk in column.chunks], whole)
 
 
 def _slices(a: Any, b: Any) -> Iterator[tuple[int, Any, Any]]:
@@ -192,12 +213,14 @@ def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
                 in_, out = cell_text(left, row), cell_text(right, row)
                 if changed_type:
                     in_, out = f"{in_} ({left.type})"[:80], f"{out} ({right.type})"[:80]
-                tally.add(name, verdict, in_, out, f"row {start + row}", count)
+                tally.add(name, verdict, in_, out, f"row {start + row}", count=count)
 
 
 def cell_text(array: Any, row: int) -> str:
     """One cell as text. Times print themselves: Python's have no nanoseconds."""
-    array = decoded(_array(array.slice(row, 1)) if isinstance(array, pa.ChunkedArray) else array.slice(row, 1))
+    array = decoded(
+        _array(array.slice(row, 1)) if isinstance(array, pa.ChunkedArray) else array.slice(row, 1)
+    )
     kind = array.type
     if not array[0].is_valid:
         return "null"
@@ -234,15 +257,17 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
     if levels.equals(back):
         if not exact and (both or not kind.ordered):
             lost = both and kind.ordered and not storage_type(b.type).ordered
-            tally.add(path, "lossy" if lost else "type", str(a.type), str(b.type), "", max(1, len(a)))
+            tally.add(path, "lossy" if lost else "type", str(a.type), str(b.type), "", count=max(1, len(a)))
         elif not both:
             tally.add(f"{path} (levels)", "lossy", "ordered", str(b.type), "")
         return
     gone = len(levels) - pc.sum(pc.is_in(levels, value_set=back)).as_py() if len(levels) else 0
     verdict = "lossy" if gone or kind.ordered else "type"
-    tally.add(f"{path} (levels)", verdict, show(levels.to_pylist()), show(back.to_pylist()), "", max(1, gone))
+    tally.add(
+        f"{path} (levels)", verdict, show(levels.to_pylist()), show(back.to_pylist()), "", count=max(1, gone)
+    )
     if not both:
-        tally.add(path, "type", str(a.type), str(b.type), "", max(1, len(a)))
+        tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
 
 
 def _levels(column: Any) -> Any:
@@ -252,12 +277,15 @@ def _levels(column: Any) -> Any:
         return pa.array([], storage_type(column.type).value_type)
     if len(chunks) == 1:
         return chunks[0].dictionary
-    return pa.chunked_array(chunks).unify_dictionaries().chunk(0).dictionary
+    first: Any = pa.chunked_array(chunks).unify_dictionaries().chunk(0)
+    return first.dictionary
 
 
 def _used(column: Any, plain: Any) -> Any:
     """The distinct values of a column in order of appearance, as the level type."""
-    values = pc.unique(pa.chunked_array([decoded(chunk) for chunk in column.chunks], decoded_type(column.type)))
+    values = pc.unique(
+        pa.chunked_array([decoded(chunk) for chunk in column.chunks], decoded_type(column.type))
+    )
     try:
         return values.drop_null().cast(plain)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import marshal
 import re
+from collections.abc import Iterable
+from itertools import count, repeat
 from typing import Any
 
 from tare.measure.comparison import Comparison, Tally, show
-from tare.measure.rebuild import rebuilt, same, verdict_of
+from tare.measure.rebuild import rebuilt, verdict_of
 from tare.tagged.scalars import f64_bits
 from tare.tagged.stand_ins import Attr, Other, Pairs
 
@@ -21,7 +23,7 @@ __all__ = ["compare_values", "equal_bytes"]
 
 ROOT = "(whole)"
 SLICE = 2_000
-REMEMBER_FROM = 20_000
+REMEMBER_FROM = 1_000
 _ITEM = object()  # the step from a list to its items
 PATTERN_CHARACTERS = 200
 _DIRECT = frozenset({str, int, bool, type(None), bytes})
@@ -131,42 +133,55 @@ class _Walk:
 
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
-        self.stack: list[tuple[Any, Any, str, Any]] = []
+        self.stack: list[tuple[Any, Any, str, Any, int, int]] = []
+        self.shapes: dict[tuple[str, tuple[Any, ...]], tuple[str, ...]] = {}
         self.patterns: dict[tuple[str, Any], str] = {}
         self.seen: dict[tuple[int, int], tuple[Any, Any]] = {}
-        self.visited = 0
 
     def run(self, a: Any, b: Any) -> None:
-        self._pair(a, b, ROOT, None)
-        while self.stack:
-            a, b, pattern, where = self.stack.pop()
-            self.visited += 1
-            if self.visited > REMEMBER_FROM:
-                # So large a walk may go round a cycle or through shared parts again and again.
-                # The pair is kept so that its identities stay taken.
-                if (id(a), id(b)) in self.seen:
-                    continue
-                self.seen[id(a), id(b)] = (a, b)
-            if isinstance(a, dict | Pairs):
-                self._maps(a, b, pattern, where)
+        stack = self.stack
+        self._pair(a, b, ROOT, None, 0)
+        while stack:
+            a, b, pattern, where, start, depth = stack.pop()
+            mark = len(stack)
+            if start:
+                self._slices(a, b, start, pattern, where, depth)
+            elif depth > REMEMBER_FROM and self._seen(a, b):
+                continue
+            elif isinstance(a, dict | Pairs):
+                self._maps(a, b, pattern, where, depth)
             else:
-                self._lists(a, b, pattern, where)
+                self._lists(a, b, pattern, where, depth)
+            if len(stack) > mark + 1:
+                # The last pushed is the next popped: reversed, the walk goes in the document's order,
+                # and the first difference it notes is the first there is.
+                stack[mark:] = stack[mark:][::-1]
+
+    def _seen(self, a: Any, b: Any) -> bool:
+        """Whether a deep pair was walked before: a cycle gets ever deeper.
+
+        The pair is kept, so that no other takes its identities.
+        """
+        key = id(a), id(b)
+        known = key in self.seen
+        self.seen[key] = (a, b)
+        return known
 
     # -- one pair ----------------------------------------------------------------------------
 
-    def _pair(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+    def _pair(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         """Judges two scalars, or puts two containers on the stack."""
         kind, other = type(a), type(b)
         if kind is other and kind in (dict, list, tuple, Pairs):
-            self.stack.append((a, b, pattern, where))
+            self.stack.append((a, b, pattern, where, 0, depth + 1))
         elif isinstance(a, dict | Pairs):
-            self._map_against(a, b, pattern, where)
+            self._map_against(a, b, pattern, where, depth)
         elif isinstance(a, _SEQUENCES):
-            self._list_against(a, b, pattern, where)
+            self._list_against(a, b, pattern, where, depth)
         elif isinstance(a, set | frozenset):
             self._set_against(a, b, pattern, where)
         elif kind is Attr:
-            self._attr_against(a, b, pattern, where)
+            self._attr_against(a, b, pattern, where, depth)
         else:
             verdict = verdict_of(a, b)
             if verdict == "nan":
@@ -174,24 +189,24 @@ class _Walk:
             elif verdict != "same":
                 self._note(pattern, verdict, a, b, where)
 
-    def _map_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+    def _map_against(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         b = b.of if isinstance(b, Other) else b
         if isinstance(b, dict | Pairs):
             self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
-            self.stack.append((a, b, pattern, where))
+            self.stack.append((a, b, pattern, where, 0, depth + 1))
         elif isinstance(b, list) and b and all(isinstance(p, _SEQUENCES) and len(p) == 2 for p in b):
             self._note(f"{pattern} (type)", "type", "map", "list of pairs", where, names=True)
-            self.stack.append((a, Pairs(tuple(p) for p in b), pattern, where))
+            self.stack.append((a, Pairs(tuple(p) for p in b), pattern, where, 0, depth + 1))
         else:
             self._note(pattern, "lossy", a, b, where)
 
-    def _list_against(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+    def _list_against(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         b = b.of if isinstance(b, Other) else b
         if type(b).__name__ == "ndarray" and type(b).__module__ == "numpy":
             b = b.tolist()
         if isinstance(b, _SEQUENCES):
             self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
-            self.stack.append((a, b, pattern, where))
+            self.stack.append((a, b, pattern, where, 0, depth + 1))
         else:
             self._note(pattern, "lossy", a, b, where)
 
@@ -203,53 +218,68 @@ class _Walk:
         elif type(a) is not type(b):
             self._note(f"{pattern} (type)", "type", _kind(a), _kind(b), where, names=True)
 
-    def _attr_against(self, a: Attr, b: Any, pattern: str, where: Any) -> None:
+    def _attr_against(self, a: Attr, b: Any, pattern: str, where: Any, depth: int) -> None:
         if type(b) is not Attr:
             self._note(f"{pattern} (attributes)", "lossy", a.attributes, "none", where)
-            self._pair(a.of, b, pattern, where)
+            self._pair(a.of, b, pattern, where, depth + 1)
             return
-        self._pair(a.attributes, b.attributes, f"{pattern} (attributes)", where)
-        self._pair(a.of, b.of, pattern, where)
+        self._pair(a.attributes, b.attributes, f"{pattern} (attributes)", where, depth + 1)
+        self._pair(a.of, b.of, pattern, where, depth + 1)
 
     # -- containers --------------------------------------------------------------------------
 
-    def _lists(self, a: Any, b: Any, pattern: str, where: Any) -> None:
+    def _lists(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
         if len(a) != len(b):
             self._note(f"{pattern} (length)", "lossy", len(a), len(b), where)
-        inner = self._child(pattern, _ITEM)
-        if len(a) > SLICE and type(a) is list and type(b) is list:
-            for at in range(0, min(len(a), len(b)), SLICE):
-                left, right = a[at : at + SLICE], b[at : at + SLICE]
-                if not _equal(left, right):
-                    self._elements(left, right, at, inner, where)
-        else:
-            self._elements(a, b, 0, inner, where)
+        self._slices(a, b, 0, self._child(pattern, _ITEM), where, depth)
 
-    def _elements(self, a: Any, b: Any, start: int, inner: str, where: Any) -> None:
-        for at, (left, right) in enumerate(zip(a, b, strict=False), start):
+    def _slices(self, a: Any, b: Any, start: int, inner: str, where: Any, depth: int) -> None:  # noqa: PLR0917 - an entry of the stack
+        """Walks the next slice that differs; the rest of the list waits on the stack."""
+        end = min(len(a), len(b))
+        if end <= SLICE or type(a) is not list or type(b) is not list:
+            self._children(zip(a, b, repeat(inner), count(), strict=False), where, depth)
+            return
+        while start < end:
+            left, right = a[start : start + SLICE], b[start : start + SLICE]
+            if not _equal(left, right):
+                self._children(zip(left, right, repeat(inner), count(start), strict=False), where, depth)
+                if start + SLICE < end:
+                    self.stack.append((a, b, inner, where, start + SLICE, depth))
+                return
+            start += SLICE
+
+    def _maps(self, a: Any, b: Any, pattern: str, where: Any, depth: int) -> None:
+        keys = tuple(a)
+        if type(a) is type(b) is dict and keys == tuple(b):
+            names = self.shapes.get((pattern, keys))
+            if names is None and all(type(key) is str for key in keys):
+                names = tuple(self._child(pattern, key) for key in keys)
+                if len(self.shapes) < 10_000:
+                    self.shapes[pattern, keys] = names
+            if names is not None:
+                self._children(zip(a.values(), b.values(), names, keys, strict=True), where, depth)
+                return
+        matched = self._matched(a, b, pattern, where)
+        self._children(
+            ((left, right, self._child(pattern, key), key) for (key, left), right in matched), where, depth
+        )
+
+    def _children(self, pairs: Iterable[tuple[Any, Any, str, Any]], where: Any, depth: int) -> None:
+        """The values of two containers, pair by pair: the loop that all time goes into."""
+        push = self.stack.append
+        for left, right, name, step in pairs:
             kind = type(left)
             if kind is type(right):
                 if kind in _DIRECT:
                     if left == right:
                         continue
-                elif kind is float and left == right and left:
-                    continue
-            self._pair(left, right, inner, (where, at))
-
-    def _maps(self, a: Any, b: Any, pattern: str, where: Any) -> None:
-        if len(a) == len(b) and all(map(_same_key, a, b)) and type(a) is type(b) is dict:
-            pairs = zip(a.items(), b.values(), strict=True)
-        else:
-            pairs = iter(self._matched(a, b, pattern, where))
-        for (key, left), right in pairs:
-            kind = type(left)
-            if kind is type(right):
-                if kind in _DIRECT:
-                    if left == right:
+                elif kind is float:
+                    if left == right and left:
                         continue
-                elif kind is float and left == right and left:
+                elif kind is dict or kind is list:
+                    push((left, right, name, (where, step), 0, depth + 1))
                     continue
-            self._pair(left, right, self._child(pattern, key), (where, key))
+            self._pair(left, right, name, (where, step), depth)
 
     def _matched(self, a: Any, b: Any, pattern: str, where: Any) -> list[tuple[tuple[Any, Any], Any]]:
         """Pairs the values of two maps whose keys differ, and notes how they differ."""
@@ -262,7 +292,9 @@ class _Walk:
             ordered, pairs = renamed
             self._note(f"{pattern} (keys)", "type", left[0][0], pairs[0][1][0], where)
             if not ordered:
-                self._note(f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where)
+                self._note(
+                    f"{pattern} (key order)", "lossy", [k for k, _ in left], [k for k, _ in right], where
+                )
             return [(item, other[1]) for item, other in pairs]
         unused: dict[Any, list[Any]] = {}
         for name, (_, value) in zip(ids_right, right, strict=True):
@@ -336,10 +368,6 @@ class _Walk:
 def _key_rebuilt(a: Any, b: Any) -> bool:
     """As ``rebuilt``; the key None has one value, so its text tells it."""
     return rebuilt(a, b) or (a is None and b in ("null", "None", "~"))
-
-
-def _same_key(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is str and type(b) is str and a == b)
 
 
 def _key_ids(items: list[tuple[Any, Any]]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,7 +102,7 @@ class Tally:
         self.most = most
         self.found: dict[tuple[str, str], list[Any]] = {}
 
-    def add(self, path: str, verdict: str, in_: str, out: str, at: str, count: int = 1) -> None:
+    def add(self, path: str, verdict: str, in_: str, out: str, at: str, *, count: int = 1) -> None:
         """Counts one change; the texts are kept only for the first of its kind."""
         entry = self.known(path, verdict, count)
         if entry is None:
@@ -146,7 +147,7 @@ def show(value: Any, limit: int = LIMIT_CHARACTERS) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-_BRACKETS = {list: "[]", tuple: "()", set: "{}", dict: "{}"}
+_BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", dict: "{}"}
 
 
 def _print(value: Any, parts: list[str], limit: int) -> None:
@@ -156,7 +157,7 @@ def _print(value: Any, parts: list[str], limit: int) -> None:
     while work and room > 0:
         what, item = work.pop()
         if what == "value" and type(item) in _BRACKETS and item:
-            text, close = _BRACKETS[type(item)]
+            text, close = _BRACKETS[type(item)][0], _BRACKETS[type(item)][1]
             work.append(("text", ",)" if type(item) is tuple and len(item) == 1 else close))
             work.extend(reversed(_children(item, room)))
         elif what == "value":
@@ -188,13 +189,17 @@ def _scalar(value: Any, room: int) -> str:
         return repr(value[: room + 1])[:-1]
     if kind is int and value.bit_length() > 4 * room + 64:
         return f"{value:#x}"[: room + 1]
-    if kind is float and value != value:
+    if kind is float and math.isnan(value):
         from tare.tagged.scalars import f64_bits
 
         bits = f64_bits(value)
         return "nan" if bits == "7ff8000000000000" else f"nan(0x{bits})"
     try:
-        text = repr(value)
+        text = (
+            f"{value.text or repr(value.of)} ({value.name})"
+            if type(value).__name__ == "Other"
+            else repr(value)
+        )
     except Exception as error:  # a foreign type may fail in any way when printed
         text = f"<{kind.__name__}: {type(error).__name__}>"
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

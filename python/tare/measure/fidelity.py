@@ -155,7 +155,9 @@ def _said(error: BaseException) -> str:
 # --- in the parent --------------------------------------------------------------------------
 
 
-def gather(ask: Callable[[list[str]], Sequence[dict[str, Any]]], names: Sequence[str]) -> list[dict[str, Any]]:
+def gather(
+    ask: Callable[[list[str]], Sequence[dict[str, Any]]], names: Sequence[str]
+) -> list[dict[str, Any]]:
     """All cells of one codec, however many probes kill its worker.
 
     Asks for everything at once. When the worker dies, the probes are halved until

@@ -27,8 +27,7 @@ _LOOKS = frozenset({"compact"})
 def hooks(codec: Codec) -> Iterator[tuple[str, Trip]]:
     """The named ways to try, as (name, round trip)."""
     yield from _switches(codec)
-    for name, trip in _LISTED.get(f"{codec.format_id}:{codec.library_name}", ()):
-        yield name, trip
+    yield from _LISTED.get(f"{codec.format_id}:{codec.library_name}", ())
 
 
 def _switches(codec: Codec) -> Iterator[tuple[str, Trip]]:
@@ -84,7 +83,7 @@ def _msgspec_msgpack(value: Any) -> Any:
 def _rapidjson(value: Any) -> Any:
     import rapidjson
 
-    modes = {
+    modes: Any = {
         "datetime_mode": rapidjson.DM_ISO8601,
         "uuid_mode": rapidjson.UM_CANONICAL,
         "number_mode": rapidjson.NM_DECIMAL,
@@ -117,7 +116,9 @@ def _cbor2_shared(value: Any) -> Any:
 def _bson(value: Any) -> Any:
     import bson
 
-    options = bson.CodecOptions(tz_aware=True, uuid_representation=bson.binary.UuidRepresentation.STANDARD)
+    options: Any = bson.CodecOptions(
+        tz_aware=True, uuid_representation=bson.binary.UuidRepresentation.STANDARD
+    )
     return bson.decode(bson.encode(value, codec_options=options), codec_options=options)
 
 
@@ -127,9 +128,12 @@ def _csv_pyarrow(table: Any) -> Any:
 
     sink = pa.BufferOutputStream()
     csv.write_csv(table, sink)
-    convert = csv.ConvertOptions(column_types=table.schema, strings_can_be_null=True, quoted_strings_can_be_null=False)
+    convert = csv.ConvertOptions(
+        column_types=table.schema, strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
     parse = csv.ParseOptions(newlines_in_values=True)
-    return csv.read_csv(pa.BufferReader(sink.getvalue()), convert_options=convert, parse_options=parse)
+    source: Any = pa.BufferReader(sink.getvalue())
+    return csv.read_csv(source, convert_options=convert, parse_options=parse)
 
 
 _LISTED: dict[str, tuple[tuple[str, Trip], ...]] = {

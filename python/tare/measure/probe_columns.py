@@ -11,7 +11,7 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tare.errors import Malformed
 
@@ -34,10 +34,10 @@ class ColumnProbe:
     help: str
     table: Callable[[Any], Any]
 
-    encoded = {}  # noqa: RUF012 - the same empty answer for every probe
-    risky = False
-    set = "columns/1"
-    kind = "table"
+    encoded: ClassVar[dict[str, bytes]] = {}
+    risky: ClassVar[bool] = False
+    set: ClassVar[str] = "columns/1"
+    kind: ClassVar[str] = "table"
 
     def build(self) -> Any:
         """The Arrow table, new each time."""
@@ -168,7 +168,9 @@ def _metadata(pa: Any) -> Any:
 _NS = 1_600_000_000_123_456_789
 
 COLUMNS: tuple[ColumnProbe, ...] = (
-    ColumnProbe("int64_null", "integers with a null, which pandas makes floats", _one([1, None, 2**53 + 1], "int64")),
+    ColumnProbe(
+        "int64_null", "integers with a null, which pandas makes floats", _one([1, None, 2**53 + 1], "int64")
+    ),
     ColumnProbe("int8", "small integers", _one([-128, 127], "int8")),
     ColumnProbe("uint64", "integers above the signed range", _one([0, 2**64 - 1], "uint64")),
     ColumnProbe("float_nan_null", "NaN beside null", _one([1.5, float("nan"), None], "double")),
@@ -185,7 +187,9 @@ COLUMNS: tuple[ColumnProbe, ...] = (
     ColumnProbe("bool_null", "booleans with a null", _one([True, None, False], "bool")),
     ColumnProbe("date", "dates, one before 1970", _ints([18_000, None, -1], lambda pa: pa.date32())),
     ColumnProbe("time", "times of day", _ints([0, None, 86_399_999_999], lambda pa: pa.time64("us"))),
-    ColumnProbe("timestamp_us", "times without a zone", _ints([_NS // 1000, None], lambda pa: pa.timestamp("us"))),
+    ColumnProbe(
+        "timestamp_us", "times without a zone", _ints([_NS // 1000, None], lambda pa: pa.timestamp("us"))
+    ),
     ColumnProbe(
         "timestamp_ns_zone",
         "nanoseconds in a named zone",
@@ -194,7 +198,9 @@ COLUMNS: tuple[ColumnProbe, ...] = (
     ColumnProbe("duration", "durations", _ints([5_000, None, -1_000], lambda pa: pa.duration("us"))),
     ColumnProbe("decimal", "decimals of two places", _decimal),
     ColumnProbe("period", "pandas' months", _period),
-    ColumnProbe("category_unused", "levels not in order of use, one unused", _category(["b", "a", "c"], ordered=False)),
+    ColumnProbe(
+        "category_unused", "levels not in order of use, one unused", _category(["b", "a", "c"], ordered=False)
+    ),
     ColumnProbe("category_ordered", "levels with an order", _category(["low", "high"], ordered=True)),
     ColumnProbe("list", "lists, one empty, one null", _list),
     ColumnProbe("struct", "structs, one null", _struct),

@@ -12,7 +12,7 @@ Probes are written as tagged values, so workers in every language build the same
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from tare.errors import UsageError
 
@@ -39,8 +39,8 @@ class Probe:
     encoded: dict[str, bytes] = field(default_factory=dict)
     risky: bool = False
 
-    set = "values/1"
-    kind = "document"
+    set: ClassVar[str] = "values/1"
+    kind: ClassVar[str] = "document"
 
     @property
     def tree(self) -> Any:
@@ -125,7 +125,7 @@ VALUES: tuple[Probe, ...] = (
     Probe("list_or_null", "an empty list beside null", [[], None]),
     Probe("map_empty", "an empty map", {}),
     Probe("key_int", "a map with an integer as key", {"$map": [[1, "a"]]}),
-    Probe("key_mixed", "a map with the keys 1 and \"1\"", {"$map": [[1, "a"], ["1", "b"]]}),
+    Probe("key_mixed", 'a map with the keys 1 and "1"', {"$map": [[1, "a"], ["1", "b"]]}),
     Probe("key_tuple", "a map with a tuple as key", {"$map": [[{"$tuple": [1, 2]}, "a"]]}),
     Probe("key_empty", "a map with the empty text as key", {"": 1}),
     Probe("key_order", "keys that are not in alphabetical order", {"b": 1, "a": 2}),
@@ -138,9 +138,26 @@ VALUES: tuple[Probe, ...] = (
 
 # Named for the codecs of R objects; nothing claims them before those exist.
 ROBJECTS = (
-    "na_logical na_integer na_real na_character nan factor factor_ordered date posixct_zone difftime "
-    "text_latin1 text_bytes attributes matrix_dims list_column closure environment_shared s4 integer64"
-).split()
+    "na_logical",
+    "na_integer",
+    "na_real",
+    "na_character",
+    "nan",
+    "factor",
+    "factor_ordered",
+    "date",
+    "posixct_zone",
+    "difftime",
+    "text_latin1",
+    "text_bytes",
+    "attributes",
+    "matrix_dims",
+    "list_column",
+    "closure",
+    "environment_shared",
+    "s4",
+    "integer64",
+)
 
 
 def probes(set: str) -> tuple[Any, ...]:

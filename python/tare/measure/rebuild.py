@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import datetime as dt
+import math
 import re
 import struct
 import uuid
@@ -49,7 +50,7 @@ def same(a: Any, b: Any) -> bool:
     if kind is dt.datetime:
         return _same_datetime(a, b)
     if kind is dt.time:
-        return a.replace(tzinfo=None) == b.replace(tzinfo=None) and _same_zone(zone_of(a), zone_of(b))
+        return bool(a.replace(tzinfo=None) == b.replace(tzinfo=None) and _same_zone(zone_of(a), zone_of(b)))
     return _same_foreign(a, b)
 
 
@@ -75,9 +76,9 @@ def _same_foreign(a: Any, b: Any) -> bool:
             return {**tag, "tz": 0} == {**other, "tz": 0} and _same_zone(*zones)
         return bool(tag == other)
     if type(a).__module__ == "numpy" and hasattr(a, "tobytes"):
-        return bool(a.dtype == b.dtype and getattr(a, "shape", 0) == getattr(b, "shape", 0) and a.tobytes() == b.tobytes())
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, Other):
-        return a == b and a.text == b.text
+        return bool(a == b and a.text == b.text)
     try:
         return bool(a == b)
     except Exception:  # a foreign type may fail in any way when compared
@@ -92,7 +93,7 @@ def verdict_of(a: Any, b: Any) -> str:
     """
     if same(a, b):
         return "same"
-    if type(a) is type(b) is float and a != a and b != b:
+    if type(a) is type(b) is float and math.isnan(a) and math.isnan(b):
         return "nan"
     return "type" if rebuilt(a, b) else "lossy"
 
@@ -193,7 +194,7 @@ def _bytes(a: bytes, b: Any) -> bool:
         if b.lower() == a.hex():
             return True
     try:
-        return a.decode() == b
+        return bool(a.decode() == b)
     except UnicodeDecodeError:
         return False
 
@@ -208,24 +209,17 @@ def _uuid(a: uuid.UUID, b: Any) -> bool:
 
 def _date(a: dt.date, b: Any) -> bool:
     if isinstance(b, dt.datetime):
-        return b.tzinfo is None and b == dt.datetime(a.year, a.month, a.day)
+        return b.tzinfo is None and b == dt.datetime.combine(a, dt.time())
     if _text(b):
-        return (dt.date.fromisoformat(b) if len(b) == 10 else _midnight(b)) == a
+        return b.replace("T", " ") in (a.isoformat(), f"{a.isoformat()} 00:00:00")
     if type(b).__name__ == "datetime64":
         return str(b.astype("M8[D]")) == a.isoformat() and b == b.astype("M8[D]")
     return False
 
 
-def _midnight(text: str) -> dt.date | None:
-    value = dt.datetime.fromisoformat(text)
-    return value.date() if value.tzinfo is None and value.time() == dt.time() else None
-
-
 def _datetime(a: dt.datetime, b: Any) -> bool:
     if _text(b):
-        if re.search(r"[.,]\d{7,}", b) and not re.search(r"[.,]\d{6}0+(?!\d)", b):
-            return False
-        return _same_datetime(a, dt.datetime.fromisoformat(b))
+        return _timestamp(a, b)
     if isinstance(b, dt.datetime):
         nanos = getattr(b, "nanosecond", 0)
         return nanos == 0 and _same_datetime(a, b)
@@ -233,7 +227,7 @@ def _datetime(a: dt.datetime, b: Any) -> bool:
         exact = b.astype("M8[us]")
         return bool(exact == b) and a.tzinfo is None and exact.item() == a
     if type(b) is dt.date:
-        return a.tzinfo is None and a == dt.datetime(b.year, b.month, b.day)
+        return a.tzinfo is None and a == dt.datetime.combine(b, dt.time())
     return False
 
 
@@ -245,7 +239,9 @@ _ISO_DURATION = re.compile(
     r"(?P<sign>[+-]?)P(?:(?P<w>\d+)W)?(?:(?P<d>\d+)D)?"
     r"(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+)(?:\.(?P<f>\d{1,9}))?S)?)?\Z"
 )
-_CLOCK_DURATION = re.compile(r"(?:(?P<d>-?\d+) days?,? )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?\Z")
+_CLOCK_DURATION = re.compile(
+    r"(?:(?P<d>-?\d+) days?,? )?(?P<h>\d+):(?P<m>\d\d):(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?\Z"
+)
 
 
 def _nanoseconds(text: str) -> int | None:

@@ -324,7 +324,7 @@ def _zone(name: Any) -> dt.tzinfo:
     if name[0] in "+-":
         zone = dt.time.fromisoformat(f"00:00{name}").tzinfo if len(name) >= 6 else None
         _want(zone is not None, f"tz {name!r} is no offset")
-        return zone or dt.timezone.utc
+        return zone or dt.UTC
     from zoneinfo import ZoneInfo
 
     try:

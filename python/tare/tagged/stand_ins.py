@@ -47,20 +47,18 @@ class Attr:
 
 
 class Missing:
-    """R's missing argument; ``MISSING`` is its one value."""
+    """R's missing argument; all its instances are equal."""
 
-    _only: Missing | None = None
+    __slots__ = ()
 
-    def __new__(cls) -> Missing:
-        if cls._only is None:
-            cls._only = super().__new__(cls)
-        return cls._only
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Missing
+
+    def __hash__(self) -> int:
+        return hash(Missing)
 
     def __repr__(self) -> str:
         return "MISSING"
-
-    def __reduce__(self) -> tuple[type[Missing], tuple[()]]:
-        return Missing, ()
 
 
 MISSING = Missing()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-import math
 import struct
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tare.errors import TareError
 from tare.tagged import dump_text, exact_json, from_tagged, load_text, to_tagged
 
-ZONES = [None, dt.timezone.utc, dt.timezone(dt.timedelta(minutes=-210)), ZoneInfo("Europe/Berlin")]
+ZONES = [None, dt.UTC, dt.timezone(dt.timedelta(minutes=-210)), ZoneInfo("Europe/Berlin")]
 
 floats = st.binary(min_size=8, max_size=8).map(lambda bits: struct.unpack("<d", bits)[0])
 scalars = (
@@ -102,18 +102,13 @@ json_like = st.recursive(
 @given(json_like)
 def test_any_json_is_read_or_refused_clearly(tree: Any) -> None:
     """No tree makes the reader fail in another way, and what it reads it can write."""
-    try:
+    with contextlib.suppress(TareError):
         value = from_tagged(tree, max_nodes=10_000, max_depth=1_000)
-    except TareError as error:
-        assert str(error)
-        return
-    assert to_tagged(value) is not None or value is None
+        assert alike(value, from_tagged(to_tagged(value)))
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused_clearly(data: bytes) -> None:
     """Binary garbage gives one of our errors."""
-    try:
-        load_text(data)
-    except TareError as error:
-        assert not math.isnan(len(str(error)))
+    with contextlib.suppress(TareError):
+        assert data.strip() == data.strip()[:0] or dump_text(load_text(data))
