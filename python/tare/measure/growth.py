@@ -143,16 +143,16 @@ def _exponent(x: Array, y: Array, draws: Array | None) -> tuple[float, float, fl
 def _short(
     n: Array, t: Array, target: float, terms: tuple[float, float, float], draws: Array | None
 ) -> Growth:
-    """Too few points for an exponent: in proportion to the data from the largest size."""
-    ratio = target / n[-1]
-    predicted = float(t[-1] * ratio)
+    """Too few points for an exponent: in proportion to the data, after the constant that two sizes show."""
+    proportional = float(t[-1] * target / n[-1])
+    by_terms = predict_terms(terms, target) if n.size >= 2 else proportional
+    predicted = by_terms if terms[0] > 0 and n.size >= 2 and target > n[-1] else proportional
     lo, hi = predicted, predicted
     if draws is not None and not np.isnan(draws[-1]).any():
-        ends = quantiles(draws[-1])
-        lo, hi = min(lo, float(np.exp(ends[0])) * ratio), max(hi, float(np.exp(ends[1])) * ratio)
-    if n.size >= 2 and ratio > 1 + 1e-9:
-        by_terms = predict_terms(terms, target)
-        lo, hi = min(lo, by_terms), max(hi, by_terms)
+        ends = np.exp(quantiles(draws[-1])) * predicted / t[-1]
+        lo, hi = min(lo, float(ends[0])), max(hi, float(ends[1]))
+    if target > n[-1] * (1 + 1e-9):
+        lo, hi = min(lo, proportional, by_terms), max(hi, proportional, by_terms)
     return Growth(None, None, None, int(n.size), False, terms, predicted, lo, hi, hi > APART * max(lo, 1e-9))
 
 

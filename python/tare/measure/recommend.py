@@ -29,6 +29,8 @@ SURE = 0.5
 FIRM = 3
 FASTEST, SLOWEST = 1e11, 1e3
 MOST_READS = 1e6
+# A change that may lie anywhere within a factor of ten is no advice.
+VAGUE = 10.0
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,7 @@ def _costed(case: Mapping[str, Any], evidence: Evidence, medium: str, full: floa
         if figure is None or not math.isfinite(figure.time_ns):
             return None
         row, factor = rows.get(op), full
-        if row is not None and row["k"] is not None and row["predicted_ns"]:
+        if row is not None and row["predicted_ns"]:
             factor = row["predicted_ns"] / figure.time_ns
         return figure.time_ns * factor / 1e9, np.exp(figure.draws) * factor / 1e9
 
@@ -379,7 +381,9 @@ def _flips(winner: Costed, choice: Choice, costs: Mapping[str, tuple[float, Arra
         meets = [
             (where, one)
             for one in rivals
-            if (where := crossing(winner, one, use, axis)) and least <= where.at <= most
+            if (where := crossing(winner, one, use, axis))
+            and least <= where.at <= most
+            and where.hi <= VAGUE * where.lo
         ]
         below = [pair for pair in meets if pair[0].at < now]
         above = [pair for pair in meets if pair[0].at > now]

@@ -55,9 +55,13 @@ def test_record_against_itself_is_one_everywhere(before):
     assert {(1.0, 1.0, 1.0)} == {
         (op["ratio"], op["lo"], op["hi"]) for row in found["cases"] for op in row["ops"].values()
     }
-    assert tuple(
-        found[name] for name in ("only_a", "only_b", "versions", "probes", "differences")
-    ) == ([], [], [], [], [])
+    assert tuple(found[name] for name in ("only_a", "only_b", "versions", "probes", "differences")) == (
+        [],
+        [],
+        [],
+        [],
+        [],
+    )
     assert {1.0} == {row["size_ratio"] for row in found["cases"]}
 
 
@@ -85,9 +89,12 @@ def test_sizes_memory_versions_losses_and_probes_are_told(before):
                 entry["peak_bytes"] *= 3
     found = compare(before, after)
     row = row_of(found, "pickle")
-    assert tuple(
-        row[name] for name in ("size_ratio", "peak_ratio", "lost", "regained")
-    ) == (2.0, 3.0, ["time_hour"], [])
+    assert tuple(row[name] for name in ("size_ratio", "peak_ratio", "lost", "regained")) == (
+        2.0,
+        3.0,
+        ["time_hour"],
+        [],
+    )
     assert (row["status_a"], row["status_b"]) == ("ok", "lossy")
     assert found["versions"] == [{"codec": "pickle", "a": "1.2.3", "b": "2.0"}]
     assert [probe["probe"] for probe in found["probes"]] == ["decimal"]

@@ -81,9 +81,13 @@ def test_points_near_the_timer_floor_are_left_out():
 
 
 def test_few_points_have_no_exponent_but_a_prediction_in_proportion():
-    """Three sizes are too few for an exponent; the full size is predicted in proportion."""
+    """Three sizes are too few for an exponent; the full size is predicted in proportion, after the constant."""
     fit = fit_growth([1, 2, 4], [10.0, 20.0, 40.0], 8)
     assert (fit.k, fit.superlinear, round(fit.predicted_ns, 6)) == (None, False, 80.0)
+    fixed = fit_growth([1, 64], [100.0, 163.0], 640)
+    assert 739 == round(fixed.predicted_ns)
+    assert round(fixed.predicted_lo_ns) == 739
+    assert round(fixed.predicted_hi_ns) == 1630
     one = fit_growth([4], [40.0], 8, draws=np.log(np.array([[39.0, 40.0, 41.0]])))
     assert (round(one.predicted_lo_ns, 6), round(one.predicted_hi_ns, 6)) == (78.0, 82.0)
 
