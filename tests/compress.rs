@@ -9,7 +9,7 @@
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use tare::compress::{by_name, Compressor, COMPRESSORS};
+use tare::compress::{by_name, Compressor, Placed, COMPRESSORS};
 use tare::{ErrorKind, Result};
 
 /// Compressors whose containers tell where they end.
@@ -217,6 +217,35 @@ fn the_limit_is_exact_and_stops_bombs() {
         }
         let whole = compressor.decompress(&packed, Some(data.len() as u64));
         assert!(data == whole.unwrap(), "{}", compressor.name);
+    }
+}
+
+#[test]
+fn lent_memory_is_used_where_it_suffices() {
+    let data = sample();
+    for compressor in COMPRESSORS {
+        let packed = compressor.compress(&data, None).unwrap();
+        assert_eq!(Some(data.len()), compressor.expected_bytes(&packed));
+        for size in [0, 1, data.len() - 1, data.len(), data.len() + 100] {
+            let mut place = vec![0xee; size];
+            let plain = match compressor.decompress_into(&packed, &mut place, None) {
+                Ok(Placed::Lent(used)) => {
+                    assert!(size >= data.len(), "{}: {size}", compressor.name);
+                    place[..used].to_vec()
+                }
+                Ok(Placed::Own(plain)) => {
+                    assert!(size < data.len(), "{}: {size}", compressor.name);
+                    plain
+                }
+                Err(error) => unreachable!("{error}"),
+            };
+            assert!(data == plain, "{}: {size}", compressor.name);
+            let limit = Some(data.len() as u64 - 1);
+            let error = compressor
+                .decompress_into(&packed, &mut place, limit)
+                .unwrap_err();
+            assert_eq!(ErrorKind::Limit, error.kind());
+        }
     }
 }
 

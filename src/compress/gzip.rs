@@ -7,7 +7,7 @@ use libdeflater::{CompressionLvl, Compressor as Deflate};
 
 use super::input::{ends, unreadable, Input, Slice, Source};
 use super::reader::Decode;
-use super::{Compressor, Output, Stream};
+use super::{believed_bytes, Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -17,15 +17,13 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     extension: ".gz",
     magic: b"\x1f\x8b\x08", // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
     encode,
+    expect,
     decode,
     open,
 };
 
-/// Decoded bytes taken from the library at once.
-const STEP: usize = 64 << 10;
-
-/// A claimed size is believed up to this many bytes per stored byte.
-const BELIEVED_RATIO: usize = 64;
+/// Bytes asked for when the place is full.
+const PROBE: usize = 4096;
 
 fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     let level = CompressionLvl::new(level)
@@ -39,18 +37,33 @@ fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-fn decode(data: &[u8], output: &mut Output) -> Result<()> {
-    output.reserve(expected_bytes(data), 0)?;
+/// The plain size modulo 2^32, as the last member's trailer has it: RFC 1952, 2.3.1, ISIZE.
+fn expect(data: &[u8]) -> Option<u64> {
+    let size = data.last_chunk::<4>()?;
+    Some(u64::from(u32::from_le_bytes(*size)))
+}
+
+fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+    let claim = expect(data).unwrap_or(0).min(output.room());
+    output.place(believed_bytes(claim, data.len()), 0)?;
     let mut members = Members::new(Slice::new(data));
+    let mut probe = [0; PROBE];
     loop {
         // One byte more than allowed is asked for, so that a longer result shows.
-        let step = output.room().saturating_add(1).min(STEP as u64);
-        let from = output.bytes.len();
-        output.reserve(STEP, members.at())?;
-        let to = from.saturating_add(usize::try_from(step).unwrap_or(STEP));
-        output.bytes.resize(to, 0);
-        let made = members.decode(output.bytes.get_mut(from..).unwrap_or_default())?;
-        output.bytes.truncate(from.saturating_add(made));
+        let most = usize::try_from(output.room().saturating_add(1)).unwrap_or(usize::MAX);
+        let at = members.at();
+        let (_, place) = output.place(0, at)?;
+        let size = place.len().min(most);
+        let made = if size == 0 {
+            // Full: only if more comes is more place needed.
+            let made = members.decode(probe.get_mut(..most.min(PROBE)).unwrap_or_default())?;
+            output.copy(probe.get(..made).unwrap_or_default(), at)?;
+            made
+        } else {
+            let made = members.decode(place.get_mut(..size).unwrap_or_default())?;
+            output.commit(made);
+            made
+        };
         if made == 0 {
             return Ok(());
         }
@@ -58,18 +71,6 @@ fn decode(data: &[u8], output: &mut Output) -> Result<()> {
             return Err(output.exceeded(members.at()));
         }
     }
-}
-
-/// The plain size as the last member's trailer has it, where it is plausible; else 0.
-fn expected_bytes(data: &[u8]) -> usize {
-    let size = data
-        .last_chunk::<4>()
-        .map_or(0, |size| u32::from_le_bytes(*size));
-    let size = usize::try_from(size).unwrap_or(0);
-    if size > data.len().saturating_mul(BELIEVED_RATIO) {
-        return 0;
-    }
-    size
 }
 
 fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {

@@ -10,7 +10,7 @@ use xxhash_rust::xxh32::{xxh32, Xxh32};
 
 use super::input::{ends, Input, Slice, Source};
 use super::reader::Decode;
-use super::{Compressor, Output, Stream};
+use super::{believed_bytes, Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -20,6 +20,7 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     extension: ".lz4",
     magic: b"\x04\x22\x4d\x18",
     encode,
+    expect,
     decode,
     open,
 };
@@ -76,11 +77,21 @@ fn block_size(len: usize) -> BlockSize {
     }
 }
 
-fn decode(data: &[u8], output: &mut Output) -> Result<()> {
+fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut units = Units::new(Slice::new(data));
     units.stored_bytes = Some(data.len());
     while units.next(output)? {}
     Ok(())
+}
+
+/// The content size of the first frame, as its header has it.
+fn expect(data: &[u8]) -> Option<u64> {
+    let (head, rest) = data.split_at_checked(6)?;
+    let [0x04, 0x22, 0x4d, 0x18, flags, _] = head else {
+        return None;
+    };
+    let size = rest.first_chunk::<8>()?;
+    (flags & 0b1000 != 0).then_some(u64::from_le_bytes(*size))
 }
 
 fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
@@ -127,7 +138,7 @@ impl<I: Input> Units<I> {
     }
 
     /// Decodes one unit (a header, a block, an end mark) behind `output`; false at the end.
-    fn next(&mut self, output: &mut Output) -> Result<bool> {
+    fn next(&mut self, output: &mut Output<'_>) -> Result<bool> {
         self.state = match std::mem::replace(&mut self.state, State::Between) {
             State::Between => match self.begin(output)? {
                 Some(state) => state,
@@ -139,7 +150,7 @@ impl<I: Input> Units<I> {
         Ok(true)
     }
 
-    fn begin(&mut self, output: &mut Output) -> Result<Option<State>> {
+    fn begin(&mut self, output: &mut Output<'_>) -> Result<Option<State>> {
         let start = self.input.offset();
         let head = self.input.ahead(MAGIC_BYTES)?;
         if head.is_empty() && start > 0 {
@@ -180,7 +191,7 @@ impl<I: Input> Units<I> {
         }
     }
 
-    fn header(&mut self, output: &mut Output) -> Result<Frame> {
+    fn header(&mut self, output: &mut Output<'_>) -> Result<Frame> {
         let start = self.input.offset();
         let [flags, block] = self.input.array()?;
         if flags >> 6 != 1 || flags & 0b10 != 0 || block & 0b1000_1111 != 0 {
@@ -214,9 +225,7 @@ impl<I: Input> Units<I> {
         }
         if let (Some(size), Some(stored)) = (content_size, self.stored_bytes) {
             output.check(size, start)?;
-            // LZ4 cannot do better than 255 to 1, so a larger claim is a lie.
-            let most = stored.saturating_mul(BEST_RATIO);
-            output.reserve(usize::try_from(size).unwrap_or(most).min(most), start)?;
+            output.place(believed_bytes(size, stored), start)?;
         }
         Ok(Frame {
             start,
@@ -229,7 +238,7 @@ impl<I: Input> Units<I> {
         })
     }
 
-    fn frame_block(&mut self, mut frame: Frame, output: &mut Output) -> Result<State> {
+    fn frame_block(&mut self, mut frame: Frame, output: &mut Output<'_>) -> Result<State> {
         let at = self.input.offset();
         let size = u32::from_le_bytes(self.input.array()?);
         if size == 0 {
@@ -240,17 +249,21 @@ impl<I: Input> Units<I> {
         if size_bytes > frame.block_bytes {
             return Err(malformed("a block above the frame's block size", at));
         }
-        let from = output.bytes.len();
+        let from = output.len();
         let reach = if frame.independent { 0 } else { frame.made };
         let reach = usize::try_from(reach).unwrap_or(WINDOW_BYTES);
         let window = reach.min(WINDOW_BYTES);
         let stored = stored(&mut self.input, size_bytes)?;
         if size & STORED == 0 {
-            block(stored, frame.block_bytes, window, at, output)?;
+            // With the frame's own size the last block needs no place that is never filled.
+            let left = frame
+                .content_size
+                .map(|size| size.saturating_sub(frame.made));
+            let left = left.and_then(|left| usize::try_from(left).ok());
+            let most = frame.block_bytes.min(left.unwrap_or(usize::MAX));
+            block(stored, most, window, at, output)?;
         } else {
-            output.check(size_bytes as u64, at)?;
-            output.reserve(size_bytes, at)?;
-            output.bytes.extend_from_slice(stored);
+            output.copy(stored, at)?;
         }
         let expected = xxh32_if(frame.block_checksums, stored);
         self.input.advance(size_bytes);
@@ -259,7 +272,7 @@ impl<I: Input> Units<I> {
                 return Err(mismatch("the block's checksum does not match", at));
             }
         }
-        let made = output.bytes.get(from..).unwrap_or_default();
+        let made = output.since(from);
         frame.made = frame.made.saturating_add(made.len() as u64);
         if let Some(checksum) = &mut frame.content_checksum {
             checksum.update(made);
@@ -283,7 +296,7 @@ impl<I: Input> Units<I> {
     }
 
     /// A legacy frame has no end mark: it ends with the input or where a magic number is.
-    fn legacy_block(&mut self, last: bool, output: &mut Output) -> Result<State> {
+    fn legacy_block(&mut self, last: bool, output: &mut Output<'_>) -> Result<State> {
         let at = self.input.offset();
         let head = self.input.ahead(MAGIC_BYTES)?;
         if head.is_empty() || head == COMPRESSOR.magic || head == LEGACY_MAGIC {
@@ -297,12 +310,12 @@ impl<I: Input> Units<I> {
             let text = "no legacy block can be this long, or follow a short one";
             return Err(malformed(text, at));
         }
-        let from = output.bytes.len();
+        let from = output.len();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let stored = stored(&mut self.input, size)?;
         block(stored, LEGACY_BLOCK_BYTES, 0, at, output)?;
         self.input.advance(size);
-        let made = output.bytes.len().saturating_sub(from);
+        let made = output.len().saturating_sub(from);
         Ok(State::Legacy(made < LEGACY_BLOCK_BYTES))
     }
 }
@@ -310,22 +323,20 @@ impl<I: Input> Units<I> {
 /// Blocks of a stream: `output` holds what was not given out, and the window before it.
 struct Blocks<I> {
     units: Units<I>,
-    output: Output,
+    output: Output<'static>,
     given: usize,
 }
 
 impl<I: Input + Send> Decode for Blocks<I> {
     fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
-        while self.output.bytes.len() == self.given {
-            let old = self.given.saturating_sub(WINDOW_BYTES);
-            self.output.bytes.drain(..old);
-            self.given = self.output.bytes.len();
+        while self.output.len() == self.given {
+            self.output.forget_all_but(WINDOW_BYTES);
+            self.given = self.output.len();
             if !self.units.next(&mut self.output)? {
                 return Ok(0);
             }
         }
-        let rest = self.output.bytes.get(self.given..).unwrap_or_default();
-        let mut rest = rest;
+        let mut rest = self.output.since(self.given);
         let read = std::io::Read::read(&mut rest, into).unwrap_or(0);
         self.given = self.given.saturating_add(read);
         Ok(read)
@@ -338,30 +349,21 @@ fn block(
     block_bytes: usize,
     window: usize,
     at: u64,
-    output: &mut Output,
+    output: &mut Output<'_>,
 ) -> Result<()> {
-    let from = output.bytes.len();
     let most = block_bytes.min(stored.len().saturating_mul(BEST_RATIO));
     let allowed = usize::try_from(output.room()).unwrap_or(usize::MAX);
-    let place = most.min(allowed);
-    output.reserve(place, at)?;
-    output.bytes.resize(from.saturating_add(place), 0);
-    let (before, target) = output.bytes.split_at_mut(from);
-    let window = before
-        .get(from.saturating_sub(window)..)
-        .unwrap_or_default();
-    match decompress_into_with_dict(stored, target, window) {
+    let size = most.min(allowed);
+    let (done, place) = output.place(size, at)?;
+    let window = done.get(done.len().saturating_sub(window)..);
+    let place = place.get_mut(..size).unwrap_or_default();
+    match decompress_into_with_dict(stored, place, window.unwrap_or_default()) {
         Ok(made) => {
-            output.bytes.truncate(from.saturating_add(made));
+            output.commit(made);
             Ok(())
         }
-        Err(error) => {
-            output.bytes.truncate(from);
-            if place < most && matches!(error, DecompressError::OutputTooSmall { .. }) {
-                return Err(output.exceeded(at));
-            }
-            Err(malformed(format!("a damaged block: {error}"), at))
-        }
+        Err(DecompressError::OutputTooSmall { .. }) if size < most => Err(output.exceeded(at)),
+        Err(error) => Err(malformed(format!("a damaged block: {error}"), at)),
     }
 }
 

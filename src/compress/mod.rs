@@ -23,6 +23,7 @@ use std::io::Read;
 
 use crate::{Error, ErrorKind, Result};
 use output::Output;
+pub use output::Placed;
 pub use reader::Reader;
 
 /// A compressed stream, whatever it is.
@@ -42,7 +43,8 @@ pub struct Compressor {
     /// First bytes of its files; empty for none.
     pub magic: &'static [u8],
     encode: fn(&[u8], i32) -> Result<Vec<u8>>,
-    decode: fn(&[u8], &mut Output) -> Result<()>,
+    expect: fn(&[u8]) -> Option<u64>,
+    decode: fn(&[u8], &mut Output<'_>) -> Result<()>,
     open: for<'a> fn(Stream<'a>) -> Box<dyn reader::Decode + 'a>,
 }
 
@@ -97,8 +99,48 @@ impl Compressor {
     /// `data`; `Limit` if the result would be longer than `max_bytes`.
     pub fn decompress(&self, data: &[u8], max_bytes: Option<u64>) -> Result<Vec<u8>> {
         let mut output = Output::new(max_bytes);
-        (self.decode)(data, &mut output).map_err(|error| error.with_format(self.name))?;
-        Ok(output.bytes)
+        self.decode(data, &mut output)?;
+        Ok(output.into_vec())
+    }
+
+    /// Decompresses as [`decompress`](Self::decompress) does, into `place` if that suffices.
+    ///
+    /// # Errors
+    /// As `decompress`; what `place` holds then says nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use tare::compress::{by_name, Placed};
+    ///
+    /// let packed = by_name("lz4")?.compress(b"weighed", None)?;
+    /// let mut place = vec![0; by_name("lz4")?.expected_bytes(&packed).unwrap_or(0)];
+    /// match by_name("lz4")?.decompress_into(&packed, &mut place, None)? {
+    ///     Placed::Lent(size) => assert_eq!(b"weighed", &place[..size]),
+    ///     Placed::Own(_) => panic!("the header had the size"),
+    /// }
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn decompress_into(
+        &self,
+        data: &[u8],
+        place: &mut [u8],
+        max_bytes: Option<u64>,
+    ) -> Result<Placed> {
+        let mut output = Output::lent(place, max_bytes);
+        self.decode(data, &mut output)?;
+        Ok(output.placed())
+    }
+
+    /// How many bytes `data` seems to decompress to: its own claim, where that is plausible.
+    #[must_use]
+    pub fn expected_bytes(&self, data: &[u8]) -> Option<usize> {
+        let claim = (self.expect)(data)?;
+        let believed = believed_bytes(claim, data.len());
+        (believed as u64 == claim).then_some(believed)
+    }
+
+    fn decode(&self, data: &[u8], output: &mut Output<'_>) -> Result<()> {
+        (self.decode)(data, output).map_err(|error| error.with_format(self.name))
     }
 
     /// Reads the plain bytes of a compressed stream of any length, in bounded memory.
@@ -127,4 +169,11 @@ impl Compressor {
     fn usage(&self, text: String) -> Error {
         Error::new(ErrorKind::Usage, text).with_format(self.name)
     }
+}
+
+/// A claimed size, cut to what is made place for at once before anything is decoded:
+/// 64 MiB, or 256 bytes for each stored one.
+fn believed_bytes(claim: u64, stored: usize) -> usize {
+    let most = stored.saturating_mul(256).max(64 << 20);
+    usize::try_from(claim).unwrap_or(most).min(most)
 }

@@ -14,6 +14,7 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     extension: "",
     magic: b"",
     encode,
+    expect,
     decode,
     open,
 };
@@ -26,11 +27,16 @@ fn encode(data: &[u8], _level: i32) -> Result<Vec<u8>> {
     Ok(data.to_vec())
 }
 
-fn decode(data: &[u8], output: &mut Output) -> Result<()> {
-    output.check(data.len() as u64, 0)?;
-    output.reserve(data.len(), 0)?;
-    output.bytes.extend_from_slice(data);
-    Ok(())
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "the registry's signature, which other compressors need"
+)]
+fn expect(data: &[u8]) -> Option<u64> {
+    Some(data.len() as u64)
+}
+
+fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+    output.copy(data, 0)
 }
 
 fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {

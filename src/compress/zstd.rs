@@ -5,7 +5,7 @@ use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
 use super::input::{ends, Input, Source};
 use super::reader::Decode;
-use super::{Compressor, Output, Stream};
+use super::{believed_bytes, Compressor, Output, Stream};
 use crate::{Error, ErrorKind, Result};
 
 pub(super) const COMPRESSOR: Compressor = Compressor {
@@ -15,6 +15,7 @@ pub(super) const COMPRESSOR: Compressor = Compressor {
     extension: ".zst",
     magic: b"\x28\xb5\x2f\xfd", // RFC 8878, 3.1.1
     encode,
+    expect,
     decode,
     open,
 };
@@ -25,10 +26,6 @@ const LONGEST_HEADER_BYTES: usize = 18;
 
 /// Decoded bytes made place for at once when the frame does not say its size.
 const STEP: usize = 128 << 10;
-
-/// A claimed content size is believed up to this many bytes, or this many per stored byte.
-const BELIEVED_BYTES: u64 = 64 << 20;
-const BELIEVED_RATIO: u64 = 256;
 
 fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
     let mut context = CCtx::try_create()
@@ -50,7 +47,7 @@ fn new_context() -> Result<DCtx<'static>> {
     DCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))
 }
 
-fn decode(data: &[u8], output: &mut Output) -> Result<()> {
+fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut context = new_context()?;
     let mut rest = data;
     loop {
@@ -144,40 +141,55 @@ fn decode_frame(
     context: &mut DCtx<'_>,
     frame: &[u8],
     start: u64,
-    output: &mut Output,
+    output: &mut Output<'_>,
 ) -> Result<()> {
     let claim = content_size(frame, start)?;
     let before = output.len();
-    let believed = (frame.len() as u64)
-        .saturating_mul(BELIEVED_RATIO)
-        .max(BELIEVED_BYTES);
     let mut step = STEP;
     if let Some(claim) = claim {
         output.check(claim, start)?;
         // With place for the whole content libzstd decodes straight into it, without a window.
-        step = usize::try_from(claim.min(believed)).unwrap_or(STEP).max(1);
+        step = believed_bytes(claim, frame.len());
     }
     context.init().map_err(|code| failed(code, start))?;
     let mut input = InBuffer::around(frame);
     loop {
-        output.reserve(step, start)?;
+        let taken = input.pos;
+        let (_, place) = output.place(step, start)?;
         step = STEP;
-        let (taken, made) = (input.pos, output.bytes.len());
-        let mut place = OutBuffer::around_pos(&mut output.bytes, made);
+        let mut place = OutBuffer::around(place);
         let hint = context
             .decompress_stream(&mut place, &mut input)
             .map_err(|code| failed(code, start))?;
+        let made = place.pos();
+        output.commit(made);
         if output.over() {
             return Err(output.exceeded(start));
         }
         if hint == 0 {
-            return check_content_size(claim, output.len().saturating_sub(before), start);
+            let made = output.len().saturating_sub(before);
+            return check_content_size(claim, made as u64, start);
         }
-        if input.pos == taken && output.bytes.len() == made {
+        if input.pos == taken && made == 0 {
             let text = format!("the frame that starts at byte {start} has no end");
             return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
         }
     }
+}
+
+/// The content sizes of all frames, as their headers have them.
+fn expect(data: &[u8]) -> Option<u64> {
+    let mut rest = data;
+    let mut sum = 0_u64;
+    while !rest.is_empty() {
+        let size = zstd_safe::find_frame_compressed_size(rest).ok()?;
+        if !is_skippable(rest.get(..MAGIC_BYTES)?) {
+            let claim = zstd_safe::get_frame_content_size(rest).ok()??;
+            sum = sum.saturating_add(claim);
+        }
+        rest = rest.get(size..)?;
+    }
+    Some(sum)
 }
 
 fn content_size(frame: &[u8], start: u64) -> Result<Option<u64>> {

@@ -4,9 +4,13 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::compress::by_name;
+use tare::compress::{by_name, Placed};
+use tare::Result;
 
 use crate::error::to_py;
+
+/// Below this many bytes the GIL is kept: letting it go would cost more than the work.
+const KEEP_GIL_BYTES: usize = 4 << 10;
 
 #[pyfunction]
 #[pyo3(signature = (name, data, level=None))]
@@ -17,10 +21,9 @@ pub fn compress<'py>(
     level: Option<i32>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(data, |bytes| {
-        let packed = py.detach(|| by_name(name)?.compress(bytes, level));
-        packed
-            .map(|packed| PyBytes::new(py, &packed))
-            .map_err(|error| to_py(py, &error))
+        let packed = detached(py, bytes.len(), || by_name(name)?.compress(bytes, level));
+        let packed = packed.map_err(|error| to_py(py, &error))?;
+        Ok(PyBytes::new(py, &packed))
     })
 }
 
@@ -33,15 +36,43 @@ pub fn decompress<'py>(
     max_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     with_bytes(data, |bytes| {
-        let plain = py.detach(|| by_name(name)?.decompress(bytes, max_bytes));
-        plain
-            .map(|plain| PyBytes::new(py, &plain))
-            .map_err(|error| to_py(py, &error))
+        let compressor = by_name(name).map_err(|error| to_py(py, &error))?;
+        let allowed = |&size: &usize| max_bytes.is_none_or(|most| size as u64 <= most);
+        let expected = compressor
+            .expected_bytes(bytes)
+            .filter(allowed)
+            .unwrap_or(0);
+        let mut placed = Placed::Lent(0);
+        let plain = PyBytes::new_with(py, expected, |place| {
+            let work = || compressor.decompress_into(bytes, place, max_bytes);
+            let size = expected.max(bytes.len());
+            placed = detached(py, size, work).map_err(|error| to_py(py, &error))?;
+            Ok(())
+        })?;
+        match placed {
+            Placed::Lent(size) if size == expected => Ok(plain),
+            Placed::Lent(size) => {
+                let plain = plain.as_bytes().get(..size).unwrap_or_default();
+                Ok(PyBytes::new(py, plain))
+            }
+            Placed::Own(plain) => Ok(PyBytes::new(py, &plain)),
+        }
     })
 }
 
-/// Lends the bytes of `data`: those of `bytes` and of read-only buffers as they are, those of
-/// writable buffers as a copy, since another thread may change them while the GIL is released.
+fn detached<T: Send>(
+    py: Python<'_>,
+    size: usize,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    if size < KEEP_GIL_BYTES {
+        return work();
+    }
+    py.detach(work)
+}
+
+/// Lends the bytes of `data`: those of read-only buffers as they are, those of writable ones as
+/// a copy, because another thread may change them while the GIL is released.
 fn with_bytes<T>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> PyResult<T>) -> PyResult<T> {
     if let Ok(bytes) = data.cast::<PyBytes>() {
         return work(bytes.as_bytes());
@@ -50,5 +81,24 @@ fn with_bytes<T>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> PyResult<T
     if !buffer.is_c_contiguous() {
         return Err(PyBufferError::new_err("the buffer is not contiguous"));
     }
-    work(&buffer.to_vec(data.py())?)
+    if !buffer.readonly() {
+        return work(&buffer.to_vec(data.py())?);
+    }
+    work(lent(&buffer))
+}
+
+/// The bytes of a contiguous read-only buffer, for as long as it is held.
+#[allow(
+    unsafe_code,
+    reason = "the bytes of a Python buffer lie behind a pointer"
+)]
+fn lent(buffer: &PyBuffer<u8>) -> &[u8] {
+    if buffer.len_bytes() == 0 {
+        return &[];
+    }
+    // SAFETY: the buffer is contiguous and `len_bytes` long (checked by the caller and by its
+    // exporter), and the exporter keeps its memory alive and in place until the buffer is
+    // released, which the borrow outlives. The exporter said read-only: that nobody writes is
+    // its promise, and numpy's and Arrow's read-only buffers keep it.
+    unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }
