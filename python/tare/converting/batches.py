@@ -171,10 +171,7 @@ def _csv_tables(
     for block in _whole(source, csvs.last_row):
         text = encodings.to_utf8(source, block, encoding)
         if header is None:
-            end = text.find(b"\n") + 1 or len(text)
-            while text.count(b'"', 0, end) % 2 and end < len(text):
-                end = text.find(b"\n", end) + 1 or len(text)
-            header = text[:end]
+            header = text[: csvs.first_row(text)]
             yield csvs.parse(source, text, columns=columns, types=types)
         else:
             yield csvs.parse(source, header + text, columns=columns, types=types)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from tare.datasets import encodings
 from tare.datasets.source import Source, printable
-from tare.errors import Limit, Malformed, Truncated
+from tare.errors import Limit, Malformed, Truncated, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISSING", "Dialect", "dialect", "last_row", "load", "parse"]
+__all__ = ["MISSING", "Dialect", "dialect", "first_row", "last_row", "load", "parse"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 _DELIMITERS = (",", "\t", ";", "|")
@@ -161,8 +161,12 @@ def _read(
             except pa.ArrowInvalid as again:
                 raise _fault(source, data, given, str(again)) from None
         raise _fault(source, data, given, str(error)) from None
-    except KeyError as error:
-        raise source.error(Malformed, f"it has no column {error.args[0]}") from None
+    except KeyError:
+        known = csv.read_csv(pa.BufferReader(data[: first_row(data)]), parse_options=given["parse_options"]).column_names
+        missing = next((name for name in columns or () if name not in known), "")
+        raise source.error(
+            UsageError, f"it has no column {printable(missing, 40)!a}", advice=f"It has {printable(', '.join(known), 200)}."
+        ) from None
 
 
 def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Malformed | Truncated:
@@ -261,6 +265,18 @@ def _has_leading_zero(data: bytes, style: Dialect) -> bool:
         if np.any((part[zero + 1] >= 0x30) & (part[zero + 1] <= 0x39)):
             return True
     return False
+
+
+def first_row(data: bytes) -> int:
+    """Where the header ends.
+
+    >>> first_row(b'a,"b\\nc"\\n1,2\\n')
+    8
+    """
+    end = data.find(b"\n") + 1 or len(data)
+    while data.count(b'"', 0, end) % 2 and end < len(data):
+        end = data.find(b"\n", end) + 1 or len(data)
+    return end
 
 
 def last_row(data: bytes) -> int:

@@ -162,7 +162,14 @@ class _Owner(io.BufferedIOBase):
             super().close()
 
 
-def find(x: Any, *, format: str | None = None, name: str | None = None, max_bytes: int | None = None) -> Source:
+def find(
+    x: Any,
+    *,
+    format: str | None = None,
+    name: str | None = None,
+    max_bytes: int | None = None,
+    known_only: bool = True,
+) -> Source:
     """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
 
     Args:
@@ -170,6 +177,7 @@ def find(x: Any, *, format: str | None = None, name: str | None = None, max_byte
         format: Id of the format, when the bytes and the name do not tell or lie.
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
+        known_only: Refuse what Tare cannot read; otherwise `Source.format` is empty for it.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -185,7 +193,7 @@ def find(x: Any, *, format: str | None = None, name: str | None = None, max_byte
     _unwrap(source)
     source.format = format or ""
     if format is None:
-        _tell(source)
+        _tell(source, known_only=known_only)
     return source
 
 
@@ -304,10 +312,13 @@ def _some(plain: BinaryIO) -> bytes:
     return got
 
 
-def _tell(source: Source) -> None:
+def _tell(source: Source, *, known_only: bool) -> None:
     named = _named(source.name)
     found, note = recognise.tell(source.head, named)
     known = recognise.foreign(source.head)
+    if not known_only and (found is None or (known is not None and formats.get(found).text)):
+        source.format = ""
+        return
     if known is not None and (found is None or formats.get(found).text):
         source.format = known.id
         raise source.error(

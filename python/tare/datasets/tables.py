@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets.source import Source, printable
-from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported
+from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_errors", "load_arrow", "load_orc", "load_parquet"]
+__all__ = ["arrow_errors", "load_arrow", "load_orc", "load_parquet", "random_access"]
 
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
@@ -29,8 +29,9 @@ def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | 
     import pyarrow.parquet as pq
 
     _ends_with(source, b"PAR1", least=12)
-    with arrow_errors(source), _random(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+    with arrow_errors(source), random_access(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
         meta = parquet.metadata
+        _check_columns(source, parquet.schema_arrow, columns)
         if max_bytes is None or meta.num_row_groups == 0:
             return parquet.read(columns=columns), None
         groups = [meta.row_group(k).num_rows for k in range(meta.num_row_groups)]
@@ -57,13 +58,14 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
     """
     from pyarrow import ipc
 
-    with arrow_errors(source), _random(source) as file:
+    with arrow_errors(source), random_access(source) as file:
         if not source.head.startswith(b"ARROW1"):
             table, part = _stream(source, ipc.open_stream(file), max_bytes)
         else:
             _ends_with(source, b"ARROW1", least=16)
             reader = ipc.open_file(file)
             table, part = _batches(source, reader, max_bytes)
+        _check_columns(source, table.schema, columns)
         if columns is not None:
             table = table.select(columns)
         table.validate(full=True)  # offsets and text of a foreign file are not to be trusted
@@ -79,8 +81,9 @@ def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None
     import pyarrow as pa
     from pyarrow import orc
 
-    with arrow_errors(source), _random(source) as stored:
+    with arrow_errors(source), random_access(source) as stored:
         file = orc.ORCFile(stored)
+        _check_columns(source, file.schema, columns)
         if max_bytes is None or file.nstripes < 2:
             return file.read(columns=columns), None
         first = file.read_stripe(0, columns=columns)
@@ -163,7 +166,15 @@ def _table(batches: list[Any], schema: Any) -> pa.Table:
     return pa.Table.from_batches(batches, schema=None if schema is None else batches[0].schema)
 
 
-def _random(source: Source) -> Any:
+def _check_columns(source: Source, schema: Any, columns: list[str] | None) -> None:
+    missing = next((name for name in columns or () if name not in schema.names), None)
+    if missing is not None:
+        raise source.error(
+            UsageError, f"it has no column {printable(missing, 40)!a}", advice=f"It has {printable(', '.join(schema.names), 200)}."
+        )
+
+
+def random_access(source: Source) -> Any:
     """The plain bytes as an Arrow file that can be read anywhere."""
     import pyarrow as pa
 

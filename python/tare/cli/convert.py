@@ -1,0 +1,119 @@
+"""`tare convert`: a file from one format to another."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tare.io import Conversion
+
+__all__ = ["command"]
+
+_SHOWN = 8
+
+
+@click.command("convert", short_help="Convert a file from one format to another.")
+@click.argument("src")
+@click.argument("dst")
+@click.option("--codec", metavar="ID", help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.")
+@click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
+@click.option("--to", metavar="FORMAT", help="Format of DST, the same as --codec; needed when DST is -.")
+@click.option("--columns", metavar="A,B", help="Convert only these columns.")
+@click.option("--encoding", metavar="NAME", help="Encoding of a SRC text that is not UTF-8, such as latin1.")
+@click.option("--force", is_flag=True, help="Replace DST if it is there.")
+@click.option("--verify/--no-verify", default=None, help="Read DST back and compare; by default when it is below 64 MiB in memory.")
+@click.option("--allow-loss", is_flag=True, help="Write DST although values change.")
+@click.option("--allow-pickle", is_flag=True, help="Read SRC although that can run code; only for files you trust.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
+def command(src: str, dst: str, **options: Any) -> int:
+    """Convert SRC to DST; - is standard input or output.
+
+    DST appears when it is complete, or not at all. If values would change, nothing is
+    written and the first change is shown; a change of type alone is reported.
+
+    \b
+    Examples:
+      tare convert flights.csv flights.parquet
+      tare convert data.json.gz data.msgpack --verify
+      tare convert - out.parquet --from csv < flights.csv
+      tare convert big.parquet - --to ndjson --columns year,month
+    """  # noqa: D301 - click keeps lines after a backspace character
+    from tare import io
+    from tare.errors import UsageError
+
+    if options["to"] and options["codec"]:
+        raise UsageError("--to and --codec both name the format of DST; give one.")
+    codec = options["codec"] or options["to"]
+    if dst == "-" and codec is None:
+        raise UsageError("standard output has no name to tell the format by; say --to FORMAT.")
+    if dst == "-" and options["as_json"]:
+        raise UsageError("--json needs standard output for itself; write DST to a file.")
+    target: Any = dst
+    if dst == "-":
+        target = sys.stdout.buffer
+        if target.isatty() and not _is_text(codec):
+            raise UsageError("the result is not text and standard output is a terminal; name a file, or pipe it.")
+    done = io.convert(
+        src,
+        target,
+        codec=codec,
+        format=options["from_"],
+        columns=options["columns"].split(",") if options["columns"] else None,
+        encoding=options["encoding"],
+        verify=options["verify"],
+        allow_pickle=options["allow_pickle"],
+        allow_loss=options["allow_loss"],
+        overwrite=options["force"],
+        on_progress=_progress() if sys.stderr.isatty() else None,
+    )
+    if options["as_json"]:
+        click.echo(json.dumps(done.as_dict(), indent=1))
+    else:
+        _report(done, "standard output" if dst == "-" else dst)
+    return 0
+
+
+def _report(done: Conversion, dst: str) -> None:
+    from tare.datasets.source import printable
+    from tare.datasets.summary import size_text
+
+    sizes = f"{size_text(done.bytes_in)} -> {size_text(done.bytes_out)}" if done.bytes_in else size_text(done.bytes_out)
+    rows = f"  {done.rows:,} row{'s' * (done.rows != 1)} or items" if done.rows else ""
+    checked = "  read back and compared" if done.verified else ""
+    click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
+    for change in done.changes[:_SHOWN]:
+        count = "" if change["count"] is None else f"  {change['count']:,} values"
+        what = "type only" if change["verdict"] == "type" else "VALUES CHANGED"
+        text = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
+        click.echo(text, err=True)
+    if len(done.changes) > _SHOWN:
+        click.echo(f"  ... {len(done.changes) - _SHOWN} more changes; --json lists them", err=True)
+    for note in done.notes:
+        click.echo(f"  note: {note}", err=True)
+
+
+def _progress() -> Callable[[int, int], None]:
+    """A line that is rewritten at most once for each per cent."""
+    last = -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        now = 100 * done // max(total, 1)
+        if now != last:
+            last = now
+            click.echo(f"\r  {now:3d} %" if now < 100 else "\r       \r", nl=False, err=True)
+
+    return show
+
+
+def _is_text(codec: str) -> bool:
+    from tare.codec import Codec
+
+    parsed = Codec.parse(codec)
+    return parsed.format.text and parsed.compressor is None

@@ -1,0 +1,139 @@
+"""`tare inspect`: what a file is and where its bytes go."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tare.inspecting.findings import Inspection, Part
+
+__all__ = ["command"]
+
+_WIDTH = 100
+_ROWS = 40
+
+
+@click.command("inspect", short_help="Say what a file is and where its bytes go.")
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option("--format", "format_", metavar="FORMAT", help="What it is, when neither bytes nor name tell.")
+@click.option("--all", "everything", is_flag=True, help=f"List every column and part, not the {_ROWS} largest.")
+def command(file: str, as_json: bool, format_: str | None, everything: bool) -> int:
+    """Say what FILE is (- for standard input): format, compression, columns or shape, and where its bytes go.
+
+    Nothing in the file is run. Exit code: 0, or 1 if it is damaged or unknown.
+    """
+    from tare.io import inspect
+
+    found = inspect(file, format=format_)
+    if as_json:
+        click.echo(json.dumps(found.as_dict(), indent=1, default=str))
+    else:
+        _print(found, None if everything else _ROWS)
+    return 1 if found.error or not found.format else 0
+
+
+def _print(found: Inspection, most: int | None) -> None:
+    _line(f"{_safe(found.name, 60)}  {found.title or 'unknown'}{f', {found.version}' if found.version else ''}")
+    _facts(found)
+    if found.columns is not None:
+        _print_table(found, most)
+    elif found.parts:
+        _print_parts(found.parts, found.plain_bytes, most)
+    for flag in found.flags:
+        _line(f"! {flag}")
+    for note in dict.fromkeys(found.notes):
+        _line(f"  note: {note}")
+    if found.error:
+        _line(f"! {found.error}")
+
+
+def _facts(found: Inspection) -> None:
+    from tare.datasets.summary import size_text
+
+    rows: list[tuple[str, str]] = [("size", f"{found.bytes:,} bytes ({size_text(found.bytes)})")]
+    for box in found.containers:
+        extra = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in box.items() if key not in ("name", "plain_bytes"))
+        rows.append(("compression", f"{box['name']}{f': {extra}' if extra else ''}"))
+    if found.containers and found.plain_bytes is not None:
+        rows.append(("decompressed", f"{found.plain_bytes:,} bytes ({size_text(found.plain_bytes)})"))
+    if found.kind:
+        width = f" x {len(found.columns):,}" if found.columns is not None else ""
+        unit = "rows x columns" if width else f"value{'s' * (found.rows != 1)}"
+        count = "" if found.rows is None else f"  {found.rows:,}{width} {unit}"
+        rows.append(("kind", f"{found.kind}{count}"))
+    if found.shape:
+        rows.append(("shape", ", ".join(f"{key} {_value(value)}" for key, value in found.shape.items())))
+    rows += [(key, _value(value)) for key, value in found.details.items()]
+    for key, value in rows:
+        _line(f"  {key:<18} {_safe(value, 400)}", indent=21)
+
+
+def _print_table(found: Inspection, most: int | None) -> None:
+    """Columns with type and nulls, and their bytes where the format tells; the largest first if not all."""
+    parts = {part.what: part for part in reversed(found.parts)}
+    columns = found.columns or []
+    known = [column for column in columns if column["name"] in parts]
+    other = [part for part in found.parts if part.what not in {column["name"] for column in columns}]
+    shown = columns
+    if most is not None and len(columns) > most:
+        largest = sorted(known, key=lambda column: -parts[column["name"]].bytes)[:most] if known else columns[:most]
+        chosen = {id(column) for column in largest}
+        shown = [column for column in columns if id(column) in chosen]
+    total = sum(part.bytes for part in found.parts) or 1
+    _line("")
+    _line(f"  {'column':<22} {'type':<18} {'nulls':>9} {'bytes':>12} {'%':>5}  detail")
+    for column in shown:
+        part = parts.get(column["name"])
+        nulls = "-" if column["nulls"] is None else f"{column['nulls']:,}"
+        size = "-" if part is None else f"{part.bytes:,}"
+        share = "" if part is None else f"{100 * part.bytes / total:.1f}"
+        detail = "" if part is None else _detail(part, column["type"])
+        _line(f"  {_safe(column['name'], 22):<22} {_safe(column['type'], 18):<18} {nulls:>9} {size:>12} {share:>5}  {detail}")
+    if len(shown) < len(columns):
+        _line(f"  ... {len(columns) - len(shown):,} more columns; --all lists them")
+    for part in other[:most]:
+        what = _safe(part.what, 41)
+        _line(f"  {what:<41} {'':>9} {part.bytes:>12,} {100 * part.bytes / total:>5.1f}  {_detail(part, '')}")
+    if most is not None and len(other) > most:
+        _line(f"  ... {len(other) - most:,} more parts; --all lists them")
+
+
+def _detail(part: Part, type_: str) -> str:
+    ratio = f"{part.plain_bytes / part.bytes:.1f}x " if part.plain_bytes and part.bytes else ""
+    return _safe(f"{ratio}{'' if part.detail == type_ else part.detail}", 26)
+
+
+def _print_parts(parts: list[Part], plain: int | None, most: int | None) -> None:
+    total = plain or sum(part.bytes for part in parts) or 1
+    _line("")
+    _line(f"  {'where the bytes go':<30} {'bytes':>14} {'%':>6}")
+    for part in parts[:most]:
+        _line(f"  {_safe(part.what, 30):<30} {part.bytes:>14,} {100 * part.bytes / total:>6.1f}  {_safe(part.detail, 40)}")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _safe(text: str, width: int) -> str:
+    """Text from a file: its control characters escaped, cut to the width."""
+    from tare.datasets.source import printable
+
+    return printable(str(text), width)
+
+
+def _line(text: str, indent: int = 4) -> None:
+    """One line of at most 100 columns, broken at spaces."""
+    import textwrap
+
+    if len(text) <= _WIDTH:
+        click.echo(text.rstrip())
+        return
+    for line in textwrap.wrap(text, _WIDTH, subsequent_indent=" " * indent, drop_whitespace=True) or [""]:
+        click.echo(line)

@@ -1,0 +1,1 @@
+"""What stands behind ``tare.inspect``: one file for each way of laying out bytes."""
