@@ -364,7 +364,7 @@ def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
     ready(worker, speaker, path)
     ask(worker, "run", what="encode", batch=1)
     before = int(schedstat.read_text().split()[0])
-    reply = ask(worker, "run", what="encode", samples=1, batch=40)
+    reply = ask(worker, "run", what="encode", samples=1, batch=15)
     counted = int(schedstat.read_text().split()[0]) - before
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
     told = cells["user_ns"] + cells["sys_ns"] + cells.get("drop_ns", 0)

@@ -96,7 +96,9 @@ def test_a_traced_process_is_told():
 
 def test_short_calls_are_batched_and_long_ones_are_not():
     """About the target; one call if that is longer; a call known to be long is not made at all."""
-    assert sampling.calibrate(spin, 100_000, target_ns=2_000_000, most=1000) in range(10, 22)
+    # A stolen CPU makes one calibration short now and then; a wrong one is wrong every time.
+    found = [sampling.calibrate(spin, 100_000, target_ns=2_000_000, most=1000) for _ in range(10)]
+    assert any(batch in range(10, 22) for batch in found), found
     assert sampling.calibrate(spin, 5_000_000, target_ns=2_000_000, most=1000) == 1
     made: list[None] = []
     assert sampling.calibrate(made.append, None, target_ns=1000, most=9, guess_ns=1_000_000) == 1
@@ -204,7 +206,10 @@ def test_every_cell_of_a_table_is_touched():
     table = pa.table({"a": [1, None, 3], "b": ["x", "yy", None], "c": [0.5, 1.5, 2.5]})
     assert touch(table) == 9
     pandas = pytest.importorskip("pandas")
-    assert touch(pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.to_datetime(["2020", "2021"])})) == 6
+    assert (
+        touch(pandas.DataFrame({"a": [1, 2], "b": ["x", None], "c": pandas.to_datetime(["2020", "2021"])}))
+        == 6
+    )
     polars = pytest.importorskip("polars")
     assert touch(polars.DataFrame({"a": [1, 2]}).lazy()) == 2
 
@@ -213,7 +218,11 @@ def test_an_error_takes_the_phase_it_happened_in():
     """Type, message and phase; an OpError keeps its own."""
     with pytest.raises(OpError) as caught, phase("decode"):
         raise KeyError("x")
-    assert (caught.value.type, str(caught.value), caught.value.phase) == ("KeyError", "KeyError: 'x'", "decode")
+    assert (caught.value.type, str(caught.value), caught.value.phase) == (
+        "KeyError",
+        "KeyError: 'x'",
+        "decode",
+    )
     with pytest.raises(OpError) as caught, phase("decode"), phase("io"):
         raise FileNotFoundError(2, "gone", "x")
     assert (caught.value.type, caught.value.phase) == ("FileNotFoundError", "io")
