@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset
     from tare.measure.driver import Worker
     from tare.measure.journal import Journal
+    from tare.measure.remote_end import RemoteEnd
     from tare.media.link import RelayProcess
 
 __all__ = ["DEFAULT_LINK", "Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
@@ -227,6 +228,7 @@ class Session:
         self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._relay: RelayProcess | None = None
+        self._remote: RemoteEnd | None = None
         self.sample_ns = 0
         self.round_ns = 0
         self.pressure = pressure.snapshot()
@@ -240,6 +242,8 @@ class Session:
         self.kill_workers()
         if self._relay is not None:
             self._relay.close()
+        if self._remote is not None:
+            self._remote.close()
         shutil.rmtree(self._tmp, ignore_errors=True)
         shutil.rmtree(self._files, ignore_errors=True)
 
@@ -405,12 +409,28 @@ class Session:
         """What ``open`` is told of the medium; an emulated link is TCP with a relay between."""
         return {"kind": "tcp" if name == "link" else name, "timeout_s": self.settings.deadline_s}
 
+    @property
+    def remote(self) -> RemoteEnd:
+        """The other host.
+
+        Raises:
+            UsageError: None was given.
+        """
+        if self._remote is None:
+            from tare.measure.remote_end import RemoteEnd
+
+            self._remote = RemoteEnd(self.settings.remote)
+            self.record["noise"]["remote"] = self._remote.summary()
+        return self._remote
+
     def through_link(self, name: str, address: str) -> str:
         """The address the writer must use: the relay's on an emulated link, else the reader's own.
 
         Raises:
             UsageError: The medium is ``link`` and no link was given.
         """
+        if name == "remote":
+            return f"{self.remote.address}:{address.rpartition(':')[2]}"
         if name != "link":
             return address
         from tare.media.link import Link, RelayProcess
@@ -439,6 +459,14 @@ class Session:
             threads=self.settings.threads,
             memory_limit=memory_limit_bytes(part, kind),
         )
+        self._workers.add(worker)
+        return worker
+
+    def remote_worker(self) -> Worker:
+        """Start a worker on the other host; its protocol goes through ssh."""
+        from tare.measure.driver import Worker
+
+        worker = Worker("remote", command=self.remote.command)
         self._workers.add(worker)
         return worker
 

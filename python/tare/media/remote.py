@@ -6,8 +6,10 @@ protocol over ssh's own pipes; the measured bytes take a TCP connection of their
 
 from __future__ import annotations
 
+import os
 import shlex
 import socket
+import subprocess
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -68,6 +70,27 @@ class Remote:
     def worker_command(self) -> list[str]:
         """The command that starts a worker there."""
         return self.ssh(self.command, "worker")
+
+    def ship(self, path: str | os.PathLike[str]) -> str:
+        """Copy a file there, into a new private file; returns its path there.
+
+        Raises:
+            OSError: ssh failed; what it said is in the text.
+        """
+        script = "umask 077; f=$(mktemp /tmp/tare-XXXXXXXX) && cat > $f && echo $f"
+        with open(path, "rb") as file:
+            done = subprocess.run(self.ssh("sh", "-c", script), stdin=file, capture_output=True, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()[-300:]
+            raise OSError(f"cannot copy the data to {self.host} by ssh (exit {done.returncode}): {said}")
+        return done.stdout.decode().strip()
+
+    def remove(self, paths: list[str]) -> None:
+        """Remove shipped files; what cannot be removed stays in the temporary folder there."""
+        if paths:
+            subprocess.run(
+                self.ssh("rm", "-f", *paths), stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
 
     def address(self) -> str:
         """Its address as seen from here, for the measured connection."""

@@ -38,7 +38,12 @@ class StreamSeat(Seat):
     def start(self) -> None:
         """Start both workers without waiting for them."""
         super().start()
-        self._reader = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed ^ 1, cpu_index=0)
+        if self.medium == "remote":
+            self._reader = self.session.remote_worker()
+        else:
+            self._reader = self.session.worker(
+                self.part, self.kind, hash_seed=self._hash_seed ^ 1, cpu_index=0
+            )
 
     def ready(self, *, verify: bool = False) -> None:
         """Load both ends; verify what one transfer brings to the reader."""
@@ -47,7 +52,10 @@ class StreamSeat(Seat):
         if not self.alive or self._reader is None:
             return
         try:
-            self._read("load", **self.part.request())
+            load = self.part.request()
+            if self.medium == "remote":
+                load["path"] = self.session.remote.ship(self.part.path)
+            self._read("load", **load)
             self._read(
                 "prepare",
                 codec=str(self.codec),
@@ -72,7 +80,7 @@ class StreamSeat(Seat):
             return
         self.keep("send", round_, position, sent)
         self.keep("receive", round_, position, received)
-        self.keep("span", round_, position, span_of(sent, received))
+        self.keep("span", round_, position, span_of(sent, received, acknowledged=self.medium == "remote"))
 
     def lose(self, error: WorkerError) -> None:
         """The case failed: give up both workers."""
@@ -127,17 +135,26 @@ class StreamSeat(Seat):
         return self._reader.request(op, deadline_s=self.session.settings.deadline_s, **fields)
 
 
-def span_of(sent: dict[str, Any], received: dict[str, Any]) -> dict[str, Any]:
-    """One reply for the whole transfer: wall = span, CPU = both sides'."""
+def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: bool = False) -> dict[str, Any]:
+    """One reply for the whole transfer: wall = span, CPU = both sides'.
+
+    Args:
+        sent: The writer's reply.
+        received: The reader's.
+        acknowledged: Whether the span is the writer's own, up to the reader's answer; clocks of
+            two hosts are never subtracted.
+    """
     writer = dict(zip(sent["cols"], sent["samples"][0], strict=True))
     reader = dict(zip(received["cols"], received["samples"][0], strict=True))
-    span = reader["last_value_ns"] - writer["start_ns"]
+    span = (writer["closed_ns"] if acknowledged else reader["last_value_ns"]) - writer["start_ns"]
+    decoding = reader["last_value_ns"] - reader["first_value_ns"]
+    first = span - decoding if acknowledged else reader["first_value_ns"] - writer["start_ns"]
     columns = {
         "wall_ns": span,
         "user_ns": writer["user_ns"] + reader["user_ns"],
         "sys_ns": writer["sys_ns"] + reader["sys_ns"],
         "nivcsw": writer.get("nivcsw", 0) + reader.get("nivcsw", 0),
-        "first_value_after_ns": reader["first_value_ns"] - writer["start_ns"],
+        "first_value_after_ns": first,
     }
     return {
         "cols": list(columns),

@@ -1,0 +1,111 @@
+"""The medium `remote` against a real ssh server on this machine: ship, transfer, verify, clean up."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import need
+
+TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+
+
+@pytest.fixture
+def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """An sshd of our own on a free port, and an environment whose `ssh` knows its key."""
+    sshd = shutil.which("sshd") or "/usr/sbin/sshd"
+    need(os.path.exists(sshd) and shutil.which("ssh"), "sshd is not installed (apt-get install openssh-server)")
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True, stdin=subprocess.DEVNULL
+        )
+    shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
+    os.chmod(tmp_path / "authorized", 0o600)
+    os.makedirs("/run/sshd", exist_ok=True) if os.geteuid() == 0 else None
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    (tmp_path / "sshd_config").write_text(
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/authorized\n"
+        f"PidFile {tmp_path}/pid\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\n"
+    )
+    log = (tmp_path / "sshd.log").open("w")
+    server = subprocess.Popen([sshd, "-D", "-e", "-f", tmp_path / "sshd_config"], stderr=log)
+    wrapper = tmp_path / "bin" / "ssh"
+    wrapper.parent.mkdir()
+    wrapper.write_text(
+        f'#!/bin/sh\nexec {shutil.which("ssh")} -F /dev/null -i {tmp_path}/user -o StrictHostKeyChecking=no '
+        f'-o UserKnownHostsFile={tmp_path}/known -o LogLevel=ERROR "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    # The worker there is this installation's own; a login shell would not know its path.
+    remote = tmp_path / "bin" / "tare"
+    remote.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from tare.cli import main; main()" "$@"\n')
+    remote.chmod(0o755)
+    try:
+        _wait_for(port, server)
+        yield port, {**os.environ, "PATH": f"{wrapper.parent}:{os.environ['PATH']}"}
+    finally:
+        server.terminate()
+        server.wait(10)
+        log.close()
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(100):
+        assert server.poll() is None, "sshd did not start"
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("sshd does not answer")
+
+
+def test_a_codec_is_measured_to_another_host(ssh_server: tuple[int, dict[str, str]], tmp_path: Path) -> None:
+    """The reader there verifies what it received; the span is the writer's own; nothing is left there."""
+    port, environment = ssh_server
+    data, out = tmp_path / "d.json", tmp_path / "r.tare.json"
+    data.write_text(json.dumps([{"a": n, "b": "x" * 20} for n in range(3000)]))
+    before = set(Path("/tmp").glob("tare-*"))
+    url = f"ssh://{getpass.getuser()}@127.0.0.1:{port}{tmp_path}/bin/tare"
+    done = subprocess.run(
+        [*TARE, "measure", str(data), "--medium", "remote", "--remote", url, "--codec", "json:orjson",
+         "--codec", "json:stdlib", "--time", "20s", "--quick", "--out", str(out), "--quiet"],
+        env=environment, capture_output=True, text=True, timeout=150, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    record = json.loads(out.read_text())
+    cases = [case for case in record["cases"] if case["labels"]["medium"] == "remote"]
+    assert [case["status"] for case in cases] == ["ok", "ok"], [case["reason"] for case in cases]
+    spans = [wall for case in cases for launch in case["launches"] for wall in launch["samples"]["span"]["wall_ns"]]
+    assert spans
+    assert min(spans) > 0
+    assert record["noise"]["remote"]["round_trip_s"] > 0
+    assert "127.0.0.1" not in out.read_text(), "the host stays out of the record"
+    left = [path for path in set(Path("/tmp").glob("tare-*")) - before if path.is_file()]
+    assert left == []
+
+
+def test_a_host_that_cannot_be_reached_is_one_message(tmp_path: Path) -> None:
+    """No traceback: what failed and where; the exit code is 1."""
+    data = tmp_path / "d.json"
+    data.write_text("[1, 2, 3]")
+    done = subprocess.run(
+        [*TARE, "measure", str(data), "--medium", "remote", "--remote", "ssh://127.0.0.1:1", "--codec", "json:orjson",
+         "--time", "10s", "--quiet", "--out", str(tmp_path / "r.tare.json")],
+        capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "127.0.0.1" in done.stderr
+    assert "Traceback" not in done.stderr
