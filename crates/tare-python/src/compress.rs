@@ -1,6 +1,6 @@
 //! `tare._tare.compress` and `decompress`: the core's one-shot compressors.
 
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -77,28 +77,29 @@ fn with_bytes<T>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> PyResult<T
     if let Ok(bytes) = data.cast::<PyBytes>() {
         return work(bytes.as_bytes());
     }
-    let buffer = PyBuffer::<u8>::get(data)?;
+    let buffer = PyUntypedBuffer::get(data)?;
     if !buffer.is_c_contiguous() {
         return Err(PyBufferError::new_err("the buffer is not contiguous"));
     }
+    let bytes = lent(&buffer);
     if !buffer.readonly() {
-        return work(&buffer.to_vec(data.py())?);
+        return work(&bytes.to_vec());
     }
-    work(lent(&buffer))
+    work(bytes)
 }
 
-/// The bytes of a contiguous read-only buffer, for as long as it is held.
+/// The bytes of a contiguous buffer, whatever its items are, for as long as it is held.
 #[allow(
     unsafe_code,
     reason = "the bytes of a Python buffer lie behind a pointer"
 )]
-fn lent(buffer: &PyBuffer<u8>) -> &[u8] {
+fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
     if buffer.len_bytes() == 0 {
         return &[];
     }
-    // SAFETY: the buffer is contiguous and `len_bytes` long (checked by the caller and by its
-    // exporter), and the exporter keeps its memory alive and in place until the buffer is
-    // released, which the borrow outlives. The exporter said read-only: that nobody writes is
-    // its promise, and numpy's and Arrow's read-only buffers keep it.
+    // SAFETY: the caller checked that the buffer is contiguous, its exporter says that it is
+    // `len_bytes` long and keeps it alive and in place until it is released, which the borrow
+    // does not outlive. Nobody writes meanwhile: a writable buffer is copied while the GIL is
+    // held, and of a read-only one its exporter promises it.
     unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }
