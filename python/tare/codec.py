@@ -262,7 +262,8 @@ class Codec:
 
         Args:
             data: Any bytes-like object.
-            trust: Allow a format that can run code named in the bytes.
+            trust: Allow a format in which hostile bytes can run code or crash
+                Python, and leave out the checks that keep a library from crashing.
             max_bytes: Longest encoding allowed, after decompression; None is no limit.
 
         Raises:
@@ -292,6 +293,8 @@ class Codec:
         if limit is not None and self.format.depth is not None and self.format.depth(data, limit) > limit:
             raise _too_deep(self, limit)
         with self._mapped(Malformed):
+            if self.library.check is not None and not trust:
+                self.library.check(data)
             return self.library.decode(data, **self.options)
 
     def flags(self) -> dict[str, Any]:
@@ -325,7 +328,7 @@ class Codec:
         return found
 
     @contextmanager
-    def _mapped(self, general: type[EncodeError] | type[Malformed]) -> Iterator[None]:
+    def _mapped(self, general: type[EncodeError | Malformed]) -> Iterator[None]:
         """Turn whatever a library raises into an error of ours, with its cause kept."""
         try:
             yield

@@ -10,8 +10,8 @@ From pandas, NaN in a NumPy float column is a null, as everywhere in pandas; onl
 an ``ArrowDtype`` column tells the two apart. An index other than the default
 becomes columns, named in the ``pandas`` metadata as pyarrow does it.
 
-Text, bytes and lists with 64-bit offsets or views become those with 32-bit
-offsets, so that one type of text is one type whichever library gave it.
+What pandas and polars give as text, bytes and lists with 64-bit offsets or views
+becomes the plain form, so that text is one type whichever library gave it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
         names += levels
         metadata = {"pandas": json.dumps(_pandas_metadata(names, levels))}
     table = pa.Table.from_arrays(arrays, names=names) if arrays else pa.table({})
-    return plain(table).replace_schema_metadata(metadata)
+    return table.replace_schema_metadata(metadata)
 
 
 def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
@@ -83,7 +83,12 @@ def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
 
 def arrow_from_polars(frame: pl.DataFrame) -> pa.Table:
     """A table of the same columns; categories get 32-bit indices, as Arrow's default is."""
-    return plain(frame.to_arrow())
+    try:
+        return plain(frame.to_arrow())
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # polars panics, for example on a NUL in a name
+        raise EncodeError(f"polars cannot give this table to Arrow: {str(error)[:200]!r}") from error
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -95,18 +100,23 @@ def plain(table: pa.Table) -> pa.Table:
     >>> plain(pa.table({"a": pa.array(["x"], pa.large_string())})).schema.field("a").type
     DataType(string)
     """
+    for place, field in enumerate(table.schema):
+        column = _plain_array(table.column(place))
+        if column.type != field.type:
+            table = table.set_column(place, field.with_type(column.type), column)
+    return table
+
+
+def _plain_array(array: Any) -> Any:
     import pyarrow as pa
 
-    for place, field in enumerate(table.schema):
-        wanted = _plain_type(field.type)
-        if wanted == field.type:
-            continue
-        try:
-            column = table.column(place).cast(wanted)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            continue
-        table = table.set_column(place, field.with_type(wanted), column)
-    return table
+    wanted = _plain_type(array.type)
+    if wanted == array.type:
+        return array
+    try:
+        return array.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return array
 
 
 def _plain_type(kind: Any) -> Any:
@@ -128,22 +138,31 @@ def _plain_type(kind: Any) -> Any:
     return kind
 
 
-def _series(column: pa.ChunkedArray) -> pd.Series:
+def _series(column: pa.ChunkedArray[Any]) -> pd.Series:
     import pandas as pd
 
     nullable = _nullable_dtypes()
-    for mapper in (None, nullable.get, pd.ArrowDtype):
+    for mapper in (None, nullable.get):
         if mapper is nullable.get and column.type not in nullable:
             continue
         if mapper is None and not _numpy_may_hold(column):
             continue
-        series = column.to_pandas(types_mapper=mapper)
-        if mapper is pd.ArrowDtype or _comes_back(series, column):
+        series = _tried(column, mapper)
+        if series is not None and _comes_back(series, column):
             return series
-    raise AssertionError("the loop ends with ArrowDtype")
+    return column.to_pandas(types_mapper=pd.ArrowDtype)
 
 
-def _numpy_may_hold(column: pa.ChunkedArray) -> bool:
+def _tried(column: pa.ChunkedArray[Any], mapper: Any) -> pd.Series | None:
+    import pyarrow as pa
+
+    try:
+        return column.to_pandas(types_mapper=mapper)
+    except (pa.ArrowException, ValueError, OverflowError):
+        return None  # values that the dtype cannot hold: times with nanoseconds, far dates
+
+
+def _numpy_may_hold(column: pa.ChunkedArray[Any]) -> bool:
     """False where the trial is known to fail: it would cost a copy of the column for nothing."""
     import pyarrow as pa
 
@@ -151,22 +170,22 @@ def _numpy_may_hold(column: pa.ChunkedArray) -> bool:
     return not (whole and column.null_count)
 
 
-def _comes_back(series: pd.Series, column: pa.ChunkedArray) -> bool:
+def _comes_back(series: pd.Series, column: pa.ChunkedArray[Any]) -> bool:
     import pyarrow as pa
 
     try:
-        back = plain(pa.Table.from_arrays([_array("", series)], names=["x"])).column(0)
+        back = pa.Table.from_arrays([_array("", series)], names=["x"]).column(0)
     except (EncodeError, pa.ArrowException, ValueError, TypeError):
         return False
     if back.type != column.type or back.null_count != column.null_count:
         return False
     if pa.types.is_floating(column.type):  # by bits: NaN is not equal to itself, and -0.0 is to 0.0
         bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[column.type.bit_width]
-        return _bits(back, bits).equals(_bits(column, bits))
+        return bool(_bits(back, bits).equals(_bits(column, bits)))
     return bool(back.equals(column))
 
 
-def _bits(column: pa.ChunkedArray, kind: Any) -> Any:
+def _bits(column: pa.ChunkedArray[Any], kind: Any) -> Any:
     import pyarrow as pa
 
     return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
@@ -190,10 +209,13 @@ def _nullable_dtypes() -> dict[Any, Any]:
 
 
 def _array(name: str, series: pd.Series) -> Any:
+    import pandas as pd
     import pyarrow as pa
 
     try:
-        return pa.array(series, from_pandas=True)
+        array = pa.array(series, from_pandas=True)
+        # An ArrowDtype names its type; pandas' own text is always of the large form.
+        return array if isinstance(series.dtype, pd.ArrowDtype) else _plain_array(array)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         text = str(error)[:200]
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error

@@ -87,7 +87,7 @@ def convert(obj: Any, to: str) -> Any:
     """
     if to not in MEMORY_KINDS or to == "python":
         raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:])}")
-    now = _library_kind(obj) or {list: "records", dict: "columns"}.get(type(obj), "")
+    now = _library_kind(obj) or ("records" if isinstance(obj, list) else "columns" if isinstance(obj, dict) else "")
     if now == to:
         return obj
     if now == "records" and to == "columns":
@@ -229,23 +229,23 @@ def _from_arrow(table: pa.Table, to: str) -> Any:
     return columns if to == "columns" else _records_of(columns, table.num_rows)
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
     """Python values; nanoseconds become microseconds where nothing is lost, as Python has no others."""
     import pyarrow as pa
 
-    kind = column.type
-    if getattr(kind, "unit", "") == "ns":
-        plain = {
-            pa.types.is_timestamp: lambda: pa.timestamp("us", kind.tz),
-            pa.types.is_duration: lambda: pa.duration("us"),
-            pa.types.is_time64: lambda: pa.time64("us"),
-        }
-        for test, make in plain.items():
-            if test(kind):
-                try:
-                    column = column.cast(make())
-                except pa.ArrowInvalid:
-                    break  # sub-microsecond values: pandas' own scalars, or an error that says so
+    kind: Any = column.type
+    wanted: Any = None
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        wanted = pa.timestamp("us", kind.tz)
+    elif pa.types.is_duration(kind) and kind.unit == "ns":
+        wanted = pa.duration("us")
+    elif pa.types.is_time64(kind) and kind.unit == "ns":
+        wanted = pa.time64("us")
+    if wanted is not None:
+        try:
+            column = column.cast(wanted)
+        except pa.ArrowInvalid:
+            pass  # finer than microseconds: pandas' own scalars, or an error that says so
     return column.to_pylist()
 
 

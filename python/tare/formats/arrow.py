@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
 
@@ -17,7 +17,7 @@ __all__ = ["FORMAT"]
 _MAGIC = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"  # opens every message of the stream layout
 _COMPRESSION = Option("none", ("none", "lz4", "zstd"), "Compression of the column buffers; `none` can be mapped.")
-_LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", int)
+_LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", "int")
 _LAYOUT = Option("file", ("file", "stream"), "With a footer that finds any batch, or in order only.")
 _CHUNK_ROWS = 65_536
 
@@ -29,7 +29,7 @@ def _resolve(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "level": 1} if zstd and options["level"] is None else options
 
 
-def _ipc_options(compression: str, level: int | None) -> Any:
+def _ipc_options(compression: Any, level: int | None) -> Any:
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -61,6 +61,11 @@ def _subset_pyarrow(
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
     """A table whose uncompressed columns lie in ``data`` itself: nothing is copied."""
     return _read_pyarrow(data, None)
+
+
+def _check(data: Buffer) -> None:
+    """Look at every offset and text: readers take them as they are, and their users would crash."""
+    _read_pyarrow(data, None).validate(full=True)
 
 
 def _own(data: Buffer) -> pa.Buffer:
@@ -95,14 +100,14 @@ def _threads_pyarrow(threads: int | None) -> None:
     pa.set_cpu_count(threads or os.cpu_count() or 1)
 
 
-def _write_pyarrow(obj: pa.Table, file: BinaryIO, *, compression: str, layout: str, level: int | None) -> None:
+def _write_pyarrow(obj: pa.Table, file: Any, *, compression: str, layout: str, level: int | None) -> None:
     from pyarrow import ipc
 
     with ipc.new_stream(file, obj.schema, options=_ipc_options(compression, level)) as writer:
         writer.write_table(obj, max_chunksize=_CHUNK_ROWS)
 
 
-def _read_stream(file: BinaryIO, *, compression: str, layout: str, level: int | None) -> Iterator[pa.Table]:
+def _read_stream(file: Any, *, compression: str, layout: str, level: int | None) -> Iterator[pa.Table]:
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -119,7 +124,7 @@ def _join(parts: list[pa.Table]) -> pa.Table:
 
 def _encode_polars(obj: pl.DataFrame, *, compression: Any, layout: str) -> bytes:
     file = BytesIO()
-    name = "uncompressed" if compression == "none" else compression
+    name: Any = "uncompressed" if compression == "none" else compression
     if layout == "file":
         obj.write_ipc(file, compression=name)
     else:
@@ -172,6 +177,7 @@ FORMAT = Format(
             stream=Stream(_write_pyarrow, _read_stream, _join),
             subset=_subset_pyarrow,
             open=_open_pyarrow,
+            check=_check,
             notes=("Reading copies the bytes once, so that the table does not hang on them; `open` does not.",),
         ),
         Library(
@@ -186,6 +192,7 @@ FORMAT = Format(
             variants={"table": _VARIANTS[:2]},
             threads=(1, "all"),
             subset=_subset_polars,
+            check=_check,
         ),
     ),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +29,7 @@ class Option:
         default: Value used when the codec id does not name the option.
         choices: Allowed values; empty means any value of ``type``.
         help: One sentence: what it does and why another value.
-        type: ``bool``, ``int`` or ``str``; taken from the default, so that only
+        type: Name of the type, ``bool``, ``int`` or ``str``; taken from the default, so that only
             an option whose default is None has to say it.
 
     >>> Option(default=3, choices=(1, 2, 3)).parse("2")
@@ -38,14 +39,14 @@ class Option:
     default: object
     choices: tuple[object, ...] = ()
     help: str = ""
-    type: type | None = None
+    type: str | None = None
 
     @property
-    def value_type(self) -> type:
-        """Type of its values: ``type`` if given, else that of the default."""
+    def value_type(self) -> str:
+        """Type of its values, by name: ``bool``, ``int`` or ``str``."""
         if self.type is not None:
             return self.type
-        return str if self.default is None else type(self.default)
+        return "str" if self.default is None else self.default.__class__.__name__
 
     def parse(self, text: str) -> object:
         """The value that ``text`` spells in a codec id.
@@ -54,18 +55,11 @@ class Option:
             ValueError: It is not a value of this option; the text says what is.
         """
         value: object = text
-        if self.value_type is bool:
+        if self.value_type == "bool":
             value = _BOOLS.get(text.lower(), text)
-        elif self.value_type is int:
-            try:
-                value = int(text)
-            except ValueError:
-                value = text
-        if self.choices:
-            allowed = value in self.choices
-        else:
-            allowed = isinstance(value, self.value_type)
-        if not allowed:
+        elif self.value_type == "int" and re.fullmatch(r"-?[0-9]{1,18}", text):
+            value = int(text)
+        if value not in self.choices if self.choices else value.__class__.__name__ != self.value_type:
             raise ValueError(f"expected {self.expected}")
         return value
 
@@ -74,7 +68,7 @@ class Option:
         """What it takes, for messages and listings: ``none|zstd``, ``a whole number``."""
         if self.choices:
             return "|".join(spell(choice) for choice in self.choices)
-        return {bool: "true|false", int: "a whole number"}.get(self.value_type, "text")
+        return {"bool": "true|false", "int": "a whole number"}.get(self.value_type, "text")
 
 
 _BOOLS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -129,6 +123,8 @@ class Library:
         set_threads: ``set_threads(n)`` turns the library's own knob; None is all cores.
         max_depth: Deepest nesting that its code survives; None if it refuses by
             itself what is too deep. Deeper values and bytes are refused before it sees them.
+        check: ``check(data)`` raises if the bytes are damaged in a way that would
+            crash this library; `Codec.decode` runs it first unless the data are trusted.
         slow: Whether it is written in pure Python: tried last.
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
         writes: False for libraries that read only.
@@ -151,6 +147,7 @@ class Library:
     resolve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     set_threads: Callable[[int | None], None] | None = None
     max_depth: int | None = None
+    check: Callable[[Buffer], None] | None = None
     slow: bool = False
     executes_code: bool = False
     writes: bool = True

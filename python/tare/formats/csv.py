@@ -120,8 +120,10 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
     import pandas as pd
 
     # "c" would warn of columns of mixed types by chunk; reading whole types them once.
-    memory = {"low_memory": False} if engine == "c" else {}
-    return pd.read_csv(BytesIO(data), sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+    memory: dict[str, Any] = {"low_memory": False} if engine == "c" else {}
+    read: Any = pd.read_csv
+    frame: pd.DataFrame = read(BytesIO(data), sep=_CHARACTERS[delimiter], engine=engine, **memory, **more)
+    return frame
 
 
 def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
@@ -157,7 +159,8 @@ def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table
     import pyarrow as pa
     from pyarrow import csv
 
-    table = csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=_parse_options(delimiter, newlines))
+    source: Any = pa.BufferReader(_not_empty(data))
+    table = csv.read_csv(source, parse_options=_parse_options(delimiter, newlines))
     _ = table.column_names  # raises if they are not UTF-8, which Arrow does not look at
     return table
 
@@ -168,7 +171,8 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newline
 
     convert = csv.ConvertOptions(include_columns=columns)
     parse = _parse_options(delimiter, newlines)
-    return csv.read_csv(pa.BufferReader(_not_empty(data)), parse_options=parse, convert_options=convert)
+    source: Any = pa.BufferReader(_not_empty(data))
+    return csv.read_csv(source, parse_options=parse, convert_options=convert)
 
 
 def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
@@ -254,7 +258,7 @@ def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
     source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
-    return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")
+    return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")  # noqa: S608 - quoted
 
 
 def _sniff(head: bytes) -> bool:

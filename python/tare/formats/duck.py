@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer
@@ -19,21 +20,15 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["copy_to", "quote", "query", "set_threads"]
-
-_connection: duckdb.DuckDBPyConnection | None = None
+__all__ = ["copy_to", "query", "quote", "set_threads"]
 
 
+@lru_cache(maxsize=1)
 def connection() -> duckdb.DuckDBPyConnection:
     """The process's own DuckDB: in memory, opened once, reaching no network and no extension."""
-    global _connection
-    if _connection is None:
-        import duckdb
+    import duckdb
 
-        _connection = duckdb.connect(
-            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        )
-    return _connection
+    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
 
 
 def set_threads(threads: int | None) -> None:
@@ -56,7 +51,8 @@ def query(data: Buffer, sql: str) -> pa.Table:
     with _file() as (path, file):
         file.write(data)
         file.flush()
-        return connection().cursor().sql(sql.replace("{path}", f"'{path}'")).to_arrow_table()
+        table: pa.Table = connection().cursor().sql(sql.replace("{path}", f"'{path}'")).to_arrow_table()
+        return table
 
 
 def quote(names: list[str]) -> str:

@@ -25,7 +25,8 @@ def _encode(obj: pd.DataFrame, *, layout: Any) -> bytes:
 
     with pd.HDFStore("memory.h5", mode="w", **_DRIVER) as store:
         store.put(_KEY, obj, format=layout, track_times=False)
-        image: bytes = store._handle.get_file_image()
+        handle: Any = store._handle  # noqa: SLF001 - pandas has no door to an image in memory
+        image: bytes = handle.get_file_image()
         return image
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.scalars import DEFAULT, ORIENT, hook, is_lines
 
-__all__ = ["FORMAT", "depth"]
+__all__ = ["FORMAT"]
 
 _COMPACT = Option(False, (False, True), "Leave out the spaces after commas and colons, as the C libraries do.")
 _NON_STR_KEYS = Option(
@@ -99,10 +99,12 @@ def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str) ->
 
     separators = (",", ":") if compact else None
     if default == "refuse":
-        return simplejson.dumps(obj, separators=separators).encode()
+        text: str = simplejson.dumps(obj, separators=separators)
+        return text.encode()
     # By itself it takes bytes for UTF-8 text and decimals for numbers.
     more: dict[str, Any] = {"encoding": None, "use_decimal": False, "default": hook(default)}
-    return simplejson.dumps(obj, separators=separators, **more).encode()
+    text = simplejson.dumps(obj, separators=separators, **more)
+    return text.encode()
 
 
 def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
@@ -114,30 +116,6 @@ def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str
 def _text(data: Buffer) -> str:
     """Text of UTF-8 bytes; unlike ``json.loads(bytes)`` it guesses no other encoding."""
     return str(data, "utf-8")
-
-
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
-
-
-def depth(data: Buffer, limit: int) -> int:
-    """Nesting of JSON text, counted no further than one above ``limit``.
-
-    >>> depth(b'[[1], "[[[["]', 100)
-    2
-    """
-    if bytes(data).count(b"[") + bytes(data).count(b"{") <= limit:
-        return 0  # it cannot be deeper than it has brackets
-    now = deepest = 0
-    for token in _TOKEN.finditer(data):
-        first = token.group()[:1]
-        if first in (b"[", b"{"):
-            now += 1
-            deepest = max(deepest, now)
-            if deepest > limit:
-                return deepest
-        elif first in (b"]", b"}"):
-            now -= 1
-    return deepest
 
 
 # Brackets open YAML and Python literals too: JSON goes on with a double quote or a value of its own.
@@ -163,7 +141,6 @@ FORMAT = Format(
     languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
     text=True,
     sniff=_sniff,
-    depth=depth,
     libraries=(
         Library(
             name="stdlib",

@@ -50,7 +50,7 @@ def _write_msgpack(
     obj: Any, file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str
 ) -> None:
     packer = _packer(datetime, default, impl)
-    for part in parts_of(obj):
+    for part in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(packer.pack(part))
 
 

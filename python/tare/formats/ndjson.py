@@ -70,7 +70,7 @@ def _write_orjson(obj: Any, file: BinaryIO, *, default: str) -> None:
     import orjson
 
     convert = hook(default)
-    for item in parts_of(obj):
+    for item in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(orjson.dumps(item, default=convert, option=orjson.OPT_APPEND_NEWLINE))
 
 
@@ -84,7 +84,7 @@ def _write_msgspec(obj: Any, file: BinaryIO, *, default: str) -> None:
     import msgspec
 
     encode = msgspec.json.Encoder(enc_hook=hook(default)).encode
-    for item in parts_of(obj):
+    for item in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(encode(item) + b"\n")
 
 
@@ -97,7 +97,7 @@ def _read_msgspec(file: BinaryIO, *, default: str) -> Iterator[Any]:
 
 def _write_stdlib(obj: Any, file: BinaryIO, *, default: str) -> None:
     dumps = stdlib_json.JSONEncoder(default=hook(default)).encode
-    for item in parts_of(obj):
+    for item in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(dumps(item).encode() + b"\n")
 
 

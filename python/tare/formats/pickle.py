@@ -27,23 +27,23 @@ def _encode(obj: Any, *, impl: str, protocol: int, orient: str) -> bytes:
     if impl == "c":
         return stdlib_pickle.dumps(obj, protocol)
     file = BytesIO()
-    stdlib_pickle._Pickler(file, protocol).dump(obj)  # type: ignore[attr-defined]
+    stdlib_pickle._Pickler(file, protocol).dump(obj)  # noqa: SLF001 - the only door to the Python implementation
     return file.getvalue()
 
 
 def _decode(data: Buffer, *, impl: str, protocol: int, orient: str) -> Any:
     if impl == "c":
         return stdlib_pickle.loads(data)
-    return stdlib_pickle._Unpickler(BytesIO(data)).load()  # type: ignore[attr-defined]
+    return stdlib_pickle._Unpickler(BytesIO(data)).load()  # noqa: SLF001 - the only door to the Python implementation
 
 
 def _write(obj: Any, file: BinaryIO, *, impl: str, protocol: int, orient: str) -> None:
-    for part in parts_of(obj):
+    for part in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(_encode(part, impl=impl, protocol=protocol, orient=orient))
 
 
 def _read(file: BinaryIO, *, impl: str, protocol: int, orient: str) -> Iterator[Any]:
-    load = stdlib_pickle.load if impl == "c" else lambda f: stdlib_pickle._Unpickler(f).load()  # type: ignore[attr-defined]
+    load = stdlib_pickle.load if impl == "c" else lambda f: stdlib_pickle._Unpickler(f).load()  # noqa: SLF001 - the only door to the Python implementation
     while True:
         try:
             yield load(file)

@@ -70,9 +70,9 @@ def parts_of(obj: object) -> list[object]:
 
 
 def is_lines(head: bytes) -> bool:
-    """Whether the first line is a whole JSON value in brackets and another one starts after it.
+    r"""Whether the first line is a whole JSON value in brackets and another one starts after it.
 
-    >>> is_lines(b'{"a": 1}\\n{"a": 2'), is_lines(b'{"a": 1}\\n'), is_lines(b'[\\n{}]')
+    >>> is_lines(b'{"a": 1}\n{"a": 2'), is_lines(b'{"a": 1}\n'), is_lines(b'[\n{}]')
     (True, False, False)
     """
     first, newline, rest = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")

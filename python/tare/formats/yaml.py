@@ -36,7 +36,7 @@ def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_key
 def _decode_pyyaml(data: Buffer, *, default: str, loader: str, orient: str, sort_keys: bool) -> Any:
     import yaml
 
-    return yaml.load(bytes(data), Loader=yaml.CSafeLoader if loader == "c" else yaml.SafeLoader)
+    return yaml.load(bytes(data), Loader=yaml.CSafeLoader if loader == "c" else yaml.SafeLoader)  # noqa: S506 - both are safe
 
 
 def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:

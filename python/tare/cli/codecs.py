@@ -1,0 +1,161 @@
+"""``tare codecs``: every codec, its version and options, and how to install what is missing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tare.formats.base import Format, Library, Option
+
+__all__ = ["command"]
+
+_WIDTH = 100
+
+
+@click.command("codecs")
+@click.argument("names", nargs=-1, metavar="[FORMAT]...")
+@click.option("--missing", is_flag=True, help="Print only the lines that install what is missing.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON array.")
+def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
+    """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
+
+    With FORMAT ids, only these, each with what its options mean.
+
+    Marks: `d` documents, `t` tables, `s` can be streamed, `m` can use all cores,
+    `x` hostile bytes can run code or crash Python.
+    """
+    from tare import formats
+
+    chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
+    pairs = [(format, library) for format in chosen for library in format.libraries]
+    if missing:
+        for line in _install_lines(pairs):
+            click.echo(line)
+    elif as_json:
+        click.echo(json.dumps([_described(format, library) for format, library in pairs], indent=1))
+    elif sys.stdout.isatty():
+        _print_table(pairs)
+    else:
+        _print_plain(pairs)
+    if names and not (missing or as_json):
+        _print_options(pairs)
+
+
+def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
+    """One line per extra or distribution, each once, in the registry's order."""
+    lines = [library.install_line for _, library in pairs if not library.installed]
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+def _described(format: Format, library: Library) -> dict[str, Any]:
+    from tare.codec import Codec
+
+    codec = Codec(format.id, library.name)
+    return {
+        "id": str(codec),
+        "format": format.id,
+        "library": library.name,
+        "version": library.version,
+        "installed": library.installed,
+        "install": library.install_line,
+        "kinds": {kind: codec.native(kind) for kind in library.native},
+        "options": {
+            name: {
+                "default": option.default,
+                "choices": list(option.choices),
+                "type": option.value_type,
+                "help": option.help,
+            }
+            for name, option in library.options.items()
+        },
+        "variants": {kind: list(map(dict, sets)) for kind, sets in library.variants.items()},
+        "threads": list(library.threads),
+        "extensions": list(format.extensions),
+        "lazy": library.open is not None,
+        "writes": library.writes,
+        "title": format.title,
+        "notes": list(library.notes),
+        **codec.flags(),
+    }
+
+
+def _row(format: Format, library: Library) -> tuple[str, str, str, str]:
+    """Id, version, marks, and the options or the install line."""
+    from tare.codec import Codec
+
+    codec = Codec(format.id, library.name)
+    marks = "".join(
+        mark if holds else "-"
+        for mark, holds in (
+            ("d", "document" in library.native),
+            ("t", "table" in library.native),
+            ("s", library.stream is not None),
+            ("m", "all" in library.threads),
+            ("x", codec.executes_code),
+        )
+    )
+    if not library.installed:
+        return str(codec), "-", marks, f"not installed: {library.install_line}"
+    options = " ".join(f"{name}={_spelled(option)}" for name, option in library.options.items())
+    return str(codec), library.version or "?", marks, options
+
+
+def _spelled(option: Option) -> str:
+    from tare.formats.base import spell
+
+    return "auto" if option.default is None else spell(option.default)
+
+
+def _print_plain(pairs: list[tuple[Format, Library]]) -> None:
+    rows = [("codec", "version", "marks", "options with their defaults"), *(_row(*pair) for pair in pairs)]
+    widths = [max(len(row[place]) for row in rows) for place in range(3)]
+    for row in rows:
+        head = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+        for line in _wrapped(row[3], _WIDTH - len(head) - 2):
+            click.echo(f"{head}  {line}".rstrip())
+            head = " " * len(head)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _print_table(pairs: list[tuple[Format, Library]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, header_style="bold", width=min(_WIDTH, console.width))
+    for name in ("codec", "version", "marks"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("options with their defaults")
+    for format, library in pairs:
+        style = "" if library.installed else "dim"
+        table.add_row(*(Text(cell, style=style) for cell in _row(format, library)))
+    console.print(table)
+    missing = len(_install_lines(pairs))
+    click.echo(
+        "d documents  t tables  s streams  m all cores  x hostile bytes can run code or crash Python"
+        + ("\n`tare codecs --missing` prints how to install the rest" if missing else ""),
+        err=True,
+    )
+
+
+def _print_options(pairs: list[tuple[Format, Library]]) -> None:
+    """What each option and each note of the chosen formats says."""
+    for format, library in pairs:
+        click.echo(f"\n{format.id}:{library.name}  {' '.join(format.extensions)}  {format.spec}".rstrip())
+        entries = [
+            f"{name}={_spelled(option)} ({option.expected}): {option.help}"
+            for name, option in library.options.items()
+        ]
+        for entry in (*entries, *library.notes):
+            for place, line in enumerate(_wrapped(entry, _WIDTH - 4)):
+                click.echo(("  " if place == 0 else "    ") + line)

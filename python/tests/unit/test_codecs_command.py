@@ -1,0 +1,74 @@
+"""``tare codecs``: the listing for people, for programs, and the install lines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from tare import formats
+from tare.cli.codecs import command
+from tare.errors import UsageError
+
+
+def run(*args: str) -> str:
+    """What the command prints on stdout."""
+    result = CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def test_lists_every_library_within_100_columns() -> None:
+    """In a pipe: one head line, a row for each registered library, nothing wider than 100 columns, no colour."""
+    lines = run().splitlines()
+    assert lines[0].split()[:3] == ["codec", "version", "marks"]
+    listed = {line.split()[0] for line in lines[1:] if not line.startswith(" ")}
+    expected = {
+        format.id if library.name == format.home else f"{format.id}:{library.name}"
+        for format in formats.FORMATS
+        for library in format.libraries
+    }
+    assert expected == listed
+    assert max(map(len, lines)) <= 100
+    assert "\x1b" not in "".join(lines)
+
+
+def test_one_format_is_explained() -> None:
+    """With a format's id: its libraries only, and what each option means and allows."""
+    text = run("yaml")
+    assert "yaml:pyyaml" in text
+    assert "json:orjson" not in text
+    assert "loader=safe (safe|c):" in text
+    assert max(map(len, text.splitlines())) <= 100
+    with pytest.raises(UsageError, match="did you mean yaml"):
+        run("yml")
+
+
+def test_json_holds_everything() -> None:
+    """--json is one array with an entry per library: version, kinds, options, flags, install line."""
+    entries = {entry["id"]: entry for entry in json.loads(run("--json"))}
+    assert sum(len(format.libraries) for format in formats.FORMATS) == len(entries)
+    pickle = entries["pickle"]
+    assert pickle["executes_code"]
+    assert {"default": 5, "choices": [0, 1, 2, 3, 4, 5]} == {
+        key: pickle["options"]["protocol"][key] for key in ("default", "choices")
+    }
+    assert "pip install 'tare[documents]'" == entries["json:ujson"]["install"]
+    assert {"document": "python", "table": "records"} == entries["json:orjson"]["kinds"]
+
+
+def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--missing prints one line per extra that lacks something, and nothing if nothing lacks."""
+    json_format = formats.get("json")
+    gone = tuple(
+        replace(library, modules=("no_such_module_of_any_kind",)) if library.extra else library
+        for library in json_format.libraries
+    )
+    monkeypatch.setattr(formats, "FORMATS", (replace(json_format, libraries=gone),), raising=False)
+    assert "pip install 'tare[documents]'\n" == run("--missing")
+    assert "not installed: pip install 'tare[documents]'" in run()
+    monkeypatch.setattr(formats, "FORMATS", (json_format,), raising=False)
+    if all(library.installed for library in json_format.libraries):
+        assert "" == run("--missing")
