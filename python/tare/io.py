@@ -1,14 +1,13 @@
 """Read, write, convert and inspect files: the format is told by the bytes, then by the name.
 
 >>> import os, tempfile
->>> folder = tempfile.mkdtemp()
->>> path = os.path.join(folder, "x.json.zst")
->>> write({"a": [1, 2.5]}, path) > 0
-True
->>> read(path)
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = os.path.join(folder, "x.json.zst")
+...     size = write({"a": [1, 2.5]}, path)
+...     read(path)
+...     convert(path, os.path.join(folder, "x.msgpack")).changes
 {'a': [1, 2.5]}
->>> convert(path, os.path.join(folder, "x.msgpack")).to
-'msgpack'
+[]
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from tare.inspecting.report import Inspection
+    from tare.inspecting.findings import Inspection
 
 __all__ = ["Conversion", "convert", "inspect", "read", "write"]
 
@@ -131,7 +130,7 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
     return atomic.write_atomic(path, data, sync=sync)
 
 
-def convert(
+def convert(  # noqa: PLR0913 - each is an option of the command
     src: Any,
     dst: Any,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.datasets import csvs, documents, encodings
 from tare.datasets.source import Source
@@ -11,6 +11,8 @@ from tare.datasets.tables import arrow_errors
 from tare.errors import EncodeError, Malformed, Unsupported
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import pyarrow as pa
 
 __all__ = ["READ", "WRITTEN", "Compressing", "reader", "writer"]
@@ -64,7 +66,7 @@ def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, An
 
         name = options.get("compression", "none")
         codec = None if name in (None, "none", "uncompressed") else name
-        return ipc.new_file(file, schema, options=ipc.IpcWriteOptions(compression=codec))
+        return ipc.new_file(cast(Any, file), schema, options=ipc.IpcWriteOptions(compression=codec))
     if format == "csv":
         from pyarrow import csv
 
@@ -130,7 +132,7 @@ class _Lines:
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
 
-    def __enter__(self) -> _Lines:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -253,7 +255,7 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
         file = parquet.ParquetFile(source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True)
         schema = file.schema_arrow
     if columns is not None:
-        schema = pa.schema([schema.field(name) for name in columns], metadata=schema.metadata)
+        schema = pa.schema([schema.field(name) for name in columns], metadata=cast(Any, schema.metadata))
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
@@ -269,7 +271,7 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
     with arrow_errors(source):
         file = pa.OSFile(source.path, "rb") if source.path and not source.compressors else pa.BufferReader(source.read()[0])
         stream = not source.head.startswith(b"ARROW1")
-        opened = ipc.open_stream(file) if stream else ipc.open_file(file)
+        opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
     schema = opened.schema if columns is None else pa.schema([opened.schema.field(name) for name in columns])
 
     def batches() -> Iterator[pa.RecordBatch]:

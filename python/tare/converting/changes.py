@@ -96,7 +96,7 @@ def document_changes(before: Any, back: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _column(field: Any, before: pa.ChunkedArray, back: pa.ChunkedArray) -> dict[str, Any] | None:
+def _column(field: Any, before: Any, back: Any) -> dict[str, Any] | None:
     import pyarrow as pa
 
     if back.type == before.type:
@@ -114,7 +114,7 @@ def _column(field: Any, before: pa.ChunkedArray, back: pa.ChunkedArray) -> dict[
     return _change(field.name, "lossy", _at(before, rows[0]), _at(back, rows[0]), len(rows), row=rows[0])
 
 
-def _restore(back: pa.ChunkedArray, wanted: Any) -> pa.ChunkedArray:
+def _restore(back: Any, wanted: Any) -> Any:
     """The column in its old type, exactly or not at all."""
     import pyarrow as pa
 
@@ -129,7 +129,7 @@ def _restore(back: pa.ChunkedArray, wanted: Any) -> pa.ChunkedArray:
     return back.cast(wanted)
 
 
-def _different(a: pa.ChunkedArray, b: pa.ChunkedArray) -> list[int]:
+def _different(a: Any, b: Any) -> list[int]:
     """Rows that differ; floats by their bits, so that NaN is NaN and -0.0 is not 0.0."""
     import numpy as np
     import pyarrow as pa
@@ -141,7 +141,7 @@ def _different(a: pa.ChunkedArray, b: pa.ChunkedArray) -> list[int]:
         b = b.cast(b.type.value_type)
     if pa.types.is_floating(a.type):
         bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[a.type.bit_width]
-        a, b = (pa.chunked_array([chunk.view(bits) for chunk in x.chunks], bits) for x in (a, b))
+        a, b = (_bits(x, bits) for x in (a, b))
     if a.equals(b):
         return []
     try:
@@ -150,6 +150,12 @@ def _different(a: pa.ChunkedArray, b: pa.ChunkedArray) -> list[int]:
         return [k for k, (x, y) in enumerate(zip(a.to_pylist(), b.to_pylist(), strict=True)) if x != y]
     both_null = pc.and_(pc.is_null(a), pc.is_null(b)).to_numpy(zero_copy_only=False)
     return [int(k) for k in np.flatnonzero(~(same | both_null))]
+
+
+def _bits(column: Any, type_: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.chunked_array([chunk.view(type_) for chunk in column.chunks], type_)
 
 
 def _same_bytes(a: Any, b: Any) -> bool:
@@ -185,7 +191,7 @@ def _types(table: pa.Table) -> list[tuple[str, Any]]:
     return [(field.name, field.type) for field in table.schema]
 
 
-def _at(column: pa.ChunkedArray, row: int) -> str:
+def _at(column: Any, row: int) -> str:
     return _short(column[row].as_py())
 
 
@@ -195,6 +201,8 @@ def _short(value: Any) -> str:
     return printable(repr(value), 60)
 
 
-def _change(path: str, verdict: str, before: str, after: str, count: int | None, row: int | None = None) -> dict[str, Any]:
+def _change(
+    path: str, verdict: str, before: str, after: str, count: int | None, *, row: int | None = None
+) -> dict[str, Any]:
     found = {"path": path, "verdict": verdict, "from": before, "to": after, "count": count}
     return found if row is None else {**found, "row": row}

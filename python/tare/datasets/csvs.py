@@ -108,9 +108,9 @@ def parse(
 
 
 def dialect(data: bytes) -> Dialect:
-    """Tell the delimiter and quoting from the first lines.
+    r"""Tell the delimiter and quoting from the first lines.
 
-    >>> dialect(b"a;b\\n1,5;2\\n")
+    >>> dialect(b"a;b\n1,5;2\n")
     Dialect(delimiter=';', quoted=False, decimal=',')
     """
     head = data[: 64 << 10]
@@ -125,7 +125,7 @@ def dialect(data: bytes) -> Dialect:
 
     best = max(_DELIMITERS, key=score)
     delimiter = best if score(best)[1] else ","
-    decimal = "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head) else "."
+    decimal = "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
     return Dialect(delimiter, b'"' in data, decimal)
 
 
@@ -144,6 +144,12 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     }  # fmt: skip
 
 
+def _file(data: bytes) -> Any:
+    import pyarrow as pa
+
+    return pa.BufferReader(data)
+
+
 def _read(
     source: Source, data: bytes, style: Dialect, types: dict[str, Any], columns: list[str] | None
 ) -> pa.Table:
@@ -152,17 +158,17 @@ def _read(
 
     given = options(style, types, columns, len(data))
     try:
-        return csv.read_csv(pa.BufferReader(data), **given)
+        return csv.read_csv(_file(data), **given)
     except pa.ArrowInvalid as error:
         if "straddling" in str(error) and len(data) < _MAX_BLOCK_BYTES:
             given["read_options"] = csv.ReadOptions(block_size=len(data) + 1)
             try:
-                return csv.read_csv(pa.BufferReader(data), **given)
+                return csv.read_csv(_file(data), **given)
             except pa.ArrowInvalid as again:
                 raise _fault(source, data, given, str(again)) from None
         raise _fault(source, data, given, str(error)) from None
     except KeyError:
-        known = csv.read_csv(pa.BufferReader(data[: first_row(data)]), parse_options=given["parse_options"]).column_names
+        known = csv.read_csv(_file(data[: first_row(data)]), parse_options=given["parse_options"]).column_names
         missing = next((name for name in columns or () if name not in known), "")
         raise source.error(
             UsageError, f"it has no column {printable(missing, 40)!a}", advice=f"It has {printable(', '.join(known), 200)}."
@@ -176,7 +182,7 @@ def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Mal
 
     given["read_options"] = csv.ReadOptions(block_size=given["read_options"].block_size, use_threads=False)
     try:
-        csv.read_csv(pa.BufferReader(data), **given)
+        csv.read_csv(_file(data), **given)
     except pa.ArrowInvalid as error:
         text = str(error)
     found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text)
@@ -206,7 +212,7 @@ def _row_start(data: bytes, row: int) -> tuple[int, bool]:
     return start, not data[line:].strip()
 
 
-def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) -> dict[str, pa.ChunkedArray]:
+def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) -> dict[str, Any]:
     """The columns that were read as numbers but would lose digits as such."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -233,14 +239,14 @@ def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) 
     return kept
 
 
-def _integers(text: pa.ChunkedArray) -> bool:
+def _integers(text: Any) -> bool:
     """Whether all are written as integers: then no double was meant."""
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(text, r"^[+-]?[0-9]+$")).as_py())
 
 
-def _unsigned(text: pa.ChunkedArray) -> pa.ChunkedArray:
+def _unsigned(text: Any) -> Any:
     """As uint64 if they fit, else the text itself."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -268,9 +274,9 @@ def _has_leading_zero(data: bytes, style: Dialect) -> bool:
 
 
 def first_row(data: bytes) -> int:
-    """Where the header ends.
+    r"""Where the header ends.
 
-    >>> first_row(b'a,"b\\nc"\\n1,2\\n')
+    >>> first_row(b'a,"b\nc"\n1,2\n')
     8
     """
     end = data.find(b"\n") + 1 or len(data)
@@ -280,9 +286,9 @@ def first_row(data: bytes) -> int:
 
 
 def last_row(data: bytes) -> int:
-    """Where the last whole row ends; 0 if none does.
+    r"""Where the last whole row ends; 0 if none does.
 
-    >>> last_row(b'a,b\\n1,"x\\ny')
+    >>> last_row(b'a,b\n1,"x\ny')
     4
     """
     end = data.rfind(b"\n") + 1

@@ -9,7 +9,16 @@ from typing import Any
 
 from tare.datasets import encodings, jsonscan
 from tare.datasets.source import Source, printable
-from tare.errors import DecodeError, EncodeError, Limit, Malformed, MissingLibrary, NotTrusted, TareError, Truncated
+from tare.errors import (
+    DecodeError,
+    EncodeError,
+    Limit,
+    Malformed,
+    MissingLibrary,
+    NotTrusted,
+    TareError,
+    Truncated,
+)
 
 __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines"]
 
@@ -159,7 +168,7 @@ def _yaml(source: Source, data: bytes) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _yaml_depth(source, data)
     try:
-        values = list(yaml.load_all(data, Loader=loader))  # noqa: S506 - a safe loader
+        values = list(yaml.load_all(data, Loader=loader))  # a safe loader
     except yaml.YAMLError as error:
         raise _yaml_fault(source, data, error) from None
     except RecursionError:

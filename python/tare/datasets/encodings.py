@@ -14,13 +14,13 @@ _STEP_BYTES = 4 << 20
 
 
 def invalid_utf8(data: bytes, *, final: bool = True) -> int | None:
-    """Offset of the first byte that is not UTF-8; None if all are.
+    r"""Offset of the first byte that is not UTF-8; None if all are.
 
     Args:
         data: Text as bytes.
         final: Whether the last character must be complete.
 
-    >>> invalid_utf8(b"\\xc3\\xa9"), invalid_utf8(b"n\\xe9")
+    >>> invalid_utf8(b"\xc3\xa9"), invalid_utf8(b"n\xe9")
     (None, 1)
     """
     at, view = 0, memoryview(data)
@@ -83,7 +83,7 @@ def codecs_name(encoding: str) -> str:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError):
         raise UsageError(f"there is no encoding {encoding[:40]!a}; usual ones are utf-8, latin1, cp1252, utf-16.") from None
-    if not info._is_text_encoding:
+    if not getattr(info, "_is_text_encoding", True):
         raise UsageError(f"{encoding[:40]!a} is no encoding of text; usual ones are utf-8, latin1, cp1252, utf-16.")
     return info.name
 

@@ -48,9 +48,6 @@ class Scan:
     space: int = 0
     values: int = 0
     key_count: int = 0
-    # (offset, depth before it) of what may matter to `cut`
-    last_comma: tuple[int, int] | None = None
-    stack: bytearray = field(default_factory=bytearray)
 
 
 def scan(blocks: bytes | Iterable[bytes], *, max_depth: int | None = None) -> Scan:
@@ -140,12 +137,11 @@ def _block(block: bytes, result: Scan, state: _State, max_depth: int | None) -> 
     inside[quote] = True
     outside = ~inside
     kinds = np.where(outside, _classes()[bytes_], 0).astype(np.uint8)
-    # `e` belongs to a number only after a digit; in true, false and null it is a letter's neighbour.
     result.space += int(np.count_nonzero(kinds == _SPACE))
     structure = np.flatnonzero(kinds == _STRUCT)
     result.structure += len(structure)
     _tokens(kinds, result, state)
-    _strings(bytes_, quote, structure, kinds, result, state)
+    _strings((bytes_, quote, structure), result, state)
     _depths(bytes_, structure, result, state, max_depth)
     if len(bytes_):
         state.in_string = bool(after[-1])
@@ -199,9 +195,11 @@ def _tokens(kinds: Any, result: Scan, state: _State) -> None:
     state.token = (_WORD if bool(word[-1]) else _NUMBER) if last_is_loose else int(kinds[-1])
 
 
-def _strings(bytes_: Any, quote: Any, structure: Any, kinds: Any, result: Scan, state: _State) -> None:
+def _strings(found: tuple[Any, Any, Any], result: Scan, state: _State) -> None:
     """Bytes of strings; one that a colon follows is a key."""
     import numpy as np
+
+    bytes_, quote, structure = found
 
     if not len(quote) and not state.string_bytes:
         return
@@ -260,20 +258,22 @@ def _depths(bytes_: Any, structure: Any, result: Scan, state: _State, max_depth:
         if max_depth is not None and result.too_deep_at is None and top > max_depth:
             result.too_deep_at = result.length + int(structure[int(np.argmax(depth > max_depth))])
         if state.keep:
-            _remember(bytes_, structure, marks, depth, result.length, state)
+            _remember((structure, marks, depth), result.length, state)
         state.depth = int(depth[-1])
 
 
-def _remember(bytes_: Any, structure: Any, marks: Any, depth: Any, base: int, state: _State) -> None:
+def _remember(found: tuple[Any, Any, Any], base: int, state: _State) -> None:
     """The brackets open at the last comma, and at the end of the block."""
     import numpy as np
+
+    structure, marks, depth = found
 
     def levels(until: int) -> bytes:
         """Brackets open after the first `until` marks: at each level the last one opened."""
         end = int(depth[until - 1]) if until else state.depth
         low = min(int(depth[:until].min()), state.depth) if until else state.depth
         kept = state.levels[: max(low, 0)]
-        opened = np.flatnonzero(((marks[:until] == 0x5B) | (marks[:until] == 0x7B)))
+        opened = np.flatnonzero((marks[:until] == 0x5B) | (marks[:until] == 0x7B))
         at_level = {int(depth[k]): int(marks[k]) for k in opened}  # later ones replace earlier ones
         return bytes(kept) + bytes(at_level[level] for level in range(len(kept) + 1, end + 1))
 

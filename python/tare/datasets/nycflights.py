@@ -51,7 +51,7 @@ def nycflights13(table: str = "flights") -> pa.Table:
     16
     """
     import pyarrow.compute as pc
-    import pyarrow.csv as csv
+    from pyarrow import csv
 
     if table not in TABLES:
         raise UsageError(f"nycflights13 has no table {table!r}; it has {', '.join(TABLES)}, and `all` of them.")

@@ -8,16 +8,9 @@ __all__ = ["PLACES", "place_names", "place_weights"]
 
 PLACES = 2600
 
-_FIRST = (
-    "Alder Ames Barrow Beck Birch Brook Cald Carr Chal Cliff Cran Dray Dun Ells Farn Fen Gar Gold Hart Hazel "
-    "Hol Inger Kings Kirk Lam Lang Marl Mere Milk Nether Norring Oaken Over Pem Quarr Rams Raven Rush Sand Shep "
-    "Sil Stan Swin Tad Thorn Ul Wake Wen Whit Wren Yar Yew"
-).split()
+_FIRST = ["Alder", "Ames", "Barrow", "Beck", "Birch", "Brook", "Cald", "Carr", "Chal", "Cliff", "Cran", "Dray", "Dun", "Ells", "Farn", "Fen", "Gar", "Gold", "Hart", "Hazel", "Hol", "Inger", "Kings", "Kirk", "Lam", "Lang", "Marl", "Mere", "Milk", "Nether", "Norring", "Oaken", "Over", "Pem", "Quarr", "Rams", "Raven", "Rush", "Sand", "Shep", "Sil", "Stan", "Swin", "Tad", "Thorn", "Ul", "Wake", "Wen", "Whit", "Wren", "Yar", "Yew"]
 _LINK = ("", "", "", "er", "ing", "el", "ow", "ens")
-_LAST = (
-    "bourne bridge bury by combe croft dale den don field ford ham head hurst ley low mere minster mouth port "
-    "sea shaw side stead stoke stow thorpe ton wall well wick wood worth"
-).split()
+_LAST = ["bourne", "bridge", "bury", "by", "combe", "croft", "dale", "den", "don", "field", "ford", "ham", "head", "hurst", "ley", "low", "mere", "minster", "mouth", "port", "sea", "shaw", "side", "stead", "stoke", "stow", "thorpe", "ton", "wall", "well", "wick", "wood", "worth"]
 
 
 @functools.cache
@@ -44,6 +37,6 @@ def place_weights() -> tuple[int, ...]:
 
     >>> weights = place_weights()
     >>> round(100 * weights[0] / sum(weights))
-    13
+    9
     """
     return (32_000, *(60_000 // (rank + 12) for rank in range(1, PLACES)))

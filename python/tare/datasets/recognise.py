@@ -88,12 +88,12 @@ _DELIMITERS = (b",", b"\t", b";", b"|")
 
 
 def looks_like(head: bytes) -> str | None:
-    """Id of the format the first bytes are surely in, whatever the name says; None if they are not sure.
+    r"""Id of the format the first bytes are surely in, whatever the name says; None if they are not sure.
 
     Args:
         head: The first bytes of the file, decompressed; 4 KiB or more tell most.
 
-    >>> looks_like(b"PAR1\\x15"), looks_like(b'{"a": 1}'), looks_like(b"hello")
+    >>> looks_like(b"PAR1\x15"), looks_like(b'{"a": 1}'), looks_like(b"hello")
     ('parquet', 'json', None)
     """
     for format in formats.FORMATS:
@@ -112,9 +112,9 @@ def looks_like(head: bytes) -> str | None:
 
 
 def foreign(head: bytes) -> Known | None:
-    """The entry of the table of formats that are only recognised; None if none fits.
+    r"""The entry of the table of formats that are only recognised; None if none fits.
 
-    >>> foreign(b"SQLite format 3\\x00").id
+    >>> foreign(b"SQLite format 3\x00").id
     'sqlite'
     """
     found = next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
@@ -124,9 +124,9 @@ def foreign(head: bytes) -> Known | None:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether the bytes may be text: no control characters but white space and escape.
+    r"""Whether the bytes may be text: no control characters but white space and escape.
 
-    >>> is_text(b"a,b\\n1,2\\n"), is_text(b"\\x00\\x01")
+    >>> is_text(b"a,b\n1,2\n"), is_text(b"\x00\x01")
     (True, False)
     """
     if any(head.startswith(bom) for bom, _ in _BOMS):
@@ -144,7 +144,7 @@ def encoding_of(head: bytes) -> str | None:
 
 
 def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
-    """Decide between what the bytes look like and what the name says.
+    r"""Decide between what the bytes look like and what the name says.
 
     Args:
         head: The first bytes, decompressed.
@@ -156,7 +156,7 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
 
     >>> tell(b'[{"a": 1}]', "csv")
     ('json', 'named as csv, but it is json')
-    >>> tell(b"a,b\\n1,2\\n", None)
+    >>> tell(b"a,b\n1,2\n", None)
     ('csv', None)
     """
     found = looks_like(head)

@@ -133,7 +133,8 @@ def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
         raise UsageError(f"rows are sampled random, head or stratify=COLUMN of the table; got {how[:80]!a}")
     import pyarrow.compute as pc
 
-    codes = pc.dictionary_encode(data[name], null_encoding="encode").combine_chunks().indices.to_numpy()
+    encoded: Any = pc.dictionary_encode(data[name], null_encoding="encode").combine_chunks()
+    codes = encoded.indices.to_numpy()
     order = generator.permutation(data.num_rows)
     order = order[np.argsort(codes[order], kind="stable")]  # grouped, random within a group
     # Rows evenly spaced over the groups take the same share of each.
@@ -147,6 +148,7 @@ def _thin(value: Any, share: float, drawer: _Drawer) -> Any:
     work: list[tuple[Any, float, Any, Any]] = [(value, share, box, 0)]
     while work:
         node, part, parent, place = work.pop()
+        made: Any
         if isinstance(node, list):
             made, rest = _thin_list(node, part, drawer)
         elif isinstance(node, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,7 +59,7 @@ def _walk(value: Any, cap: int | None, seed: int, *, must: bool = False) -> Shap
 
     draw = random.Random(seed)  # noqa: S311 - a sample, no secret
     shape = Shape()
-    types: Counter[str] = Counter()
+    types: dict[str, float] = defaultdict(float)
     keys: set[Any] = set()
     stack: list[tuple[Any, int, float]] = [(value, 1, 1.0)]
     visited = 0
@@ -92,14 +92,14 @@ def _walk(value: Any, cap: int | None, seed: int, *, must: bool = False) -> Shap
             weight *= len(inner) / cap
             inner = draw.sample(inner, cap)
         stack.extend((child, depth + 1, weight) for child in inner)
-    shape.types = {name: round(count) for name, count in types.most_common()}
+    shape.types = {name: round(count) for name, count in sorted(types.items(), key=lambda item: -item[1])}
     shape.distinct_keys = len(keys)
     shape.maps, shape.lists, shape.keys = round(shape.maps), round(shape.lists), round(shape.keys)
     shape.leaves = round(shape.leaves)
     return shape
 
 
-def _children(children: Any, types: Counter[str], weight: float) -> tuple[list[Any], int]:
+def _children(children: Any, types: dict[str, float], weight: float) -> tuple[list[Any], int]:
     """Containers among them, and how many leaves there are; leaves are counted by type at once."""
     counts = Counter(map(type, children))
     leaves = 0

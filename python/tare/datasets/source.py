@@ -7,11 +7,14 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from tare import compress, formats
 from tare.datasets import recognise
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
 
@@ -54,7 +57,7 @@ class Source:
 
     def open_stored(self) -> BinaryIO:
         """The stored bytes from their start, as a file of the caller's to close."""
-        return io.BytesIO(self.data) if self.path is None else open(self.path, "rb")
+        return io.BytesIO(self.data or b"") if self.path is None else open(self.path, "rb")
 
     def open_counted(self) -> tuple[BinaryIO, BinaryIO]:
         """The plain bytes, and the stored file beneath, whose ``tell`` says how much was read."""
@@ -62,7 +65,7 @@ class Source:
         plain = stored
         for name in self.compressors:
             plain = compress.open_reader(plain, name)
-        return (plain if plain is stored else _Owner(plain, stored)), stored
+        return (plain if plain is stored else cast(BinaryIO, _Owner(plain, stored))), stored
 
     def read(self, limit: int | None = None) -> tuple[bytes, float]:
         """The first `limit` plain bytes (all by default), and which share of the stored bytes they are.
@@ -122,10 +125,10 @@ class _Naming:
         self.source = source
         self.stage: str | None = None
 
-    def __enter__(self) -> _Naming:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         name = printable(self.source.name)
         if isinstance(error, DecodeError | Limit | Unsupported) and not str(error).startswith(name):
             text = f"{name}: {error}".rstrip(".")
@@ -210,10 +213,10 @@ def free_memory() -> int | None:
 
 
 def printable(text: str, limit: int = 80) -> str:
-    """Text from outside made safe for a message: control characters escaped, cut to `limit`.
+    r"""Text from outside made safe for a message: control characters escaped, cut to `limit`.
 
-    >>> printable("a\\x1b[31mb")
-    'a\\\\x1b[31mb'
+    >>> printable("a\x1b[31mb")
+    'a\\x1b[31mb'
     """
     safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."

@@ -27,7 +27,7 @@ def of_table(data: pa.Table) -> dict[str, Any]:
     ``distinct_rows`` says of how many.
     """
     sample = _rows(data, max(min(_SAMPLE_ROWS, _SAMPLE_CELLS // max(data.num_columns, 1)), 100))
-    columns = []
+    columns: list[dict[str, Any]] = []
     for k, field in enumerate(data.schema):
         column = data.column(k)
         distinct = _distinct_share(sample.column(k)) if k < _DISTINCT_COLUMNS else None

@@ -172,7 +172,7 @@ def _batch(start: int, rows: int, seed: int) -> pa.RecordBatch:
     weight = (np.asarray(_WEIGHT_BASE)[band] + (height - 170) * 3 // 5) // 2 * 2 + spread * 2 - 14
     unknown_income = draw(4, 2) < _milles(tuple(line[0] for line in _INCOME))[profession]
 
-    def text(values: Sequence[str | None], codes: Any, missing: Any = None) -> pa.Array:
+    def text(values: Sequence[str | None], codes: Any, missing: Any = None) -> Any:
         indices = pa.array(codes.astype(np.int32), mask=missing)
         return pa.DictionaryArray.from_arrays(indices, pa.array(values, pa.string())).cast(pa.string())
 

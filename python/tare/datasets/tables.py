@@ -94,7 +94,7 @@ def load_orc(source: Source, *, max_bytes: int | None, columns: list[str] | None
         return table, _part("stripes", table.num_rows, file.nrows, source)
 
 
-def _stream(source: Source, reader: Any, max_bytes: int | None) -> tuple[pa.Table, Part]:
+def _stream(source: Source, reader: Any, max_bytes: int | None) -> tuple[Any, Part]:
     if max_bytes is None:
         return reader.read_all(), None
     batches = _first_rows(reader, max_bytes)
@@ -105,7 +105,7 @@ def _stream(source: Source, reader: Any, max_bytes: int | None) -> tuple[pa.Tabl
     return table, _part("first rows", table.num_rows, None, source, share=max_bytes / max(source.size, 1))
 
 
-def _batches(source: Source, reader: Any, max_bytes: int | None) -> tuple[pa.Table, Part]:
+def _batches(source: Source, reader: Any, max_bytes: int | None) -> tuple[Any, Part]:
     count = reader.num_record_batches
     if max_bytes is None or count == 0:
         return reader.read_all(), None
@@ -158,7 +158,7 @@ def _part(rule: str, rows: int, total: int | None, source: Source, share: float 
     }
 
 
-def _table(batches: list[Any], schema: Any) -> pa.Table:
+def _table(batches: list[Any], schema: Any) -> Any:
     import pyarrow as pa
 
     if not batches:
@@ -202,7 +202,7 @@ def _ends_with(source: Source, magic: bytes, *, least: int) -> None:
         )
 
 
-class arrow_errors:  # noqa: N801 - used as a statement
+class arrow_errors:  # noqa: N801 - it is used as a statement
     """Turns Arrow's errors into ours: with the file's name, short, and with what to do."""
 
     def __init__(self, source: Source) -> None:
@@ -211,7 +211,7 @@ class arrow_errors:  # noqa: N801 - used as a statement
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
         import pyarrow as pa
 
         if error is None or isinstance(error, TareError):

@@ -41,7 +41,9 @@ def uniform(power: int, *, content: str = "uniform", seed: int = 1) -> pa.Table:
     import pyarrow as pa
 
     if not 0 <= power <= _MOST:
-        raise UsageError(f"runif:{power} is not a data set: runif:1 to runif:{_MOST} are 10 to 10^{_MOST} doubles")
+        raise UsageError(
+            f"runif:{power} is not a data set: runif:1 to runif:{_MOST} are 10 to 10^{_MOST} doubles"
+        )
     if content not in CONTENTS:
         raise UsageError(f"the content of runif is one of {', '.join(CONTENTS)}, not {content[:80]!r}")
     count = int(10**power)

@@ -17,7 +17,7 @@ def look(source: Source, max_bytes: int) -> Findings:
 
     stream = not source.head.startswith(b"ARROW1")
     with arrow_errors(source), random_access(source) as file:
-        opened = ipc.open_stream(file) if stream else ipc.open_file(file)
+        opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
         schema = opened.schema
         sizes, nulls = [0] * len(schema), [0] * len(schema)
         rows = seen = batches = 0

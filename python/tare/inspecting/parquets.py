@@ -57,7 +57,7 @@ class _Chunks:
         self.encodings: Counter[str] = Counter()
         self.statistics = False
         stored, plain = [0] * meta.num_columns, [0] * meta.num_columns
-        self.nulls: list[int | None] = [0] * meta.num_columns
+        self.nulls: list[int | None] = [0 for _ in range(meta.num_columns)]
         used: list[dict[str, None]] = [{} for _ in range(meta.num_columns)]
         for g in groups:
             group = meta.row_group(g)
@@ -81,8 +81,9 @@ class _Chunks:
     def _nulls(self, k: int, chunk: Any) -> None:
         if chunk.is_stats_set and chunk.statistics.has_null_count:
             self.statistics = True
-            if self.nulls[k] is not None:
-                self.nulls[k] = (self.nulls[k] or 0) + chunk.statistics.null_count
+            known = self.nulls[k]
+            if known is not None:
+                self.nulls[k] = known + int(chunk.statistics.null_count)
         else:
             self.nulls[k] = None
 
@@ -93,9 +94,9 @@ def _columns(opened: Any, meta: Any, chunks: _Chunks) -> list[dict[str, Any]]:
         first.setdefault(meta.schema.column(k).path.partition(".")[0], k)
     found = []
     for field in opened.schema_arrow:
-        k = first.get(field.name)
+        leaf = first.get(field.name)
         nested = field.type.num_fields > 0
         found.append(
-            {"name": field.name, "type": str(field.type), "nulls": None if nested or k is None else chunks.nulls[k]}
+            {"name": field.name, "type": str(field.type), "nulls": None if nested or leaf is None else chunks.nulls[leaf]}
         )
     return found
