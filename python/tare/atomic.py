@@ -11,7 +11,9 @@ from typing import BinaryIO, cast
 __all__ = ["replacing", "write_atomic"]
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes | bytearray | memoryview, *, sync: bool = True) -> int:
+def write_atomic(
+    path: str | os.PathLike[str], data: bytes | bytearray | memoryview, *, sync: bool = True
+) -> int:
     """Create or replace a file in one step.
 
     Args:

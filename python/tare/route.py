@@ -1,5 +1,7 @@
-"""Routes: codec + medium. What is measured is a route, what is recommended is a route,
-and what runs afterwards is that same route, with the same options, threads and framing.
+"""Routes: a codec and a medium, ready to run.
+
+What is measured is a route, what is recommended is a route, and what runs afterwards is
+that same route, with the same options, threads and framing.
 
 Grammar: ``codec@medium[,key=value]*``, for example ``parquet:pyarrow@file`` or
 ``msgpack:msgspec@tcp,delivery=framed``. Keys equal to their default are not printed.
@@ -71,7 +73,9 @@ class Route:
         object.__setattr__(self, "sync", settings.get("sync", "none"))
         object.__setattr__(self, "threads", "all" if settings.get("threads") == "all" else 1)
         if self.delivery == "streaming" and self.codec.stream is None:
-            raise UsageError(f"{text[:80]!a}: {self.codec} cannot encode and decode in parts; use delivery=framed")
+            raise UsageError(
+                f"{text[:80]!a}: {self.codec} cannot encode and decode in parts; use delivery=framed"
+            )
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a route does not change: make another one to set {name}")
@@ -103,7 +107,9 @@ class Route:
         with self._threads():
             return self.codec.encode(obj)
 
-    def decode(self, data: bytes | bytearray | memoryview, *, trust: bool = False, max_bytes: int | None = None) -> Any:
+    def decode(
+        self, data: bytes | bytearray | memoryview, *, trust: bool = False, max_bytes: int | None = None
+    ) -> Any:
         """Decode bytes to the codec's own in-memory kind.
 
         Args:
@@ -215,7 +221,9 @@ class Route:
         header = _exactly(read, _HEADER_BYTES, "of a frame's length")
         length = int.from_bytes(header, "little")
         if length > max_bytes:
-            raise Limit(f"a frame says it is {length} bytes long; max_bytes={max_bytes} allows less", offset=0)
+            raise Limit(
+                f"a frame says it is {length} bytes long; max_bytes={max_bytes} allows less", offset=0
+            )
         return self.decode(_exactly(read, length, "of a frame"), trust=trust, max_bytes=max_bytes)
 
     def _check(self, trust: bool) -> None:
@@ -232,7 +240,7 @@ class Route:
         assert stream is not None  # checked when the route was made
         native = self.codec.native(kinds.kind_of(obj))
         value = obj if native == "python" else kinds.convert(obj, native)
-        with self._threads(), self.codec._mapped(EncodeError):
+        with self._threads(), self.codec._mapped(EncodeError):  # noqa: SLF001 - the codec's own error map
             file = io.BufferedWriter(counted, _STEP_BYTES >> 4)
             stream.write(value, file, **self.codec.options)
             file.flush()
@@ -242,7 +250,7 @@ class Route:
     def _receive_parts(self, raw: _Raw) -> Any:
         stream = self.codec.stream
         assert stream is not None
-        with self._threads(), self.codec._mapped(Malformed):
+        with self._threads(), self.codec._mapped(Malformed):  # noqa: SLF001 - the codec's own error map
             file = io.BufferedReader(raw, _STEP_BYTES >> 2)
             return stream.join(list(stream.read(file, **self.codec.options)))
 
@@ -352,7 +360,9 @@ def _exactly(read: Callable[[int], bytes], count: int, what: str) -> bytes:
     while left:
         data = read(min(left, _STEP_BYTES))
         if not data:
-            raise Truncated(f"the other side closed after {count - left} of {count} bytes {what}", offset=count - left)
+            raise Truncated(
+                f"the other side closed after {count - left} of {count} bytes {what}", offset=count - left
+            )
         chunks.append(data)
         left -= len(data)
     return b"".join(chunks)

@@ -55,7 +55,7 @@ def uniform(power: int, *, content: str = "uniform", seed: int = 1) -> pa.Table:
         np.round(values, 2, out=values)
     elif content == "sorted":
         values.sort()
-    return pa.table({"x": values})
+    return pa.table({"x": pa.array(values)})
 
 
 def _draws(start: int, stop: int, seed: int) -> Any:

@@ -33,7 +33,14 @@ __all__ = ["SOURCES", "import_msgpack_r", "import_record"]
 
 _MAX_BYTES = 16 << 20
 _MAX_ROWS = 100_000
-_MEDIA = {"convert": "memory", "conn": "conn", "file": "file", "fifo": "fifo", "socket": "tcp", "remote": "remote"}
+_MEDIA = {
+    "convert": "memory",
+    "conn": "conn",
+    "file": "file",
+    "fifo": "fifo",
+    "socket": "tcp",
+    "remote": "remote",
+}
 _OPERATIONS = {"memory": ("encode", "decode"), "conn": ("write", "read"), "file": ("write", "read")}
 _CODECS = {
     "serialize": "rds:r",
@@ -145,7 +152,11 @@ def _bytes(path: Path) -> tuple[bytes, str]:
     with path.open("rb") as file:
         stored = file.read(_MAX_BYTES + 1)
     try:
-        data = lzma.LZMADecompressor().decompress(stored, _MAX_BYTES + 1) if stored.startswith(b"\xfd7zXZ\0") else stored
+        data = (
+            lzma.LZMADecompressor().decompress(stored, _MAX_BYTES + 1)
+            if stored.startswith(b"\xfd7zXZ\0")
+            else stored
+        )
     except lzma.LZMAError as error:
         raise RecordError(f"{path.name}: damaged xz file: {error}") from error
     if len(data) > _MAX_BYTES:
@@ -176,10 +187,15 @@ def _row(row: Mapping[str, str | None], where: str) -> _Row:
     size = _number(row, "size", where)
     if size is None or not 0 < size <= 1:
         raise RecordError(f"{where}: size is a share in (0, 1], not {str(row['size'])[:40]!a}")
-    times = {part: {clock: _ns(row, f"{part}.{clock}", where) for clock in _CLOCKS} for part in ("read", "write", "total")}
+    times = {
+        part: {clock: _ns(row, f"{part}.{clock}", where) for clock in _CLOCKS}
+        for part in ("read", "write", "total")
+    }
     encoded = _number(row, "bytes", where)
     note = row["note"] or ""
-    return _Row(encoder, method, size, None if encoded is None else int(encoded), "" if note == "NA" else note, times)
+    return _Row(
+        encoder, method, size, None if encoded is None else int(encoded), "" if note == "NA" else note, times
+    )
 
 
 def _number(row: Mapping[str, str | None], column: str, where: str) -> float | None:
@@ -236,7 +252,11 @@ def _case(row: _Row, encoded: int | None) -> dict[str, Any]:
         "labels": labels,
         "status": status,
         "reason": reason,
-        "note": f"published note: {row.note}" if row.note else "published, not verified" if status == "ok" else "",
+        "note": f"published note: {row.note}"
+        if row.note
+        else "published, not verified"
+        if status == "ok"
+        else "",
         "bytes": encoded,
         "items": None,
         "raw_bytes": None,
@@ -285,7 +305,10 @@ def _ended(rows: list[_Row]) -> Iterator[dict[str, Any]]:
             continue
         labels = _labels(row, 1.0)
         seconds = row.ns["total"]["elapsed"] / 1e9
-        status, reason = "timeout", f"not run: {seconds:.1f} s at size {row.size:.3g} was above the study's 10 s"
+        status, reason = (
+            "timeout",
+            f"not run: {seconds:.1f} s at size {row.size:.3g} was above the study's 10 s",
+        )
         if row.encoder in _ENDS:
             status, reason = "refused", _ENDS[row.encoder]
         yield {

@@ -17,7 +17,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from tare.errors import RecordError
 from tare.measure.record import MAX_BYTES, checked, write_record
@@ -52,7 +52,7 @@ class Journal:
         self.path = Path(path)
         self._file: BinaryIO | None = None
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -242,7 +242,9 @@ def _head(value: dict[str, Any], where: str) -> dict[str, Any]:
     return dict(value["head"])
 
 
-def _apply(value: dict[str, Any], record: dict[str, Any], cases: dict[str, dict[str, Any]], where: str) -> None:
+def _apply(
+    value: dict[str, Any], record: dict[str, Any], cases: dict[str, dict[str, Any]], where: str
+) -> None:
     case, launch, block = value.get("case"), value.get("launch"), value.get("set")
     if isinstance(case, dict) and isinstance(case.get("key"), str):
         key = case["key"]

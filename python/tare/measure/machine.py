@@ -104,7 +104,10 @@ def _virtualised() -> bool | None:
     cpuinfo = _text("/proc/cpuinfo")
     if cpuinfo is None:
         return None
-    return bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)) or Path("/sys/hypervisor/type").exists()
+    return (
+        bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE))
+        or Path("/sys/hypervisor/type").exists()
+    )
 
 
 def _filesystem(directory: str | os.PathLike[str] | None) -> str | None:
@@ -125,7 +128,11 @@ def _host() -> str:
 
 
 def _clocks() -> dict[str, Any]:
-    cpu = {"linux": "CLOCK_PROCESS_CPUTIME_ID", "darwin": "CLOCK_PROCESS_CPUTIME_ID", "win32": "GetProcessTimes"}
+    cpu = {
+        "linux": "CLOCK_PROCESS_CPUTIME_ID",
+        "darwin": "CLOCK_PROCESS_CPUTIME_ID",
+        "win32": "GetProcessTimes",
+    }
     source = _text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     return {"wall": "CLOCK_MONOTONIC", "cpu": cpu.get(sys.platform), "source": source}
 

@@ -60,7 +60,10 @@ def resolve_dataset(
     if name in NAMED:
         place = _shared_file(shared, NAMED[name])
         if place is None:
-            return None, f"{name} is a file of the shared data: set TARE_SHARED to the folder that has {NAMED[name]}"
+            return (
+                None,
+                f"{name} is a file of the shared data: set TARE_SHARED to the folder that has {NAMED[name]}",
+            )
         return str(place), ""
     if Path(name).exists():
         return name, ""

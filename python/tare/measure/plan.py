@@ -73,9 +73,11 @@ class Plan:
         5
         """
         if name not in PLANS:
-            raise PlanError(f"there is no plan {name[:80]!r}; plans are {', '.join(PLANS)}, or a path to a .toml file")
+            raise PlanError(
+                f"there is no plan {name[:80]!r}; plans are {', '.join(PLANS)}, or a path to a .toml file"
+            )
         text = (resources.files("tare.measure") / "plans" / f"{name}.toml").read_bytes()
-        return cls._parse(text, f"{name}.toml")
+        return cls.parse(text, f"{name}.toml")
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
@@ -92,7 +94,7 @@ class Plan:
             text = file.read(MAX_FILE_BYTES + 1)
         if len(text) > MAX_FILE_BYTES:
             raise PlanError(f"{Path(path).name}: a plan has at most {MAX_FILE_BYTES} bytes")
-        return cls._parse(text, Path(path).name)
+        return cls.parse(text, Path(path).name)
 
     @classmethod
     def open(cls, name_or_path: str) -> Plan:
@@ -122,11 +124,18 @@ class Plan:
         return cls(source=source, **read)
 
     @classmethod
-    def _parse(cls, text: bytes, source: str) -> Plan:
-        try:
-            import tomllib
-        except ImportError:  # Python 3.10
-            import tomli as tomllib
+    def parse(cls, text: bytes, source: str = "plan.toml") -> Plan:
+        """A plan from the bytes of a TOML file.
+
+        Args:
+            text: UTF-8 TOML.
+            source: Named in errors.
+
+        Raises:
+            PlanError: It is not a plan; file, key path and allowed values are named.
+        """
+        import tomllib
+
         try:
             value = tomllib.loads(text.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -175,7 +184,9 @@ class Plan:
         if not blocks:
             asked = ", ".join(level for levels in wanted.values() for level in levels or ())
             raise PlanError(f"{self.source}: the plan has no case with {asked[:200]}")
-        grow = replace(self.grow, stop_s=stop_s) if self.grow is not None and stop_s is not None else self.grow
+        grow = (
+            replace(self.grow, stop_s=stop_s) if self.grow is not None and stop_s is not None else self.grow
+        )
         return replace(self, blocks=blocks, grow=grow)
 
     def sizes(self) -> tuple[float, ...]:
@@ -274,4 +285,3 @@ def _supported(case: Case, supports: Supports, verdicts: dict[str, str | None]) 
         verdicts[curve] = supports(case.labels)
     reason = verdicts[curve]
     return case if reason is None else replace(case, status="n/a", reason=reason)
-

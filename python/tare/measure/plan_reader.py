@@ -292,7 +292,9 @@ class _Reader:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise self.error(_join(path, key), f"a number in [{low:g}, {high:g}] is needed, not {_show(value)}")
+            raise self.error(
+                _join(path, key), f"a number in [{low:g}, {high:g}] is needed, not {_show(value)}"
+            )
         return float(value)
 
     def count(self, table: Mapping[str, Any], key: str, default: int, path: str, *, low: int = 1) -> int:

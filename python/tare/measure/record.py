@@ -10,11 +10,11 @@ import re
 import shlex
 import uuid
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tare.errors import DecodeError, Limit, RecordError
+from tare.errors import Limit, RecordError, TareError
 from tare.measure.record_schema import check
 
 __all__ = ["MAX_BYTES", "VERSION", "new_record", "parse_record", "read_record", "write_record"]
@@ -52,7 +52,7 @@ def new_record(
     return {
         "tare_record": VERSION,
         "id": uuid.uuid4().hex,
-        "created": datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "created": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "tare": __version__,
         "command": clean_command(command),
         "plan": _anonymous_plan(plan or {"name": "default"}),
@@ -157,7 +157,8 @@ def parse_record(data: bytes, source: str = "record") -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         at = error.pos
         raise RecordError(
-            f"{source}: not a record: not JSON at byte {at} ({error.msg[:80]}); a *.tare.json was expected", offset=at
+            f"{source}: not a record: not JSON at byte {at} ({error.msg[:80]}); a *.tare.json was expected",
+            offset=at,
         ) from None
     if isinstance(record, dict) and _is_deep(record, MAX_DEPTH):
         raise RecordError(f"{source}: nested deeper than a record may be, {MAX_DEPTH} levels")
@@ -171,10 +172,14 @@ def checked(record: Any, source: str) -> dict[str, Any]:
         RecordError: See `read_record`.
     """
     if not isinstance(record, dict) or "tare_record" not in record:
-        raise RecordError(f"{source}: JSON, but not a record: it has no tare_record; did you mean to measure it?")
+        raise RecordError(
+            f"{source}: JSON, but not a record: it has no tare_record; did you mean to measure it?"
+        )
     version = record["tare_record"]
     if type(version) is not int or version < 1:
-        raise RecordError(f"{source}: record version {ascii(version)[:40]} does not exist; this Tare reads version {VERSION}")
+        raise RecordError(
+            f"{source}: record version {ascii(version)[:40]} does not exist; this Tare reads version {VERSION}"
+        )
     if version > VERSION:
         raise RecordError(
             f"{source}: record version {version}; this Tare reads version {VERSION}: install a newer one"
@@ -236,8 +241,10 @@ def _decompressed(data: bytes, source: str) -> bytes:
         return decompress(data, "zstd", max_bytes=MAX_BYTES)
     except Limit:
         raise RecordError(f"{source}: larger than a record may be, {MAX_BYTES} bytes") from None
-    except DecodeError as error:
-        raise RecordError(f"{source}: the compressed record is damaged: {error}", offset=error.offset) from error
+    except TareError as error:  # damaged, or of a dictionary that nobody has
+        raise RecordError(
+            f"{source}: the compressed record cannot be read: {error}", offset=error.offset
+        ) from error
 
 
 def _is_deep(value: Any, limit: int) -> bool:
@@ -257,13 +264,15 @@ def _is_deep(value: Any, limit: int) -> bool:
 
 def _clean(record: Mapping[str, Any]) -> dict[str, Any]:
     """A copy whose messages hold no path: error texts of libraries name files."""
-    cases = []
-    for case in record.get("cases", ()):
-        reason, note = case.get("reason"), case.get("note")
-        if (reason and ("/" in reason or "\\" in reason)) or (note and "/" in note):
-            case = {**case, "reason": without_paths(reason or ""), "note": without_paths(note or "")}
-        cases.append(case)
+    cases = [_without_paths(case) for case in record.get("cases", ())]
     return {**record, "cases": cases}
+
+
+def _without_paths(case: Mapping[str, Any]) -> Mapping[str, Any]:
+    told = {name: case[name] for name in ("reason", "note") if case.get(name)}
+    if not any("/" in text or "\\" in text for text in told.values()):
+        return case
+    return {**case, **{name: without_paths(text) for name, text in told.items()}}
 
 
 def _anonymous_plan(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -168,7 +168,10 @@ SCHEMA: dict[str, Any] = {
             "type": ["object", "null"],
             "properties": {"probes": _map(_map(_map(_object(verdict=_TEXT_OR_NULL)))), "own": _map(_VERIFY)},
         },
-        "noise": {"type": ["object", "null"], "properties": {"aa": _list({"type": "object"}), "floor": _NUMBER}},
+        "noise": {
+            "type": ["object", "null"],
+            "properties": {"aa": _list({"type": "object"}), "floor": _NUMBER},
+        },
         "derived": _DERIVED,
     },
     "$defs": {"case": _CASE, "launch": _LAUNCH},
@@ -228,7 +231,9 @@ def _check_text(value: str, schema: Mapping[str, Any], path: str) -> None:
     if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
         raise RecordError(f"{path}: text of {len(value)} characters is not allowed here", path=path)
     if "enum" in schema and value not in schema["enum"]:
-        raise RecordError(f"{path}: one of {', '.join(schema['enum'])} is needed, not {value[:80]!a}", path=path)
+        raise RecordError(
+            f"{path}: one of {', '.join(schema['enum'])} is needed, not {value[:80]!a}", path=path
+        )
 
 
 def _check_object(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> None:
@@ -245,7 +250,9 @@ def _check_object(value: dict[str, Any], schema: Mapping[str, Any], path: str) -
 
 def _check_list(value: list[Any], schema: Mapping[str, Any], path: str) -> None:
     if len(value) > schema.get("maxItems", len(value)):
-        raise RecordError(f"{path}: {len(value)} entries; at most {schema['maxItems']} are allowed", path=path)
+        raise RecordError(
+            f"{path}: {len(value)} entries; at most {schema['maxItems']} are allowed", path=path
+        )
     items = schema.get("items")
     if items is None or (items.get("type") == ["integer", "null"] and _INTEGERS.issuperset(map(type, value))):
         return  # raw samples are long lists of integers: checked in one pass

@@ -163,7 +163,11 @@ class Result:
         found = [case for case in self.cases if case["key"] == key]
         if not found:
             worth = {"weigh": 0, "growth": 1, "screen": 2}
-            named = [case for case in self.cases if case["labels"].get("codec") == key and "twin" not in case["labels"]]
+            named = [
+                case
+                for case in self.cases
+                if case["labels"].get("codec") == key and "twin" not in case["labels"]
+            ]
             found = sorted(named, key=lambda case: worth.get(case.get("stage") or "", 3))
         if not found:
             from difflib import get_close_matches
@@ -224,7 +228,14 @@ class Result:
         """
         derived = self.derived
         name = profile or derived.get("headline_profile")
-        if allow_loss or must or link or gb_seconds is not None or weights or name not in (derived.get("profiles") or {}):
+        if (
+            allow_loss
+            or must
+            or link
+            or gb_seconds is not None
+            or weights
+            or name not in (derived.get("profiles") or {})
+        ):
             from tare.measure.recommend import recommend
 
             found = recommend(
@@ -259,7 +270,9 @@ class Result:
             and medium in (None, case["labels"].get("medium", "memory"))
         ]
         rows = [_row(case, figures.get(case["key"]) or {}) for case in _one_each(shown)]
-        return sorted(rows, key=lambda row: (row["status"] in _UNRANKED, row["total_ns"] is None, row["total_ns"] or 0))
+        return sorted(
+            rows, key=lambda row: (row["status"] in _UNRANKED, row["total_ns"] is None, row["total_ns"] or 0)
+        )
 
     def growth(self) -> list[dict[str, Any]]:
         """Exponent, prediction and points of each curve: one row per codec, medium and operation."""

@@ -75,21 +75,32 @@ def whole_launches(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
         if case["status"] in ("ok", "lossy", "unproven", "pending"):
-            labels = {name: level for name, level in case["labels"].items() if name not in ("codec", "twin", "delivery")}
+            labels = {
+                name: level
+                for name, level in case["labels"].items()
+                if name not in ("codec", "twin", "delivery")
+            }
             groups[(case.get("stage"), *sorted(labels.items()))].append(case)
     for group in groups.values():
-        held = [{launch["n"] for launch in case.get("launches", ())} for case in group if case.get("launches")]
+        held = [
+            {launch["n"] for launch in case.get("launches", ())} for case in group if case.get("launches")
+        ]
         whole = set.intersection(*held) if held else set()
         # Sets that ran at different times have different launches; only the last can be torn.
         last = max(set.union(*held), default=0) if held else 0
         for case in group:
-            case["launches"] = [one for one in case.get("launches", ()) if one["n"] in whole or one["n"] != last]
+            case["launches"] = [
+                one for one in case.get("launches", ()) if one["n"] in whole or one["n"] != last
+            ]
     return cases
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What makes every case of the old record useless."""
-    found = [f"another machine: {text}" for text in same_machine(old.get("machine") or {}, new.get("machine") or {})]
+    found = [
+        f"another machine: {text}"
+        for text in same_machine(old.get("machine") or {}, new.get("machine") or {})
+    ]
     before, now = (record.get("dataset", {}).get("hash") for record in (old, new))
     if before != now or before is None:
         found.append("the data are other data")

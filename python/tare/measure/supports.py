@@ -75,7 +75,9 @@ def _codec(labels: Mapping[str, str]) -> str | None:
         codec = Codec.parse(text)
     except UsageError as error:
         if format_id in _LATER:
-            return f"{format_id}:{library_name or 'tare'} is not part of this version: it joins when it is built"
+            return (
+                f"{format_id}:{library_name or 'tare'} is not part of this version: it joins when it is built"
+            )
         return str(error)
     if not codec.library.installed:
         return f"not installed: {codec.library.install_line}"
@@ -112,9 +114,18 @@ def _parts(labels: Mapping[str, str]) -> str | None:
         (labels.get("threads") == "all" and "all" not in library.threads, "uses one thread only"),
         (delivery != "whole" and not stream, f"has no {delivery} delivery: the medium has one end"),
         (delivery == "streaming" and codec.stream is None, "cannot encode and decode in parts"),
-        (materialise != "full" and (packed or library.open is None), "has no view to open: reading is always full"),
-        (subset.startswith("column:") and (packed or library.subset is None), "cannot read some columns only"),
-        (subset not in ("all", "") and not subset.startswith("column:"), "reads no such part without the rest"),
+        (
+            materialise != "full" and (packed or library.open is None),
+            "has no view to open: reading is always full",
+        ),
+        (
+            subset.startswith("column:") and (packed or library.subset is None),
+            "cannot read some columns only",
+        ),
+        (
+            subset not in ("all", "") and not subset.startswith("column:"),
+            "reads no such part without the rest",
+        ),
         ("order" in labels, "writes names in the order it was given"),
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )

@@ -49,7 +49,9 @@ def test_every_published_row_is_a_case(record: dict[str, Any]) -> None:
 @pytest.mark.parametrize("medium", ["conn", "file"])
 def test_csv_reading_never_ran(record: dict[str, Any], medium: str) -> None:
     """The CSV cell has no reading time and is never ranked: no data came back."""
-    cases = [c for c in record["cases"] if c["labels"]["codec"] == "csv:r" and c["labels"]["medium"] == medium]
+    cases = [
+        c for c in record["cases"] if c["labels"]["codec"] == "csv:r" and c["labels"]["medium"] == medium
+    ]
     assert 21 == len(cases)
     assert {"unproven"} == {case["status"] for case in cases}
     assert all("no data came back (0 of 5 tables)" in case["reason"] for case in cases)
@@ -63,7 +65,7 @@ def test_csv_reading_never_ran(record: dict[str, Any], medium: str) -> None:
 
 
 def test_published_totals_are_the_larger_part(record: dict[str, Any]) -> None:
-    """total = max(read, write) in every row; the true sum is 1.48 times that in the median."""
+    """A published total is max(read, write); the true sum is 1.48 times that in the median."""
     published = [case["published"] for case in record["cases"] if "published" in case]
     assert all(one["total_ns"] == max(one["read_ns"], one["write_ns"]) for one in published)
     ratios = record["imported"]["sum_over_total"]
@@ -74,7 +76,12 @@ def test_published_totals_are_the_larger_part(record: dict[str, Any]) -> None:
 def test_both_orders_flip(record: dict[str, Any]) -> None:
     """conn: rjson 2.8 < msgpack 3.1 becomes 4.9 > 3.4; memory: RJSONIO 8.5 < jsonlite 10.6 becomes 14.0 > 13.9."""
     flips = {
-        (f["medium"], f["a"], f["b"], *(round(f[name] / 1e9, 1) for name in ("a_total_ns", "b_total_ns", "a_sum_ns", "b_sum_ns")))
+        (
+            f["medium"],
+            f["a"],
+            f["b"],
+            *(round(f[name] / 1e9, 1) for name in ("a_total_ns", "b_total_ns", "a_sum_ns", "b_sum_ns")),
+        )
         for f in record["imported"]["flips"]
     }
     assert {
@@ -136,7 +143,9 @@ def test_no_small_size_wins_against_the_full_one(record: dict[str, Any]) -> None
 
 def test_limits_are_rows_and_notes_are_facts(record: dict[str, Any]) -> None:
     """'Max 0.14' is a refusal, and msgpackR's replaced NA is a loss."""
-    yaml = [c for c in record["cases"] if c["labels"]["codec"] == "yaml:r-yaml" and c["labels"]["size"] == "1"]
+    yaml = [
+        c for c in record["cases"] if c["labels"]["codec"] == "yaml:r-yaml" and c["labels"]["size"] == "1"
+    ]
     assert 6 == len(yaml)
     assert all(c["status"] == "refused" and "0.14" in c["reason"] for c in yaml)
     msgpackr = [c for c in record["cases"] if c["labels"]["codec"] == "msgpack:r-msgpackr" and c["launches"]]

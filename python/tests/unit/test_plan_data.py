@@ -53,7 +53,9 @@ def test_no_such_vector(name: str) -> None:
 
 def test_contents_of_the_vectors() -> None:
     """Uniform, rounded and sorted are the same draws; sorted and rounded ones compress."""
-    plain, rounded, ordered = (uniform(5, content=c)["x"].to_numpy() for c in ("uniform", "rounded", "sorted"))
+    plain, rounded, ordered = (
+        uniform(5, content=c)["x"].to_numpy() for c in ("uniform", "rounded", "sorted")
+    )
     assert 100_000 == len(plain) == len(np.unique(plain))
     assert np.array_equal(np.round(plain, 2), rounded)
     assert np.array_equal(np.sort(plain), ordered)

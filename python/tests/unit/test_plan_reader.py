@@ -30,27 +30,54 @@ def plan(**more: Any) -> dict[str, Any]:
         (plan(block=[]), "p.toml: block: a plan needs at least one [[block]] with dataset and codec"),
         (plan(block=BLOCK), "p.toml: block: write it as [[block]], not a table"),
         (plan(block=[{"codec": ["csv"]}]), "p.toml: block[1]: a block needs dataset = [...]"),
-        (plan(block=[{**BLOCK, "meduim": ["file"]}]), "p.toml: block[1].meduim: unknown key; did you mean medium?"),
+        (
+            plan(block=[{**BLOCK, "meduim": ["file"]}]),
+            "p.toml: block[1].meduim: unknown key; did you mean medium?",
+        ),
         (plan(block=[{**BLOCK, "twin": ["1"]}]), "p.toml: block[1].twin: unknown key"),
         (
             plan(block=[{**BLOCK, "sync": ["often"]}]),
             "p.toml: block[1].sync: sync is one of none, fsync, not 'often'",
         ),
-        (plan(block=[{**BLOCK, "size": [2]}]), "p.toml: block[1].size: size is a share of the data in (0, 1], not 2"),
-        (plan(block=[{**BLOCK, "size": ["nan"]}]), "p.toml: block[1].size: size is a share of the data in (0, 1]"),
-        (plan(block=[{**BLOCK, "medium": []}]), "p.toml: block[1].medium: 1 to 10000 levels are needed, not 0"),
-        (plan(block=[{**BLOCK, "codec": [["csv"]]}]), "p.toml: block[1].codec: a level is text or a number, not a list"),
+        (
+            plan(block=[{**BLOCK, "size": [2]}]),
+            "p.toml: block[1].size: size is a share of the data in (0, 1], not 2",
+        ),
+        (
+            plan(block=[{**BLOCK, "size": ["nan"]}]),
+            "p.toml: block[1].size: size is a share of the data in (0, 1]",
+        ),
+        (
+            plan(block=[{**BLOCK, "medium": []}]),
+            "p.toml: block[1].medium: 1 to 10000 levels are needed, not 0",
+        ),
+        (
+            plan(block=[{**BLOCK, "codec": [["csv"]]}]),
+            "p.toml: block[1].codec: a level is text or a number, not a list",
+        ),
         (plan(block=[{**BLOCK, "codec": ["a|b"]}]), "a level of codec is text without line ends and |"),
         (plan(block=[{**BLOCK, "codec": [10**5000]}]), "not a number of 16610 bits"),
-        (plan(block=[{**BLOCK, "operations": ["fly"]}]), "block[1].operations: a list of encode, decode, write"),
+        (
+            plan(block=[{**BLOCK, "operations": ["fly"]}]),
+            "block[1].operations: a list of encode, decode, write",
+        ),
         (plan(grow={"start": 0}), "p.toml: grow.start: a number in [1e-09, 1] is needed, not 0"),
         (plan(grow={"factor": 1}), "p.toml: grow.factor: a number in [1.01, 1e+09] is needed, not 1"),
         (plan(grow={"factor": float("nan")}), "p.toml: grow.factor: a number in"),
         (plan(grow={"stop": 3}), "p.toml: grow.stop: unknown key; did you mean stop_s?"),
-        (plan(statistics={"launches": 0}), "p.toml: statistics.launches: a whole number in [1, 10000] is needed, not 0"),
-        (plan(statistics={"rounds": True}), "p.toml: statistics.rounds: a whole number in [1, 10000] is needed, not True"),
+        (
+            plan(statistics={"launches": 0}),
+            "p.toml: statistics.launches: a whole number in [1, 10000] is needed, not 0",
+        ),
+        (
+            plan(statistics={"rounds": True}),
+            "p.toml: statistics.rounds: a whole number in [1, 10000] is needed, not True",
+        ),
         (plan(override=[{"note": "x"}]), "p.toml: override[1].where: where = { factor = level } is needed"),
-        (plan(override=[{"where": {"codek": "x"}}]), "p.toml: override[1].where.codek: unknown key; did you mean codec?"),
+        (
+            plan(override=[{"where": {"codek": "x"}}]),
+            "p.toml: override[1].where.codek: unknown key; did you mean codec?",
+        ),
         (plan(exclude=[{"where": {}}]), "p.toml: exclude[1].where: where = { factor = level } is needed"),
         (plan(command="rm"), "p.toml: command: unknown key"),
         (plan(worker={"r": "Rscript"}), "p.toml: worker: unknown key"),
@@ -121,7 +148,9 @@ def test_exclude_and_override() -> None:
 
 def test_growth_goes_through_its_sizes() -> None:
     """Sizes multiply from the start and end at exactly 1; a block's own sizes stand."""
-    value = plan(grow={"start": 0.25, "factor": 2}, block=[BLOCK, {**BLOCK, "medium": ["file"], "size": [0.3]}])
+    value = plan(
+        grow={"start": 0.25, "factor": 2}, block=[BLOCK, {**BLOCK, "medium": ["file"], "size": [0.3]}]
+    )
     sizes = [(case.labels["medium"], case.labels["size"]) for case in Plan.from_dict(value).cases()]
     assert [("memory", "0.25"), ("memory", "0.5"), ("memory", "1"), ("file", "0.3")] == sizes
 
@@ -164,7 +193,9 @@ def test_supports_is_asked_once_per_curve() -> None:
 
 def test_keys_and_labels() -> None:
     """A key holds its labels, and defaults of rare factors are not in it."""
-    labels = full_labels({"dataset": "d", "codec": "csv", "size": "0.50", "grain": "whole", "subset": "first"})
+    labels = full_labels(
+        {"dataset": "d", "codec": "csv", "size": "0.50", "grain": "whole", "subset": "first"}
+    )
     assert "0.5" == labels["size"]
     assert "grain" not in labels
     assert labels == parse_key(case_key(labels))

@@ -60,8 +60,9 @@ def test_transports_has_the_53_published_pairs() -> None:
     pairs = {
         (case.labels["codec"], case.labels["medium"])
         for case in Plan.named("transports").cases()
-        if case.labels["medium"] in published and case.labels["codec"].partition(":")[2].startswith("r")
-        and case.labels["codec"] not in ("json:rapidjson",)
+        if case.labels["medium"] in published
+        and case.labels["codec"].partition(":")[2].startswith("r")
+        and case.labels["codec"] != "json:rapidjson"
     }
     assert 53 == len(pairs)
     assert ("csv:r", "memory") not in pairs

@@ -14,7 +14,14 @@ import simulate
 from tare.errors import RecordError
 from tare.measure import record as record_module
 from tare.measure.machine import describe_machine, same_machine
-from tare.measure.record import encode_record, new_record, parse_record, read_record, without_paths, write_record
+from tare.measure.record import (
+    encode_record,
+    new_record,
+    parse_record,
+    read_record,
+    without_paths,
+    write_record,
+)
 
 
 def small(**more: Any) -> dict[str, Any]:
@@ -72,7 +79,13 @@ def test_record_names_neither_user_nor_host_nor_folders(tmp_path: Path) -> None:
         directory=str(tmp_path),
     )
     record["cases"] = [
-        {"key": "k", "labels": {}, "status": "error", "reason": f"[Errno 2] No such file: '{tmp_path}/secret/x'", "note": ""}
+        {
+            "key": "k",
+            "labels": {},
+            "status": "error",
+            "reason": f"[Errno 2] No such file: '{tmp_path}/secret/x'",
+            "note": "",
+        }
     ]
     text = encode_record(record).decode()
     for hidden in (str(tmp_path), "secret", "ada@host", platform.node()):
@@ -113,8 +126,14 @@ def test_damaged_compression_is_told() -> None:
     from tare.compress import compress
 
     data = compress(encode_record(small()), "zstd:3")
-    with pytest.raises(RecordError, match="the compressed record is damaged"):
+    with pytest.raises(RecordError, match="the compressed record cannot be read: zstd"):
         parse_record(data[:-5])
+
+
+def test_compression_with_a_dictionary_is_told() -> None:
+    """A zstd frame that needs a dictionary is refused like any other damage."""
+    with pytest.raises(RecordError, match="needs a dictionary"):
+        parse_record(b"\x28\xb5\x2f\xfd\x21\x07\x05\x01\x00\x00")
 
 
 def test_too_many_cases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

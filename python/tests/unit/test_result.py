@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from functools import lru_cache
 from pathlib import Path
@@ -25,8 +26,7 @@ def record(kind: str = "table") -> dict[str, Any]:
 
 def test_package_names_are_functions_whatever_was_imported() -> None:
     """measure.load and measure.run are callables even after the modules of those names are imported."""
-    import tare.measure.result
-    import tare.measure.run
+    importlib.import_module("tare.measure.run")
 
     assert load is measure.load
     assert Result is measure.Result
@@ -57,7 +57,9 @@ def test_samples_are_per_call() -> None:
     result = Result(record())
     rows = result.samples("csv:pandas")
     case = result.case("csv:pandas")
-    expected = sum(len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values())
+    expected = sum(
+        len(columns["round"]) for launch in case["launches"] for columns in launch["samples"].values()
+    )
     assert expected == len(rows)
     assert rows[0]["wall_ns"] / rows[0]["batch"] == rows[0]["per_call_ns"]
     assert rows == result.samples(case) == result.samples(case["key"])
@@ -92,10 +94,20 @@ def test_recommendation_follows_the_profile_and_the_constraints() -> None:
 
 def test_route_carries_threads_and_framing_of_its_case() -> None:
     """What was measured with all threads over frames runs with all threads over frames."""
-    labels = {"codec": "msgpack:msgspec", "medium": "tcp", "delivery": "framed", "threads": "all", "sync": "none"}
+    labels = {
+        "codec": "msgpack:msgspec",
+        "medium": "tcp",
+        "delivery": "framed",
+        "threads": "all",
+        "sync": "none",
+    }
     found = {"profile": "message", "route": "msgpack:msgspec@tcp", "codec": "msgpack:msgspec", "key": "k"}
     case = {"key": "k", "labels": labels, "status": "ok", "launches": []}
-    made = {"cases": [case], "codecs": {}, "derived": {"version": 1, "headline_profile": "message", "profiles": {"message": found}}}
+    made = {
+        "cases": [case],
+        "codecs": {},
+        "derived": {"version": 1, "headline_profile": "message", "profiles": {"message": found}},
+    }
     route = Result(made).best
     assert "msgpack:msgspec@tcp,delivery=framed,threads=all" == str(route)
     assert ("framed", "all") == (route.delivery, route.threads)

@@ -46,7 +46,9 @@ def test_parse_then_print_is_the_identity(text: str) -> None:
 
 def test_defaults_are_not_printed() -> None:
     """Options at their default leave no trace; a codec alone means memory."""
-    assert "json:orjson@tcp" == str(Route("json:orjson,default=refuse@tcp,delivery=whole,threads=1,sync=none"))
+    assert "json:orjson@tcp" == str(
+        Route("json:orjson,default=refuse@tcp,delivery=whole,threads=1,sync=none")
+    )
     assert "json:orjson@memory" == str(Route("json:orjson"))
     assert "json:orjson@memory,threads=all" == str(Route("json:orjson", threads="all"))
 
@@ -77,9 +79,11 @@ def test_a_route_does_not_change() -> None:
         Route("json:orjson").medium = "file"
 
 
-@pytest.mark.parametrize("text", ["json:orjson", "msgpack:msgspec+zstd:3", "json:stdlib+gzip:6", "pickle,protocol=2"])
+@pytest.mark.parametrize(
+    "text", ["json:orjson", "msgpack:msgspec+zstd:3", "json:stdlib+gzip:6", "pickle,protocol=2"]
+)
 def test_bytes_are_those_of_the_codec(text: str, tmp_path: Path) -> None:
-    """encode and write give the bytes that the codec's measured encoder gives."""
+    """Both encode and write give the bytes that the codec's measured encoder gives."""
     codec = Codec.parse(text)
     measured = bytes(codec.encoder("document")(DOCUMENT))
     route = Route(f"{text}@file")
