@@ -116,8 +116,11 @@ struct Frame {
 enum State {
     Between,
     Frame(Frame),
-    /// A legacy frame, and whether its last block was seen: the first short one.
-    Legacy(bool),
+    /// A legacy frame: whether its last block was seen (the first short one), and its plain bytes.
+    Legacy {
+        last: bool,
+        made: u32,
+    },
 }
 
 /// The blocks of all frames of an input, decoded one after the other.
@@ -145,7 +148,7 @@ impl<I: Input> Units<I> {
                 None => return Ok(false),
             },
             State::Frame(frame) => self.frame_block(frame, output)?,
-            State::Legacy(last) => self.legacy_block(last, output)?,
+            State::Legacy { last, made } => self.legacy_block(last, made, output)?,
         };
         Ok(true)
     }
@@ -164,7 +167,10 @@ impl<I: Input> Units<I> {
         }
         match self.input.array::<MAGIC_BYTES>()? {
             [0x04, ..] => self.header(output).map(State::Frame).map(Some),
-            [0x02, ..] => Ok(Some(State::Legacy(false))),
+            [0x02, ..] => Ok(Some(State::Legacy {
+                last: false,
+                made: 0,
+            })),
             _ => {
                 let size = u32::from_le_bytes(self.input.array()?);
                 self.skip(u64::from(size))?;
@@ -295,8 +301,9 @@ impl<I: Input> Units<I> {
         Ok(())
     }
 
-    /// A legacy frame has no end mark: it ends with the input or where a magic number is.
-    fn legacy_block(&mut self, last: bool, output: &mut Output<'_>) -> Result<State> {
+    /// A legacy frame has no end mark: it ends with the input or where a magic number is. The
+    /// plain size modulo 2^32 may follow, which Linux adds to its kernel images.
+    fn legacy_block(&mut self, last: bool, made: u32, output: &mut Output<'_>) -> Result<State> {
         let at = self.input.offset();
         let head = self.input.ahead(MAGIC_BYTES)?;
         if head.is_empty() || head == COMPRESSOR.magic || head == LEGACY_MAGIC {
@@ -306,6 +313,9 @@ impl<I: Input> Units<I> {
             return Ok(State::Between);
         }
         let size = u32::from_le_bytes(self.input.array()?);
+        if last && size == made {
+            return Ok(State::Between);
+        }
         if size > LEGACY_BOUND || last {
             let text = "no legacy block can be this long, or follow a short one";
             return Err(malformed(text, at));
@@ -315,8 +325,12 @@ impl<I: Input> Units<I> {
         let stored = stored(&mut self.input, size)?;
         block(stored, LEGACY_BLOCK_BYTES, 0, at, output)?;
         self.input.advance(size);
-        let made = output.len().saturating_sub(from);
-        Ok(State::Legacy(made < LEGACY_BLOCK_BYTES))
+        let block_made = output.len().saturating_sub(from);
+        let block_bytes = u32::try_from(block_made).unwrap_or(u32::MAX);
+        Ok(State::Legacy {
+            last: block_made < LEGACY_BLOCK_BYTES,
+            made: made.wrapping_add(block_bytes),
+        })
     }
 }
 

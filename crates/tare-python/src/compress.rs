@@ -83,7 +83,8 @@ fn with_bytes<T>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> PyResult<T
     }
     let bytes = lent(&buffer);
     if !buffer.readonly() {
-        return work(&bytes.to_vec());
+        let copy = bytes.to_vec();
+        return work(&copy);
     }
     work(bytes)
 }
