@@ -52,6 +52,16 @@ def test_unproven_rows_have_no_reading_time() -> None:
     assert "no data came back" in row["reason"]
 
 
+def test_one_operation_is_its_own_total() -> None:
+    """A plan that times decoding only ranks by decoding."""
+    figures = {"ops": {"decode": {"t_ns": 5.0, "ratio": 0.5, "letters": "a"}}, "total": None}
+    case = {"key": "k", "labels": {"codec": "c", "medium": "memory"}, "status": "ok", "stage": "weigh"}
+    row = Result({"cases": [case], "derived": {"version": 1, "cases": {"k": figures}}}).table()[0]
+    assert (None, 5.0, 5.0, 0.5, "a") == tuple(
+        row[name] for name in ("write_ns", "read_ns", "total_ns", "ratio", "letters")
+    )
+
+
 def test_samples_are_per_call() -> None:
     """Raw samples come with their launch, operation and time per call."""
     result = Result(record())
