@@ -361,3 +361,28 @@ def _timed(call: Any) -> float:
     began = time.perf_counter()
     call()
     return time.perf_counter() - began
+
+
+# --- quiet and busy ---------------------------------------------------------------------
+
+
+@functools.cache
+def _noise() -> tuple[dict[str, Any], dict[str, Any]]:
+    import noise
+
+    return noise.pair()
+
+
+def noise_aa() -> float:
+    """Width of the base against itself on the busy machine; one that does not contain 1 counts as infinite."""
+    import noise
+
+    width, contains = noise.aa_width(_noise()[1])
+    return width if contains else float("inf")
+
+
+def noise_order() -> float:
+    """Kendall's tau between the quiet and the busy order."""
+    import noise
+
+    return noise.kendall(*_noise())

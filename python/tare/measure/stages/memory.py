@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tare.measure.seat import Seat
+from tare.errors import WorkerError
+from tare.measure.cases import operations
+from tare.measure.seat import level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
     from tare.measure.stages.weigh import Contender
 
@@ -25,40 +28,63 @@ def measure_memory(session: Session, contenders: Sequence[Contender], part: Part
         session: The run.
         contenders: Cases with their codecs.
         part: The data.
-        until_s: Elapsed seconds of the run at which no further process starts.
+        until_s: Elapsed seconds of the run at which no further codec begins.
 
     Returns:
-        Operations measured.
+        Codecs measured.
     """
-    jobs = [
-        (contender, operation)
-        for contender in contenders
-        if contender.case["status"] in ("ok", "lossy")
-        for operation in Seat(session, contender.case, contender.codec, part).operations
-    ]
+    due = [c for c in contenders if c.case["status"] in ("ok", "lossy") and not c.case["memory"]]
     done = 0
 
-    def one(job: tuple[Contender, str]) -> bool:
-        contender, operation = job
+    def one(contender: Contender) -> bool:
         if session.elapsed_s > until_s or session.stop_asked:
             return False
-        # A scratch case: what goes wrong here costs the memory figure, not the case.
-        scratch = {**contender.case, "memory": {}, "launches": [], "verify": {}}
-        seat = Seat(session, scratch, contender.codec, part)
-        seat.start()
-        seat.ready()
-        if seat.alive:
-            seat.memory(operation)
-        else:
-            scratch["memory"][operation] = {"error": scratch["reason"]}
-        contender.case["memory"].update(scratch["memory"])
-        seat.close()
+        _measure(session, contender, part)
         return True
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for (contender, operation), measured in zip(jobs, pool.map(one, jobs), strict=True):
+        for contender, measured in zip(due, pool.map(one, due), strict=True):
             done += measured
-            session.tell("memory", done, len(jobs), f"{contender.codec} {operation}")
+            session.tell("memory", done, len(due), str(contender.codec))
     for contender in contenders:
         session.save_case(contender.case)
     return done
+
+
+def _measure(session: Session, contender: Contender, part: Part) -> None:
+    """Both operations of one codec; nothing is encoded or decoded before the call that is measured."""
+    path = session.new_path()
+    found = contender.case["memory"]
+    encode, decode = (*operations(contender.case["labels"]), "")[:2]
+    for operation in filter(None, (encode, decode)):
+        worker = session.worker(part, contender.codec.native(part.kind))
+        try:
+            worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+            found[operation] = _peak(session, worker, contender, operation, path)
+        except WorkerError as error:
+            session.check()
+            # What goes wrong here costs the memory figure, not the case.
+            found[operation] = {"error": str(error)[:200]}
+            break
+        finally:
+            session.release(worker)
+
+
+def _peak(session: Session, worker: Worker, contender: Contender, operation: str, path: str) -> dict[str, Any]:
+    limit = session.settings.deadline_s
+    codec = str(contender.codec)
+    reads = operation in ("decode", "read")
+    prepare: dict[str, Any] = {
+        "codec": codec,
+        "threads": session.settings.threads,
+        "kind": level(contender.case, "kind"),
+        "grain": level(contender.case, "grain"),
+        "cold": False,
+    }
+    if reads:
+        prepare["encoded"] = path
+    worker.request("prepare", deadline_s=limit, **prepare)
+    found = worker.request("mem", deadline_s=limit, what=operation, path=path)
+    if not reads:
+        worker.request("encode_to", deadline_s=limit, codec=codec, path=path)
+    return found

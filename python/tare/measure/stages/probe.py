@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
     from tare.measure.driver import Worker
-    from tare.measure.session import Session
+    from tare.measure.session import Part, Session
 
 __all__ = ["measure_fidelity", "probe_set"]
 
@@ -38,13 +38,14 @@ def measure_fidelity(session: Session, codecs: Sequence[Codec], until_s: float) 
 
     name = probe_set(session.dataset.kind)
     found = session.record["fidelity"]["probes"].setdefault(name, {})
+    part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
     plain = list({_plain(codec): codec for codec in codecs})
     done = 0
 
     def one(codec_id: str) -> bool:
         if session.elapsed_s > until_s or session.stop_asked:
             return False
-        found[codec_id] = judged_cells(name, codec_id, _cells(session, codec_id, name))
+        found[codec_id] = judged_cells(name, codec_id, _cells(session, part, codec_id, name))
         return True
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -60,12 +61,11 @@ def _plain(codec: Codec) -> str:
     return str(codec).split("+", 1)[0]
 
 
-def _cells(session: Session, codec_id: str, name: str) -> list[dict[str, Any]]:
+def _cells(session: Session, part: Part, codec_id: str, name: str) -> list[dict[str, Any]]:
     """All cells of one codec; a probe that kills its worker costs its own cell."""
     from tare.measure.fidelity import gather
     from tare.measure.probes import names
 
-    part = session.part(min(1.0, 1 / max(1, session.dataset.items)))
     workers: list[Worker] = []
 
     def ask(probes: list[str]) -> list[dict[str, Any]]:
