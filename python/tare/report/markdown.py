@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tare.report import text, words
@@ -42,7 +43,8 @@ def _md(value: Any, limit: int = 120) -> str:
 
 def _code(value: Any, limit: int = 120) -> str:
     shown = text.visible(value, limit).replace("|", "\\|")
-    fence = "``" if "`" in shown else "`"
+    # The fence is longer than any run of back ticks inside, so that nothing ends it early.
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     return f"{fence}{shown}{fence}" if fence == "`" else f"{fence} {shown} {fence}"
 
 

@@ -258,8 +258,8 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     ]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
-    for least in ("copies", "%", "peak", "tie", "k", "published", "full size"):
-        if room >= min(longest, 29) or len(keep) <= 4:
+    for least in ("copies", "%", "peak", "tie", "k", "published", "full size", "x base", "size"):
+        if room >= min(longest, 29 if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
             drop = [heads[i] for i in keep].index(least)

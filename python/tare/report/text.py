@@ -155,7 +155,7 @@ def spread(t: float, lo: float | None, hi: float | None) -> str:
     """
     if lo is None or hi is None or not (math.isfinite(lo) and math.isfinite(hi)) or hi <= lo or t <= 0:
         return significant(t)
-    half = (hi - lo) / 2
+    half = float(f"{(hi - lo) / 2:.3g}")  # 0.01, not 0.00999...
     # At least two significant digits of the value, at most four: more would claim too much.
     exponent = math.floor(math.log10(t))
     decimals = min(max(-math.floor(math.log10(half)), 1 - exponent), 3 - exponent)

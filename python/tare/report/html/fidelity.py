@@ -49,7 +49,7 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
         ]
         out.append(
             f"<h3>Probes <small>{esc(name)}: one value per cell</small></h3>"
-            + scroll_table(f"Fidelity of {name}", heads, rows, name=f"probes-{place}")
+            + scroll_table(f"Fidelity of {name}", heads, rows, name=f"probes-{place}", css="probes")
         )
     if not out:
         return '<p class="soft">No probes were run.</p>'
@@ -59,14 +59,15 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
 def _cell(cell: Any) -> Cell:
     # The sign and its class only: the scripts make it a button and name it in full.
     if not isinstance(cell, dict):
-        return "", "v"
+        return "", "na"
     verdict = str(cell.get("verdict") or "n/a")
-    return SIGNS.get(verdict, "?"), f"v v-{verdict.replace('/', '') if verdict in SIGNS else 'na'}"
+    css = verdict.replace("/", "") if verdict in SIGNS else "na"
+    return SIGNS.get(verdict, "?"), "" if css == "same" else css
 
 
 def _legend() -> str:
     items = "".join(
-        f'<li><span class="v v-{verdict.replace("/", "t")}">{SIGNS[verdict]}</span> <b>{esc(verdict)}</b> '
+        f'<li><span class="{verdict.replace("/", "")}">{SIGNS[verdict]}</span> <b>{esc(verdict)}</b> '
         f"{esc(meaning)}</li>"
         for verdict, meaning in words.VERDICTS.items()
     )

@@ -174,8 +174,12 @@ def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
 
 def _why(said: dict[str, Any]) -> str:
     reasons = "".join(f"<li>{inline_code(reason)}</li>" for reason in said["reasons"])
+    grouped: dict[str, list[str]] = {}
+    for name, reason in said["excluded"]:
+        grouped.setdefault(reason, []).append(name)
     removed = "".join(
-        f"<li><code>{esc(name)}</code> {inline_code(reason)}</li>" for name, reason in said["excluded"]
+        f"<li>{', '.join(f'<code>{esc(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
+        for reason, names in grouped.items()
     )
     out = f"<ul>{reasons}</ul>" if reasons else ""
     out += f"<h3>Left out</h3><ul>{removed}</ul>" if removed else ""

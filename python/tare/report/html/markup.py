@@ -65,6 +65,7 @@ def scroll_table(
     rows: Iterable[Sequence[Cell]],
     *,
     name: str = "",
+    css: str = "",
     row_attributes: Sequence[str] = (),
     shown_caption: bool = False,
 ) -> str:
@@ -80,7 +81,7 @@ def scroll_table(
     label = esc(caption)
     hidden = "" if shown_caption else ' class="unseen"'
     return (
-        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{f" id={name}" if name else ""}>'
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{f" id={name}" if name else ""}{_class(css)}>'
         f"<caption{hidden}>{label}</caption><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

@@ -71,7 +71,7 @@ def _script() -> str:
         for line in _asset("html", "report.js").splitlines()
         if line.strip() and not line.strip().startswith("//")
     )
-    joined = ";\n".join([_asset("vendor", "vega.min.js"), _asset("vendor", "vega-interpreter.min.js"), own])
+    joined = ";\n".join([_asset("vendor", "vega.min.js"), own])
     # The parser ends a script at this text wherever it stands, even in a string.
     return re.sub(r"</(?=script)", r"<\\/", joined, flags=re.IGNORECASE)
 
@@ -419,15 +419,31 @@ def _deduplicated(specs: dict[str, Any]) -> tuple[Any, list[Any]]:
 
 
 def _packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Columns instead of objects, repeated text once: a third of the bytes."""
+    """Columns instead of objects, repeated text once, runs as value and length: a fifth of the bytes.
+
+    Returns:
+        ``n`` rows and ``c`` columns: a list of values; ``w`` (texts) with ``i`` (their
+        indices); either of them with ``r`` (values or indices) and ``t`` (times each) for runs.
+    """
     columns: dict[str, Any] = {}
     for name in rows[0] if rows else ():
-        values = [row.get(name) for row in rows]
+        values: list[Any] = [row.get(name) for row in rows]
         texts = [value for value in values if isinstance(value, str)]
+        column: dict[str, Any] = {}
         if len(texts) == len(values):
             known = sorted(set(texts))
             place = {word: i for i, word in enumerate(known)}
-            columns[name] = {"w": known, "i": [place[word] for word in texts]}
+            column["w"] = known
+            values = [place[word] for word in texts]
+        runs: list[list[Any]] = []
+        for value in values:
+            if runs and runs[-1][0] == value and type(runs[-1][0]) is type(value):
+                runs[-1][1] += 1
+            else:
+                runs.append([value, 1])
+        if len(runs) * 3 < len(values):
+            column |= {"r": [value for value, _ in runs], "t": [times for _, times in runs]}
         else:
-            columns[name] = values
+            column["i"] = values
+        columns[name] = column if set(column) != {"i"} else values
     return {"n": len(rows), "c": columns}

@@ -21,14 +21,16 @@ const make = (tag, css, said) => {
 };
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+const column = (c) => {
+  if (Array.isArray(c)) return c;
+  const flat = c.i || c.r.flatMap((x, k) => new Array(c.t[k]).fill(x));
+  return c.w ? flat.map((x) => c.w[x]) : flat;
+};
 const unpack = (p) => {
-  const names = Object.keys(p.c), out = new Array(p.n);
+  const names = Object.keys(p.c), columns = names.map((k) => column(p.c[k])), out = new Array(p.n);
   for (let i = 0; i < p.n; i++) {
     const row = {};
-    for (const k of names) {
-      const c = p.c[k];
-      row[k] = Array.isArray(c) ? c[i] : c.w[c.i[i]];
-    }
+    names.forEach((k, j) => { row[k] = columns[j][i]; });
     out[i] = row;
   }
   return out;
@@ -127,7 +129,7 @@ const draw = (name) => {
   for (const s of spec.signals) if (s.name in given && given[s.name] !== undefined && !s.update) s.value = given[s.name];
   const runtime = vega.parse(spec, D.themes[dark() ? "dark" : "light"], { ast: true });
   const view = new vega.View(runtime, {
-    expr: vegaInterpreter.expressionInterpreter, renderer: "svg", container: at, hover: true, tooltip: tooltip,
+    expr: vega.expressionInterpreter, renderer: "svg", container: at, hover: true, tooltip: tooltip,
     logLevel: vega.Warn, loader: { load: () => Promise.reject(new Error("offline")) },
   });
   views[name] = view;
@@ -305,7 +307,7 @@ const open = (set, p, c, verdict) => {
   panel.hidden = false;
   panel.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
 };
-const verdictOf = (td) => ({ same: "same", type: "type", lossy: "lossy", refused: "refused", hook: "hook" })[td.className.split("v-")[1]] || "n/a";
+const verdictOf = (td) => td.className === "na" ? "n/a" : td.className || "same";
 D.cells.forEach((set, s) => {
   const table = document.getElementById("probes-" + s);
   if (!table) return;

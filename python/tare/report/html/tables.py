@@ -6,7 +6,7 @@ from typing import Any
 
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, orders
-from tare.report.digest import Digest, Row, Times, number
+from tare.report.digest import Digest, Row, Times, mapping, number
 from tare.report.html.markup import Cell, codec, esc, scroll_table
 
 __all__ = ["comparison", "data_table"]
@@ -302,37 +302,28 @@ def _memory(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
 def _sample_summary(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     body = []
     for grid in found.grids:
-        for row in grid.rows:
+        for row in (row for row in grid.rows if row.timed):
+            cells: list[Cell] = [_named(row.codec, slots), (esc(grid.title), "t")]
             for op in grid.ops:
                 columns = [
-                    (launch.get("samples") or {}).get(op) or {} for launch in row.case.get("launches") or []
+                    mapping(mapping(launch.get("samples")).get(op))
+                    for launch in row.case.get("launches") or []
                 ]
                 taken = sum(len(column.get("wall_ns") or []) for column in columns)
                 hit = sum(1 for column in columns for n in column.get("nivcsw") or [] if n)
-                if taken and row.timed:
-                    body.append(
-                        [
-                            _named(row.codec, slots),
-                            (esc(grid.title), "t"),
-                            (esc(op), "t"),
-                            (text.count(taken), ""),
-                            (text.count(len(columns)), ""),
-                            (esc(text.percent(hit / taken)), ""),
-                        ]
-                    )
+                cells += [(text.count(taken), ""), (esc(text.percent(hit / taken)) if taken else "", "")]
+            body.append([*cells, (text.count(len(row.case.get("launches") or [])), "")])
     del data
-    return scroll_table(
-        "Samples taken",
-        [
-            ("codec", "t"),
-            ("on", "t"),
-            ("operation", "t"),
-            ("samples", ""),
-            ("launches", ""),
-            ("preempted", ""),
-        ],
-        body,
-    )
+    heads: list[Cell] = [
+        ("codec", "t"),
+        ("on", "t"),
+        ("writes", ""),
+        ("preempted", ""),
+        ("reads", ""),
+        ("preempted", ""),
+        ("launches", ""),
+    ]
+    return scroll_table("Samples taken", heads, body)
 
 
 def _noise(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
