@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import IO, Any, NoReturn
 
 import click
+
+from tare.errors import PlanError, RecordError, TareError, UsageError
 
 __all__ = ["main"]
 
@@ -27,21 +29,46 @@ COMMANDS = {
 }
 
 
+_USAGE = (UsageError, PlanError, RecordError)
+
+
+class _Said(click.ClickException):
+    """An error of ours as one line: what was wrong, where, what to do."""
+
+    def __init__(self, error: Exception, exit_code: int) -> None:
+        super().__init__(str(error))
+        self.exit_code = exit_code
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it to standard error."""
+        click.echo(f"tare: {self.message}", err=True, file=file)
+
+
 class _Lazy(click.Group):
     """A group that imports a command's module only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[name][0]).command
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # Here and not around main: click takes every EOFError for an interrupted prompt,
+        # and a truncated file is one.
+        try:
+            return super().invoke(ctx)
+        except (TareError, OSError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise _Said(error, 2 if isinstance(error, _USAGE) else 1) from error
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -66,26 +93,18 @@ def tare() -> None:
     """Which data format is fastest, smallest and safest for your data, here?"""
 
 
-def main(argv: list[str] | None = None) -> Any:
-    """Run the command line; return the exit code (0 well, 1 failed, 2 usage, 130 interrupted)."""
-    from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError
-
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 well, 1 failed, 2 usage, 3 gate cannot say, 130 interrupted."""
     try:
         result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
-        return sys.exit(result if isinstance(result, int) else 0)
+        sys.exit(result if isinstance(result, int) else 0)
     except click.exceptions.Abort:
         click.echo("tare: interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except (NotComparable, PlanError, RecordError, UsageError) as error:
-        click.echo(f"tare: {error}", err=True)
-        sys.exit(2)
     except BrokenPipeError:
         # The reader of our output has gone; nothing is left to say.
         sys.stderr.close()
-        sys.exit(1)
-    except (TareError, OSError) as error:
-        click.echo(f"tare: {error}", err=True)
         sys.exit(1)

@@ -84,6 +84,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     from tare.measure.result import Result
 
     settings = replace(settings or Settings(), **options)
+    check_settings(settings)
     wiring = Wiring(out, resume, on_progress, control or Control(), command, shared)
     if plan is not None:
         from tare.measure.plan_run import run_plan
@@ -102,6 +103,30 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
             record["interrupted"] = True
         finish(session, out)
     return Result(record)
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse what no run could do, before anything is opened or started.
+
+    Raises:
+        UsageError: A codec, medium, link, remote host, constraint or profile that does not exist.
+    """
+    from tare.codec import Codec
+    from tare.measure.constraints import conditions
+    from tare.media import medium
+    from tare.media.link import Link
+    from tare.media.remote import Remote
+
+    for name in settings.media or ():
+        if medium(name).name == "remote" and not settings.remote:
+            raise UsageError("the medium 'remote' needs the other host: --remote ssh://host")
+    if settings.link:
+        Link.parse(settings.link)
+    if settings.remote:
+        Remote.parse(settings.remote)
+    for text in filter(None, (settings.base,)):
+        Codec.parse(text).library.require()
+    conditions((), settings.must)
 
 
 def measure_stages(session: Session, before: dict[str, Any] | None = None) -> None:

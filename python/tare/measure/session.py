@@ -240,6 +240,8 @@ class Session:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.kill_workers()
+        if exc_type is not None and self.journal is not None and not any(c["launches"] for c in self.record["cases"]):
+            self.journal.remove()
         if self._relay is not None:
             self._relay.close()
         if self._remote is not None:
