@@ -18,11 +18,13 @@ from tare.measure.letters import letters
 from tare.measure.mains import SPAN, TOTAL, base_of, is_ranked, number, off_usual
 from tare.measure.series import series_of
 from tare.measure.statistics import (
+    DRAWS,
     Array,
     Resampler,
     Summary,
     align,
     differs,
+    median,
     seed_of,
     summarise,
 )
@@ -33,6 +35,9 @@ __all__ = ["Analysis", "Figure", "Group", "analyse", "pair_summary", "pairs_apar
 SUMS = (("write", "read"), ("encode", "decode"))
 # Two codecs are compared when these labels agree; delivery and orientation belong to the codec's way of working.
 STAGES = {"weigh": 0, "screen": 1, "growth": 2}
+# Draws are kept for every figure: 2,000 of them in a plan of thousands of cases would fill the memory.
+MANY_CASES = 2000
+FEW_DRAWS = 400
 GROUP_LABELS = (
     "dataset",
     "size",
@@ -160,7 +165,9 @@ def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> A
         record: A record, version 1; nothing in it is changed.
         sampler: Draws; by default seeded by the record's id.
     """
-    sampler = sampler or Resampler(seed_of(str(record.get("id", ""))))
+    sampled = sum(bool(case.get("launches")) for case in record.get("cases", ()))
+    seed = seed_of(str(record.get("id", "")))
+    sampler = sampler or Resampler(seed, DRAWS if sampled <= MANY_CASES else FEW_DRAWS)
     base = base_of(record)
     null_ns = float((record.get("noise") or {}).get("timer_floor_ns") or 0.0)
     split: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
@@ -291,25 +298,32 @@ def _letters(group: Group, sampler: Resampler) -> None:
 def pairs_apart(figures: Sequence[Figure], floor: float, sampler: Resampler) -> set[tuple[int, int]]:
     """Which pairs differ: the interval of their own pair ratio lies outside what counts as no difference.
 
-    Pairs whose own intervals lie far apart are not drawn again: with 30 codecs that
-    is most of them, and drawing them all would cost more than everything else.
+    Drawing every pair would cost more than everything else. Those whose own intervals
+    lie far apart differ; those whose ratio itself is no difference do not; the few that
+    are left are drawn.
     """
     apart, close = set(), []
     for a in range(len(figures)):
         for b in range(a + 1, len(figures)):
-            if differs(figures[b].lo_ns / figures[a].hi_ns, float("inf"), floor):
+            fast, slow = figures[a], figures[b]
+            # Their distance is beyond doubt if it exceeds the limit by the width of both intervals.
+            doubt = (fast.hi_ns / fast.lo_ns) * (slow.hi_ns / slow.lo_ns)
+            if differs(slow.lo_ns / fast.hi_ns / doubt, float("inf"), floor):
                 apart.add((a, b))
             else:
                 close.append((a, b))
     if not close:
         return apart
-    found = summarise(np.stack([figures[b].logs - figures[a].logs for a, b in close]), sampler)
-    for i, (a, b) in enumerate(close):
-        if found.method[i] != "none":
-            lo, hi = float(np.exp(found.lo[i])), float(np.exp(found.hi[i]))
-        else:
-            lo, hi = _indirect(figures[a], figures[b])
-        if differs(lo, hi, floor):
+    logs = np.stack([figures[b].logs - figures[a].logs for a, b in close])
+    points = np.exp(median(median(logs)))
+    direct = [i for i, point in enumerate(points) if differs(point, point, floor)]
+    if direct:
+        found = summarise(logs[direct], sampler)
+        ends = zip(np.exp(found.lo), np.exp(found.hi), strict=True)
+        apart |= {close[i] for i, (lo, hi) in zip(direct, ends, strict=True) if differs(lo, hi, floor)}
+    for i in np.flatnonzero(np.isnan(points)):
+        a, b = close[i]
+        if differs(*_indirect(figures[a], figures[b]), floor):
             apart.add((a, b))
     return apart
 

@@ -43,9 +43,9 @@ def growth_rows(record: Mapping[str, Any], analysis: Analysis) -> list[dict[str,
     weighed = number(main_size(record))
     for case in record.get("cases", ()):
         labels = case["labels"]
-        if not is_ranked(case) or case.get("stage") == "probe":
+        if not is_ranked(case) or case.get("stage", "weigh") == "probe":
             continue
-        if case.get("stage") == "weigh" and number(labels.get("size", "1")) != weighed:
+        if case.get("stage", "weigh") == "weigh" and number(labels.get("size", "1")) != weighed:
             continue
         if labels.get("grain", "whole") == "whole" and labels.get("threads", "1") == "1":
             curves[labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")].append(
@@ -71,8 +71,8 @@ def _curve(
     for op in sorted({op for case in timed for op in analysis.figures[case["key"]]}):
         points = [case for case in timed if _usable(case, analysis, op)]
         # The sample of the screening shares its worker with other codecs: only where points are few.
-        if sum(case["stage"] != "screen" for case in points) >= POINTS:
-            points = [case for case in points if case["stage"] != "screen"]
+        if sum(case.get("stage", "weigh") != "screen" for case in points) >= POINTS:
+            points = [case for case in points if case.get("stage", "weigh") != "screen"]
         if len(points) < 2:
             continue
         figures = [analysis.figures[case["key"]][op] for case in points]
@@ -131,14 +131,14 @@ def _usable(case: Mapping[str, Any], analysis: Analysis, op: str) -> bool:
     figure = analysis.figures[case["key"]].get(op)
     if figure is None or not np.isfinite(figure.time_ns):
         return False
-    return case["stage"] != "screen" or figure.samples > SAMPLES
+    return case.get("stage", "weigh") != "screen" or figure.samples > SAMPLES
 
 
 def _one_per_size(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The best case at each size, smallest size first: weighed before grown before screened."""
     worth = {"weigh": 0, "growth": 1, "screen": 2}
     chosen: dict[str, dict[str, Any]] = {}
-    for case in sorted(cases, key=lambda c: (worth.get(c["stage"], 3), c["key"])):
+    for case in sorted(cases, key=lambda c: (worth.get(c.get("stage", "weigh"), 3), c["key"])):
         labels = case["labels"]
         if (labels.get("cache", "warm"), labels.get("sync", "none"), labels.get("gc", "off")) == (
             "warm",

@@ -251,7 +251,7 @@ def _flags(case: Mapping[str, Any], figures: Mapping[str, Figure], copying: Mapp
     timed = [figure for op, figure in figures.items() if op != TOTAL]
     if any(figure.contended for figure in timed):
         flags.append("contended: the wall clock ran 10 % past CPU and blocked time")
-    if any(figure.marked for figure in timed) and case.get("stage") == "weigh":
+    if any(figure.marked for figure in timed) and case.get("stage", "weigh") == "weigh":
         flags.append("blocked time is the least seen: fewer than 3 samples were free of preemption")
     return flags
 

@@ -98,7 +98,7 @@ def main_cases(record: Mapping[str, Any], *, grain: str = "whole") -> dict[tuple
     def worth(case: Mapping[str, Any]) -> tuple[Any, ...]:
         off = off_usual(case["labels"], grain=grain)
         there = case["labels"].get("size", "1") == size and case.get("stage", "weigh") == stage
-        return (not there, case.get("stage") == "growth", off, case["key"])
+        return (not there, case.get("stage", "weigh") == "growth", off, case["key"])
 
     chosen: dict[tuple[str, str], dict[str, Any]] = {}
     for case in record.get("cases", ()):
