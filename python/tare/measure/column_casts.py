@@ -18,6 +18,16 @@ from tare.measure.rebuild import verdict_of
 
 __all__ = ["alike", "cast_differences", "decoded"]
 
+FAILURES = 2_000
+
+# What the text of a value may look like, loosely: a cast has the last word.
+_NUMBER = r"(?i)^\s*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf|infinity|nan)\s*$"
+_PLAUSIBLE: tuple[tuple[tuple[Any, ...], str], ...] = (
+    ((pa.types.is_integer,), r"^[+-]?[0-9]{1,20}$"),
+    ((pa.types.is_floating, pa.types.is_decimal), _NUMBER),
+    ((pa.types.is_date, pa.types.is_timestamp), r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    ((pa.types.is_boolean,), r"^(?i:true|false|0|1)$"),
+)
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _TEXT_FORMS = (*_BYTES, pa.types.is_time, pa.types.is_duration, pa.types.is_boolean)
 
@@ -73,13 +83,57 @@ def cast_differences(a: Any, b: Any) -> Differences:
         b = pc.if_else(pc.fill_null(pc.equal(b, pa.scalar("", b.type)), False), pa.scalar(None, b.type), b)
     if pa.types.is_large_unicode(b.type) and pa.types.is_binary(a.type):
         b = b.cast(pa.string())
-    try:
-        found = differences(a, b.cast(a.type))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return _by_value(a, b, np.arange(len(a)))
-    if found.value is not None and _is_text(b.type) and any(form(a.type) for form in _TEXT_FORMS):
-        return _by_value(a, b, np.flatnonzero(found.value))
+    if _is_text(b.type):
+        return _from_text(a, b)
+    return _by_parts(a, b, [FAILURES])
+
+
+def _from_text(a: Any, b: Any) -> Differences:
+    """Casts texts; what cannot be a value of the type is set aside, so that it spoils no cast."""
+    pattern = next((pattern for tests, pattern in _PLAUSIBLE if any(test(a.type) for test in tests)), None)
+    hopeless = None
+    if pattern is not None:
+        odd = pc.invert(pc.fill_null(pc.match_substring_regex(b, pattern), True))
+        if pc.any(odd).as_py():
+            hopeless = odd.to_numpy(zero_copy_only=False)
+            b = pc.if_else(odd, pa.scalar(None, b.type), b)
+    found = _by_parts(a, b, [FAILURES])
+    if found.value is not None and any(form(a.type) for form in _TEXT_FORMS):
+        found = _by_value(a, b, np.flatnonzero(found.value))
+    if hopeless is not None:
+        return Differences(hopeless if found.value is None else found.value | hopeless)
     return found
+
+
+def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
+    """Casts all rows at once, or in halves where one row fails: Arrow casts all or nothing.
+
+    Args:
+        left: How many more casts may fail; then the rules for single values take over.
+    """
+    try:
+        return differences(a, b.cast(a.type))
+    except pa.ArrowNotImplementedError:
+        return _by_value(a, b, np.arange(len(a)))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        left[0] -= 1
+        if len(a) == 1 or left[0] < 0:
+            return _by_value(a, b, np.arange(len(a)))
+    half = len(a) // 2
+    first = _by_parts(a.slice(0, half), b.slice(0, half), left)
+    second = _by_parts(a.slice(half), b.slice(half), left)
+    parts = [
+        np.concatenate(
+            [
+                np.zeros(size, dtype=bool) if mask is None else mask
+                for mask, size in ((x, half), (y, len(a) - half))
+            ]
+        )
+        if x is not None or y is not None
+        else None
+        for x, y in zip(first, second, strict=True)
+    ]
+    return Differences(*parts)
 
 
 def _is_text(kind: Any) -> bool:

@@ -45,7 +45,7 @@ def compare_values(original: Any, back: Any, *, limit: int = 20) -> Comparison:
         back: What decoding gave.
         limit: Most changes in the answer, 20 by default; the worst come first.
 
-    >>> compare_values({"a": [1, (2,)]}, {"a": [1, [2]]}).changes[0].path
+    >>> compare_values({"a": [1, 2.5]}, {"a": [1, None]}).changes[0].path
     'a[*]'
     """
     tally = Tally()

@@ -104,21 +104,25 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
     if plan.grow is not None:
         _grow(session, plan, pending)
         return
+    part = session.part(1.0)
+    batches: list[tuple[str, Codec, list[Contender]]] = []
     for medium in dict.fromkeys(case.labels["medium"] for case in pending):
         some = [case for case in pending if case.labels["medium"] == medium]
-        part = session.part(1.0)
         contenders = [
             Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some
         ]
         base = _base(session, kind, contenders)
-        until = session.limit_s(1.0) if session.settings.time_s else session.elapsed_s + _UNLIMITED_S
-        statistics = plan.statistics
-        launches = 3 if session.settings.quick else statistics.launches
-        for group in _groups(contenders, base):
-            if medium in _STREAMS:
-                weigh_streams(session, group, part, until_s=until, launches=launches)
-            else:
-                weigh(session, group, base, part, until_s=until, launches=launches, slow=statistics)
+        batches += [(medium, base, group) for group in _groups(contenders, base)]
+    launches = 3 if session.settings.quick else plan.statistics.launches
+    for number, (medium, base, group) in enumerate(batches):
+        # What is left of the time is shared by the batches that are left.
+        left_s = min(session.limit_s(1.0), session.elapsed_s + _UNLIMITED_S) - session.elapsed_s
+        until_s = session.elapsed_s + max(0.0, left_s) / (len(batches) - number)
+        session.tell("weigh", number, len(batches), f"{session.name}@{medium}")
+        if medium in _STREAMS:
+            weigh_streams(session, group, part, until_s=until_s, launches=launches)
+        else:
+            weigh(session, group, base, part, until_s=until_s, launches=launches, slow=plan.statistics)
 
 
 def _grow(session: Session, plan: Plan, pending: Sequence[Case]) -> None:
@@ -138,12 +142,14 @@ def _grow(session: Session, plan: Plan, pending: Sequence[Case]) -> None:
         names = list(due)
         session.rng.shuffle(names)
         for start in range(0, len(names), _AT_ONCE):
+            if session.elapsed_s > session.limit_s(1.0):
+                break
             batch = names[start : start + _AT_ONCE]
             ended = _grow_once(session, plan, {curve: due[curve] for curve in batch}, size)
             for curve in ended:
                 del living[curve]
             session.tell("growth", number, len(sizes), f"size {size:g}, {len(living)} curves")
-        if not living:
+        if not living or session.elapsed_s > session.limit_s(1.0):
             break
 
 

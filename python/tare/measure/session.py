@@ -30,7 +30,7 @@ __all__ = ["DEFAULT_LINK", "Control", "Event", "Part", "Session", "Settings", "S
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind.
-_KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 8.0, "records": 12.0, "python": 1.5}
+_KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
@@ -240,7 +240,11 @@ class Session:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.kill_workers()
-        if exc_type is not None and self.journal is not None and not any(c["launches"] for c in self.record["cases"]):
+        if (
+            exc_type is not None
+            and self.journal is not None
+            and not any(c["launches"] for c in self.record["cases"])
+        ):
             self.journal.remove()
         if self._relay is not None:
             self._relay.close()

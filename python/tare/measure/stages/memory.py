@@ -70,7 +70,9 @@ def _measure(session: Session, contender: Contender, part: Part) -> None:
             session.release(worker)
 
 
-def _peak(session: Session, worker: Worker, contender: Contender, operation: str, path: str) -> dict[str, Any]:
+def _peak(
+    session: Session, worker: Worker, contender: Contender, operation: str, path: str
+) -> dict[str, Any]:
     limit = session.settings.deadline_s
     codec = str(contender.codec)
     reads = operation in ("decode", "read")

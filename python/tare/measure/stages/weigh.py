@@ -198,11 +198,10 @@ def weigh(
     wanted = launches or (_QUICK_LAUNCHES if session.settings.quick else _LAUNCHES)
     groups = in_groups(contenders, base, part, available_bytes() // 2)
     began_s = session.elapsed_s
-    # Launches of an interrupted run count; whoever has none yet gets at least one.
+    # Launches that are there already count: an interrupted run's, or the base's of another group.
     had = [max((launch["n"] for launch in c.case["launches"]), default=0) for c in contenders]
     first = 1 + max(had, default=0)
-    if min(had, default=0) == 0:
-        wanted = max(wanted, first)
+    wanted = max(first - 1, first - 1 + wanted - min(had, default=0))
     step_s = (until_s - began_s) / max(1, wanted - first + 1) / len(groups)
     made = 0
     for number in range(first, wanted + 1):
