@@ -106,13 +106,13 @@ def featured(found: Digest) -> list[str]:
         add(verdict.get("codec"))
         for flip in verdict.get("flips") or []:
             add(flip.get("codec") if isinstance(flip, dict) else None)
+    add(found.base)
     front = set(map(str, found.derived.get("pareto") or []))
     timed = [row for grid in found.grids for row in grid.rows if row.timed]
     for row in timed:
         if row.key in front:
             add(row.codec)
     add(found.verdict.get("runner_up"))
-    add(found.base)
     for row in timed:
         add(row.codec)
     return chosen

@@ -1,0 +1,373 @@
+"""The HTML report in a real headless Chromium, from disk, under its own policy."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import need
+from simulate import synthetic_record
+from tare.report.html import render
+
+pytestmark = pytest.mark.browser
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+)
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`{{}}${}\x1b[31m\u202eabc\u2028"
+
+
+def start(tmp_path):
+    """A Chromium of its own, with a profile that is thrown away."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    need(browser and driver, "chromium and chromedriver are not installed: apt-get install chromium chromium-driver")
+    try:
+        from selenium import webdriver
+    except ImportError:
+        need(False, "selenium is not installed: pip install 'tare[dev]'")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory):
+    """One browser for the module: starting it is what costs time."""
+    driver = start(tmp_path_factory.mktemp("chrome"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Pages on disk: a table, documents, and a record whose every text is an attack."""
+    folder = tmp_path_factory.mktemp("pages")
+    table = synthetic_record("table", media=("memory", "file", "tcp"))
+    body = json.dumps(synthetic_record("table"))
+    for name in ("flights.csv", "time_hour", "N14228", "beaten 5x", "arrow:pyarrow", "hdf5:pandas", "text_001",
+                 "Example CPU", "no data came back", "tare measure", "ValueError", "performance"):
+        body = body.replace(name, json.dumps(name + HOSTILE)[1:-1])
+    records = {"table": table, "document": synthetic_record("document"), "hostile": json.loads(body),
+               "bare": {"tare_record": 1, "cases": [], "derived": {}}}
+    for name, record in records.items():
+        (folder / f"{name}.html").write_text(render(record), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def visit(chrome, pages):
+    """``visit("table", width=360, dark=True, scripts=False)``: open a page, wait until it is drawn."""
+
+    def go(name, *, width=1280, dark=False, scripts=True, reduced=False):
+        chrome.get("about:blank")
+        chrome.get_log("browser")
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                    {"name": "prefers-reduced-motion", "value": "reduce" if reduced else "no-preference"}]
+        chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
+        chrome.get(Path(pages / f"{name}.html").as_uri())
+        if scripts:
+            from selenium.webdriver.support.ui import WebDriverWait
+
+            ready = "return document.documentElement.dataset.ready === '1'"
+            WebDriverWait(chrome, 30, 0.05).until(lambda driver: driver.execute_script(ready))
+        return chrome
+
+    yield go
+    chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def slide(chrome, name, value):
+    """Move a slider as a keyboard or a pointer would, and wait for the charts."""
+    chrome.execute_async_script(
+        """const [id, value, done] = arguments, e = document.getElementById(id);
+        e.value = value; e.dispatchEvent(new Event("input", {bubbles: true}));
+        requestAnimationFrame(() => requestAnimationFrame(() =>
+          tareReport.views.bandwidth.runAsync().then(() => requestAnimationFrame(() => done()))));""",
+        name, value)
+
+
+def ranking(chrome):
+    """The codecs of the ranked list, best first."""
+    return chrome.execute_script("return [...document.querySelectorAll('#rank li')].map(e => e.dataset.codec)")
+
+
+@pytest.mark.parametrize("name", ["table", "document", "bare"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_it_opens_from_disk_without_a_message(visit, name, width):
+    """Under its policy, with no network, the console stays empty."""
+    chrome = visit(name, width=width)
+    assert [] == chrome.get_log("browser")
+    loaded = chrome.execute_script("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert [] == loaded
+
+
+def test_the_policy_is_in_force(visit):
+    """Evaluating text and loading from elsewhere are refused by the browser itself."""
+    chrome = visit("table")
+    chrome.execute_async_script(
+        "const s = document.createElement('script'); s.textContent = 'window.injected = 1'; document.body.append(s);"
+        " setTimeout('window.evaluated = 1', 0); setTimeout(arguments[0], 50)")
+    assert [None, None] == chrome.execute_script("return [window.injected, window.evaluated]")
+    assert "blocked" == chrome.execute_async_script(
+        "const done = arguments[0]; fetch('https://example.org/').then(() => done('loaded'), () => done('blocked'))")
+
+
+def test_every_chart_is_drawn_as_svg(visit):
+    """Each figure holds a picture with marks and described parts, in the text direction of the page."""
+    chrome = visit("table")
+    drawn = chrome.execute_script(
+        "return Object.fromEntries([...document.querySelectorAll('.chart')].map(e => [e.dataset.chart,"
+        " [e.querySelectorAll('svg path').length, e.querySelectorAll('svg text').length]]))")
+    assert {"bandwidth", "pareto", "growth", "times", "memory", "samples", "noise"} == set(drawn) | {"noise"}
+    for paths, texts in drawn.values():
+        assert paths >= 3
+        assert texts >= 2
+
+
+def test_the_bandwidth_slider_ranks_again(visit):
+    """At 1 MB/s small wins, at 10 GB/s fast wins; list, sentence and chart follow the slider."""
+    chrome = visit("table")
+    slide(chrome, "v", 0)
+    slow, said = ranking(chrome), chrome.find_element("id", "rank-say").text
+    slide(chrome, "v", 400)
+    fast = ranking(chrome)
+    assert "parquet:pyarrow,compression=zstd,level=9" == slow[0]
+    assert "arrow:pyarrow" == fast[0]
+    assert said.startswith("At 1.00 MB/s, parquet:pyarrow,compression=zstd,level=9 costs least")
+    assert 1e10 == pytest.approx(chrome.execute_script("return tareReport.views.bandwidth.signal('v')"))
+
+
+def test_the_ranking_agrees_with_the_cost_model(visit):
+    """The list is the order of w E + r (B / v + D) + s B, computed again here."""
+    chrome = visit("table")
+    for place in (60, 200, 330):
+        slide(chrome, "v", place)
+        now = chrome.execute_script(
+            "const d = tareReport.views.bandwidth; return [d.data('now').map(x => ({...x})), d.signal('w'), d.signal('r'),"
+            " d.signal('s'), d.signal('v')]")
+        rows, w, r, s, v = now
+        expected = sorted((row for row in rows if row["fits"]),
+                          key=lambda row: w * row["E"] + r * (row["B"] / v + row["D"]) + s * row["B"])
+        assert [row["codec"] for row in expected][:9] == ranking(chrome)[: len(expected)][:9]
+
+
+def test_more_reads_move_the_strip(visit):
+    """The strip of the cheapest codecs changes when reads per write do."""
+    chrome = visit("table")
+    parts = "return tareReport.views.bandwidth.data('parts').map(p => [p.codec, p.at])"
+    few = chrome.execute_script(parts)
+    slide(chrome, "r", 300)
+    assert few != chrome.execute_script(parts)
+    assert "1000" == chrome.find_element("id", "r-out").text
+
+
+def test_sliders_and_switches_work_from_the_keyboard(visit):
+    """Arrow keys move the bandwidth and choose the profile."""
+    from selenium.webdriver.common.keys import Keys
+
+    chrome = visit("table")
+    before = chrome.find_element("id", "v-out").text
+    chrome.find_element("id", "v").send_keys(Keys.ARROW_RIGHT * 30)
+    assert before != chrome.find_element("id", "v-out").text
+    chosen = chrome.find_element("css selector", "input[name=profile]:checked")
+    chosen.send_keys(Keys.ARROW_RIGHT)
+    assert "archive" == chrome.find_element("css selector", "input[name=profile]:checked").get_attribute("value")
+
+
+def test_the_profile_switch_changes_verdict_weights_and_order(visit):
+    """Another use: its sentence is shown, its weights drive the chart, its order the table."""
+    chrome = visit("table")
+    chrome.find_element("css selector", "label[for=p-exchange]").click()
+    chrome.execute_async_script("tareReport.views.bandwidth.runAsync().then(() => arguments[0]())")
+    shown = [e.get_attribute("data-profile") for e in chrome.find_elements("class name", "verdict") if e.is_displayed()]
+    assert ["exchange"] == shown
+    assert 3 == chrome.execute_script("return tareReport.views.bandwidth.signal('r')")
+    places = chrome.execute_script(
+        "return [...document.querySelectorAll('.grid:not([hidden]) tbody tr:not(.none)')].map(e => +e.dataset.o.split(',')[3])")
+    assert sorted(places) == places
+
+
+def test_the_medium_switch_shows_that_medium(visit):
+    """One table is shown, and the charts draw its rows."""
+    chrome = visit("table")
+    chrome.execute_script("document.querySelector('#m-2').click()")
+    chrome.execute_async_script("setTimeout(arguments[0], 300)")
+    shown = [e.get_attribute("data-grid") for e in chrome.find_elements("class name", "grid") if e.is_displayed()]
+    assert ["2"] == shown
+    assert 2 == chrome.execute_script("return tareReport.views.times.signal('grid')")
+
+
+def test_a_probe_opens_to_input_bytes_output_and_repro(visit):
+    """A cell of the matrix shows what went in, the bytes, what came out, and the line that repeats it."""
+    from selenium.webdriver.common.keys import Keys
+
+    chrome = visit("table")
+    cell = chrome.find_element("css selector", ".probes td.lossy")
+    assert cell.get_attribute("aria-label").endswith(": lossy")
+    chrome.execute_script("arguments[0].focus()", cell)
+    cell.send_keys(Keys.ENTER)
+    opened = chrome.find_element("id", "cell").text
+    for part in ("verdict", "input", "9007199254740993", "encoded bytes", "cb 43 40", "output", "9007199254740992",
+                 "repeat it", "python -c"):
+        assert part in opened
+
+
+def test_the_csv_button_saves_the_table(visit, tmp_path):
+    """The button makes a file of the numbers under the chart."""
+    chrome = visit("table")
+    chrome.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    chrome.execute_script("document.querySelector('#times details').open = true;"
+                          "document.querySelector('[data-csv=times] .csv').click()")
+    saved = tmp_path / "tare-times.csv"
+    for _ in range(100):
+        if saved.exists() and saved.stat().st_size:
+            break
+        chrome.execute_async_script("setTimeout(arguments[0], 50)")
+    lines = saved.read_text("utf-8").splitlines()
+    assert lines[0].startswith("codec,on,write")
+    assert any(line.startswith("parquet:pyarrow,") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["table", "hostile", "bare"])
+def test_without_scripts_verdict_and_tables_can_be_read(visit, name):
+    """With scripts off the sentence, all tables and the fidelity matrix are there; dead controls are not."""
+    chrome = visit(name, scripts=False)
+    assert chrome.find_element("css selector", ".hero h1").is_displayed()
+    for dead in ("sliders", "media-switch", "theme", "csv"):
+        assert not [e for e in chrome.find_elements("class name", dead) if e.is_displayed()]
+    if name == "bare":
+        return
+    tables = [e for e in chrome.find_elements("css selector", ".grid table, #fidelity table") if e.is_displayed()]
+    assert len(tables) >= 3
+    assert "Use" in chrome.find_element("class name", "hero").text
+    chrome.find_element("css selector", "label[for=p-archive]").click()
+    shown = [e.get_attribute("data-profile") for e in chrome.find_elements("class name", "verdict") if e.is_displayed()]
+    assert ["archive"] == shown
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("name", ["table", "document", "hostile", "bare"])
+def test_a_phone_never_scrolls_sideways(visit, name, scripts):
+    """At 360 pixels the page is as wide as the screen; wide tables scroll in their own boxes."""
+    chrome = visit(name, width=360, scripts=scripts)
+    chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    sizes = chrome.execute_cdp_cmd("Page.getLayoutMetrics", {})
+    assert sizes["cssContentSize"]["width"] <= 360
+    if scripts:
+        chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        assert chrome.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+def test_hostile_text_is_inert(visit):
+    """Nothing in a record is run, nothing becomes an element, and no direction mark reaches the page."""
+    chrome = visit("hostile")
+    chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; });"
+                          "document.querySelectorAll('.probes td[role=button]').forEach(e => e.click())")
+    assert chrome.execute_script("return window.hacked === undefined")
+    assert 0 == chrome.execute_script("return document.images.length")
+    assert [] == chrome.get_log("browser")
+    body = chrome.execute_script("return document.body.textContent")
+    assert not set("\x1b\u202e\u2028") & set(body.split("window.tareReport")[0])
+
+
+CONTRAST = """
+const lum = (c) => { const f = c.map(x => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });
+  return 0.2126 * f[0] + 0.7152 * f[1] + 0.0722 * f[2]; };
+const rgb = (s) => { const m = s.match(/[\\d.]+/g).map(Number); return m.length === 3 ? [...m, 1] : m; };
+const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3]));
+const ground = (e) => { const stack = []; for (; e; e = e.parentElement) stack.push(rgb(getComputedStyle(e).backgroundColor));
+  return stack.reverse().reduce((b, a) => over(a, b), [255, 255, 255]); };
+const bad = [];
+const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let t = walk.nextNode(); t; t = walk.nextNode()) {
+  const e = t.parentElement, s = getComputedStyle(e);
+  if (!t.data.trim() || e.closest("script,style,[hidden],.unseen,.skip") || !e.getClientRects().length) continue;
+  if (s.visibility !== "visible") continue;
+  const svg = e.closest("svg"), back = ground(svg ? svg.parentElement : e);
+  let ink = svg ? s.fill : s.color;
+  if (svg && (+s.opacity < 0.99 || +s.fillOpacity < 0.99 || e.closest("[opacity='0']"))) continue;
+  if (!/^rgb/.test(ink)) continue;
+  const ratio = ((a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05))(lum(over(rgb(ink), back)), lum(back));
+  // Text in a coloured strip, and its halo, are drawn in the paper's colour on purpose.
+  if (svg && ratio < 1.2) continue;
+  if (ratio < 4.5) bad.push([t.data.trim().slice(0, 40), ink, back.join(), ratio.toFixed(2), e.className && String(e.className.baseVal ?? e.className)]);
+}
+return bad;
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["table", "document"])
+def test_text_has_contrast_in_both_themes(visit, name, dark):
+    """Every visible text, in the page and in the charts, has a contrast of at least 4.5 to 1."""
+    chrome = visit(name, dark=dark)
+    assert [] == chrome.execute_script(CONTRAST)
+
+
+def test_the_theme_follows_the_system_and_the_switch(visit):
+    """Dark by the system's wish, light by the switch; the charts change with the page."""
+    chrome = visit("table", dark=True)
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    axis = "return getComputedStyle(document.querySelector('#c-times svg text')).fill"
+    dark, dark_axis = chrome.execute_script(colour), chrome.execute_script(axis)
+    chrome.find_element("css selector", "#theme option[value=light]").click()
+    chrome.execute_async_script("setTimeout(arguments[0], 500)")
+    assert ("rgb(21, 23, 28)", "rgb(252, 252, 250)") == (dark, chrome.execute_script(colour))
+    assert dark_axis != chrome.execute_script(axis)
+
+
+NAMES = """
+const out = [], name = (e) => (e.getAttribute("aria-label") || e.title || (e.labels && [...e.labels].map(l => l.textContent).join(" "))
+  || e.textContent || "").trim();
+document.querySelectorAll("a,button,input,select,summary,[role=button],[role=region],[role=img],[tabindex='0']").forEach(e => {
+  if (!e.closest("[hidden]") && !name(e)) out.push(e.outerHTML.slice(0, 80)); });
+document.querySelectorAll("[role=img]").forEach(e => {
+  const by = e.getAttribute("aria-describedby"); if (!by || !document.getElementById(by)) out.push("no description: " + e.id); });
+document.querySelectorAll("table").forEach(t => {
+  if (!t.caption || !t.caption.textContent.trim()) out.push("no caption: " + t.id);
+  t.querySelectorAll("tbody tr").forEach(r => { if (!r.querySelector("th[scope=row]")) out.push("no row header"); });
+  t.querySelectorAll("thead th").forEach(h => { if (h.scope !== "col") out.push("no column scope"); }); });
+const ids = [...document.querySelectorAll("[id]")].filter(e => !e.closest("svg")).map(e => e.id);
+ids.filter((x, i) => ids.indexOf(x) !== i).forEach(x => out.push("id twice: " + x));
+if (!document.documentElement.lang) out.push("no lang");
+if (document.querySelectorAll("main").length !== 1) out.push("not one main");
+let last = 0; document.querySelectorAll("h1,h2,h3,h4").forEach(h => {
+  if (!h.getClientRects().length) return;
+  const n = +h.tagName[1]; if (last && n > last + 1) out.push("heading skips: " + h.textContent); last = n; });
+return out;
+"""
+
+
+@pytest.mark.parametrize("name", ["table", "document", "bare"])
+def test_everything_has_a_name(visit, name):
+    """Controls, pictures, regions and tables are named; headings follow each other; ids are unique."""
+    chrome = visit(name)
+    assert [] == chrome.execute_script(NAMES)
+
+
+def test_motion_is_left_out_when_not_wanted(visit):
+    """With reduced motion no element has a transition."""
+    chrome = visit("table", reduced=True)
+    slide(chrome, "v", 0)
+    durations = chrome.execute_script(
+        "return [...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)")
+    assert {"0s"} == set(durations)
+
+
+def test_the_page_holds_no_absolute_path(pages):
+    """A report can be passed on: no home folder, no user name."""
+    for page in pages.glob("*.html"):
+        text = re.sub(r"<script>.*</script>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        assert not re.search(r"(?:/home/|/root/|/Users/|C:\\\\)", text)

@@ -1,0 +1,104 @@
+"""`tare report`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from simulate import synthetic_record
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """A record on disk."""
+    path = tmp_path_factory.mktemp("records") / "flights-1.tare.json"
+    path.write_text(json.dumps(synthetic_record("table")), encoding="utf-8")
+    return path
+
+
+def tare(*args, env=None):
+    """Run the command line in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "tare", "report", *map(str, args)], capture_output=True, text=True,
+                          check=False, timeout=120, env=env)
+
+
+def test_a_pipe_gets_the_plain_table(record):
+    """Data on standard output, without escapes; nothing on standard error."""
+    done = tare(record)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "Use  arrow:pyarrow@file  for cache" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert f"record  {record}" in done.stdout
+
+
+@pytest.mark.parametrize(("option", "start"), [("--md", "# flights.csv"), ("--csv", "dataset,codec,"), ("--json", "{")])
+def test_other_formats_go_to_standard_output(record, option, start):
+    """Markdown, CSV and JSON are printed alone."""
+    done = tare(record, option)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert done.stdout.startswith(start)
+
+
+def test_html_is_written_whole_or_not_at_all(record, tmp_path):
+    """The page appears under its name; no part file stays; its place is told on standard error."""
+    done = tare(record, "--html", tmp_path / "deep" / "report.html")
+    assert (0, "") == (done.returncode, done.stdout)
+    assert ["report.html"] == [path.name for path in (tmp_path / "deep").iterdir()]
+    assert (tmp_path / "deep" / "report.html").read_text("utf-8").endswith("</html>\n")
+
+
+def test_the_same_record_gives_the_same_page(record, tmp_path):
+    """Two runs, two hash seeds, one page."""
+    import os
+
+    for seed in ("1", "2"):
+        tare(record, "--html", tmp_path / f"{seed}.html", env={**os.environ, "PYTHONHASHSEED": seed})
+    assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+
+
+def test_a_field_is_printed_alone(record):
+    """One value for a script; another profile or link changes the route."""
+    assert "arrow:pyarrow@file\n" == tare(record, "--field", "recommendation.route").stdout
+    slow = tare(record, "--link", "10Mbit,20ms", "--field", "recommendation.route").stdout
+    assert "parquet:pyarrow,compression=zstd,level=9@tcp\n" == slow
+    assert "336776\n" == tare(record, "--field", "dataset.rows").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "give a record"),
+        (("--field", "no.such"), "no field 'no.such'"),
+        (("--for", "nothing"), "nothing"),
+        (("--link", "fast"), "link"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(record, args, said):
+    """Exit code 2, and a message that says what to give."""
+    done = tare(*(() if args == () else (record, *args)))
+    assert 2 == done.returncode
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"not a record", b'{"tare_record":99}', b"\x28\xb5\x2f\xfd\x00"])
+def test_what_is_not_a_record_is_refused(tmp_path, content):
+    """One clear message that names the file, and no traceback."""
+    path = tmp_path / "x.tare.json"
+    path.write_bytes(content)
+    done = tare(path)
+    assert done.returncode in (1, 2)
+    assert "x.tare.json" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "" == done.stdout
+
+
+def test_published_figures_are_imported(shared):
+    """The study's table: the reader that never ran has no time, and sums stand beside published totals."""
+    done = tare("--import", "msgpack-r", shared("data/r/msgpack-r/benchmarks.csv.xz"))
+    assert 0 == done.returncode
+    assert "no data came back (0 of 5 tables)" in done.stdout
+    assert "published" in done.stdout
+    assert "imported, not measured here" in done.stdout

@@ -1,0 +1,212 @@
+"""Terminal, Markdown, CSV, JSON: what they must say of whole, partial, foreign and hostile records."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+
+import pytest
+from simulate import synthetic_record
+from tare.report import csv as report_csv
+from tare.report import json as report_json
+from tare.report import markdown, terminal, text
+from tare.report.digest import digest
+from tare.report.html import render as render_html
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'`|\x1b[31m\x07\u202eabc\u2028\n\r=1+1"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return synthetic_record("table")
+
+
+@pytest.fixture(scope="module")
+def document():
+    return synthetic_record("document", media=("memory", "file", "tcp"))
+
+
+def renderers():
+    return {
+        "terminal": terminal.render,
+        "colour": lambda record: terminal.render(record, color=True),
+        "narrow": lambda record: terminal.render(record, width=60),
+        "markdown": markdown.render,
+        "csv": report_csv.render,
+        "json": report_json.render,
+        "html": render_html,
+    }
+
+
+def without(record, *path):
+    """A copy of the record that lacks one part."""
+    changed = copy.deepcopy(record)
+    node = changed
+    for step in path[:-1]:
+        node = node[step]
+    node.pop(path[-1])
+    return changed
+
+
+def test_every_line_fits_the_terminal(table, document):
+    """No line is wider than 100 columns, or than the terminal if that is narrower."""
+    for record in (table, document):
+        for width in (100, 80, 60):
+            for line in terminal.render(record, width=width).splitlines():
+                assert text.width_of(line) <= width, line
+
+
+def test_colour_changes_no_word(table):
+    """With the escape sequences taken out, the coloured text is the plain one."""
+    import re
+
+    painted = terminal.render(table, color=True)
+    assert "\x1b[" in painted
+    assert terminal.render(table) == re.sub(r"\x1b\[[0-9;]*m", "", painted)
+
+
+def test_a_codec_without_proof_shows_its_reason_and_no_time(table):
+    """The row of a decode that returned nothing holds the reason where the figures would be."""
+    line = next(line for line in terminal.render(table).splitlines() if line.startswith("csv:broken"))
+    assert "no data came back (0 of 1 tables)" in line
+    assert line.endswith("unproven")
+    rows = [row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:broken"]
+    assert {""} == {row[name] for row in rows for name in ("read_s", "total_s", "ratio", "median", "min")}
+
+
+def test_loss_is_said_in_words(table):
+    """A lossy codec keeps its times and says what it changed, in every format."""
+    shown = terminal.render(table)
+    assert "csv:pandas changes silently: time_hour" in shown
+    assert "lossy" in markdown.render(table)
+    row = next(row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:pandas")
+    assert "lossy" == row["status"]
+    assert float(row["write_s"]) > 0
+    assert "time_hour" in row["lost"]
+
+
+def test_screened_rows_show_a_prediction(document):
+    """A codec that was left out after screening has a predicted time, marked as such."""
+    line = next(line for line in terminal.render(document).splitlines() if line.startswith("repr:stdlib"))
+    assert "predicted" in line
+    assert line.endswith("screened")
+
+
+def test_the_chosen_profile_names_the_verdict_and_the_order(table):
+    """`--for archive` recommends the archive's route and sorts by its cost."""
+    shown = terminal.render(table, profile="archive")
+    route = table["derived"]["profiles"]["archive"]["route"]
+    assert f"Use  {route}  for archive" in shown
+    costs = table["derived"]["profiles"]["archive"]["cost_s"]
+    ordered = [row.codec for row in digest(table, profile="archive").grids[0].rows if row.codec in costs]
+    assert sorted(ordered, key=lambda codec: costs[codec][0]) == ordered
+
+
+def test_csv_has_the_names_of_bench_mark(table):
+    """R's column names are there, so that old tables can be laid beside."""
+    rows = list(csv.DictReader(io.StringIO(report_csv.render(table))))
+    names = {"min", "median", "itr/sec", "mem_alloc", "gc/sec", "n_itr", "n_gc", "total_time"}
+    assert names <= set(rows[0])
+    row = next(row for row in rows if row["codec"] == "arrow:pyarrow" and row["medium"] == "memory")
+    figures = next(
+        case for key, case in table["derived"]["cases"].items()
+        if "codec=arrow:pyarrow|" in key and "medium=memory" in key and "size=1|" in key and "twin" not in key
+    )
+    assert pytest.approx(figures["total"]["t_ns"] / 1e9, rel=1e-4) == float(row["median"])
+    assert figures["peak_bytes"] == int(row["mem_alloc"])
+
+
+def test_json_is_the_record(table):
+    """Nothing is lost or added."""
+    assert table == json.loads(report_json.render(table))
+
+
+def test_partial_data_is_said_and_predicted():
+    """A part of the data: the first lines say so, and a column predicts the full size."""
+    record = synthetic_record("table", partial=0.12)
+    shown = terminal.render(record)
+    assert "measured on 12 % of the data (first rows): the full size is predicted" in shown
+    assert "full size" in shown
+    assert "measured on 12 % of the data" in markdown.render(record).lower()
+    assert "Measured on 12 % of the data" in render_html(record)
+
+
+@pytest.mark.parametrize("name", list(renderers()))
+@pytest.mark.parametrize(
+    "path",
+    [("derived",), ("noise",), ("fidelity",), ("machine",), ("codecs",), ("dataset",), ("cases",), ("plan",),
+     ("derived", "profiles"), ("derived", "growth"), ("derived", "headline"), ("derived", "pareto"),
+     ("derived", "cases"), ("derived", "base"), ("dataset", "columns"), ("dataset", "types"), ("fidelity", "probes")],
+)
+def test_a_missing_part_is_left_out_quietly(table, name, path):
+    """Records of interrupted runs lack parts; every renderer shows the rest."""
+    assert renderers()[name](without(table, *path))
+
+
+@pytest.mark.parametrize("name", list(renderers()))
+def test_an_empty_record_is_shown(name):
+    """A run that was stopped before its first case still has a report."""
+    assert renderers()[name]({"tare_record": 1, "cases": [], "derived": {}, "interrupted": True})
+
+
+@pytest.mark.parametrize("name", list(renderers()))
+@pytest.mark.parametrize("choice", ["failures", "one launch", "no growth", "imported"])
+def test_poor_records_are_shown(name, choice):
+    """Only failures, provisional figures, no growth, imported figures: each has a report."""
+    if choice == "failures":
+        from simulate import TABLE
+
+        record = synthetic_record("table", derived=False)
+        broken = {truth.codec for truth in TABLE if truth.status not in ("ok", "lossy", "screened")}
+        record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] in broken]
+        record["derived"] = {}
+    elif choice == "one launch":
+        record = synthetic_record("table", launches=1, rounds=3)
+    elif choice == "no growth":
+        record = synthetic_record("document", growth=False)
+    else:
+        record = synthetic_record("table") | {"imported": True}
+    assert renderers()[name](record)
+
+
+def test_few_launches_are_called_provisional():
+    """Two launches give no interval worth the name, and the reader is told."""
+    assert "provisional" in terminal.render(synthetic_record("table", launches=2))
+
+
+def hostile_record():
+    """A record in which every text is an attack."""
+    record = synthetic_record("table")
+    body = json.dumps(record)
+    for name in ("flights.csv", "time_hour", "N14228", "beaten 5x", "csv:broken", "hdf5:pandas", "text_001",
+                 "Example CPU", "no data came back", "tare measure", "2**53+1", "ValueError"):
+        body = body.replace(name, json.dumps(name + HOSTILE)[1:-1])
+    return json.loads(body)
+
+
+def test_hostile_text_is_inert_everywhere():
+    """Markup, terminal escapes and direction marks of a record are shown, never obeyed."""
+    record = hostile_record()
+    for name in ("terminal", "narrow", "markdown"):
+        shown = renderers()[name](record)
+        assert not {"\x1b", "\x07", "\u202e", "\u2028", "\r"} & set(shown), name
+    page = render_html(record)
+    assert not {"\x1b", "\x07", "\u202e", "\u2028"} & set(page)
+    assert "<img src=x" not in page
+    assert 2 == page.lower().count("</script>")
+    import re
+
+    # Inside a code span nothing is markup: the fence is as long at its end as at its start.
+    outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", markdown.render(record).replace("\\`", ""))
+    assert "<" not in outside.replace("\\<", "").replace("P(best) <", "")
+
+
+def test_csv_text_is_never_a_formula():
+    """A name that a spreadsheet would run starts with an apostrophe."""
+    record = synthetic_record("table")
+    for case in record["cases"]:
+        case["reason"] = "=cmd|' /C calc'!A0"
+    for row in csv.DictReader(io.StringIO(report_csv.render(record))):
+        assert not row["reason"].startswith(("=", "+", "-", "@"))
