@@ -7,10 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 __all__ = ["need"]
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# No deadline for one example: a busy machine is no fault of the code.
+settings.register_profile("tare", deadline=None)
+settings.load_profile("tare")
 
 
 def need(condition: object, reason: str) -> None:

@@ -72,7 +72,9 @@ class _Reader:
                 self._open(node, out, key, path, depth)
             except (Malformed, Unsupported) as error:
                 if error.path is None:
-                    raise type(error)(f"{error}, at {path_text(path)}", format="values/1", path=path_text(path)) from error
+                    raise type(error)(
+                        f"{error}, at {path_text(path)}", format="values/1", path=path_text(path)
+                    ) from error
                 raise
         return root[0]
 

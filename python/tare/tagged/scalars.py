@@ -157,8 +157,6 @@ def _numpy_tag(value: Any) -> Any:
         return {"$f32": np.asarray(value, dtype=">f4").tobytes().hex()}
     if isinstance(value, np.float64):
         return {"$f64": f64_bits(float(value)), "as": "numpy"}
-    if isinstance(value, np.bool_ | np.integer) and not isinstance(value, np.timedelta64):
-        return {"$int": str(int(value)), "as": value.dtype.name}
     if isinstance(value, np.datetime64):
         unit = np.datetime_data(value.dtype)[0]
         tag: Tag = {"$ts": str(value), "unit": unit, "tz": None}
@@ -167,6 +165,8 @@ def _numpy_tag(value: Any) -> Any:
         unit = np.datetime_data(value.dtype)[0]
         tag = {"$dur": _int_tag(int(value.view("i8"))), "unit": unit}
         return {**tag, "as": "numpy"} if unit == "us" else tag
+    if isinstance(value, np.bool_ | np.integer):
+        return {"$int": str(int(value)), "as": value.dtype.name}
     return NotImplemented
 
 
@@ -215,7 +215,9 @@ MAX_DIGITS = 100_000
 
 def _read_int(tag: Tag) -> Any:
     text = tag["$int"]
-    _want(isinstance(text, str) and _INT.match(text) is not None and text != "-0", "$int needs decimal digits")
+    _want(
+        isinstance(text, str) and _INT.match(text) is not None and text != "-0", "$int needs decimal digits"
+    )
     _want(len(text) <= MAX_DIGITS, f"$int has more than {MAX_DIGITS} digits")
     value = _parse_digits(text)
     host = tag.get("as")
@@ -275,7 +277,10 @@ def _read_f32(tag: Tag) -> Any:
 
 def _read_dec(tag: Tag) -> Decimal:
     text = tag["$dec"]
-    _want(isinstance(text, str) and len(text) <= MAX_DIGITS and text.isascii(), "$dec needs a decimal number as text")
+    _want(
+        isinstance(text, str) and len(text) <= MAX_DIGITS and text.isascii(),
+        "$dec needs a decimal number as text",
+    )
     try:
         value = Decimal(text)
     except InvalidOperation as error:
@@ -322,7 +327,7 @@ def _read_time(tag: Tag) -> dt.time:
 def _zone(name: Any) -> dt.tzinfo:
     _want(isinstance(name, str) and 0 < len(name) <= 100, "tz needs a zone's name or an offset")
     if name[0] in "+-":
-        zone = dt.time.fromisoformat(f"00:00{name}").tzinfo if len(name) >= 6 else None
+        zone = _iso(dt.time.fromisoformat, f"00:00{name}", "tz").tzinfo
         _want(zone is not None, f"tz {name!r} is no offset")
         return zone or dt.UTC
     from zoneinfo import ZoneInfo
@@ -333,6 +338,11 @@ def _zone(name: Any) -> dt.tzinfo:
         raise Unsupported(f"time zone {name!r} is not known on this machine") from error
 
 
+_TIME_TEXT = re.compile(
+    r"[+-]?\d{1,18}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d(?:\.\d{1,18})?)?)?)?)?)?"
+    r"(?P<offset>[+-]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\Z",
+    re.ASCII,
+)
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
 
 
@@ -341,12 +351,17 @@ def _read_ts(tag: Tag) -> Any:
     _want(isinstance(text, str) and len(text) <= 100, "$ts needs ISO 8601 text")
     _want(unit in _UNITS, f"$ts unit is none of {', '.join(_UNITS)}")
     _want(host in (None, "numpy", "pandas"), "$ts as can only be numpy or pandas")
+    shape = _TIME_TEXT.match(text)
+    _want(shape is not None or text == "NaT", "$ts needs ISO 8601 text")
+    offset = shape["offset"] if shape is not None else None
+    _want(zone is not None or offset is None, "$ts has an offset but no tz")
+    _want(zone is None or offset is not None, "$ts has a tz but no offset")
     if ":60" in text:
         raise Unsupported("a leap second: Python's datetime has none")
     if host == "pandas" or (unit == "ns" and zone is not None):
         return _pandas_timestamp(text, unit, zone)
     if host == "numpy" or unit != "us":
-        _want(zone is None, "$ts as numpy has no zone")
+        _want(zone is None, "$ts of this unit has no zone")
         import numpy as np
 
         return _iso(lambda iso: np.datetime64(iso, unit), text, "$ts")
@@ -356,9 +371,7 @@ def _read_ts(tag: Tag) -> Any:
 def _datetime(text: str, zone: Any, fold: Any) -> dt.datetime:
     value: dt.datetime = _iso(dt.datetime.fromisoformat, text, "$ts")
     if zone is None:
-        _want(value.tzinfo is None, "$ts has an offset but no tz")
         return value.replace(fold=1) if fold else value
-    _want(value.tzinfo is not None, "$ts has a tz but no offset")
     offset = value.utcoffset()
     for choice in (0, 1):
         local = value.replace(tzinfo=_zone(zone), fold=choice)
@@ -374,7 +387,7 @@ def _pandas_timestamp(text: str, unit: str, zone: Any) -> Any:
         raise Unsupported("a time of this unit and zone needs pandas") from error
     value = _iso(pd.Timestamp, text, "$ts")
     if zone is not None:
-        value = value.tz_convert(_zone(zone))
+        value = _iso(value.tz_convert, _zone(zone), "$ts")
     return _iso(value.as_unit, unit, "$ts")
 
 

@@ -222,4 +222,6 @@ class _Parser:
     def _fail(self, at: int) -> None:
         if at >= len(self.text):
             raise Truncated(f"values/1: the text ends at character {at}", format="values/1", offset=at)
-        raise Malformed(f"values/1: unexpected {self.text[at]!r} at character {at}", format="values/1", offset=at)
+        raise Malformed(
+            f"values/1: unexpected {self.text[at]!r} at character {at}", format="values/1", offset=at
+        )

@@ -56,7 +56,9 @@ class _Writer:
             item, out, key, path = self.work.pop()
             self.left -= 1
             if self.left < 0:
-                raise Limit("more values than max_nodes allows; a cycle needs share=True", path=path_text(path))
+                raise Limit(
+                    "more values than max_nodes allows; a cycle needs share=True", path=path_text(path)
+                )
             out[key] = self._open(item, path)
         return root[0]
 
@@ -98,7 +100,9 @@ class _Writer:
             inner = inner[0]
             depth += 1
             if depth > self.left:
-                raise Limit("more values than max_nodes allows; a cycle needs share=True", path=path_text(path))
+                raise Limit(
+                    "more values than max_nodes allows; a cycle needs share=True", path=path_text(path)
+                )
         if depth <= NEST_FROM:
             return self._items(value, path)
         self.left -= depth - 1
@@ -149,7 +153,9 @@ class _Writer:
         kind = type(value)
         name = f"{kind.__module__}.{kind.__qualname__}"
         if not self.other:
-            raise Unsupported(f"{name} is no type of tagged values, at {path_text(path)}", path=path_text(path))
+            raise Unsupported(
+                f"{name} is no type of tagged values, at {path_text(path)}", path=path_text(path)
+            )
         return self._other(name, _nearest(value), _text_of(value), path)
 
     def _other(self, name: str, of: Any, text: str, path: Any) -> Any:

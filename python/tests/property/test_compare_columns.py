@@ -24,14 +24,25 @@ KINDS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (pa.date32(), st.dates()),
     (pa.timestamp("us", "Europe/Berlin"), st.integers(0, 2**50)),
     (pa.list_(pa.float64()), st.lists(st.none() | doubles, max_size=3)),
-    (pa.list_(pa.list_(pa.string())), st.lists(st.none() | st.lists(st.text(max_size=2), max_size=2), max_size=2)),
+    (
+        pa.list_(pa.list_(pa.string())),
+        st.lists(st.none() | st.lists(st.text(max_size=2), max_size=2), max_size=2),
+    ),
     (
         pa.struct([("a", pa.float64()), ("b", pa.list_(pa.int64()))]),
-        st.fixed_dictionaries({"a": st.none() | doubles, "b": st.none() | st.lists(st.none() | longs, max_size=2)}),
+        st.fixed_dictionaries(
+            {"a": st.none() | doubles, "b": st.none() | st.lists(st.none() | longs, max_size=2)}
+        ),
     ),
-    (pa.map_(pa.string(), pa.float64()), st.lists(st.tuples(st.text(max_size=2), st.none() | doubles), max_size=2)),
+    (
+        pa.map_(pa.string(), pa.float64()),
+        st.lists(st.tuples(st.text(max_size=2), st.none() | doubles), max_size=2),
+    ),
     (pa.list_(pa.float64(), 2), st.lists(doubles, min_size=2, max_size=2)),
-    (pa.list_(pa.struct([("x", pa.float64())])), st.lists(st.none() | st.fixed_dictionaries({"x": doubles}), max_size=2)),
+    (
+        pa.list_(pa.struct([("x", pa.float64())])),
+        st.lists(st.none() | st.fixed_dictionaries({"x": doubles}), max_size=2),
+    ),
 ]
 
 
@@ -72,7 +83,11 @@ def test_changed_cells_are_counted_as_the_naive_reference_does(
     left = chunked(kind, before, min(cut, len(before)))
     right = chunked(kind, after, min(other_cut, len(after)))
     found = compare_tables(pa.table({"c": left}), pa.table({"c": right}))
-    differ = [row for row, (a, b) in enumerate(zip(left.to_pylist(), right.to_pylist(), strict=True)) if key(a) != key(b)]
+    differ = [
+        row
+        for row, (a, b) in enumerate(zip(left.to_pylist(), right.to_pylist(), strict=True))
+        if key(a) != key(b)
+    ]
     assert bool(differ) == (found.verdict != "same")
     if differ:
         rows = {int(change.at.removeprefix("row ")) for change in found.changes}
@@ -94,4 +109,8 @@ def test_a_column_of_another_type_is_never_called_the_same(columns: tuple[Any, l
     if len(before) and before[-1] is not None:
         broken = pa.array([*text.to_pylist()[:-1], "?"])
         found = compare_tables(pa.table({"c": column}), pa.table({"c": broken}))
-        assert ("lossy", 1, f"row {len(before) - 1}") == (found.verdict, found.changes[0].count, found.changes[0].at)
+        assert ("lossy", 1, f"row {len(before) - 1}") == (
+            found.verdict,
+            found.changes[0].count,
+            found.changes[0].at,
+        )

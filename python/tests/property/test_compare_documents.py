@@ -13,13 +13,19 @@ from hypothesis import strategies as st
 from tare.measure.compare_values import compare_values
 
 bits = st.binary(min_size=8, max_size=8).map(lambda data: struct.unpack("<d", data)[0])
-special = st.sampled_from([0.0, -0.0, 1.0, 1, True, False, 0, "1", "", None, float("nan"), b"1", bytearray(b"1"), Decimal("1.0")])
-scalars = special | st.integers() | bits | st.text(max_size=4) | st.binary(max_size=4) | st.dates() | st.decimals()
+special = st.sampled_from(
+    [0.0, -0.0, 1.0, 1, True, False, 0, "1", "", None, float("nan"), b"1", bytearray(b"1"), Decimal("1.0")]
+)
+scalars = (
+    special | st.integers() | bits | st.text(max_size=4) | st.binary(max_size=4) | st.dates() | st.decimals()
+)
 keys = st.text(max_size=3) | st.integers(0, 3) | st.booleans()
 documents = st.recursive(
     scalars,
     lambda inner: (
-        st.lists(inner, max_size=4) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(keys, inner, max_size=3)
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(keys, inner, max_size=3)
     ),
     max_leaves=12,
 )
@@ -69,7 +75,10 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 nested = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, min_size=1, max_size=4) | st.dictionaries(st.text(max_size=3), inner, min_size=1, max_size=3),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=4)
+        | st.dictionaries(st.text(max_size=3), inner, min_size=1, max_size=3)
+    ),
     max_leaves=12,
 )
 

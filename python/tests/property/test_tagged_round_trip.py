@@ -31,7 +31,13 @@ scalars = (
     | st.timedeltas()
     | st.uuids()
 )
-keys = st.text(st.characters(codec=None), max_size=5) | st.integers() | st.booleans() | st.dates() | st.tuples(st.integers())
+keys = (
+    st.text(st.characters(codec=None), max_size=5)
+    | st.integers()
+    | st.booleans()
+    | st.dates()
+    | st.tuples(st.integers())
+)
 values = st.recursive(
     scalars,
     lambda inner: (
@@ -57,7 +63,11 @@ def alike(a: Any, b: Any) -> bool:
             alike(ka, kb) and alike(va, vb) for (ka, va), (kb, vb) in zip(a.items(), b.items(), strict=True)
         )
     if isinstance(a, dt.datetime):
-        return a.replace(tzinfo=None) == b.replace(tzinfo=None) and a.utcoffset() == b.utcoffset() and str(a.tzinfo) == str(b.tzinfo)
+        return (
+            a.replace(tzinfo=None) == b.replace(tzinfo=None)
+            and a.utcoffset() == b.utcoffset()
+            and str(a.tzinfo) == str(b.tzinfo)
+        )
     return str(a) == str(b) if not isinstance(a, set) else a == b
 
 
@@ -90,7 +100,9 @@ json_like = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(["$int", "$f64", "$map", "$def", "$ref", "$nest", "$ts", "$dur", "of", "unit", "tz", "a"]),
+            st.sampled_from(
+                ["$int", "$f64", "$map", "$def", "$ref", "$nest", "$ts", "$dur", "of", "unit", "tz", "a"]
+            ),
             inner,
             max_size=3,
         )

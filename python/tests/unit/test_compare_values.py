@@ -164,11 +164,18 @@ def test_the_worst_and_most_frequent_come_first() -> None:
     before = {f"k{number}": (number,) for number in range(50)} | {"bad": [1.0, None]}
     after = {f"k{number}": [number] for number in range(50)} | {"bad": [1.0, 0]}
     found = compare_values(before, after, limit=5)
-    assert ("lossy", "bad[*]", 5, 46) == (found.verdict, found.changes[0].path, len(found.changes), found.more)
+    assert ("lossy", "bad[*]", 5, 46) == (
+        found.verdict,
+        found.changes[0].path,
+        len(found.changes),
+        found.more,
+    )
     assert found.as_dict()["more"] == 46
 
 
-@pytest.mark.parametrize("other", [bytearray(b"\x01"), np.int8(1), memoryview(b"\x01")], ids=lambda item: type(item).__name__)
+@pytest.mark.parametrize(
+    "other", [bytearray(b"\x01"), np.int8(1), memoryview(b"\x01")], ids=lambda item: type(item).__name__
+)
 def test_the_fast_path_does_not_take_buffers_for_bytes(other: object) -> None:
     """Marshal writes whatever has a buffer as bytes."""
     assert not equal_bytes([b"\x01"], [other])

@@ -21,7 +21,9 @@ def verdicts(codec_id: str, name: str = "values/1") -> dict[str, str]:
     """The verdicts of one codec by probe."""
     codec = Codec.parse(codec_id)
     need(codec.library.installed, f"{codec_id} is not installed: {codec.library.install_line}")
-    return {probe_: cell["verdict"] for probe_, cell in judged_cells(name, codec_id, probe(codec, name)).items()}
+    return {
+        probe_: cell["verdict"] for probe_, cell in judged_cells(name, codec_id, probe(codec, name)).items()
+    }
 
 
 FACTS = [
@@ -41,7 +43,11 @@ FACTS = [
     ("json:orjson", "datetime_zone", "lossy"),
     ("json:ujson", "decimal_1_10 decimal_40", "lossy"),
     ("json:stdlib json:ujson pickle", "text_surrogate", "same"),
-    ("json:orjson json:msgspec json:rapidjson msgpack:msgspec msgpack:ormsgpack cbor:cbor2", "text_surrogate", "refused"),
+    (
+        "json:orjson json:msgspec json:rapidjson msgpack:msgspec msgpack:ormsgpack cbor:cbor2",
+        "text_surrogate",
+        "refused",
+    ),
     ("yaml:pyyaml yaml:pyyaml,loader=c", "key_order", "hook"),
     ("yaml:pyyaml,loader=c,sort_keys=false", "key_order", "same"),
     (
@@ -59,7 +65,12 @@ FACTS = [
 
 @pytest.mark.parametrize(
     ("codec", "name", "verdict"),
-    [(codec, name, verdict) for codecs, names, verdict in FACTS for codec in codecs.split() for name in names.split()],
+    [
+        (codec, name, verdict)
+        for codecs, names, verdict in FACTS
+        for codec in codecs.split()
+        for name in names.split()
+    ],
 )
 def test_facts_about_documents(codec: str, name: str, verdict: str) -> None:
     """Each is what the guide tells users about a library."""
@@ -72,8 +83,16 @@ COLUMN_FACTS = [
     ("csv:pyarrow", "text_zeros text_exponent text_true decimal", "hook"),
     ("csv:pandas", "int64_null text_na text_empty_null float_nan_null", "lossy"),
     ("csv:pandas csv:polars csv:duckdb csv:pyarrow", "category_unused category_ordered", "lossy"),
-    ("parquet:pyarrow arrow:pyarrow pickle:pyarrow", "list struct decimal duration timestamp_ns_zone metadata", "same"),
-    ("parquet:pyarrow arrow:pyarrow", "category_unused category_ordered duplicate_names empty_name no_rows", "same"),
+    (
+        "parquet:pyarrow arrow:pyarrow pickle:pyarrow",
+        "list struct decimal duration timestamp_ns_zone metadata",
+        "same",
+    ),
+    (
+        "parquet:pyarrow arrow:pyarrow",
+        "category_unused category_ordered duplicate_names empty_name no_rows",
+        "same",
+    ),
     ("parquet:polars parquet:duckdb", "category_unused", "lossy"),
     ("json:orjson,default=text", "float_inf float_nan_null", "lossy"),
     ("json:stdlib,default=text", "float_inf float_minus_zero uint64", "same"),
@@ -105,5 +124,8 @@ def test_csv_changes_most_kinds_of_columns() -> None:
 def test_golden_cells(codec: str) -> None:
     """The stored cells of this very version: verdicts, bytes and outputs."""
     golden = stored(codec)
-    need(golden is not None, f"no golden cells at {path_of(codec).name}: run python python/tests/golden_cells.py")
+    need(
+        golden is not None,
+        f"no golden cells at {path_of(codec).name}: run python python/tests/golden_cells.py",
+    )
     assert golden == cells(codec)

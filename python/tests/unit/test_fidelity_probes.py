@@ -83,7 +83,9 @@ def test_each_verdict_is_reached(codec: str, name: str, verdict: str) -> None:
 
 def test_a_hook_is_named_by_the_codec_id_that_keeps_the_value() -> None:
     """The named id works, and the record says it."""
-    judged = judged_cells("values/1", "json:orjson", probe(Codec.parse("json:orjson"), only=["key_int"]))["key_int"]
+    judged = judged_cells("values/1", "json:orjson", probe(Codec.parse("json:orjson"), only=["key_int"]))[
+        "key_int"
+    ]
     assert ("hook", "json:orjson,non_str_keys=true") == (judged["verdict"], judged["hook"])
     helped = probe(Codec.parse(judged["hook"]), only=["key_int"])[0]
     assert "type" == judge("key_int", helped)
@@ -112,7 +114,9 @@ def test_a_codec_for_the_other_kind_is_not_asked() -> None:
 def test_sharing_that_is_lost_is_noted_beside_the_verdict() -> None:
     """Equal values are the same; that one list became two is said."""
     kept = judged_cells("values/1", "pickle", probe(Codec.parse("pickle"), only=["shared"]))["shared"]
-    lost = judged_cells("values/1", "json:orjson", probe(Codec.parse("json:orjson"), only=["shared"]))["shared"]
+    lost = judged_cells("values/1", "json:orjson", probe(Codec.parse("json:orjson"), only=["shared"]))[
+        "shared"
+    ]
     assert ("same", "same") == (kept["verdict"], lost["verdict"])
     assert "note" not in kept
     assert "two equal lists" in lost["note"]
@@ -121,10 +125,14 @@ def test_sharing_that_is_lost_is_noted_beside_the_verdict() -> None:
 def test_a_reply_that_makes_no_sense_is_a_refusal_with_a_reason() -> None:
     """A foreign worker's nonsense costs its own cell."""
     for out in ({"$what": 1}, {"v": 1.5}, None, {"$nest": 10**9, "of": 1}):
-        cell = judged_cells("values/1", "json:orjson", [{"probe": "uuid", "status": "decoded", "out": out}])["uuid"]
+        cell = judged_cells("values/1", "json:orjson", [{"probe": "uuid", "status": "decoded", "out": out}])[
+            "uuid"
+        ]
         assert cell["verdict"] in ("refused", "lossy")
     for out in ({"$arrow": "AAAA"}, {"$arrow": 5}, None):
-        cell = judged_cells("columns/1", "csv:pyarrow", [{"probe": "int8", "status": "decoded", "out": out}])["int8"]
+        cell = judged_cells("columns/1", "csv:pyarrow", [{"probe": "int8", "status": "decoded", "out": out}])[
+            "int8"
+        ]
         assert "refused" == cell["verdict"]
         assert "cannot be read" in cell["error"]
 
@@ -187,7 +195,9 @@ def test_the_matrix_has_a_cell_for_each_probe() -> None:
     """By codec and probe, in the form of the record."""
     cells = {codec: probe(Codec.parse(codec), only=["null", "uuid"]) for codec in ("json:orjson", "pickle")}
     found = matrix("values/1", cells)
-    assert {"json:orjson": "type", "pickle": "same"} == {codec: row["uuid"]["verdict"] for codec, row in found.items()}
+    assert {"json:orjson": "type", "pickle": "same"} == {
+        codec: row["uuid"]["verdict"] for codec, row in found.items()
+    }
     assert {"verdict", "in", "out", "bytes_hex", "hook", "error", "repro"} == set(found["pickle"]["null"])
     assert found == json.loads(json.dumps(found, allow_nan=False))
 

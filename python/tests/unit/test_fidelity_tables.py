@@ -97,7 +97,10 @@ LOSSY = [
     (levels([0, 1], ["b", "a"], ordered=True), levels([1, 0], ["a", "b"], ordered=True)),
     (levels([0, 1], ["b", "a"], ordered=True), pa.array(["b", "a"])),
     (levels([0, 1], ["b", "a"]), pa.array(["b", "x"])),
-    (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), pa.array([(1, 2, 4)], pa.month_day_nano_interval())),
+    (
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([(1, 2, 4)], pa.month_day_nano_interval()),
+    ),
     (pa.array([1, 2]), pa.array([1])),
 ]
 
@@ -171,7 +174,9 @@ def test_nan_payloads_are_told_apart_from_values() -> None:
         (["\x1b[31m", "x"], ["x"], r"'\x1b[31m'", "lossy"),
     ],
 )
-def test_names_and_order_of_columns(before: list[str], after: list[str], path: str | None, expected: str) -> None:
+def test_names_and_order_of_columns(
+    before: list[str], after: list[str], path: str | None, expected: str
+) -> None:
     """Each way names can change has its own line."""
     values = {"a": 1, "b": 2}
 
@@ -228,8 +233,12 @@ def test_an_extension_type_that_became_its_storage_is_of_another_type() -> None:
 def test_memory_stays_bounded_when_everything_differs() -> None:
     """The comparer holds slices, not copies of columns."""
     rows = 1_000_000
-    before = pa.table({"a": np.zeros(rows), "s": pa.array(["x"]).take(pa.array(np.zeros(rows, dtype=np.int32)))})
-    after = pa.table({"a": np.ones(rows), "s": pa.array(["y"]).take(pa.array(np.zeros(rows, dtype=np.int32)))})
+    before = pa.table(
+        {"a": np.zeros(rows), "s": pa.array(["x"]).take(pa.array(np.zeros(rows, dtype=np.int32)))}
+    )
+    after = pa.table(
+        {"a": np.ones(rows), "s": pa.array(["y"]).take(pa.array(np.zeros(rows, dtype=np.int32)))}
+    )
     pool = pa.default_memory_pool()
     start = pool.bytes_allocated()
     found = compare_tables(before, after)

@@ -75,7 +75,10 @@ FORMS = [
     (Pairs([("a", 1), ("a", 2)]), {"$map": [["a", 1], ["a", 2]]}),
     (Pairs([([1], 2)]), {"$map": [[[1], 2]]}),
     (NA("real"), {"$na": "real"}),
-    (Factor((1, None), ("a", "b"), True), {"$factor": {"codes": [1, None], "levels": ["a", "b"], "ordered": True}}),
+    (
+        Factor((1, None), ("a", "b"), True),
+        {"$factor": {"codes": [1, None], "levels": ["a", "b"], "ordered": True}},
+    ),
     (Attr({"names": ["a"]}, [1]), {"$attr": {"names": ["a"]}, "of": [1]}),
     (MISSING, {"$missing": 1}),
 ]
@@ -90,7 +93,9 @@ def test_each_form_is_written_as_the_protocol_says_and_read_back_exactly(value: 
     assert tag == to_tagged(back)
 
 
-@pytest.mark.parametrize("bits", ["7ff8000000000000", "7ff80000000007a2", "fff8000000000001", "7ff0000000000001"])
+@pytest.mark.parametrize(
+    "bits", ["7ff8000000000000", "7ff80000000007a2", "fff8000000000001", "7ff0000000000001"]
+)
 def test_nan_keeps_all_its_bits(bits: str) -> None:
     """Payload, sign and the signalling bit survive."""
     assert bits == struct.pack(">d", from_tagged({"$f64": bits})).hex()
@@ -186,8 +191,12 @@ BAD = [
     ({"$date": 5}, "ISO 8601"),
     ({"$ts": "2020-01-01T00:00:00", "unit": "day"}, "unit"),
     ({"$ts": "2020-01-01T00:00:00+01:00", "tz": None}, "offset but no tz"),
+    ({"$ts": "2020-01-01T00:00:00", "tz": "+01:00"}, "tz but no offset"),
+    ({"$ts": "2020-01-01T00:00:00+01:00", "unit": "ns", "tz": "+05830"}, "tz needs"),
+    ({"$ts": "2020-01-01T00:00:00.000000001a01:00", "unit": "ns", "tz": "Europe/Berlin"}, "ISO 8601"),
+    ({"$ts": "2020-01-01T034:05", "unit": "ns", "tz": None}, "ISO 8601"),
     ({"$ts": "2020-07-01T00:00:00+05:00", "tz": "Europe/Berlin"}, "no such offset"),
-    ({"$ts": "2020-07-01T00:00:00+05:00", "tz": "+x"}, "offset"),
+    ({"$ts": "2020-07-01T00:00:00+05:00", "tz": "+x"}, "tz needs"),
     ({"$dur": 1.5, "unit": "us"}, "whole number"),
     ({"$dur": {"$int": "1" + "0" * 30}, "unit": "us"}, "out of range"),
     ({"$uuid": "5"}, "36"),
