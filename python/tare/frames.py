@@ -82,7 +82,11 @@ def polars_from_arrow(table: pa.Table) -> pl.DataFrame:
 
 
 def arrow_from_polars(frame: pl.DataFrame) -> pa.Table:
-    """A table of the same columns; categories get 32-bit indices, as Arrow's default is."""
+    """A table of the same columns; categories get 32-bit indices, as Arrow's default is.
+
+    Raises:
+        EncodeError: Polars cannot give it, for example because a name holds a NUL.
+    """
     try:
         return plain(frame.to_arrow())
     except (KeyboardInterrupt, SystemExit):

@@ -113,6 +113,7 @@ FORMAT = Format(
             extra="tables",
             options={"compression": _COMPRESSION, "default": DEFAULT},
             variants={"table": ({"default": "text"},)},
+            slow=True,
             stream=Stream(_write, _read, list),
             notes=("Column names must be identifiers; a column takes the type of its first value.",),
         ),

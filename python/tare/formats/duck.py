@@ -7,6 +7,7 @@ file access would.
 
 from __future__ import annotations
 
+import atexit
 import os
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +29,10 @@ def connection() -> duckdb.DuckDBPyConnection:
     """The process's own DuckDB: in memory, opened once, reaching no network and no extension."""
     import duckdb
 
-    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+    config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    opened = duckdb.connect(config=config)
+    atexit.register(opened.close)  # its threads end before the interpreter does
+    return opened
 
 
 def set_threads(threads: int | None) -> None:
