@@ -10,13 +10,20 @@ from pathlib import Path
 import pytest
 from conftest import need
 from simulate import synthetic_record
+
 from tare.report.html import render
 
 pytestmark = pytest.mark.browser
 
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
 )
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'`{{}}${}\x1b[31m\u202eabc\u2028"
 
@@ -25,7 +32,10 @@ def start(tmp_path):
     """A Chromium of its own, with a profile that is thrown away."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     driver = shutil.which("chromedriver")
-    need(browser and driver, "chromium and chromedriver are not installed: apt-get install chromium chromium-driver")
+    need(
+        browser and driver,
+        "chromium and chromedriver are not installed: apt-get install chromium chromium-driver",
+    )
     try:
         from selenium import webdriver
     except ImportError:
@@ -53,11 +63,27 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     table = synthetic_record("table", media=("memory", "file", "tcp"))
     body = json.dumps(synthetic_record("table"))
-    for name in ("flights.csv", "time_hour", "N14228", "beaten 5x", "arrow:pyarrow", "hdf5:pandas", "text_001",
-                 "Example CPU", "no data came back", "tare measure", "ValueError", "performance"):
+    for name in (
+        "flights.csv",
+        "time_hour",
+        "N14228",
+        "beaten 5x",
+        "arrow:pyarrow",
+        "hdf5:pandas",
+        "text_001",
+        "Example CPU",
+        "no data came back",
+        "tare measure",
+        "ValueError",
+        "performance",
+    ):
         body = body.replace(name, json.dumps(name + HOSTILE)[1:-1])
-    records = {"table": table, "document": synthetic_record("document"), "hostile": json.loads(body),
-               "bare": {"tare_record": 1, "cases": [], "derived": {}}}
+    records = {
+        "table": table,
+        "document": synthetic_record("document"),
+        "hostile": json.loads(body),
+        "bare": {"tare_record": 1, "cases": [], "derived": {}},
+    }
     for name, record in records.items():
         (folder / f"{name}.html").write_text(render(record), encoding="utf-8")
     return folder
@@ -72,8 +98,10 @@ def visit(chrome, pages):
         chrome.get_log("browser")
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                    {"name": "prefers-reduced-motion", "value": "reduce" if reduced else "no-preference"}]
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if reduced else "no-preference"},
+        ]
         chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         chrome.get(Path(pages / f"{name}.html").as_uri())
@@ -95,12 +123,16 @@ def slide(chrome, name, value):
         e.value = value; e.dispatchEvent(new Event("input", {bubbles: true}));
         requestAnimationFrame(() => requestAnimationFrame(() =>
           tareReport.views.bandwidth.runAsync().then(() => requestAnimationFrame(() => done()))));""",
-        name, value)
+        name,
+        value,
+    )
 
 
 def ranking(chrome):
     """The codecs of the ranked list, best first."""
-    return chrome.execute_script("return [...document.querySelectorAll('#rank li')].map(e => e.dataset.codec)")
+    return chrome.execute_script(
+        "return [...document.querySelectorAll('#rank li')].map(e => e.dataset.codec)"
+    )
 
 
 @pytest.mark.parametrize("name", ["table", "document", "bare"])
@@ -118,10 +150,12 @@ def test_the_policy_is_in_force(visit):
     chrome = visit("table")
     chrome.execute_async_script(
         "const s = document.createElement('script'); s.textContent = 'window.injected = 1'; document.body.append(s);"
-        " setTimeout('window.evaluated = 1', 0); setTimeout(arguments[0], 50)")
+        " setTimeout('window.evaluated = 1', 0); setTimeout(arguments[0], 50)"
+    )
     assert [None, None] == chrome.execute_script("return [window.injected, window.evaluated]")
     assert "blocked" == chrome.execute_async_script(
-        "const done = arguments[0]; fetch('https://example.org/').then(() => done('loaded'), () => done('blocked'))")
+        "const done = arguments[0]; fetch('https://example.org/').then(() => done('loaded'), () => done('blocked'))"
+    )
 
 
 def test_every_chart_is_drawn_as_svg(visit):
@@ -129,7 +163,8 @@ def test_every_chart_is_drawn_as_svg(visit):
     chrome = visit("table")
     drawn = chrome.execute_script(
         "return Object.fromEntries([...document.querySelectorAll('.chart')].map(e => [e.dataset.chart,"
-        " [e.querySelectorAll('svg path').length, e.querySelectorAll('svg text').length]]))")
+        " [e.querySelectorAll('svg path').length, e.querySelectorAll('svg text').length]]))"
+    )
     assert {"bandwidth", "pareto", "growth", "times", "memory", "samples", "noise"} == set(drawn) | {"noise"}
     for paths, texts in drawn.values():
         assert paths >= 3
@@ -156,10 +191,13 @@ def test_the_ranking_agrees_with_the_cost_model(visit):
         slide(chrome, "v", place)
         now = chrome.execute_script(
             "const d = tareReport.views.bandwidth; return [d.data('now').map(x => ({...x})), d.signal('w'), d.signal('r'),"
-            " d.signal('s'), d.signal('v')]")
+            " d.signal('s'), d.signal('v')]"
+        )
         rows, w, r, s, v = now
-        expected = sorted((row for row in rows if row["fits"]),
-                          key=lambda row: w * row["E"] + r * (row["B"] / v + row["D"]) + s * row["B"])
+        expected = sorted(
+            (row for row in rows if row["fits"]),
+            key=lambda row: w * row["E"] + r * (row["B"] / v + row["D"]) + s * row["B"],
+        )
         assert [row["codec"] for row in expected][:9] == ranking(chrome)[: len(expected)][:9]
 
 
@@ -183,7 +221,9 @@ def test_sliders_and_switches_work_from_the_keyboard(visit):
     assert before != chrome.find_element("id", "v-out").text
     chosen = chrome.find_element("css selector", "input[name=profile]:checked")
     chosen.send_keys(Keys.ARROW_RIGHT)
-    assert "archive" == chrome.find_element("css selector", "input[name=profile]:checked").get_attribute("value")
+    assert "archive" == chrome.find_element("css selector", "input[name=profile]:checked").get_attribute(
+        "value"
+    )
 
 
 def test_the_profile_switch_changes_verdict_weights_and_order(visit):
@@ -191,11 +231,16 @@ def test_the_profile_switch_changes_verdict_weights_and_order(visit):
     chrome = visit("table")
     chrome.find_element("css selector", "label[for=p-exchange]").click()
     chrome.execute_async_script("tareReport.views.bandwidth.runAsync().then(() => arguments[0]())")
-    shown = [e.get_attribute("data-profile") for e in chrome.find_elements("class name", "verdict") if e.is_displayed()]
+    shown = [
+        e.get_attribute("data-profile")
+        for e in chrome.find_elements("class name", "verdict")
+        if e.is_displayed()
+    ]
     assert ["exchange"] == shown
     assert 3 == chrome.execute_script("return tareReport.views.bandwidth.signal('r')")
     places = chrome.execute_script(
-        "return [...document.querySelectorAll('.grid:not([hidden]) tbody tr:not(.none)')].map(e => +e.dataset.o.split(',')[3])")
+        "return [...document.querySelectorAll('.grid:not([hidden]) tbody tr:not(.none)')].map(e => +e.dataset.o.split(',')[3])"
+    )
     assert sorted(places) == places
 
 
@@ -204,7 +249,9 @@ def test_the_medium_switch_shows_that_medium(visit):
     chrome = visit("table")
     chrome.execute_script("document.querySelector('#m-2').click()")
     chrome.execute_async_script("setTimeout(arguments[0], 300)")
-    shown = [e.get_attribute("data-grid") for e in chrome.find_elements("class name", "grid") if e.is_displayed()]
+    shown = [
+        e.get_attribute("data-grid") for e in chrome.find_elements("class name", "grid") if e.is_displayed()
+    ]
     assert ["2"] == shown
     assert 2 == chrome.execute_script("return tareReport.views.times.signal('grid')")
 
@@ -219,17 +266,30 @@ def test_a_probe_opens_to_input_bytes_output_and_repro(visit):
     chrome.execute_script("arguments[0].focus()", cell)
     cell.send_keys(Keys.ENTER)
     opened = chrome.find_element("id", "cell").text
-    for part in ("verdict", "input", "9007199254740993", "encoded bytes", "cb 43 40", "output", "9007199254740992",
-                 "repeat it", "python -c"):
+    for part in (
+        "verdict",
+        "input",
+        "9007199254740993",
+        "encoded bytes",
+        "cb 43 40",
+        "output",
+        "9007199254740992",
+        "repeat it",
+        "python -c",
+    ):
         assert part in opened
 
 
 def test_the_csv_button_saves_the_table(visit, tmp_path):
     """The button makes a file of the numbers under the chart."""
     chrome = visit("table")
-    chrome.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
-    chrome.execute_script("document.querySelector('#times details').open = true;"
-                          "document.querySelector('[data-csv=times] .csv').click()")
+    chrome.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+    chrome.execute_script(
+        "document.querySelector('#times details').open = true;"
+        "document.querySelector('[data-csv=times] .csv').click()"
+    )
     saved = tmp_path / "tare-times.csv"
     for _ in range(100):
         if saved.exists() and saved.stat().st_size:
@@ -249,11 +309,17 @@ def test_without_scripts_verdict_and_tables_can_be_read(visit, name):
         assert not [e for e in chrome.find_elements("class name", dead) if e.is_displayed()]
     if name == "bare":
         return
-    tables = [e for e in chrome.find_elements("css selector", ".grid table, #fidelity table") if e.is_displayed()]
+    tables = [
+        e for e in chrome.find_elements("css selector", ".grid table, #fidelity table") if e.is_displayed()
+    ]
     assert len(tables) >= 3
     assert "Use" in chrome.find_element("class name", "hero").text
     chrome.find_element("css selector", "label[for=p-archive]").click()
-    shown = [e.get_attribute("data-profile") for e in chrome.find_elements("class name", "verdict") if e.is_displayed()]
+    shown = [
+        e.get_attribute("data-profile")
+        for e in chrome.find_elements("class name", "verdict")
+        if e.is_displayed()
+    ]
     assert ["archive"] == shown
 
 
@@ -273,8 +339,10 @@ def test_a_phone_never_scrolls_sideways(visit, name, scripts):
 def test_hostile_text_is_inert(visit):
     """Nothing in a record is run, nothing becomes an element, and no direction mark reaches the page."""
     chrome = visit("hostile")
-    chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; });"
-                          "document.querySelectorAll('.probes td[role=button]').forEach(e => e.click())")
+    chrome.execute_script(
+        "document.querySelectorAll('details').forEach(e => { e.open = true; });"
+        "document.querySelectorAll('.probes td[role=button]').forEach(e => e.click())"
+    )
     assert chrome.execute_script("return window.hacked === undefined")
     assert 0 == chrome.execute_script("return document.images.length")
     assert [] == chrome.get_log("browser")
@@ -362,7 +430,8 @@ def test_motion_is_left_out_when_not_wanted(visit):
     chrome = visit("table", reduced=True)
     slide(chrome, "v", 0)
     durations = chrome.execute_script(
-        "return [...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)")
+        "return [...document.querySelectorAll('*')].map(e => getComputedStyle(e).transitionDuration)"
+    )
     assert {"0s"} == set(durations)
 
 

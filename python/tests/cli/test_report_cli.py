@@ -9,6 +9,8 @@ import sys
 import pytest
 from simulate import synthetic_record
 
+RUN = "import sys; from tare.cli import main; main(sys.argv[1:])"
+
 
 @pytest.fixture(scope="module")
 def record(tmp_path_factory):
@@ -20,8 +22,14 @@ def record(tmp_path_factory):
 
 def tare(*args, env=None):
     """Run the command line in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "tare", "report", *map(str, args)], capture_output=True, text=True,
-                          check=False, timeout=120, env=env)
+    return subprocess.run(
+        [sys.executable, "-c", RUN, "report", *map(str, args)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=env,
+    )
 
 
 def test_a_pipe_gets_the_plain_table(record):
@@ -33,7 +41,9 @@ def test_a_pipe_gets_the_plain_table(record):
     assert f"record  {record}" in done.stdout
 
 
-@pytest.mark.parametrize(("option", "start"), [("--md", "# flights.csv"), ("--csv", "dataset,codec,"), ("--json", "{")])
+@pytest.mark.parametrize(
+    ("option", "start"), [("--md", "# flights.csv"), ("--csv", "dataset,codec,"), ("--json", "{")]
+)
 def test_other_formats_go_to_standard_output(record, option, start):
     """Markdown, CSV and JSON are printed alone."""
     done = tare(record, option)
@@ -83,7 +93,9 @@ def test_wrong_use_is_told_in_one_line(record, args, said):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"not a record", b'{"tare_record":99}', b"\x28\xb5\x2f\xfd\x00"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"not a record", b'{"tare_record":99}', b"\x28\xb5\x2f\xfd\x00"]
+)
 def test_what_is_not_a_record_is_refused(tmp_path, content):
     """One clear message that names the file, and no traceback."""
     path = tmp_path / "x.tare.json"

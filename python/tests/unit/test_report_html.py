@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 from conftest import need
 from simulate import DOCUMENT, TABLE, synthetic_record
+
 from tare.report.charts import CHARTS, chart_data, featured, spec, themes
 from tare.report.digest import digest
 from tare.report.html import render
@@ -31,7 +32,11 @@ def page(record):
 def crowd(truths, n):
     """So many codecs, made from a few."""
     return tuple(truths) + tuple(
-        replace(truths[i % 8], codec=f"{truths[i % 8].codec},variant={i}", encode_ms=truths[i % 8].encode_ms * (1 + i / 40))
+        replace(
+            truths[i % 8],
+            codec=f"{truths[i % 8].codec},variant={i}",
+            encode_ms=truths[i % 8].encode_ms * (1 + i / 40),
+        )
         for i in range(n - len(truths))
     )
 
@@ -42,8 +47,12 @@ def test_the_policy_allows_this_script_and_nothing_else(page):
     script = re.search(r"<script>(.*)</script></body>", page, re.DOTALL).group(1)
     expected = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert {
-        "default-src": ["'none'"], "script-src": [f"'{expected}'"], "style-src": ["'unsafe-inline'"],
-        "img-src": ["data:"], "base-uri": ["'none'"], "form-action": ["'none'"],
+        "default-src": ["'none'"],
+        "script-src": [f"'{expected}'"],
+        "style-src": ["'unsafe-inline'"],
+        "img-src": ["data:"],
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
     } == {part.split()[0]: part.split()[1:] for part in policy.split("; ")}
 
 

@@ -9,6 +9,7 @@ import json
 
 import pytest
 from simulate import synthetic_record
+
 from tare.report import csv as report_csv
 from tare.report import json as report_json
 from tare.report import markdown, terminal, text
@@ -72,7 +73,9 @@ def test_a_codec_without_proof_shows_its_reason_and_no_time(table):
     line = next(line for line in terminal.render(table).splitlines() if line.startswith("csv:broken"))
     assert "no data came back (0 of 1 tables)" in line
     assert line.endswith("unproven")
-    rows = [row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:broken"]
+    rows = [
+        row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:broken"
+    ]
     assert {""} == {row[name] for row in rows for name in ("read_s", "total_s", "ratio", "median", "min")}
 
 
@@ -81,7 +84,9 @@ def test_loss_is_said_in_words(table):
     shown = terminal.render(table)
     assert "csv:pandas changes silently: time_hour" in shown
     assert "lossy" in markdown.render(table)
-    row = next(row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:pandas")
+    row = next(
+        row for row in csv.DictReader(io.StringIO(report_csv.render(table))) if row["codec"] == "csv:pandas"
+    )
     assert "lossy" == row["status"]
     assert float(row["write_s"]) > 0
     assert "time_hour" in row["lost"]
@@ -111,7 +116,8 @@ def test_csv_has_the_names_of_bench_mark(table):
     assert names <= set(rows[0])
     row = next(row for row in rows if row["codec"] == "arrow:pyarrow" and row["medium"] == "memory")
     figures = next(
-        case for key, case in table["derived"]["cases"].items()
+        case
+        for key, case in table["derived"]["cases"].items()
         if "codec=arrow:pyarrow|" in key and "medium=memory" in key and "size=1|" in key and "twin" not in key
     )
     assert pytest.approx(figures["total"]["t_ns"] / 1e9, rel=1e-4) == float(row["median"])
@@ -136,9 +142,25 @@ def test_partial_data_is_said_and_predicted():
 @pytest.mark.parametrize("name", list(renderers()))
 @pytest.mark.parametrize(
     "path",
-    [("derived",), ("noise",), ("fidelity",), ("machine",), ("codecs",), ("dataset",), ("cases",), ("plan",),
-     ("derived", "profiles"), ("derived", "growth"), ("derived", "headline"), ("derived", "pareto"),
-     ("derived", "cases"), ("derived", "base"), ("dataset", "columns"), ("dataset", "types"), ("fidelity", "probes")],
+    [
+        ("derived",),
+        ("noise",),
+        ("fidelity",),
+        ("machine",),
+        ("codecs",),
+        ("dataset",),
+        ("cases",),
+        ("plan",),
+        ("derived", "profiles"),
+        ("derived", "growth"),
+        ("derived", "headline"),
+        ("derived", "pareto"),
+        ("derived", "cases"),
+        ("derived", "base"),
+        ("dataset", "columns"),
+        ("dataset", "types"),
+        ("fidelity", "probes"),
+    ],
 )
 def test_a_missing_part_is_left_out_quietly(table, name, path):
     """Records of interrupted runs lack parts; every renderer shows the rest."""
@@ -180,8 +202,20 @@ def hostile_record():
     """A record in which every text is an attack."""
     record = synthetic_record("table")
     body = json.dumps(record)
-    for name in ("flights.csv", "time_hour", "N14228", "beaten 5x", "csv:broken", "hdf5:pandas", "text_001",
-                 "Example CPU", "no data came back", "tare measure", "2**53+1", "ValueError"):
+    for name in (
+        "flights.csv",
+        "time_hour",
+        "N14228",
+        "beaten 5x",
+        "csv:broken",
+        "hdf5:pandas",
+        "text_001",
+        "Example CPU",
+        "no data came back",
+        "tare measure",
+        "2**53+1",
+        "ValueError",
+    ):
         body = body.replace(name, json.dumps(name + HOSTILE)[1:-1])
     return json.loads(body)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from tare.report import csv, markdown, terminal
 
 VECTORS = Path(__file__).resolve().parents[3] / "vectors" / "report"
