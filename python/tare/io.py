@@ -286,7 +286,11 @@ def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict
     """
     stream = io.BytesIO(encoded)  # our own bytes: nothing foreign is run when a pickle is read back
     back = open_dataset(stream, format=codec.format_id, allow_pickle=True, name="the result").value
-    found = changes.table_changes(data.value, back) if data.kind == "table" else _document_changes(data.value, back)
+    found = (
+        changes.table_changes(data.value, back)
+        if data.kind == "table"
+        else _document_changes(data.value, back)
+    )
     lossy = [change for change in found if change["verdict"] == "lossy"]
     if lossy and not job.allow_loss:
         first = lossy[0]
@@ -309,10 +313,16 @@ def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
 
 def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> bool:
     """Whether only the compression differs: then the very bytes are kept."""
-    plain = codec is None or (not target.settings and codec.partition("+")[0] in (target.format_id, str(target).partition("+")[0]))
+    plain = codec is None or (
+        not target.settings and codec.partition("+")[0] in (target.format_id, str(target).partition("+")[0])
+    )
     same = source.format == target.format_id and not target.settings and plain
-    return same and job.columns is None and job.encoding is None and source.path is not None and bool(
-        source.compressors or target.compressor
+    return (
+        same
+        and job.columns is None
+        and job.encoding is None
+        and source.path is not None
+        and bool(source.compressors or target.compressor)
     )
 
 
@@ -367,8 +377,13 @@ def _stream(source: Source, job: _Job) -> Conversion:
             raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
         if compressor is not None:
             out.press()
-    notes = [*dict.fromkeys(source.notes), "converted batch by batch and not verified; --verify reads it back"]
-    return Conversion(source.format, str(job.codec), count, source.size, counted.count, True, False, [], notes)
+    notes = [
+        *dict.fromkeys(source.notes),
+        "converted batch by batch and not verified; --verify reads it back",
+    ]
+    return Conversion(
+        source.format, str(job.codec), count, source.size, counted.count, True, False, [], notes
+    )
 
 
 class _Counted:

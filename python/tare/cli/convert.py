@@ -21,15 +21,25 @@ _SHOWN = 8
 @click.command("convert", short_help="Convert a file from one format to another.")
 @click.argument("src")
 @click.argument("dst")
-@click.option("--codec", metavar="ID", help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.")
+@click.option(
+    "--codec",
+    metavar="ID",
+    help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.",
+)
 @click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
 @click.option("--to", metavar="FORMAT", help="Format of DST, the same as --codec; needed when DST is -.")
 @click.option("--columns", metavar="A,B", help="Convert only these columns.")
 @click.option("--encoding", metavar="NAME", help="Encoding of a SRC text that is not UTF-8, such as latin1.")
 @click.option("--force", is_flag=True, help="Replace DST if it is there.")
-@click.option("--verify/--no-verify", default=None, help="Read DST back and compare; by default when it is below 64 MiB in memory.")
+@click.option(
+    "--verify/--no-verify",
+    default=None,
+    help="Read DST back and compare; by default when it is below 64 MiB in memory.",
+)
 @click.option("--allow-loss", is_flag=True, help="Write DST although values change.")
-@click.option("--allow-pickle", is_flag=True, help="Read SRC although that can run code; only for files you trust.")
+@click.option(
+    "--allow-pickle", is_flag=True, help="Read SRC although that can run code; only for files you trust."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
 def command(src: str, dst: str, **options: Any) -> int:
     """Convert SRC to DST; - is standard input or output.
@@ -58,7 +68,9 @@ def command(src: str, dst: str, **options: Any) -> int:
     if dst == "-":
         target = sys.stdout.buffer
         if target.isatty() and not _is_text(codec):
-            raise UsageError("the result is not text and standard output is a terminal; name a file, or pipe it.")
+            raise UsageError(
+                "the result is not text and standard output is a terminal; name a file, or pipe it."
+            )
     done = io.convert(
         src,
         target,
@@ -83,7 +95,11 @@ def _report(done: Conversion, dst: str) -> None:
     from tare.datasets.source import printable
     from tare.datasets.summary import size_text
 
-    sizes = f"{size_text(done.bytes_in)} -> {size_text(done.bytes_out)}" if done.bytes_in else size_text(done.bytes_out)
+    sizes = (
+        f"{size_text(done.bytes_in)} -> {size_text(done.bytes_out)}"
+        if done.bytes_in
+        else size_text(done.bytes_out)
+    )
     rows = f"  {done.rows:,} row{'s' * (done.rows != 1)} or items" if done.rows else ""
     checked = "  read back and compared" if done.verified else ""
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)

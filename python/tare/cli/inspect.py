@@ -20,7 +20,9 @@ _ROWS = 40
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--format", "format_", metavar="FORMAT", help="What it is, when neither bytes nor name tell.")
-@click.option("--all", "everything", is_flag=True, help=f"List every column and part, not the {_ROWS} largest.")
+@click.option(
+    "--all", "everything", is_flag=True, help=f"List every column and part, not the {_ROWS} largest."
+)
 def command(file: str, as_json: bool, format_: str | None, everything: bool) -> int:
     """Say what FILE is (- for standard input): format, compression, columns or shape, and where its bytes go.
 
@@ -37,7 +39,9 @@ def command(file: str, as_json: bool, format_: str | None, everything: bool) -> 
 
 
 def _print(found: Inspection, most: int | None) -> None:
-    _line(f"{_safe(found.name, 60)}  {found.title or 'unknown'}{f', {found.version}' if found.version else ''}")
+    _line(
+        f"{_safe(found.name, 60)}  {found.title or 'unknown'}{f', {found.version}' if found.version else ''}"
+    )
     _facts(found)
     if found.columns is not None:
         _print_table(found, most)
@@ -56,7 +60,11 @@ def _facts(found: Inspection) -> None:
 
     rows: list[tuple[str, str]] = [("size", f"{found.bytes:,} bytes ({size_text(found.bytes)})")]
     for box in found.containers:
-        extra = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in box.items() if key not in ("name", "plain_bytes"))
+        extra = ", ".join(
+            f"{key.replace('_', ' ')} {_value(value)}"
+            for key, value in box.items()
+            if key not in ("name", "plain_bytes")
+        )
         rows.append(("compression", f"{box['name']}{f': {extra}' if extra else ''}"))
     if found.containers and found.plain_bytes is not None:
         rows.append(("decompressed", f"{found.plain_bytes:,} bytes ({size_text(found.plain_bytes)})"))
@@ -77,10 +85,13 @@ def _print_table(found: Inspection, most: int | None) -> None:
     parts = {part.what: part for part in reversed(found.parts)}
     columns = found.columns or []
     known = [column for column in columns if column["name"] in parts]
-    other = [part for part in found.parts if part.what not in {column["name"] for column in columns}]
+    names = {column["name"] for column in columns}
+    other = [part for part in found.parts if part.what not in names]
     shown = columns
     if most is not None and len(columns) > most:
-        largest = sorted(known, key=lambda column: -parts[column["name"]].bytes)[:most] if known else columns[:most]
+        largest = (
+            sorted(known, key=lambda column: -parts[column["name"]].bytes)[:most] if known else columns[:most]
+        )
         chosen = {id(column) for column in largest}
         shown = [column for column in columns if id(column) in chosen]
     total = sum(part.bytes for part in found.parts) or 1
@@ -92,7 +103,9 @@ def _print_table(found: Inspection, most: int | None) -> None:
         size = "-" if part is None else f"{part.bytes:,}"
         share = "" if part is None else f"{100 * part.bytes / total:.1f}"
         detail = "" if part is None else _detail(part, column["type"])
-        _line(f"  {_safe(column['name'], 22):<22} {_safe(column['type'], 18):<18} {nulls:>9} {size:>12} {share:>5}  {detail}")
+        _line(
+            f"  {_safe(column['name'], 22):<22} {_safe(column['type'], 18):<18} {nulls:>9} {size:>12} {share:>5}  {detail}"
+        )
     if len(shown) < len(columns):
         _line(f"  ... {len(columns) - len(shown):,} more columns; --all lists them")
     for part in other[:most]:
@@ -112,7 +125,9 @@ def _print_parts(parts: list[Part], plain: int | None, most: int | None) -> None
     _line("")
     _line(f"  {'where the bytes go':<30} {'bytes':>14} {'%':>6}")
     for part in parts[:most]:
-        _line(f"  {_safe(part.what, 30):<30} {part.bytes:>14,} {100 * part.bytes / total:>6.1f}  {_safe(part.detail, 40)}")
+        _line(
+            f"  {_safe(part.what, 30):<30} {part.bytes:>14,} {100 * part.bytes / total:>6.1f}  {_safe(part.detail, 40)}"
+        )
 
 
 def _value(value: Any) -> str:

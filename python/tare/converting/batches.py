@@ -59,7 +59,10 @@ def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, An
         from pyarrow import parquet
 
         return parquet.ParquetWriter(
-            file, schema, compression=options.get("compression", "snappy"), compression_level=options.get("level")
+            file,
+            schema,
+            compression=options.get("compression", "snappy"),
+            compression_level=options.get("level"),
         )
     if format == "arrow":
         from pyarrow import ipc
@@ -198,11 +201,15 @@ def _ndjson(source: Source, columns: list[str] | None) -> Batches:
     schema = pa.schema([])
     for rows in _records(source):
         try:
-            schema = pa.unify_schemas([schema, pa.Table.from_pylist(rows).schema], promote_options="permissive")
+            schema = pa.unify_schemas(
+                [schema, pa.Table.from_pylist(rows).schema], promote_options="permissive"
+            )
             names = dict.fromkeys(name for row in rows for name in row)
             for name in names.keys() - set(schema.names):
                 part = pa.array([row.get(name) for row in rows])
-                schema = pa.unify_schemas([schema, pa.schema([(name, part.type)])], promote_options="permissive")
+                schema = pa.unify_schemas(
+                    [schema, pa.schema([(name, part.type)])], promote_options="permissive"
+                )
         except (pa.ArrowException, OverflowError, TypeError) as error:
             raise EncodeError(
                 f"{source.name}: no one type holds all values of a column: {str(error)[:200]}. "
@@ -252,7 +259,9 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
     from pyarrow import parquet
 
     with arrow_errors(source):
-        file = parquet.ParquetFile(source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True)
+        file = parquet.ParquetFile(
+            source.path or pa.BufferReader(source.read()[0]), page_checksum_verification=True
+        )
         schema = file.schema_arrow
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in columns], metadata=cast(Any, schema.metadata))
@@ -269,7 +278,11 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
     from pyarrow import ipc
 
     with arrow_errors(source):
-        file = pa.OSFile(source.path, "rb") if source.path and not source.compressors else pa.BufferReader(source.read()[0])
+        file = (
+            pa.OSFile(source.path, "rb")
+            if source.path and not source.compressors
+            else pa.BufferReader(source.read()[0])
+        )
         stream = not source.head.startswith(b"ARROW1")
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
     schema = opened.schema if columns is None else pa.schema([opened.schema.field(name) for name in columns])

@@ -57,7 +57,15 @@ def table_changes(before: pa.Table, back: Any) -> list[dict[str, Any]]:
         back = pa.table(arrays, names=names)
     back = kinds.convert(back, "arrow")
     if back.num_rows != before.num_rows:
-        return [_change("", "lossy", f"{before.num_rows:,} rows", f"{back.num_rows:,} rows", abs(back.num_rows - before.num_rows))]
+        return [
+            _change(
+                "",
+                "lossy",
+                f"{before.num_rows:,} rows",
+                f"{back.num_rows:,} rows",
+                abs(back.num_rows - before.num_rows),
+            )
+        ]
     found = []
     for k, field in enumerate(before.schema):
         if k >= back.num_columns or back.schema.field(k).name != field.name:

@@ -44,7 +44,11 @@ class Dialect:
 
 
 def load(
-    source: Source, *, max_bytes: int | None = None, encoding: str | None = None, columns: list[str] | None = None
+    source: Source,
+    *,
+    max_bytes: int | None = None,
+    encoding: str | None = None,
+    columns: list[str] | None = None,
 ) -> tuple[pa.Table, float]:
     """Read a CSV file, or as many of its first rows as fit in memory.
 
@@ -69,7 +73,9 @@ def load(
         whole = last_row(data)
         if whole == 0:
             raise source.error(
-                Limit, f"one row is longer than {len(data):,} bytes", advice="Raise the memory limit (max_bytes)."
+                Limit,
+                f"one row is longer than {len(data):,} bytes",
+                advice="Raise the memory limit (max_bytes).",
             )
         share, data = share * whole / len(data), data[:whole]
     return parse(source, data, columns=columns), share
@@ -100,7 +106,9 @@ def parse(
         for at in table.schema.get_all_field_indices(name):
             table = table.set_column(at, name, array)
     if texts:
-        names = ", ".join(printable(name, 30) for name in list(texts)[:5]) + (", ..." if len(texts) > 5 else "")
+        names = ", ".join(printable(name, 30) for name in list(texts)[:5]) + (
+            ", ..." if len(texts) > 5 else ""
+        )
         source.notes.append(f"numbers with leading zeros or above 64 bits are kept as text: {names}")
     if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
         source.notes.append("its first line holds numbers only, and was read as column names")
@@ -125,7 +133,9 @@ def dialect(data: bytes) -> Dialect:
 
     best = max(_DELIMITERS, key=score)
     delimiter = best if score(best)[1] else ","
-    decimal = "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
+    decimal = (
+        "," if delimiter == ";" and re.search(rb"(?:^|;)-?\d+,\d+(?:;|\r|\n|$)", head, re.MULTILINE) else "."
+    )
     return Dialect(delimiter, b'"' in data, decimal)
 
 
@@ -168,10 +178,14 @@ def _read(
                 raise _fault(source, data, given, str(again)) from None
         raise _fault(source, data, given, str(error)) from None
     except KeyError:
-        known = csv.read_csv(_file(data[: first_row(data)]), parse_options=given["parse_options"]).column_names
+        known = csv.read_csv(
+            _file(data[: first_row(data)]), parse_options=given["parse_options"]
+        ).column_names
         missing = next((name for name in columns or () if name not in known), "")
         raise source.error(
-            UsageError, f"it has no column {printable(missing, 40)!a}", advice=f"It has {printable(', '.join(known), 200)}."
+            UsageError,
+            f"it has no column {printable(missing, 40)!a}",
+            advice=f"It has {printable(', '.join(known), 200)}.",
         ) from None
 
 
@@ -187,14 +201,18 @@ def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Mal
         text = str(error)
     found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text)
     if found is None:
-        return source.error(Malformed, printable(text, 160).rstrip("."), advice="Repair the file, or say --format.")
+        return source.error(
+            Malformed, printable(text, 160).rstrip("."), advice="Repair the file, or say --format."
+        )
     row, wanted, got = (int(part) for part in found.groups())
     start, last = _row_start(data, row)
     what = f"row {row:,} has {got:,} field{'s' * (got != 1)}, the header has {wanted:,}"
     if last and got < wanted:
         advice = "It is the last row: the file was cut. Fetch or write it again."
         return source.error(Truncated, what, offset=start, advice=advice)
-    return source.error(Malformed, what, offset=start, advice="Repair that row (quotes, delimiters), or remove it.")
+    return source.error(
+        Malformed, what, offset=start, advice="Repair that row (quotes, delimiters), or remove it."
+    )
 
 
 def _row_start(data: bytes, row: int) -> tuple[int, bool]:
@@ -234,7 +252,9 @@ def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) 
         text = texts.column(texts.schema.get_all_field_indices(name)[0])
         if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
             kept[name] = text
-        elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type) and _integers(text):
+        elif pa.types.is_floating(
+            table.field(table.schema.get_all_field_indices(name)[0]).type
+        ) and _integers(text):
             kept[name] = _unsigned(text)
     return kept
 

@@ -58,7 +58,11 @@ def load(
     if read is None:
         return _other(source, max_bytes, allow_pickle), 1.0
     limit = None
-    if max_bytes is not None and source.format != "yaml" and source.size * (8 if source.compressors else 1) * 3 > max_bytes:
+    if (
+        max_bytes is not None
+        and source.format != "yaml"
+        and source.size * (8 if source.compressors else 1) * 3 > max_bytes
+    ):
         limit = _limit(source, max_bytes, encoding, read)
     data, share = source.read(limit)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
@@ -127,11 +131,15 @@ def _line_fault(source: Source, data: bytes, at: int, line: bytes, error: Except
     fault = _json_fault(source, line, error, base=at, where=f" in line {number:,}")
     last = at + len(line) >= len(data.rstrip())
     if isinstance(fault, Truncated) and not last:
-        return source.error(Malformed, f"line {number:,} is not one whole JSON value", offset=at, advice="Repair that line.")
+        return source.error(
+            Malformed, f"line {number:,} is not one whole JSON value", offset=at, advice="Repair that line."
+        )
     return fault
 
 
-def _json_fault(source: Source, data: bytes, error: Exception, *, base: int = 0, where: str = "") -> TareError:
+def _json_fault(
+    source: Source, data: bytes, error: Exception, *, base: int = 0, where: str = ""
+) -> TareError:
     """What is wrong with JSON text: nested too deeply, cut, or malformed at a byte."""
     found = jsonscan.scan(data, max_depth=MAX_DEPTH)
     if found.too_deep_at is not None:
@@ -147,7 +155,9 @@ def _json_fault(source: Source, data: bytes, error: Exception, *, base: int = 0,
         return source.error(Malformed, printable(text) + where, advice="Repair it.")
     at = len(data.decode("utf-8", "replace")[:position].encode())
     # A string that never ends is reported where it starts.
-    if (found.open_levels > 0 or found.in_string) and (at >= len(data.rstrip()) or text.startswith("Unterminated")):
+    if (found.open_levels > 0 or found.in_string) and (
+        at >= len(data.rstrip()) or text.startswith("Unterminated")
+    ):
         return source.error(
             Truncated,
             f"it ends inside {'a string' if found.in_string else 'an array or object'}{where}",
@@ -155,16 +165,22 @@ def _json_fault(source: Source, data: bytes, error: Exception, *, base: int = 0,
             advice="The file was cut: fetch or write it again.",
         )
     if at >= len(data.rstrip()):
-        return source.error(Truncated, f"it ends too early{where}", offset=base + len(data), advice="Fetch or write it again.")
+        return source.error(
+            Truncated, f"it ends too early{where}", offset=base + len(data), advice="Fetch or write it again."
+        )
     context = printable(data[at : at + 20].decode("utf-8", "replace"), 40)
-    return source.error(Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there.")
+    return source.error(
+        Malformed, f"{text}{where}, near {context!a}", offset=base + at, advice="Repair it there."
+    )
 
 
 def _yaml(source: Source, data: bytes) -> Any:
     try:
         import yaml
     except ImportError:
-        raise MissingLibrary("Reading YAML needs PyYAML. Install it with: pip install 'tare[documents]'") from None
+        raise MissingLibrary(
+            "Reading YAML needs PyYAML. Install it with: pip install 'tare[documents]'"
+        ) from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _yaml_depth(source, data)
     try:
@@ -174,7 +190,9 @@ def _yaml(source: Source, data: bytes) -> Any:
     except RecursionError:
         raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
     except (ValueError, TypeError, OverflowError) as error:  # such as a date on the 31st of February
-        raise source.error(Malformed, printable(str(error)), advice="Quote the value that is meant as text.") from None
+        raise source.error(
+            Malformed, printable(str(error)), advice="Quote the value that is meant as text."
+        ) from None
     value = values[0] if len(values) == 1 else values
     _check_tree(source, value, shares=b"*" in data)
     return value
@@ -193,7 +211,10 @@ def _yaml_depth(source: Source, data: bytes) -> None:
     deep = re.search(rb"(?:- ){%d}" % MAX_DEPTH, data)
     if deep is not None:
         raise source.error(
-            Limit, f"nested deeper than {MAX_DEPTH:,} levels", offset=deep.start() + 2 * MAX_DEPTH, advice="Flatten it."
+            Limit,
+            f"nested deeper than {MAX_DEPTH:,} levels",
+            offset=deep.start() + 2 * MAX_DEPTH,
+            advice="Flatten it.",
         )
 
 
@@ -206,7 +227,9 @@ def _yaml_fault(source: Source, data: bytes, error: Any) -> TareError:
     where = f"{problem} in line {mark.line + 1:,}"
     if at >= len(data.rstrip()):
         return source.error(Truncated, where, offset=at, advice="The file was cut: fetch or write it again.")
-    return source.error(Malformed, where, offset=at, advice="Repair it there; tags that name code are never loaded.")
+    return source.error(
+        Malformed, where, offset=at, advice="Repair it there; tags that name code are never loaded."
+    )
 
 
 def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
@@ -237,9 +260,13 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
         if value is None:
             text = printable(re.sub(r"^[\w,=:]+: ", "", str(error)), 160).rstrip(".")
             if _TOO_DEEP.search(text):
-                raise source.error(Limit, "nested deeper than its reader goes", advice="Flatten it.") from None
+                raise source.error(
+                    Limit, "nested deeper than its reader goes", advice="Flatten it."
+                ) from None
             cut = isinstance(error, Truncated)
-            advice = "The file was cut: fetch or write it again." if cut else "Fetch it again, or say --format."
+            advice = (
+                "The file was cut: fetch or write it again." if cut else "Fetch it again, or say --format."
+            )
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
     except (RecursionError, EncodeError):
         value = None
@@ -288,7 +315,9 @@ def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
         raise source.error(Limit, text, advice="Flatten it.")
     if shares and _expanded(value) > _MAX_SHARED:
         raise source.error(
-            Limit, f"its shared parts stand for more than {_MAX_SHARED:,} values", advice="Expand it elsewhere."
+            Limit,
+            f"its shared parts stand for more than {_MAX_SHARED:,} values",
+            advice="Expand it elsewhere.",
         )
 
 
@@ -319,7 +348,9 @@ def _whole(source: Source, data: bytes) -> tuple[bytes, int]:
         whole, used = jsonscan.cut(data)
     if not used:
         raise source.error(
-            Limit, f"no value ends within the first {len(data):,} bytes", advice="Raise the memory limit (max_bytes)."
+            Limit,
+            f"no value ends within the first {len(data):,} bytes",
+            advice="Raise the memory limit (max_bytes).",
         )
     return whole, used
 

@@ -66,7 +66,10 @@ def to_utf8(source: Source, data: bytes, encoding: str | None, *, final: bool = 
     except UnicodeError as error:
         at = getattr(error, "start", 0)
         raise source.error(
-            Malformed, f"it is not {encoding}", offset=at, advice="Name another --encoding, or convert it to UTF-8."
+            Malformed,
+            f"it is not {encoding}",
+            offset=at,
+            advice="Name another --encoding, or convert it to UTF-8.",
         ) from None
 
 
@@ -82,9 +85,13 @@ def codecs_name(encoding: str) -> str:
     try:
         info = codecs.lookup(encoding)
     except (LookupError, ValueError):
-        raise UsageError(f"there is no encoding {encoding[:40]!a}; usual ones are utf-8, latin1, cp1252, utf-16.") from None
+        raise UsageError(
+            f"there is no encoding {encoding[:40]!a}; usual ones are utf-8, latin1, cp1252, utf-16."
+        ) from None
     if not getattr(info, "_is_text_encoding", True):
-        raise UsageError(f"{encoding[:40]!a} is no encoding of text; usual ones are utf-8, latin1, cp1252, utf-16.")
+        raise UsageError(
+            f"{encoding[:40]!a} is no encoding of text; usual ones are utf-8, latin1, cp1252, utf-16."
+        )
     return info.name
 
 

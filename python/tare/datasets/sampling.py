@@ -104,7 +104,11 @@ def rule(kind: str, how: str, seed: int) -> str:
     what = "rows" if kind == "table" else "items"
     if how == "random":
         return f"random {what} in their order, seed {seed}"
-    return f"the first {what}" if how == "head" else f"{what} of each value of {how.removeprefix('stratify=')}, seed {seed}"
+    return (
+        f"the first {what}"
+        if how == "head"
+        else f"{what} of each value of {how.removeprefix('stratify=')}, seed {seed}"
+    )
 
 
 class _Drawer:

@@ -232,7 +232,9 @@ def _stored(x: Any, name: str | None, max_bytes: int | None) -> Source:
         return _drained(sys.stdin.buffer, name or "standard input", max_bytes)
     if hasattr(x, "read"):
         known = getattr(x, "name", None)
-        return _drained(x, name or (os.path.basename(known) if isinstance(known, str) else "file object"), max_bytes)
+        return _drained(
+            x, name or (os.path.basename(known) if isinstance(known, str) else "file object"), max_bytes
+        )
     path = os.fspath(x)
     if isinstance(path, bytes):
         path = os.fsdecode(path)
@@ -283,7 +285,9 @@ def _drained(file: Any, name: str, max_bytes: int | None) -> Source:
         data += more
     source = Source(name, data=data[:most], size=len(data), head=data[:HEAD_BYTES], cut=len(data) > most)
     if source.cut and max_bytes is None:
-        raise source.error(Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND)
+        raise source.error(
+            Limit, f"it gives more than {most:,} bytes, half of the free memory", advice=_BOUND
+        )
     return source
 
 
@@ -354,7 +358,9 @@ def _named(name: str) -> str | None:
     """The format the name stands for, endings of compressors removed."""
     lower = name.lower()
     for _ in range(_LAYERS):
-        ending = next((c.extension for c in compress.COMPRESSORS if c.extension and lower.endswith(c.extension)), None)
+        ending = next(
+            (c.extension for c in compress.COMPRESSORS if c.extension and lower.endswith(c.extension)), None
+        )
         if ending is None:
             break
         lower = lower[: -len(ending)]

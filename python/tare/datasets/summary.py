@@ -32,7 +32,12 @@ def of_table(data: pa.Table) -> dict[str, Any]:
         column = data.column(k)
         distinct = _distinct_share(sample.column(k)) if k < _DISTINCT_COLUMNS else None
         columns.append(
-            {"name": field.name, "type": str(field.type), "nulls": column.null_count, "distinct_share": distinct}
+            {
+                "name": field.name,
+                "type": str(field.type),
+                "nulls": column.null_count,
+                "distinct_share": distinct,
+            }
         )
     cells = data.num_rows * data.num_columns
     nulls = sum(column["nulls"] for column in columns)

@@ -36,7 +36,19 @@ _SEX = ("FEMALE", "MALE")
 _BANDS = ("16-24", "25-34", "35-44", "45-59", "60-64", "65+")
 _BAND_STARTS = (25, 35, 45, 60, 65)
 # People per year of age, as (age, weight) corners joined by straight lines.
-_AGES = ((16, 30), (19, 34), (30, 33), (41, 29), (50, 36), (58, 43), (63, 30), (70, 20), (80, 14), (90, 4), (97, 1))
+_AGES = (
+    (16, 30),
+    (19, 34),
+    (30, 33),
+    (41, 29),
+    (50, 36),
+    (58, 43),
+    (63, 30),
+    (70, 20),
+    (80, 14),
+    (90, 4),
+    (97, 1),
+)
 _PROFESSIONS = (
     "EMPLOYED IN PRIVATE SECTOR", "EMPLOYED IN PUBLIC SECTOR", "FARMER", "LONG-TERM SICK/DISABLED",
     "OTHER ECONOMICALLY INACTIVE", "PUPIL OR STUDENT", "RETIRED", "SELF-EMPLOYED", "UNEMPLOYED", None,
@@ -129,7 +141,8 @@ def batches(
     if not 0 <= rows <= MAX_ROWS or not 0 <= start <= MAX_ROWS or batch_rows < 1:
         raise UsageError(f"synthpop has 0 to {MAX_ROWS:,} rows; asked for {rows:,} from row {start:,}.")
     return (
-        _batch(first, min(batch_rows, start + rows - first), seed) for first in range(start, start + rows, batch_rows)
+        _batch(first, min(batch_rows, start + rows - first), seed)
+        for first in range(start, start + rows, batch_rows)
     )
 
 

@@ -17,7 +17,9 @@ _BATCH_ROWS = 16_384
 Part = dict[str, Any] | None
 
 
-def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | None) -> tuple[pa.Table, Part]:
+def load_parquet(
+    source: Source, *, max_bytes: int | None, columns: list[str] | None
+) -> tuple[pa.Table, Part]:
     """Read a Parquet file, or row groups spread over it that fit in `max_bytes`.
 
     Returns:
@@ -29,7 +31,11 @@ def load_parquet(source: Source, *, max_bytes: int | None, columns: list[str] | 
     import pyarrow.parquet as pq
 
     _ends_with(source, b"PAR1", least=12)
-    with arrow_errors(source), random_access(source) as file, pq.ParquetFile(file, page_checksum_verification=True) as parquet:
+    with (
+        arrow_errors(source),
+        random_access(source) as file,
+        pq.ParquetFile(file, page_checksum_verification=True) as parquet,
+    ):
         meta = parquet.metadata
         _check_columns(source, parquet.schema_arrow, columns)
         if max_bytes is None or meta.num_row_groups == 0:
@@ -148,7 +154,9 @@ def _spread(sizes: list[int], room: int) -> list[int]:
     return [0]
 
 
-def _part(rule: str, rows: int, total: int | None, source: Source, share: float | None = None) -> dict[str, Any]:
+def _part(
+    rule: str, rows: int, total: int | None, source: Source, share: float | None = None
+) -> dict[str, Any]:
     share = rows / total if total else min(share or 1.0, 1.0)
     return {
         "rule": rule,
@@ -170,7 +178,9 @@ def _check_columns(source: Source, schema: Any, columns: list[str] | None) -> No
     missing = next((name for name in columns or () if name not in schema.names), None)
     if missing is not None:
         raise source.error(
-            UsageError, f"it has no column {printable(missing, 40)!a}", advice=f"It has {printable(', '.join(schema.names), 200)}."
+            UsageError,
+            f"it has no column {printable(missing, 40)!a}",
+            advice=f"It has {printable(', '.join(schema.names), 200)}.",
         )
 
 
@@ -219,14 +229,23 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
         text = printable(str(error).split("\n")[0], 160).rstrip(". ")
         damaged = "Fetch or write it again; `tare inspect` says how far it is readable."
         if isinstance(error, pa.ArrowMemoryError | MemoryError):
-            raise self.source.error(Limit, f"it asks for more memory than there is ({text})", advice=damaged) from error
+            raise self.source.error(
+                Limit, f"it asks for more memory than there is ({text})", advice=damaged
+            ) from error
         if isinstance(error, pa.ArrowNotImplementedError):
-            raise self.source.error(Unsupported, text, advice="Read it with the tool that wrote it.") from error
+            raise self.source.error(
+                Unsupported, text, advice="Read it with the tool that wrote it."
+            ) from error
         if isinstance(error, pa.ArrowException | OSError | ValueError | KeyError | EOFError | OverflowError):
-            if isinstance(error, OSError) and error.errno is not None and not isinstance(error, pa.ArrowException):
+            if (
+                isinstance(error, OSError)
+                and error.errno is not None
+                and not isinstance(error, pa.ArrowException)
+            ):
                 return  # the operating system's own
-            cut = any(word in text.lower() for word in ("end of", "truncat", "eof", "fewer", "expected to be able to read"))
+            cut = any(
+                word in text.lower()
+                for word in ("end of", "truncat", "eof", "fewer", "expected to be able to read")
+            )
             kind = ChecksumMismatch if "checksum" in text.lower() else Truncated if cut else Malformed
             raise self.source.error(kind, text, advice=damaged) from error
-
-

@@ -39,13 +39,21 @@ def look(source: Source, max_bytes: int) -> Findings:
 
 
 def _findings(
-    source: Source, schema: Any, sums: tuple[list[int], list[int]], counts: tuple[int, int, int | None, float], *, stream: bool
+    source: Source,
+    schema: Any,
+    sums: tuple[list[int], list[int]],
+    counts: tuple[int, int, int | None, float],
+    *,
+    stream: bool,
 ) -> Findings:
     sizes, nulls = sums
     rows, batches, total, scale = counts
-    findings = Findings(version="IPC stream" if stream else "IPC file (Feather 2)", kind="table", rows=round(rows * scale))
+    findings = Findings(
+        version="IPC stream" if stream else "IPC file (Feather 2)", kind="table", rows=round(rows * scale)
+    )
     findings.columns = [
-        {"name": field.name, "type": str(field.type), "nulls": round(nulls[k] * scale)} for k, field in enumerate(schema)
+        {"name": field.name, "type": str(field.type), "nulls": round(nulls[k] * scale)}
+        for k, field in enumerate(schema)
     ]
     findings.parts = [
         Part(field.name, round(sizes[k] * scale), detail=f"{field.type}") for k, field in enumerate(schema)
@@ -58,7 +66,10 @@ def _findings(
     findings.details = {
         "record batches": total if total is not None else f"{batches}+",
         "buffers": "compressed (sizes below are in memory)" if compressed else "not compressed",
-        "metadata keys": ", ".join(sorted(key.decode("utf-8", "replace")[:40] for key in schema.metadata or {})) or "none",
+        "metadata keys": ", ".join(
+            sorted(key.decode("utf-8", "replace")[:40] for key in schema.metadata or {})
+        )
+        or "none",
     }
     if scale != 1.0:
         findings.notes.append(f"estimated from the first {batches:,} record batches")

@@ -30,12 +30,16 @@ def look(source: Source, max_bytes: int) -> Findings:
             file.seek(size, 1)
             if file.read(16) != sync:
                 if share == 1.0:
-                    findings.flags.append(f"block {blocks + 1:,} does not end with the file's marker: cut or damaged")
+                    findings.flags.append(
+                        f"block {blocks + 1:,} does not end with the file's marker: cut or damaged"
+                    )
                 break
             blocks += 1
             stored += size
     except (IndexError, OverflowError):
-        raise source.error(Truncated, "it ends inside its header or a block", offset=file.tell(), advice="Fetch it again.") from None
+        raise source.error(
+            Truncated, "it ends inside its header or a block", offset=file.tell(), advice="Fetch it again."
+        ) from None
     findings.rows = rows
     schema: Any = {}
     try:
@@ -47,8 +51,15 @@ def look(source: Source, max_bytes: int) -> Findings:
             {"name": str(item.get("name")), "type": json.dumps(item.get("type"))[:60], "nulls": None}
             for item in schema.get("fields", []) if isinstance(item, dict)
         ]  # fmt: skip
-    findings.details = {"compression": header.get("avro.codec", b"null").decode("utf-8", "replace"), "blocks": blocks}
-    findings.parts = [Part("header", start), Part("blocks", stored), Part("markers and counts", file.tell() - start - stored)]
+    findings.details = {
+        "compression": header.get("avro.codec", b"null").decode("utf-8", "replace"),
+        "blocks": blocks,
+    }
+    findings.parts = [
+        Part("header", start),
+        Part("blocks", stored),
+        Part("markers and counts", file.tell() - start - stored),
+    ]
     return findings
 
 

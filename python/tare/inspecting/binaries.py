@@ -29,7 +29,11 @@ def look(source: Source, max_bytes: int) -> Findings:
         else:
             scale = len(data) / max(walk.at, 1) / share
             findings.notes.append(f"estimated from the first {walk.at:,} bytes")
-    findings.shape = {"depth": walk.depth, "values": round(sum(walk.counts.values()) * scale), "top-level values": walk.values}
+    findings.shape = {
+        "depth": walk.depth,
+        "values": round(sum(walk.counts.values()) * scale),
+        "top-level values": walk.values,
+    }
     findings.parts = [
         Part(name, round(size * scale), detail=f"{round(walk.counts[name] * scale):,} values")
         for name, size in walk.sizes.most_common()
@@ -79,10 +83,11 @@ class _Walk:
                 open_.pop()
             if open_:
                 open_.pop()
-        elif inner:
-            open_.append(inner)
-            self.depth = max(self.depth, len(open_))
-            return
+        elif name in ("maps", "arrays", "tags", "text in pieces"):
+            self.depth = max(self.depth, len(open_) + (name in ("maps", "arrays")))
+            if inner:
+                open_.append(inner)
+                return
         while open_ and open_[-1] > 0:
             open_[-1] -= 1
             if open_[-1]:

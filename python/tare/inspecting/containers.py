@@ -82,7 +82,9 @@ def _zstd(file: BinaryIO) -> dict[str, Any]:
             window = max(window, (1 << (10 + (byte >> 3))) * (8 + (byte & 7)) // 8)
         dictionary = int.from_bytes(file.read((0, 1, 2, 4)[descriptor & 3]), "little") or dictionary
         width = (single, 2, 4, 8)[descriptor >> 6]
-        sizes.append(int.from_bytes(file.read(width), "little") + (256 if width == 2 else 0) if width else None)
+        sizes.append(
+            int.from_bytes(file.read(width), "little") + (256 if width == 2 else 0) if width else None
+        )
         checksums += descriptor >> 2 & 1
         _zstd_blocks(file)
         file.seek(4 * (descriptor >> 2 & 1), 1)
@@ -141,7 +143,11 @@ def _bz2(file: BinaryIO) -> dict[str, Any]:
 
 def _xz(file: BinaryIO) -> dict[str, Any]:
     head = file.read(8)
-    return {"check": {0: "none", 1: "CRC32", 4: "CRC64", 10: "SHA-256"}.get(head[7] & 15, "other") if len(head) == 8 else "?"}
+    return {
+        "check": {0: "none", 1: "CRC32", 4: "CRC64", 10: "SHA-256"}.get(head[7] & 15, "other")
+        if len(head) == 8
+        else "?"
+    }
 
 
 def _nothing(file: BinaryIO) -> dict[str, Any]:

@@ -32,7 +32,8 @@ def look(source: Source, max_bytes: int) -> Findings:
         for k, field in enumerate(table.schema)
     ]
     findings.parts = [
-        Part(name, round(size * scale), detail=str(table.schema.field(k).type)) for k, (name, size) in enumerate(lengths)
+        Part(name, round(size * scale), detail=str(table.schema.field(k).type))
+        for k, (name, size) in enumerate(lengths)
     ]
     rest = len(data) - sum(size for _, size in lengths)
     findings.parts.append(Part("delimiters, quotes, line ends, names", round(max(rest, 0) * scale)))
@@ -64,5 +65,6 @@ def _lengths(source: Source, data: bytes) -> list[tuple[str, int]]:
     types: dict[str, Any] = dict.fromkeys(names, pa.string())
     table = csvs.parse(source, data, types=types)
     return [
-        (name, pc.sum(pc.binary_length(table.column(k))).as_py() or 0) for k, name in enumerate(table.column_names)
+        (name, pc.sum(pc.binary_length(table.column(k))).as_py() or 0)
+        for k, name in enumerate(table.column_names)
     ]

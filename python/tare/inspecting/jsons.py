@@ -21,7 +21,9 @@ def look(source: Source, max_bytes: int) -> Findings:
         "depth": found.depth,
         "values": found.values,
         "keys": found.key_count,
-        "top": "values on lines" if stream else {0x5B: "array", 0x7B: "object"}.get((source.head.lstrip() or b" ")[0], "value"),
+        "top": "values on lines"
+        if stream
+        else {0x5B: "array", 0x7B: "object"}.get((source.head.lstrip() or b" ")[0], "value"),
     }
     findings.parts = [
         Part("strings", found.strings),

@@ -32,20 +32,27 @@ def look(source: Source, max_bytes: int) -> Findings:
         findings.parts = chunks.parts
         stored = sum(part.bytes for part in chunks.parts)
         keys = sum(len(key) + len(value) for key, value in (meta.metadata or {}).items())
-        findings.parts.append(Part("footer", meta.serialized_size, detail=f"of it {keys:,} bytes of key-value metadata"))
+        findings.parts.append(
+            Part("footer", meta.serialized_size, detail=f"of it {keys:,} bytes of key-value metadata")
+        )
         plain_file = source.size if not source.compressors else None
         if plain_file is not None and step == 1:
-            findings.parts.append(Part("headers, indexes, padding", max(plain_file - stored - meta.serialized_size, 0)))
+            findings.parts.append(
+                Part("headers, indexes, padding", max(plain_file - stored - meta.serialized_size, 0))
+            )
         findings.details = {
             "writer": meta.created_by or "unknown",
             "row groups": total,
             "rows in a row group": f"{meta.row_group(0).num_rows:,}" if total else "0",
-            "compression": ", ".join(f"{name.lower()}" for name, _ in chunks.compressions.most_common()) or "none",
+            "compression": ", ".join(f"{name.lower()}" for name, _ in chunks.compressions.most_common())
+            or "none",
             "encodings": ", ".join(name for name, _ in chunks.encodings.most_common()),
             "statistics": "yes" if chunks.statistics else "no",
         }
         if meta.metadata:
-            findings.details["metadata keys"] = ", ".join(sorted(key.decode("utf-8", "replace")[:40] for key in meta.metadata)[:8])
+            findings.details["metadata keys"] = ", ".join(
+                sorted(key.decode("utf-8", "replace")[:40] for key in meta.metadata)[:8]
+            )
     return findings
 
 
@@ -97,6 +104,10 @@ def _columns(opened: Any, meta: Any, chunks: _Chunks) -> list[dict[str, Any]]:
         leaf = first.get(field.name)
         nested = field.type.num_fields > 0
         found.append(
-            {"name": field.name, "type": str(field.type), "nulls": None if nested or leaf is None else chunks.nulls[leaf]}
+            {
+                "name": field.name,
+                "type": str(field.type),
+                "nulls": None if nested or leaf is None else chunks.nulls[leaf],
+            }
         )
     return found

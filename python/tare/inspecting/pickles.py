@@ -40,7 +40,9 @@ def look(source: Source, max_bytes: int) -> Findings:
         if share == 1.0:
             cut = "exhausted" in str(error) or "remain" in str(error) or "no newline" in str(error)
             kind = Truncated if cut else Malformed
-            raise source.error(kind, printable(str(error), 120), offset=reader.at, advice="Fetch it again.") from None
+            raise source.error(
+                kind, printable(str(error), 120), offset=reader.at, advice="Fetch it again."
+            ) from None
         findings.notes.append(f"only its first {len(data):,} bytes were looked at; imports may follow")
     reader.finish(len(data))
     findings.version = f"protocol {reader.protocol}"
@@ -52,7 +54,9 @@ def look(source: Source, max_bytes: int) -> Findings:
         "calls": f"{calls:,}",
     }
     if reader.imports:
-        findings.flags.append(f"reading it imports: {', '.join(printable(name, 60) for name in sorted(reader.imports)[:8])}")
+        findings.flags.append(
+            f"reading it imports: {', '.join(printable(name, 60) for name in sorted(reader.imports)[:8])}"
+        )
     if reader.opcodes["PERSID"] or reader.opcodes["BINPERSID"]:
         findings.flags.append("needs objects from outside (persistent ids)")
     return findings

@@ -23,7 +23,12 @@ def look(source: Source, max_bytes: int) -> Findings:
     indent = sum(len(line) - len(line.lstrip(b" ")) for line in lines)
     findings = Findings(kind="document")
     findings.rows = max(len(re.findall(rb"^---", data, re.MULTILINE)), 1)
-    tags = sorted({tag.decode("utf-8", "replace")[:40] for tag in re.findall(rb"(?:^|[:,-] |\[)(![\w!/:.<>-]*)(?=\s)", data, re.MULTILINE)})
+    tags = sorted(
+        {
+            tag.decode("utf-8", "replace")[:40]
+            for tag in re.findall(rb"(?:^|[:,-] |\[)(![\w!/:.<>-]*)(?=\s)", data, re.MULTILINE)
+        }
+    )
     findings.details = {
         "documents": findings.rows,
         "lines": f"{len(lines):,}",
@@ -31,7 +36,11 @@ def look(source: Source, max_bytes: int) -> Findings:
         "aliases": len(re.findall(rb"(?:^|[\s\[,])\*[\w-]+", data)),
         "tags": ", ".join(tags[:8]) or "none",
     }
-    findings.parts = [Part("content", len(data) - comments - indent), Part("indentation", indent), Part("comments", comments)]
+    findings.parts = [
+        Part("content", len(data) - comments - indent),
+        Part("indentation", indent),
+        Part("comments", comments),
+    ]
     if any("python/" in tag for tag in tags):
         findings.flags.append("names Python code in its tags: unsafe loaders would run it; Tare's does not")
     if share < 1.0:

@@ -1,0 +1,96 @@
+"""`tare inspect` as a user meets it: text of at most 100 columns, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import tare
+from tare.datasets.synthpop import synthpop
+
+TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+
+
+def run(*arguments, data=b"", cwd=None):
+    return subprocess.run(
+        [*TARE, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["x.parquet", "x.csv", "x.json", "x.msgpack", "x.pkl", "x.arrow", "x.csv.gz"]
+)
+def test_text_fits_in_a_hundred_columns(name, tmp_path):
+    """Every line is at most 100 columns wide, on standard output, with exit code 0."""
+    tare.write(synthpop(200), tmp_path / name)
+    done = run("inspect", name, cwd=tmp_path)
+    lines = done.stdout.decode().splitlines()
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert lines[0].startswith(f"{name}  ")
+    assert max(map(len, lines)) <= 100
+    assert any("%" in line for line in lines)
+
+
+def test_json_holds_everything(tmp_path):
+    """--json is one object with format, rows, columns and parts."""
+    tare.write(synthpop(200), tmp_path / "x.parquet")
+    found = json.loads(run("inspect", "x.parquet", "--json", cwd=tmp_path).stdout)
+    assert ("parquet", 200, 13) == (found["format"], found["rows"], len(found["columns"]))
+    assert {"what", "bytes", "plain_bytes", "detail"} == set(found["parts"][0])
+
+
+def test_a_pickle_is_described_and_not_run(tmp_path):
+    """The flag stands in the text, with what would be imported."""
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps(print))
+    done = run("inspect", "x.pkl", cwd=tmp_path)
+    assert b"! runs code when read" in done.stdout
+    assert b"builtins.print" in done.stdout
+
+
+def test_standard_input_can_be_inspected():
+    """`-` takes a pipe."""
+    done = run("inspect", "-", data=b'{"a": 1}\n{"a": 2}\n')
+    assert done.stdout.startswith(b"standard input  NDJSON")
+
+
+def test_damaged_and_unknown_files_have_code_one(tmp_path):
+    """What is known is printed, and the fault."""
+    tare.write(synthpop(200), tmp_path / "x.parquet")
+    (tmp_path / "y.parquet").write_bytes((tmp_path / "x.parquet").read_bytes()[:-9])
+    done = run("inspect", "y.parquet", cwd=tmp_path)
+    assert 1 == done.returncode
+    assert b"y.parquet  Parquet" in done.stdout
+    assert b"! y.parquet: parquet:" in done.stdout
+    (tmp_path / "z").write_bytes(b"\x01\x02\x03\x04")
+    assert 1 == run("inspect", "z", cwd=tmp_path).returncode
+
+
+@pytest.mark.parametrize(("name", "code"), [("missing.csv", 1), (".", 1), ("empty.csv", 1)])
+def test_what_cannot_be_opened_is_one_line(name, code, tmp_path):
+    """A message on standard error, no traceback."""
+    (tmp_path / "empty.csv").write_bytes(b"")
+    done = run("inspect", name, cwd=tmp_path)
+    assert (code, b"") == (done.returncode, done.stdout)
+    assert 1 == done.stderr.count(b"\n")
+    assert done.stderr.startswith(b"tare: ")
+
+
+def test_ten_thousand_columns_are_shortened(tmp_path):
+    """The largest forty are listed, and how to see the others."""
+    table = pa.table({f"c{k}": [k] for k in range(10_000)})
+    tare.write(table, tmp_path / "wide.parquet")
+    done = run("inspect", "wide.parquet", cwd=tmp_path)
+    assert len(done.stdout.splitlines()) < 70
+    assert b"9,960 more columns; --all lists them" in done.stdout
+
+
+def test_names_from_files_cannot_move_the_cursor(tmp_path):
+    """Escapes in column names are shown as text."""
+    tare.write(pa.table({"a\x1b[2Jb": [1]}), tmp_path / "x.parquet")
+    done = run("inspect", "x.parquet", cwd=tmp_path)
+    assert b"\x1b" not in done.stdout

@@ -1,0 +1,249 @@
+"""Read, write, convert: what comes back, what changed, and that files appear whole or not at all."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import os
+import stat
+
+import pyarrow as pa
+import pytest
+
+import tare
+from tare import io as tare_io
+from tare.datasets.synthpop import synthpop
+from tare.errors import EncodeError, Malformed, NotTrusted, UsageError
+
+PEOPLE = synthpop(400)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.orc", "x.feather.zst", "x.parquet.gz"])
+def test_tables_come_back_equal(name, tmp_path):
+    """Typed formats keep a table whole, compressed or not."""
+    assert tare.write(PEOPLE, tmp_path / name) == (tmp_path / name).stat().st_size
+    assert PEOPLE.equals(tare.read(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.json.zst", "x.msgpack", "x.ndjson.gz"])
+def test_documents_come_back_equal(name, tmp_path):
+    """Documents keep their values and order."""
+    value = [{"b": 1, "a": [1.5, None, "\u00e9"]}, {"b": 2, "a": []}]
+    tare.write(value, tmp_path / name)
+    assert value == tare.read(tmp_path / name)
+
+
+def test_a_codec_can_be_named(tmp_path):
+    """The name's ending does not matter then, for writing and for reading."""
+    path = tmp_path / "cache.bin"
+    tare.write({"a": 1}, path, codec="msgpack:msgspec+lz4")
+    assert {"a": 1} == tare.read(path, codec="msgpack:msgspec+lz4")
+    with pytest.raises(UsageError, match="--codec"):
+        tare.write({"a": 1}, path)
+
+
+def test_reading_a_pickle_needs_trust(tmp_path):
+    """trust=True is the only way in."""
+    tare.write({"a": (1, 2)}, tmp_path / "x.pkl")
+    with pytest.raises(NotTrusted):
+        tare.read(tmp_path / "x.pkl")
+    assert {"a": (1, 2)} == tare.read(tmp_path / "x.pkl", trust=True)
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path):
+    """A value that the format refuses touches no file."""
+    path = tmp_path / "x.json"
+    path.write_text('"old"')
+    with pytest.raises(EncodeError):
+        tare.write({"a": object()}, path)
+    assert '"old"' == path.read_text()
+    assert ["x.json"] == os.listdir(tmp_path)
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path):
+    """Mode bits survive, links are followed."""
+    path = tmp_path / "x.json"
+    path.write_text("1")
+    path.chmod(0o640)
+    (tmp_path / "link.json").symlink_to(path)
+    tare.write([1], tmp_path / "link.json")
+    assert [1] == tare.read(path)
+    assert 0o640 == stat.S_IMODE(path.stat().st_mode)
+    assert (tmp_path / "link.json").is_symlink()
+
+
+CONVERSIONS = [
+    ("x.parquet", {}),
+    ("x.arrow", {}),
+    ("x.orc", {}),
+    ("x.csv", {"age": "type", "income": "type", "nociga": "type"}),
+    ("x.tsv.gz", {"age": "type", "income": "type", "nociga": "type"}),
+    ("x.json", {"age": "type", "income": "type", "nociga": "type"}),
+    ("x.ndjson.zst", {"age": "type", "income": "type", "nociga": "type"}),
+    ("x.msgpack", {"age": "type", "income": "type", "nociga": "type"}),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), CONVERSIONS)
+def test_a_conversion_says_what_changed(name, expected, tmp_path):
+    """int32 becomes int64 where the format has no width; nothing else changes."""
+    tare.write(PEOPLE, tmp_path / "in.parquet")
+    done = tare.convert(tmp_path / "in.parquet", tmp_path / name)
+    assert expected == {change["path"]: change["verdict"] for change in done.changes}
+    assert (400, True) == (done.rows, done.verified)
+    assert done.bytes_out == (tmp_path / name).stat().st_size
+    assert json.dumps(done.as_dict())
+
+
+ODD = pa.table(
+    {
+        "when": pa.array(
+            [datetime.datetime(2020, 1, 1, 12, 30), None], pa.timestamp("us", "America/New_York")
+        ),
+        "day": pa.array([datetime.date(1969, 12, 31), None]),
+        "text": ["NA", ""],
+        "zeros": ["001", "1e5"],
+        "float": [float("nan"), -0.0],
+        "yes": [True, None],
+        "small": pa.array([1, None], pa.uint8()),
+    }
+)
+
+
+def test_odd_values_survive_csv():
+    """Times keep their instant, text that looks like a number or a missing value stays text, NaN is not null."""
+    file = io.BytesIO()
+    done = tare.convert(ODD, file, codec="csv")
+    verdicts = {change["path"]: change["verdict"] for change in done.changes}
+    assert set(verdicts.values()) <= {"type"}
+    assert "text" not in verdicts
+    assert "zeros" not in verdicts
+    assert "float" not in verdicts
+
+
+def test_a_lossy_conversion_is_refused_unless_allowed(tmp_path):
+    """Orjson writes NaN as null: told with row and values, and nothing is written."""
+    table = pa.table({"a": [1.0, 2.0, float("nan")]})
+    with pytest.raises(
+        EncodeError, match=r"a would change: nan comes back as None \(first in row 3\)"
+    ) as caught:
+        tare.convert(table, tmp_path / "x.json", codec="json:orjson")
+    assert "--allow-loss" in str(caught.value)
+    assert [] == os.listdir(tmp_path)
+    done = tare.convert(table, tmp_path / "x.json", codec="json:orjson", allow_loss=True)
+    assert ["lossy"] == [change["verdict"] for change in done.changes]
+    assert [{"a": 1.0}, {"a": 2.0}, {"a": None}] == tare.read(tmp_path / "x.json")
+
+
+def test_documents_are_compared_by_path(tmp_path):
+    """A tuple that comes back as a list is a change of type; the path says where."""
+    done = tare.convert({"a": [{"b": (1, 2)}]}, tmp_path / "x.msgpack")
+    assert [("$.a[0].b", "type", "tuple", "list")] == [
+        (change["path"], change["verdict"], change["from"], change["to"]) for change in done.changes
+    ]
+
+
+def test_only_the_compression_changes(tmp_path):
+    """The same format in another compressor keeps its very bytes."""
+    text = b'{"a": 1}\n{"a":   2}\n'
+    (tmp_path / "x.ndjson").write_bytes(text)
+    tare.convert(tmp_path / "x.ndjson", tmp_path / "x.ndjson.zst")
+    done = tare.convert(tmp_path / "x.ndjson.zst", tmp_path / "y.ndjson")
+    assert text == (tmp_path / "y.ndjson").read_bytes()
+    assert any("same" in note for note in done.notes)
+
+
+def test_existing_files_can_be_protected(tmp_path):
+    """overwrite=False refuses, and also for a link that leads nowhere."""
+    (tmp_path / "x.json").write_text("1")
+    with pytest.raises(FileExistsError, match="--force"):
+        tare.convert({"a": 1}, tmp_path / "x.json", overwrite=False)
+    (tmp_path / "y.json").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileExistsError):
+        tare.convert({"a": 1}, tmp_path / "y.json", overwrite=False)
+
+
+STREAMED = [
+    (source, target)
+    for source in ("csv", "ndjson", "parquet", "arrow", "csv.gz")
+    for target in ("csv", "ndjson", "parquet", "arrow", "ndjson.zst")
+    if source.split(".")[0] != target.split(".")[0]  # else only the compression changes
+]
+
+
+@pytest.mark.parametrize(("source", "target"), STREAMED)
+def test_large_files_go_batch_by_batch(source, target, tmp_path, monkeypatch):
+    """Batches give the same rows as one piece, whatever the formats and however small the blocks."""
+    from tare.converting import batches
+
+    table = synthpop(3000)
+    tare.convert(table, tmp_path / f"in.{source}", verify=False)
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 40_000)
+    done = tare.convert(tmp_path / f"in.{source}", tmp_path / f"out.{target}")
+    assert (True, 3000) == (done.streamed, done.rows)
+    back = tare.read(tmp_path / f"out.{target}")
+    wanted = tare.read(tmp_path / f"in.{source}")
+    rows = [value if isinstance(value, list) else value.to_pylist() for value in (back, wanted)]
+    assert rows[1] == rows[0]
+
+
+def test_types_are_found_in_the_whole_file_before_a_batch_is_written(tmp_path, monkeypatch):
+    """A text in the last row makes the whole column text; the first rows keep how they were written."""
+    from tare.converting import batches
+
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    (tmp_path / "x.csv").write_bytes(b"a,b,c\n" + b"1,7,\n" * 2000 + b"1.5,0012,3\n")
+    tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
+    table = tare.read(tmp_path / "x.parquet")
+    assert ["double", "string", "int64"] == [str(t) for t in table.schema.types]
+    assert ["7", "0012"] == [table["b"][0].as_py(), table["b"][-1].as_py()]
+
+
+def test_a_fault_in_the_middle_of_a_stream_leaves_nothing(tmp_path, monkeypatch):
+    """A broken row far into a large file: one message, and no half-written file."""
+    from tare.converting import batches
+
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"1,2\n" * 3000 + b"1\n" + b"1,2\n" * 3000)
+    with pytest.raises(Malformed, match="1 field"):
+        tare.convert(tmp_path / "x.csv", tmp_path / "y.parquet")
+    assert ["x.csv"] == os.listdir(tmp_path)
+
+
+def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):
+    """Ctrl-C while batches are written: the old file stays, no temporary one does."""
+    from tare.converting import batches
+
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"1,2\n" * 3000)
+    (tmp_path / "y.parquet").write_bytes(b"old")
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tare.convert(tmp_path / "x.csv", tmp_path / "y.parquet", on_progress=stop)
+    assert b"old" == (tmp_path / "y.parquet").read_bytes()
+    assert ["x.csv", "y.parquet"] == sorted(os.listdir(tmp_path))
+
+
+def test_rows_without_a_common_type_name_their_column(tmp_path, monkeypatch):
+    """Text and numbers in one column of NDJSON have no table, in one piece and in batches."""
+    (tmp_path / "x.ndjson").write_bytes(b'{"a": 1}\n{"a": "x"}\n')
+    with pytest.raises(EncodeError, match="a"):
+        tare.convert(tmp_path / "x.ndjson", tmp_path / "y.parquet")
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    with pytest.raises(EncodeError, match="no one type"):
+        tare.convert(tmp_path / "x.ndjson", tmp_path / "y.parquet")
+
+
+def test_columns_can_be_chosen(tmp_path):
+    """Only the columns asked for are written."""
+    tare.write(PEOPLE, tmp_path / "x.parquet")
+    tare.convert(tmp_path / "x.parquet", tmp_path / "y.csv", columns=["age", "sex"])
+    assert ["age", "sex"] == tare.read(tmp_path / "y.csv").column_names
