@@ -221,7 +221,7 @@ def _place(group: Group, series: Mapping[tuple[str, str], Any]) -> None:
     for i, (key, op) in enumerate(names):
         group.figures[key, op] = Figure(key, op, logs[i], **series[key, op][1])
     for case in group.cases:
-        total = _total(case["key"], group.figures)
+        total = _total(case["key"], group.figures) or _only(case, group.figures)
         if total is not None:
             group.figures[case["key"], TOTAL] = total
 
@@ -254,6 +254,13 @@ def _total(key: str, figures: Mapping[tuple[str, str], Figure]) -> Figure | None
             a.marked or b.marked,
         )
     return None
+
+
+def _only(case: Mapping[str, Any], figures: Mapping[tuple[str, str], Figure]) -> Figure | None:
+    """The one operation of a case whose plan asked for no other: loading alone, one column, opening."""
+    asked = case.get("operations") or ()
+    found = figures.get((case["key"], asked[0])) if len(asked) == 1 else None
+    return None if found is None else replace(found, op=TOTAL)
 
 
 def _ratios(group: Group, figures: Sequence[Figure], sampler: Resampler) -> None:

@@ -284,11 +284,16 @@ def pareto_keys(
         write, read = OPERATIONS[medium]
         peak = peak_of(case) or 0
         sure = np.zeros(1)
+        # A plan that asks for one way only has no figure of the other: it is the same for all.
+        times = {
+            op: (figures[op].time_ns, figures[op].draws) if op in figures else (0.0, sure)
+            for op in (write, read)
+        }
         known = {
             "size": (float(case["bytes"]), sure + case["bytes"]),
             "memory": (float(peak), sure + peak),
-            "write": (figures[write].time_ns, figures[write].draws),
-            "read": (figures[read].time_ns, figures[read].draws),
+            "write": times[write],
+            "read": times[read],
         }
         keys.append(case["key"])
         items.append([known[axis] for axis in axes])

@@ -261,6 +261,11 @@ def _costed(case: Mapping[str, Any], evidence: Evidence, medium: str, full: floa
 
     if medium in OPERATIONS:
         write, read = (seconds(op) for op in OPERATIONS[medium])
+        if list(case.get("operations") or ()) in ([OPERATIONS[medium][0]], [OPERATIONS[medium][1]]):
+            # A plan may ask for one way only: then only that way counts.
+            timed = write or read
+            nothing = None if timed is None else (0.0, np.zeros_like(timed[1]))
+            write, read = write or nothing, read or nothing
     else:
         write = seconds(SPAN)
         read = None if write is None else (0.0, np.zeros_like(write[1]))
