@@ -12,7 +12,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
-from tare.errors import PlanError, RecordError, TareError, UsageError
+from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError
 
 __all__ = ["main"]
 
@@ -29,7 +29,7 @@ COMMANDS = {
 }
 
 
-_USAGE = (UsageError, PlanError, RecordError)
+_USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
 
 class _Said(click.ClickException):

@@ -11,8 +11,8 @@ __all__ = ["aligned", "bytes_text", "clean", "time_text"]
 def clean(text: Any, most: int = 200) -> str:
     r"""Text of a record that a terminal can print: no control or bidirectional characters, cut.
 
-    >>> clean("a\\x1b[31mb")
-    'a\\\\x1b[31mb'
+    >>> clean(chr(27) + "[31m")
+    '\\x1b[31m'
     """
     shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(text))
     return shown if len(shown) <= most else shown[: most - 3] + "..."

@@ -72,7 +72,11 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
 
 
 def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
-    """`compare`, for records whose figures are at hand."""
+    """`compare`, for records whose figures are at hand.
+
+    Raises:
+        NotComparable: Machine, data or base differ.
+    """
     first, second, one, two = a.record, b.record, a.analysis, b.analysis
     differences = check_comparable(first, second, across=across)
     if across and one.base != two.base:
