@@ -108,8 +108,7 @@ def _from_text(a: Any, b: Any) -> Differences:
 def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
     """Casts all rows at once, or in halves where one row fails: Arrow casts all or nothing.
 
-    Args:
-        left: How many more casts may fail; then the rules for single values take over.
+    ``left`` holds how many more casts may fail; then the rules for single values take over.
     """
     try:
         return differences(a, b.cast(a.type))

@@ -51,7 +51,9 @@ def compare_values(original: Any, back: Any, *, limit: int = 20) -> Comparison:
     tally = Tally()
     if not equal_bytes(original, back):
         _Walk(tally).run(original, back)
-    return tally.comparison(_items(original), _items(back), limit)
+    # A decoder that swallows its error gives None: nothing came back, not one value.
+    items_out = 0 if back is None and original is not None else _items(back)
+    return tally.comparison(_items(original), items_out, limit)
 
 
 def equal_bytes(a: Any, b: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Malformed, MissingLibrary, TareError, Unsupported, WorkerError
-from tare.measure.comparison import Comparison, show, worst
+from tare.measure.comparison import Change, Comparison, show, worst
 from tare.measure.probes import get, probes
 
 if TYPE_CHECKING:
@@ -41,10 +41,22 @@ def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparis
         from tare.kinds import convert
         from tare.measure.compare_tables import compare_tables
 
-        return compare_tables(convert(original, "arrow"), convert(back, "arrow"), limit=limit)
+        before = convert(original, "arrow")
+        try:
+            after = convert(back, "arrow")
+        except TareError as error:
+            return _no_table(before, f"{show(back, 40)}: {error}"[:80])
+        return compare_tables(before, after, limit=limit)
     from tare.measure.compare_values import compare_values
 
     return compare_values(original, back, limit=limit)
+
+
+def _no_table(before: Any, what: str) -> Comparison:
+    """What came back is no table at all: a decoder that swallowed its error, or gave something else."""
+    rows, columns = before.num_rows, before.num_columns
+    change = Change("(whole)", "lossy", max(1, rows), f"table of {rows} x {columns}", what)
+    return Comparison("lossy", rows, 0, (change,), columns)
 
 
 # --- in the worker --------------------------------------------------------------------------

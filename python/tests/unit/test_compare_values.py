@@ -244,4 +244,4 @@ def test_shared_references_equal_copies() -> None:
 def test_items_are_those_of_a_list_else_one() -> None:
     """The proof that something came back."""
     assert (3, 0) == (compare_values([1, 2, 3], []).items_in, compare_values([1, 2, 3], []).items_out)
-    assert (1, 1) == (compare_values({"a": 1}, None).items_in, compare_values({"a": 1}, None).items_out)
+    assert (1, 1) == (compare_values({"a": 1}, {}).items_in, compare_values({"a": 1}, {}).items_out)

@@ -243,3 +243,15 @@ def test_compare_brings_tables_to_arrow_first() -> None:
     table = pa.table({"a": [1, 2], "b": ["x", None]})
     assert "same" == fidelity.compare(table, table.to_pylist(), kind="table").verdict
     assert "lossy" == fidelity.compare(table, [{"a": 1, "b": "x"}], kind="table").verdict
+
+
+@pytest.mark.parametrize("back", [None, 5, "text", b"", object()], ids=lambda item: type(item).__name__)
+def test_a_decoder_that_gives_nothing_is_found_out(back: object) -> None:
+    """No items came back, which is what makes a time unproven."""
+    import pyarrow as pa
+
+    found = fidelity.compare(pa.table({"a": [1, 2]}), back, kind="table")
+    assert ("lossy", 2, 0) == (found.verdict, found.items_in, found.items_out)
+    nothing = fidelity.compare([1, 2], None, kind="document")
+    assert ("lossy", 2, 0) == (nothing.verdict, nothing.items_in, nothing.items_out)
+    assert "same" == fidelity.compare(None, None, kind="document").verdict
