@@ -19,63 +19,66 @@ _COMPACT = Option(False, (False, True), "Leave out the spaces after commas and c
 _NON_STR_KEYS = Option(
     False, (False, True), "Write keys that are not text (numbers, dates) as text instead of refusing them."
 )
+_SORT_KEYS = Option(
+    False, (False, True), "Write the names of each mapping sorted by code point instead of in the order they came."
+)
 _TABLE_TEXT: tuple[dict[str, object], ...] = ({"default": "text"},)
 _NATIVE = {"document": "python", "table": "records"}
 
 
-def _encode_stdlib(obj: Any, *, compact: bool, default: str, orient: str) -> bytes:
+def _encode_stdlib(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool = False) -> bytes:
     separators = (",", ":") if compact else None
-    return stdlib_json.dumps(obj, separators=separators, default=hook(default)).encode()
+    return stdlib_json.dumps(obj, separators=separators, default=hook(default), sort_keys=sort_keys).encode()
 
 
-def _decode_stdlib(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+def _decode_stdlib(data: Buffer, *, compact: bool, default: str, orient: str, sort_keys: bool) -> Any:
     return stdlib_json.loads(_text(data))
 
 
-def _encode_orjson(obj: Any, *, non_str_keys: bool, default: str, orient: str) -> bytes:
+def _encode_orjson(obj: Any, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> bytes:
     import orjson
 
-    option = orjson.OPT_NON_STR_KEYS if non_str_keys else None
-    return orjson.dumps(obj, default=hook(default), option=option)
+    option = (orjson.OPT_NON_STR_KEYS if non_str_keys else 0) | (orjson.OPT_SORT_KEYS if sort_keys else 0)
+    return orjson.dumps(obj, default=hook(default), option=option or None)
 
 
-def _decode_orjson(data: Buffer, *, non_str_keys: bool, default: str, orient: str) -> Any:
+def _decode_orjson(data: Buffer, *, non_str_keys: bool, default: str, orient: str, sort_keys: bool) -> Any:
     import orjson
 
     return orjson.loads(data)
 
 
-def _encode_msgspec(obj: Any, *, default: str, orient: str) -> bytes:
+def _encode_msgspec(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
     import msgspec
 
-    return msgspec.json.encode(obj, enc_hook=hook(default))
+    return msgspec.json.encode(obj, enc_hook=hook(default), order="sorted" if sort_keys else None)
 
 
-def _decode_msgspec(data: Buffer, *, default: str, orient: str) -> Any:
+def _decode_msgspec(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
     import msgspec
 
     return msgspec.json.decode(data)
 
 
-def _encode_ujson(obj: Any, *, default: str, orient: str) -> bytes:
+def _encode_ujson(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
     import ujson
 
-    return ujson.dumps(obj, default=hook(default)).encode("utf-8", "surrogatepass")
+    return ujson.dumps(obj, default=hook(default), sort_keys=sort_keys).encode("utf-8", "surrogatepass")
 
 
-def _decode_ujson(data: Buffer, *, default: str, orient: str) -> Any:
+def _decode_ujson(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
     import ujson
 
     return ujson.loads(bytes(data))
 
 
-def _encode_rapidjson(obj: Any, *, default: str, orient: str) -> bytes:
+def _encode_rapidjson(obj: Any, *, default: str, orient: str, sort_keys: bool) -> bytes:
     import rapidjson
 
-    return rapidjson.dumps(obj, default=hook(default)).encode()
+    return rapidjson.dumps(obj, default=hook(default), sort_keys=sort_keys).encode()
 
 
-def _decode_rapidjson(data: Buffer, *, default: str, orient: str) -> Any:
+def _decode_rapidjson(data: Buffer, *, default: str, orient: str, sort_keys: bool) -> Any:
     import rapidjson
 
     return rapidjson.loads(_text(data))
@@ -94,20 +97,20 @@ def _open_simdjson(data: Buffer, **options: Any) -> Any:
     return simdjson.Parser().parse(data)
 
 
-def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str) -> bytes:
+def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool) -> bytes:
     import simplejson
 
     separators = (",", ":") if compact else None
     if default == "refuse":
-        text: str = simplejson.dumps(obj, separators=separators)
+        text: str = simplejson.dumps(obj, separators=separators, sort_keys=sort_keys)
         return text.encode()
     # By itself it takes bytes for UTF-8 text and decimals for numbers.
     more: dict[str, Any] = {"encoding": None, "use_decimal": False, "default": hook(default)}
-    text = simplejson.dumps(obj, separators=separators, **more)
+    text = simplejson.dumps(obj, separators=separators, sort_keys=sort_keys, **more)
     return text.encode()
 
 
-def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str) -> Any:
+def _decode_simplejson(data: Buffer, *, compact: bool, default: str, orient: str, sort_keys: bool) -> Any:
     import simplejson
 
     return simplejson.loads(_text(data))
@@ -147,7 +150,7 @@ FORMAT = Format(
             native=_NATIVE,
             encode=_encode_stdlib,
             decode=_decode_stdlib,
-            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
+            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": _TABLE_TEXT},
             notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
         ),
@@ -158,7 +161,7 @@ FORMAT = Format(
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",
-            options={"default": DEFAULT, "non_str_keys": _NON_STR_KEYS, "orient": ORIENT},
+            options={"default": DEFAULT, "non_str_keys": _NON_STR_KEYS, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": ({"default": "text"}, {"default": "text", "orient": "columns"})},
             notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
         ),
@@ -169,7 +172,7 @@ FORMAT = Format(
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
-            options={"default": DEFAULT, "orient": ORIENT},
+            options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": ()},
             notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
         ),
@@ -181,7 +184,7 @@ FORMAT = Format(
             modules=("ujson",),
             distribution="ujson",
             extra="documents",
-            options={"default": DEFAULT, "orient": ORIENT},
+            options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": ()},
             notes=("Decimals become floats silently.",),
         ),
@@ -193,7 +196,7 @@ FORMAT = Format(
             modules=("rapidjson",),
             distribution="python-rapidjson",
             extra="documents",
-            options={"default": DEFAULT, "orient": ORIENT},
+            options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": ()},
         ),
         Library(
@@ -217,7 +220,7 @@ FORMAT = Format(
             modules=("simplejson",),
             distribution="simplejson",
             extra="documents",
-            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
+            options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": ()},
         ),
     ),
