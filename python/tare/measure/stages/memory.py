@@ -81,6 +81,7 @@ def _peak(
         "threads": session.settings.threads,
         "kind": level(contender.case, "kind"),
         "grain": level(contender.case, "grain"),
+        "order": level(contender.case, "order"),
         "cold": False,
     }
     if reads:

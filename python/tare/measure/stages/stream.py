@@ -62,6 +62,7 @@ class StreamSeat(Seat):
                 threads=self.session.settings.threads,
                 delivery=level(self.case, "delivery"),
                 kind=level(self.case, "kind"),
+                order=level(self.case, "order"),
             )
             if verify or first:
                 self._transfer()

@@ -240,7 +240,11 @@ def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _La
     base_seat = next((seat for seat in seats if seat.codec == base), None)
     if base_seat is not None:
         twin = session.case(str(base), plan.part, "weigh", medium=base_seat.medium, twin="1")
-        seats.append(Seat(session, twin, base, plan.part))
+        second = Seat(session, twin, base, plan.part)
+        # The twin is asked what the base is asked, or their totals would be of different things.
+        twin["operations"] = list(base_seat.operations)
+        second.operations = base_seat.operations
+        seats.append(second)
     launch_seats(
         seats,
         verify=False,
