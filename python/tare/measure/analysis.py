@@ -258,7 +258,7 @@ def _total(key: str, figures: Mapping[tuple[str, str], Figure]) -> Figure | None
 
 def _only(case: Mapping[str, Any], figures: Mapping[tuple[str, str], Figure]) -> Figure | None:
     """The one operation of a case whose plan asked for no other: loading alone, one column, opening."""
-    asked = case.get("operations") or ()
+    asked = list(case.get("operations") or ())
     found = figures.get((case["key"], asked[0])) if len(asked) == 1 else None
     return None if found is None else replace(found, op=TOTAL)
 

@@ -66,7 +66,7 @@ def test_record_against_itself_is_one_everywhere(before):
 
 
 def test_twins_and_the_floor_row_are_no_cases(before):
-    """Codecs are compared, helpers are not."""
+    """Codecs are compared; the base's twin and the copying row are not."""
     found = compare(before, before)
     assert {"parquet:pyarrow", "arrow:pyarrow", "pickle"} == {row["codec"] for row in found["cases"]}
     assert len(found["cases"]) == 6
