@@ -23,6 +23,8 @@ __all__ = ["VERDICTS", "compare", "gather", "judge", "judged_cells", "matrix", "
 VERDICTS = ("same", "type", "lossy", "refused", "hook", "n/a")
 HEX_BYTES = 256
 _DEATHS = 12
+# Formats that hold a sequence of documents: a probe is their only one.
+_SEQUENCES = frozenset({"ndjson"})
 
 
 def compare(original: Any, back: Any, *, kind: str, limit: int = 20) -> Comparison:
@@ -106,11 +108,15 @@ def _send(codec: Codec, item: Any, value: Any, cell: dict[str, Any]) -> None:
     """Fills the cell with what one round trip gives, or how it ended."""
     phase = "encode"
     try:
-        data = _packed(codec, item.encoded[codec.format_id]) if item.encoded else codec.encode(value)
+        data = (
+            _packed(codec, item.encoded[codec.format_id])
+            if item.encoded
+            else codec.encode(_given(codec, value))
+        )
         cell["bytes_hex"] = bytes(memoryview(data)[:HEX_BYTES]).hex()
         phase = "decode"
         back = codec.decode(data, trust=True)
-        cell["out"] = _tag(item, back)
+        cell["out"] = _tag(item, _taken(codec, item, back))
         cell["status"] = "decoded"
     except MissingLibrary:
         raise
@@ -119,6 +125,20 @@ def _send(codec: Codec, item: Any, value: Any, cell: dict[str, Any]) -> None:
     except BaseException as error:  # panics of Rust libraries are no Exception
         cell["status"] = "refused"
         cell["error"] = f"{phase}: {_said(error)}"
+
+
+def _given(codec: Codec, value: Any) -> Any:
+    return [value] if codec.format_id in _SEQUENCES and isinstance(value, dict) else value
+
+
+def _taken(codec: Codec, item: Any, back: Any) -> Any:
+    one = (
+        codec.format_id in _SEQUENCES
+        and item.kind == "document"
+        and isinstance(back, list)
+        and len(back) == 1
+    )
+    return back[0] if one else back
 
 
 def _packed(codec: Codec, data: bytes) -> bytes:
@@ -146,7 +166,7 @@ def _try_hooks(codec: Codec, item: Any, cell: dict[str, Any]) -> None:
 
     for name, trip in hooks(codec):
         try:
-            out = _tag(item, trip(item.build()))
+            out = _tag(item, _taken(codec, item, trip(_given(codec, item.build()))))
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: S112 - a hook that fails is no hook
@@ -336,7 +356,10 @@ def repro(codec: str, item: Any) -> str:
     from tare.codec import Codec
 
     format_id = Codec.parse(text).format_id
-    source = f"probes.encoded('{item.name}', '{format_id}')" if item.encoded else f"tare.encode(x, '{text}')"
+    given = "[x]" if format_id in _SEQUENCES and item.kind == "document" else "x"
+    source = (
+        f"probes.encoded('{item.name}', '{format_id}')" if item.encoded else f"tare.encode({given}, '{text}')"
+    )
     code = (
         f"import tare; from tare.measure import comparison, probes; x = probes.value('{item.name}', '{item.set}'); "
         f"print(comparison.show(x)); b = {source}; print(bytes(b[:256])); "

@@ -111,6 +111,18 @@ def test_a_codec_for_the_other_kind_is_not_asked() -> None:
     assert {"n/a"} == {cell["status"] for cell in probe(Codec.parse("parquet:pyarrow"), "values/1")}
 
 
+def test_formats_of_many_documents_get_the_probe_as_their_only_one() -> None:
+    """NDJSON by orjson keeps and loses what JSON by orjson does."""
+    cells = {
+        codec: {
+            name: cell["verdict"]
+            for name, cell in judged_cells("values/1", codec, probe(Codec.parse(codec))).items()
+        }
+        for codec in ("json:orjson", "ndjson:orjson")
+    }
+    assert {"key_int": "refused"} == dict(cells["ndjson:orjson"].items() - cells["json:orjson"].items())
+
+
 def test_sharing_that_is_lost_is_noted_beside_the_verdict() -> None:
     """Equal values are the same; that one list became two is said."""
     kept = judged_cells("values/1", "pickle", probe(Codec.parse("pickle"), only=["shared"]))["shared"]
@@ -211,6 +223,7 @@ def test_the_matrix_has_a_cell_for_each_probe() -> None:
         ("pickle", "values/1", "datetime_zone", "Europe/Berlin"),
         ("csv:pyarrow", "columns/1", "text_zeros", "int64"),
         ("json:orjson+zstd:3", "values/1", "tuple", "[1, 2]"),
+        ("ndjson:orjson", "values/1", "uuid", "12345678"),
     ],
 )
 def test_repro_lines_run(codec: str, set_: str, name: str, words: str) -> None:
