@@ -18,7 +18,7 @@ from tare.errors import Unsupported
 from tare.measure import clocks
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
-from tare.measure.prepared import Prepared
+from tare.measure.prepared import Prepared, sorted_names
 
 __all__ = ["Ops"]
 
@@ -102,6 +102,7 @@ class Ops:
                 value,
                 kind=kind,
                 grain=request.get("grain", "whole"),
+                order=request.get("order", "insertion"),
                 has_value=self.loaded,
             )
             if ready.grain == "each" and encoded is not None:
@@ -144,6 +145,8 @@ class Ops:
             wanted = self.value.select(ready.columns)
         limit = int(request.get("limit", 20)) if request.get("full", True) else 1
         with phase("verify"):
+            if ready.order == "lexical" and self.data_kind == "document":
+                wanted = sorted_names(wanted)
             found: dict[str, Any] = compare(wanted, ready.last, kind=self.data_kind, limit=limit).as_dict()
         ready.last = None
         return found

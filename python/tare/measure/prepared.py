@@ -8,6 +8,7 @@ end in pandas, say) is the conversion part of the call.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import Unsupported, UsageError
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["MATERIALISE", "Prepared", "Target"]
+__all__ = ["MATERIALISE", "Prepared", "Target", "in_order", "sorted_names"]
 
 MATERIALISE = ("full", "open", "touch")
 _SYNCS = ("none", "fsync")
+_ORDERS = ("insertion", "lexical")
 _OWN = (None, "", "own", "document", "table")
 
 
@@ -58,6 +60,7 @@ class Prepared:
         value: The value in the kind that calls start from.
         kind: In-memory kind that calls must start from and end in; None for the library's own.
         grain: ``whole``, or ``each``: one call a document of a list.
+        order: ``insertion``, or ``lexical``: the names of each mapping are written sorted.
         has_value: False if there are encoded bytes only.
     """
 
@@ -69,8 +72,10 @@ class Prepared:
         *,
         kind: str | None = None,
         grain: str = "whole",
+        order: str = "insertion",
         has_value: bool = True,
     ) -> None:
+        codec = in_order(codec, order)
         if grain not in ("whole", "each"):
             raise UsageError(f"grain is whole or each, not {grain!r}")
         if grain == "each" and has_value and not isinstance(value, list):
@@ -80,6 +85,7 @@ class Prepared:
         self.value = value
         self.has_value = has_value
         self.grain = grain
+        self.order = order
         self.delivery = "whole"
         self.encoded: Any = None
         self.batches: dict[tuple[Any, ...], int] = {}
@@ -234,9 +240,19 @@ class Prepared:
             Unsupported: It has none, or a compressor is around it.
         """
         self._plain("be written and read in parts")
-        if self.codec.library.stream is None:
+        stream = self.codec.library.stream
+        if stream is None:
             raise Unsupported(f"{self.codec} cannot be written and read in parts")
-        return self.codec.library.stream
+        if self.kind == self.native:
+            return stream
+        from tare.kinds import convert
+
+        native, kind, write, join = self.native, self.kind, stream.write, stream.join
+        return replace(
+            stream,
+            write=lambda value, out, **options: write(convert(value, native), out, **options),
+            join=lambda parts: convert(join(parts), kind),
+        )
 
     def _plain(self, what: str) -> None:
         if self.codec.compressor not in (None, "none"):
@@ -245,6 +261,37 @@ class Prepared:
     def _whole(self, what: str) -> None:
         if self.grain == "each":
             raise Unsupported(f"one call a document is measured in memory and framed, not on {what}")
+
+
+def in_order(codec: Codec, order: str) -> Codec:
+    """The codec that writes names in that order.
+
+    Raises:
+        UsageError: There is no such order.
+        Unsupported: The library writes names in the order they come, and no other.
+
+    >>> from tare.codec import Codec
+    >>> str(in_order(Codec.parse("json:orjson"), "lexical"))
+    'json:orjson,sort_keys=true'
+    """
+    if order not in _ORDERS:
+        raise UsageError(f"order is one of {', '.join(_ORDERS)}, not {order!r}")
+    if order == "insertion":
+        return codec
+    if "sort_keys" not in codec.library.options:
+        raise Unsupported(f"{codec} does not write names sorted")
+    return replace(codec, settings=tuple(sorted((dict(codec.settings) | {"sort_keys": True}).items())))
+
+
+def sorted_names(value: Any) -> Any:
+    """The document with the names of each mapping sorted: what must come back from a sorted writing.
+
+    >>> sorted_names([{"b": {"d": 1, "c": 2}, "a": 0}])
+    [{'a': 0, 'b': {'c': 2, 'd': 1}}]
+    """
+    if isinstance(value, dict):
+        return {name: sorted_names(value[name]) for name in sorted(value)}
+    return [sorted_names(item) for item in value] if isinstance(value, list) else value
 
 
 def _each(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

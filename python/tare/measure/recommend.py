@@ -167,6 +167,9 @@ def choose(
         for at, case in mains.items()
         if (case.get("stage", "weigh"), case["labels"].get("size", "1")) == (stage, size)
     }
+    # One way alone is in no race with both, unless the whole plan asked for one way.
+    both = {at: case for at, case in weighed.items() if len(case.get("operations") or ()) != 1}
+    weighed = both or weighed
     medium, use = _medium(weighed, analysis, use, notes)
     full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))

@@ -8,12 +8,14 @@ It prints nothing; a display is told by events, and a plan is run by ``plan_run`
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
+from tare.measure.cases import FACTORS
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
 from tare.measure.stages.growth import measure_growth
@@ -94,6 +96,8 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         dataset = data
     else:
         dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+    if settings.kind is None:
+        settings = replace(settings, kind=kind_given(data, dataset))
     record = start_record(dataset, settings, command)
     before = None if resume is None else Result.load(resume).record
     with open_session(dataset, settings, record, wiring) as session:
@@ -117,6 +121,8 @@ def check_settings(settings: Settings) -> None:
     from tare.media.link import Link
     from tare.media.remote import Remote
 
+    if settings.kind is not None and (refusal := FACTORS["kind"].refuses(settings.kind)):
+        raise UsageError(f"{refusal}, not {settings.kind!r}")
     for name in settings.media or ():
         if medium(name).name == "remote" and not settings.remote:
             raise UsageError("the medium 'remote' needs the other host: --remote ssh://host")
@@ -127,6 +133,19 @@ def check_settings(settings: Settings) -> None:
     for text in filter(None, (settings.base,)):
         Codec.parse(text).library.require()
     conditions((), settings.must)
+
+
+def kind_given(data: Any, dataset: Dataset) -> str:
+    """The in-memory kind of the object given; ``own`` for a path, a name or a document.
+
+    >>> from tare.dataset import open_dataset
+    >>> kind_given("synthpop:10", open_dataset("synthpop:10"))
+    'own'
+    """
+    named = isinstance(data, str | bytes | os.PathLike) or hasattr(data, "read")
+    # Of an opened Dataset only these kinds tell that an object was given: tables from files are Arrow too.
+    sure = ("pandas", "polars") if data is dataset else ("arrow", "pandas", "polars")
+    return dataset.source_kind if not named and dataset.source_kind in sure else "own"
 
 
 def measure_stages(session: Session, before: dict[str, Any] | None = None) -> None:

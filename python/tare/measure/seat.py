@@ -132,6 +132,7 @@ class Seat:
                 delivery=level(self.case, "delivery"),
                 grain=level(self.case, "grain"),
                 kind=level(self.case, "kind"),
+                order=level(self.case, "order"),
             )
             self._prepared(reply)
             if verify or "verify" not in self.case:
@@ -180,7 +181,7 @@ class Seat:
             return
         began = time.monotonic_ns()
         factors = {
-            name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset", "order")
+            name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")
         }
         try:
             reply = self._ask(

@@ -112,6 +112,9 @@ class Settings:
         directory: Where the file medium writes.
         seed: Seed of every random choice.
         deadline_s: Time limit of one operation in seconds.
+        kind: In-memory kind that every codec must start from and end in, conversion in its time:
+            ``own`` (each library's own, conversion not timed), ``arrow``, ``pandas``, ``polars``,
+            ``records``; None for the kind of the object given, ``own`` for a path.
         workers: Commands of further workers, by name.
     """
 
@@ -131,6 +134,7 @@ class Settings:
     directory: str | None = None
     seed: int = 0
     deadline_s: float = 30.0
+    kind: str | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -358,6 +362,7 @@ class Session:
                     "size": part.label,
                     "codec": codec,
                     "threads": str(self.settings.threads),
+                    "kind": self.settings.kind or "own",
                     **labels,
                 }
             )

@@ -126,7 +126,7 @@ def _parts(labels: Mapping[str, str]) -> str | None:
             subset not in ("all", "") and not subset.startswith("column:"),
             "reads no such part without the rest",
         ),
-        ("order" in labels, "writes names in the order it was given"),
+        ("order" in labels and "sort_keys" not in library.options, "writes names in the order they come"),
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )
     found = next((text for failed, text in checks if failed), None)

@@ -122,7 +122,7 @@ def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) 
     worker = None
     limit_s = min(session.settings.deadline_s, max(_LEAST_S, (until_s - session.elapsed_s) / 2))
     for seat in seats:
-        if session.elapsed_s > until_s:
+        if session.elapsed_s > (until_s if not _named(session, seat.codec) else session.limit_s(1.0)):
             seat.case["reason"] = "not reached in the time given; --time gives more"
             seat.alive = False
             continue
@@ -139,6 +139,11 @@ def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) 
         if not worker.alive:
             worker = None
     _revive(session, [seat for seat in seats if seat.alive and seat.worker is not None], part)
+
+
+def _named(session: Session, codec: Codec) -> bool:
+    """Whether the user asked for this codec, or every ratio needs it: then it is tried on a busy machine too."""
+    return codec == session.base or bool(session.settings.codecs)
 
 
 def _loaded(session: Session, part: Part) -> Worker:
