@@ -29,7 +29,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     """The process's own DuckDB: in memory, opened once, reaching no network and no extension."""
     import duckdb
 
-    config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     opened = duckdb.connect(config=config)
     atexit.register(opened.close)  # its threads end before the interpreter does
     return opened
