@@ -8,12 +8,12 @@ codecs that matter for the verdict, the others are drawn in grey.
 from __future__ import annotations
 
 import json
-import math
 from importlib import resources
 from typing import Any
 
 from tare.report import text
 from tare.report.digest import PROFILES, Digest, Grid, Row, Times, mapping, number
+from tare.report.series import MUTED, growth_ends, growth_points, samples, short, twins
 
 __all__ = [
     "CHARTS",
@@ -68,9 +68,6 @@ CHARTS: dict[str, tuple[str, str]] = {
     ),
 }
 FEATURED = 10
-_MUTED = 99
-_MAX_SAMPLES = 1800
-_PER_CASE = 200
 
 
 def themes() -> dict[str, Any]:
@@ -123,26 +120,18 @@ def chart_data(found: Digest) -> dict[str, list[dict[str, Any]]]:
     slots = {codec: place for place, codec in enumerate(featured(found))}
     return {
         "codecs": [
-            {"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, _MUTED)}
+            {"codec": codec, "label": text.visible(codec, 60), "slot": slots.get(codec, MUTED)}
             for codec in found.codecs
         ],
         "cost": _cost(found, slots),
         "rows": _rows(found, slots),
-        "growth": _growth(found, slots),
-        "ends": _ends(found, slots),
-        "samples": _samples(found, slots),
-        "aa": _aa(found),
+        "growth": growth_points(found, slots),
+        "ends": growth_ends(found, slots),
+        "samples": samples(found, slots),
+        "aa": twins(found),
         "marks": _marks(found),
         "known": _known(found),
     }
-
-
-def _short(value: float | None) -> float | int | None:
-    """Five significant digits are more than a pixel shows, and keep the file small."""
-    if value is None or not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.5g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
 def bases(found: Digest) -> dict[str, Grid]:
@@ -176,28 +165,29 @@ def _cost(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
         for entry in verdict_of(found, name).get("excluded") or []:
             if isinstance(entry, dict):
                 removed.setdefault(str(entry.get("codec")), []).append(name)
-    return [one for medium, grid in bases(found).items() for one in _cost_rows(medium, grid, slots, removed)]
+    return [one for grid in bases(found).values() for one in _cost_rows(found, grid, slots, removed)]
 
 
 def _cost_rows(
-    basis: str, grid: Grid, slots: dict[str, int], removed: dict[str, list[str]]
+    found: Digest, grid: Grid, slots: dict[str, int], removed: dict[str, list[str]]
 ) -> list[dict[str, Any]]:
     out = []
     for row in grid.rows:
         if not row.timed or row.bytes is None or row.write.t_ns is None or row.read.t_ns is None:
             continue
+        whole, n_bytes = _whole(found, grid, row)
         out.append(
             {
-                "basis": basis,
+                "basis": grid.medium,
                 "codec": row.codec,
                 "label": text.visible(row.codec, 40),
-                "slot": slots.get(row.codec, _MUTED),
-                "B": _short(row.bytes),
+                "slot": slots.get(row.codec, MUTED),
+                "B": short(n_bytes),
                 "ok": int(row.status == "ok"),
                 "out": removed.get(row.codec, []),
                 **{
-                    f"{side}{end}": _short((value or 0) / 1e9)
-                    for side, times in (("E", row.write), ("D", row.read))
+                    f"{side}{end}": short((value or 0) * factor / 1e9)
+                    for side, times, factor in zip("ED", (row.write, row.read), whole, strict=True)
                     for end, value in (
                         ("", times.t_ns),
                         ("l", times.lo_ns or times.t_ns),
@@ -207,6 +197,28 @@ def _cost_rows(
             }
         )
     return out
+
+
+def _whole(found: Digest, grid: Grid, row: Row) -> tuple[tuple[float, float], float]:
+    """Factors from the measured part to the whole data, for write and read, and the whole's bytes.
+
+    Costs are of the whole data, as in the record's verdicts: by the growth curve where there
+    is one, else in proportion.
+    """
+    if found.partial is None:
+        return (1.0, 1.0), row.bytes or 0.0
+    curves = {
+        str(entry.get("op")): entry
+        for entry in found.growth
+        if (entry.get("codec"), entry.get("medium")) == (row.codec, grid.medium)
+    }
+    factors = []
+    for op, times in zip(grid.ops, (row.write, row.read), strict=True):
+        predicted = number(mapping(curves.get(op)).get("predicted_ns"))
+        factors.append(predicted / times.t_ns if predicted and times.t_ns else 1 / found.partial)
+    grown = [number(entry.get("predicted_bytes")) for entry in curves.values()]
+    n_bytes = next((value for value in grown if value), (row.bytes or 0.0) / found.partial)
+    return (factors[0], factors[1]), n_bytes
 
 
 def orders(found: Digest, grid: Grid) -> dict[str, dict[str, int]]:
@@ -242,15 +254,15 @@ def _rows(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
                     "grid": place,
                     "codec": row.codec,
                     "label": text.visible(row.codec, 40),
-                    "slot": slots.get(row.codec, _MUTED),
-                    "B": _short(row.bytes),
+                    "slot": slots.get(row.codec, MUTED),
+                    "B": short(row.bytes),
                     "lossy": int(row.status == "lossy"),
                     "front": int(row.key in front),
-                    "raw": _short(number(row.case.get("raw_bytes")) or raw),
+                    "raw": short(number(row.case.get("raw_bytes")) or raw),
                     **_side("w", row.write),
                     **_side("r", row.read),
-                    "mw": _short(peaks[0]),
-                    "mr": _short(peaks[1]),
+                    "mw": short(peaks[0]),
+                    "mr": short(peaks[1]),
                     **{f"o_{name}": order[row.codec] for name, order in places.items()},
                 }
             )
@@ -275,138 +287,11 @@ def _front(found: Digest, grid: Grid) -> set[str]:
 
 def _side(name: str, times: Times) -> dict[str, Any]:
     return {
-        name: _short(times.t_ns),
-        f"{name}l": _short(times.lo_ns),
-        f"{name}h": _short(times.hi_ns),
-        f"{name}f": _short(times.floor_ns),
+        name: short(times.t_ns),
+        f"{name}l": short(times.lo_ns),
+        f"{name}h": short(times.hi_ns),
+        f"{name}f": short(times.floor_ns),
     }
-
-
-def _panels(found: Digest) -> list[tuple[str, str]]:
-    """The growth panels: medium and operation; only totals when there are many media."""
-    pairs = sorted(
-        {(str(entry.get("medium")), str(entry.get("op"))) for entry in found.growth if entry.get("points")}
-    )
-    totals = [pair for pair in pairs if pair[1] in ("total", "span")]
-    return totals if len(pairs) > 6 and totals else pairs
-
-
-def _growth(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
-    panels = set(_panels(found))
-    out = []
-    for entry in found.growth:
-        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
-        if (medium, op) not in panels:
-            continue
-        for point in entry.get("points") or []:
-            size, _items, n_bytes, t_ns = [number(value) for value in point][:4]
-            if size and t_ns:
-                out.append(
-                    {
-                        "panel": f"{medium}, {op}",
-                        "codec": codec,
-                        "label": text.visible(codec, 40),
-                        "slot": slots.get(codec, _MUTED),
-                        "size": _short(size),
-                        "t": _short(t_ns),
-                        "B": _short(n_bytes),
-                    }
-                )
-    return out
-
-
-def _ends(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
-    panels = set(_panels(found))
-    out = []
-    for entry in found.growth:
-        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
-        points = [point for point in entry.get("points") or [] if number(point[0]) and number(point[3])]
-        if (medium, op) not in panels or not points:
-            continue
-        last = max(points, key=lambda point: point[0])
-        k, end = number(entry.get("k")), entry.get("end") if isinstance(entry.get("end"), dict) else None
-        out.append(
-            {
-                "panel": f"{medium}, {op}",
-                "codec": codec,
-                "label": text.visible(codec, 40),
-                "slot": slots.get(codec, _MUTED),
-                "size": _short(number(last[0])),
-                "t": _short(number(last[3])),
-                "k": None if k is None else f"k={k:.1f}",
-                "steep": int(bool(entry.get("superlinear"))),
-                "failed": int(
-                    end is not None and end.get("status") in ("error", "timeout", "killed", "unproven")
-                ),
-                "why": text.one_line((end or {}).get("reason") or "", 120),
-            }
-        )
-    return out
-
-
-def _samples(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
-    picked = []
-    for place, grid in enumerate(found.grids):
-        for row in grid.rows:
-            if row.codec in slots and row.timed:
-                picked += [(place, row, which, op) for which, op in enumerate(grid.ops)]
-    # The headline grid comes first: when the file would grow too large, the later ones are thinned out of it.
-    per_case = max(24, min(_PER_CASE, _MAX_SAMPLES // max(1, len(picked))))
-    out: list[dict[str, Any]] = []
-    for place, row, which, op in picked:
-        if len(out) > _MAX_SAMPLES:
-            break
-        out += _strip(
-            row, op, per_case, {"grid": place, "codec": row.codec, "slot": slots[row.codec], "op": which}
-        )
-    return out
-
-
-def _strip(row: Row, op: str, limit: int, head: dict[str, Any]) -> list[dict[str, Any]]:
-    points = []
-    clocked = op in ("encode", "decode")
-    for launch in row.case.get("launches") or []:
-        columns = (launch.get("samples") or {}).get(op) or {}
-        wall, batch = columns.get("wall_ns") or [], columns.get("batch") or []
-        user, system, switches = columns.get("user_ns"), columns.get("sys_ns"), columns.get("nivcsw")
-        for i, (total, calls) in enumerate(zip(wall, batch, strict=False)):
-            cpu = user[i] + system[i] if clocked and user and system else total
-            points.append(
-                (
-                    number(launch.get("n")) or 0,
-                    (cpu or total) / max(1, calls),
-                    int(bool(switches and switches[i])),
-                )
-            )
-    if not points:
-        return []
-    middle = sorted(t for _, t, _ in points)[len(points) // 2]
-    step = max(1, math.ceil(len(points) / limit))
-    return [
-        {**head, "n": int(n), "d": _short(round(t / middle - 1, 4)), "p": p}
-        for n, t, p in points[::step]
-        if middle
-    ]
-
-
-def _aa(found: Digest) -> list[dict[str, Any]]:
-    floor = number(found.noise.get("floor"))
-    given = [
-        entry
-        for entry in found.noise.get("aa") or []
-        if isinstance(entry, dict) and number(entry.get("ratio")) is not None
-    ]
-    return [
-        {
-            "launch": int(number(entry.get("launch")) or 0),
-            "op": text.visible(entry.get("op") or "", 20),
-            "ratio": number(entry.get("ratio")),
-            "lo": number(entry.get("lo")) or number(entry.get("ratio")),
-            "hi": number(entry.get("hi")) or number(entry.get("ratio")),
-            "floor": floor or 0.0,
-        }
-        for entry in given
-    ]
 
 
 def _known(found: Digest) -> list[dict[str, Any]]:

@@ -200,6 +200,9 @@ def flag_lines(rows: list[Row], limit: int = 4) -> list[str]:
     for row in rows:
         for flag in row.flags:
             name = text.visible(row.codec, 60)
+            # The marks beside the times say this one already.
+            if flag.startswith("contended"):
+                continue
             if row.timed and name not in carriers.setdefault(text.one_line(flag, 100), []):
                 carriers[text.one_line(flag, 100)].append(name)
     shown = []
@@ -236,7 +239,11 @@ def noise_line(found: Digest) -> str:
     if contended is not None:
         parts.append(f"CPU contended {text.percent(contended)} of the time")
     if number(noise.get("launches")):
-        rounds = f" x {text.count(number(noise.get('rounds')))} rounds" if number(noise.get("rounds")) else ""
+        rounds = (
+            f" x {text.count(number(noise.get('rounds')))} round{'' if number(noise.get('rounds')) == 1 else 's'}"
+            if number(noise.get("rounds"))
+            else ""
+        )
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
     parts.append(

@@ -109,7 +109,9 @@ def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
             if row.size_share is not None
             else "encoded",
         ),
-        (row.kept, "columns came back" if "/" in row.kept else "of the values came back") if row.kept else ("", ""),
+        (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
+        if row.kept
+        else ("", ""),
         (said["p_best"], "probability of being best"),
     ]
     cells = "".join(

@@ -170,6 +170,8 @@ def _has(chart: str, data: dict[str, list[dict[str, Any]]]) -> bool:
 
 def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
     title, shown = CHARTS[chart]
+    if chart == "bandwidth" and found.partial is not None:
+        shown += " Costs are of the whole data, predicted from the part that was measured."
     table = details(
         "Numbers of this chart",
         f'<div class="numbers" data-csv="{chart}">{data_table(found, chart, data, slots)}</div>',

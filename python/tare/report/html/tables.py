@@ -6,7 +6,7 @@ from typing import Any
 
 from tare.report import text, words
 from tare.report.charts import bases, basis_of, orders
-from tare.report.digest import Digest, Row, Times, mapping, number
+from tare.report.digest import Digest, Grid, Row, Times, mapping, number
 from tare.report.html.markup import Cell, codec, esc, scroll_table
 
 __all__ = ["comparison", "data_table"]
@@ -54,7 +54,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
     return (
         f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
         + scroll_table(title, heads, rows, row_attributes=attributes)
-        + "</div>"
+        + f"{_notes(grid)}</div>"
     )
 
 
@@ -69,7 +69,7 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
         # A logarithmic bar: 1 % of the slowest is still seen.
         share = max(0.02, min(1.0, row.total.ratio / slowest) ** 0.5)
         bar = f'<i class="bar" style="width:{share * 100:.0f}%"></i>'
-    ratio = text.ratio(row.total.ratio) + _provisional(row)
+    ratio = ("~" if row.provisional else "") + text.ratio(row.total.ratio)
     cells: list[Cell] = [
         (
             codec(row.codec, slots.get(row.codec, 99))
@@ -102,10 +102,6 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
     return cells
 
 
-def _provisional(row: Row) -> str:
-    return " (provisional)" if row.provisional else ""
-
-
 def _time(times: Times) -> str:
     shown = text.interval(times.t_ns, times.lo_ns, times.hi_ns)
     return esc(shown) + (
@@ -120,13 +116,22 @@ def _interval_words(times: Times) -> str:
 
 
 def _kept(row: Row) -> str:
-    flags = "".join(f' <span class="flag">{esc(flag)}</span>' for flag in row.flags)
     if row.status == "lossy":
         return (
             f'<span class="badge bad">lossy</span> {esc(row.kept)}'
-            f'<small class="lost">{esc(words.losses(row, 2))}</small>{flags}'
+            f'<small class="lost">{esc(words.losses(row, 2))}</small>'
         )
-    return f'<span class="badge good">{esc(row.kept)}</span>{flags}' if row.kept else flags
+    return f'<span class="badge good">{esc(row.kept)}</span>' if row.kept else ""
+
+
+def _notes(grid: Grid) -> str:
+    """What the marks of a grid mean, and its flags with the codecs that carry them."""
+    notes = [esc(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
+    if any(row.timed and row.provisional for row in grid.rows):
+        notes.insert(0, "~ provisional: too few launches for an interval")
+    if any(row.timed and row.superlinear for row in grid.rows):
+        notes.append("steep: grows faster than the data")
+    return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>" if notes else ""
 
 
 def _without(row: Row, slots: dict[str, int], columns: int) -> list[Cell]:
