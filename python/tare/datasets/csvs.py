@@ -95,7 +95,7 @@ def parse(
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
     """
-    if not data.strip():
+    if re.search(rb"\S", data) is None:
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
     if b"\n" not in data and b"\r" not in data:
         data += b"\n"  # names alone, and their line not ended: a table without rows

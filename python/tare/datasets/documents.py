@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tare.datasets import encodings, jsonscan
+from tare.datasets.numbers import has_long_number
 from tare.datasets.source import Source, printable
 from tare.errors import (
     DecodeError,
@@ -24,8 +25,6 @@ __all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines"]
 
 MAX_DEPTH = 1000
 _PROBE_BYTES = 1 << 20
-# What orjson would change or refuse, though it is in use: integers above 64 bits.
-_BIG_INTEGER = re.compile(rb"\d{19}")
 _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 # What sharing may stand for; a file of that many values of its own is far larger.
 _MAX_SHARED = 10_000_000
@@ -69,7 +68,7 @@ def load(
     if share < 1.0:
         whole, used = _whole(source, data)
         share, data = share * used / len(data), whole
-    if not data.strip():
+    if re.search(rb"\S", data) is None:
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
     return read(source, data), share
 
@@ -86,7 +85,7 @@ def parse_json(data: bytes) -> Any:
     """
     import orjson
 
-    if _BIG_INTEGER.search(data) is None:
+    if not has_long_number(data):
         try:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -110,7 +109,7 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     """
     import orjson
 
-    loads = orjson.loads if _BIG_INTEGER.search(data) is None else parse_json
+    loads = orjson.loads if not has_long_number(data) else parse_json
     values = []
     at = 0
     for line in data.split(b"\n"):

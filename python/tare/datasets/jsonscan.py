@@ -130,18 +130,21 @@ def _block(block: bytes, result: Scan, state: _State, max_depth: int | None) -> 
     bytes_ = np.frombuffer(block, np.uint8)
     quote = np.flatnonzero((bytes_ == 0x22) & ~_escaped(bytes_, state))
     # Inside a string: an odd number of quotes before; the quotes themselves count as string.
-    toggles = np.zeros(len(bytes_) + 1, dtype=np.int8)
-    toggles[quote] ^= 1
-    after = (np.cumsum(toggles[:-1], dtype=np.int64) + state.in_string) & 1
+    toggles = np.zeros(len(bytes_), dtype=np.uint8)
+    toggles[quote] = 1
+    if len(bytes_):
+        toggles[0] ^= state.in_string
+    after = np.bitwise_xor.accumulate(toggles)
     inside = after.astype(bool)
     inside[quote] = True
     outside = ~inside
-    kinds = np.where(outside, _classes()[bytes_], 0).astype(np.uint8)
-    result.space += int(np.count_nonzero(kinds == _SPACE))
+    kinds = _classes()[bytes_] * outside
     structure = np.flatnonzero(kinds == _STRUCT)
-    result.structure += len(structure)
-    _tokens(kinds, result, state)
-    _strings((bytes_, quote, structure), result, state)
+    if not state.keep:
+        result.space += int(np.count_nonzero(kinds == _SPACE))
+        result.structure += len(structure)
+        _tokens(kinds, result, state)
+        _strings((bytes_, quote, structure), result, state)
     _depths(bytes_, structure, result, state, max_depth)
     if len(bytes_):
         state.in_string = bool(after[-1])
@@ -273,9 +276,14 @@ def _remember(found: tuple[Any, Any, Any], base: int, state: _State) -> None:
         end = int(depth[until - 1]) if until else state.depth
         low = min(int(depth[:until].min()), state.depth) if until else state.depth
         kept = state.levels[: max(low, 0)]
+        if end <= len(kept):
+            return bytes(kept[:end])
         opened = np.flatnonzero((marks[:until] == 0x5B) | (marks[:until] == 0x7B))
-        at_level = {int(depth[k]): int(marks[k]) for k in opened}  # later ones replace earlier ones
-        return bytes(kept) + bytes(at_level[level] for level in range(len(kept) + 1, end + 1))
+        # The last bracket opened at each level: sorted by level, then by place.
+        order = np.lexsort((opened, depth[opened]))
+        ranked = depth[opened][order]
+        last = np.searchsorted(ranked, np.arange(len(kept) + 1, end + 1), side="right") - 1
+        return bytes(kept) + marks[opened[order[last]]].tobytes()
 
     commas = np.flatnonzero((marks == 0x2C) & (depth > 0))
     if len(commas):

@@ -92,7 +92,10 @@ def _document(source: Source, options: Options) -> Loaded:
     ):
         value = [{name: row[name] for name in options.columns if name in row} for row in value]
     items = len(value) if isinstance(value, list) else 1
-    return Loaded(value, "document", _first("first rows", items, share), source.notes)
+    partial = _first("first rows", items, share)
+    if partial is not None and not isinstance(value, list):
+        partial["rows_total"] = 1
+    return Loaded(value, "document", partial, source.notes)
 
 
 def _select(source: Source, table: Any, columns: list[str]) -> Any:

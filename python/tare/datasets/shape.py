@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Shape", "measure"]
 
 # Containers that one pass may visit: about a tenth of a second.
-_BUDGET = 50_000
+_BUDGET = 30_000
 # Lists longer than this are sampled, more of them in each further pass.
 _CAPS = (None, 2000, 200, 20, 4)
 _NAMES = {

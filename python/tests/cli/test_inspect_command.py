@@ -18,7 +18,7 @@ TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 
 def run(*arguments, data=b"", cwd=None):
     return subprocess.run(
-        [*TARE, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120
+        [*TARE, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120, check=False
     )
 
 

@@ -113,7 +113,8 @@ def test_a_file_cut_anywhere_is_told_in_one_line(name, tmp_path):
             found = open_dataset(path, allow_pickle=True)
         except TareError as error:
             said(error, name)
-            assert isinstance(error, DecodeError | Unsupported), (end, repr(error))
+            if not isinstance(error, DecodeError | Unsupported):
+                pytest.fail(f"cut at {end}: {error!r}")
             refused += 1
         else:
             assert name in PREFIXES_MAY_BE_GOOD or end < 8, end
@@ -161,7 +162,7 @@ def test_an_empty_file_says_so(name, tmp_path):
 def test_a_missing_file_names_near_ones(tmp_path):
     """A slip of the pen is answered with the name that is there."""
     (tmp_path / "flights.csv").write_bytes(b"a\n1\n")
-    with pytest.raises(FileNotFoundError, match="Did you mean flights.csv"):
+    with pytest.raises(FileNotFoundError, match=r"Did you mean flights\.csv"):
         open_dataset(tmp_path / "flihgts.csv")
     with pytest.raises(FileNotFoundError, match="no such folder"):
         open_dataset(tmp_path / "nowhere" / "x.csv")
@@ -448,14 +449,14 @@ def test_a_damaged_parquet_page_is_a_checksum_mismatch(shared):
 
 def test_fuzzed_arrow_files_give_a_message_or_a_table(shared):
     """The crashes others found are errors here."""
-    refused = 0
+    messages = []
     for path in sorted(shared("data/arrow/arrow-testing/arrow-ipc-file").iterdir())[:60]:
         try:
             open_dataset(path, format="arrow")
         except TareError as error:
-            refused += 1
-            assert str(error).startswith(path.name[:40])
-    assert refused > 10
+            messages.append((path.name, str(error)))
+    assert len(messages) > 10
+    assert [] == [text for name, text in messages if not text.startswith(name[:40])]
 
 
 def test_nothing_is_left_behind(tmp_path):

@@ -143,16 +143,16 @@ def test_objects_are_taken_as_they_are():
         all(importlib.util.find_spec(name) for name in ("pandas", "polars")),
         "pandas or polars is not installed",
     )
-    import pandas
-    import polars
+    import pandas as pd
+    import polars as pl
 
-    frame = pandas.DataFrame({"a": [1, 2], "b": ["x", None]})
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
     assert ("table", "pandas", 2) == (
         open_dataset(frame).kind,
         open_dataset(frame).source_kind,
         open_dataset(frame).rows,
     )
-    frame = polars.DataFrame({"a": [1, 2]})
+    frame = pl.DataFrame({"a": [1, 2]})
     assert {"a": [1, 2]} == open_dataset(frame).value.to_pydict()
     assert {"a": [1, 2]} == open_dataset(frame.lazy()).value.to_pydict()
 

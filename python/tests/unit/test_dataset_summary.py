@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import math
 from decimal import Decimal
@@ -56,7 +56,7 @@ def test_a_large_document_is_sampled_and_says_so():
 
 def test_shared_and_odd_values_do_not_stop_a_summary():
     """Sets, bytes, dates and objects are counted by their type's name."""
-    value = {"s": {1, 2}, "b": b"x", "d": datetime.date(2020, 1, 1), "n": Decimal("1.5"), 5: math.nan}
+    value = {"s": {1, 2}, "b": b"x", "d": dt.date(2020, 1, 1), "n": Decimal("1.5"), 5: math.nan}
     types = Dataset(value, name="odd").summary()["types"]
     assert {"int": 2, "binary": 1, "date": 1, "Decimal": 1, "num": 1} == types
 
@@ -123,7 +123,7 @@ def test_hashes_of_documents_tell_types_apart():
         ({"a": [1, 2.5, None, "\u00e9", True]}, "json"),
         ([2**70, 1], "values"),
         ([math.inf], "values"),
-        ({1: (2, b"x"), "d": datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)}, "values"),
+        ({1: (2, b"x"), "d": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "values"),
         (["\ud800"], "values"),
     ],
 )

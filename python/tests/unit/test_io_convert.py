@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import io
 import json
 import os
@@ -98,10 +98,8 @@ def test_a_conversion_says_what_changed(name, expected, tmp_path):
 
 ODD = pa.table(
     {
-        "when": pa.array(
-            [datetime.datetime(2020, 1, 1, 12, 30), None], pa.timestamp("us", "America/New_York")
-        ),
-        "day": pa.array([datetime.date(1969, 12, 31), None]),
+        "when": pa.array([dt.datetime(2020, 1, 1, 12, 30), None], pa.timestamp("us", "America/New_York")),
+        "day": pa.array([dt.date(1969, 12, 31), None]),
         "text": ["NA", ""],
         "zeros": ["001", "1e5"],
         "float": [float("nan"), -0.0],
