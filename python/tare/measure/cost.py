@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tare.errors import UsageError
 from tare.measure.statistics import Array, quantiles
 
 __all__ = [
@@ -305,19 +304,6 @@ def pareto(axes: Sequence[Sequence[tuple[float, Array]]]) -> list[int]:
     ]
 
 
-RATES = {
-    "bit": 1 / 8,
-    "kbit": 1e3 / 8,
-    "mbit": 1e6 / 8,
-    "gbit": 1e9 / 8,
-    "b": 1.0,
-    "kb": 1e3,
-    "mb": 1e6,
-    "gb": 1e9,
-}
-TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
-
-
 def parse_link(text: str) -> tuple[float, float]:
     """Rate and round trip of a link as bytes per second and seconds.
 
@@ -332,19 +318,7 @@ def parse_link(text: str) -> tuple[float, float]:
     >>> parse_link("12.5MB/s")
     (12500000.0, 0.0)
     """
-    rate, _, rtt = text.strip().lower().partition(",")
-    rate = rate.strip().removesuffix("/s")
-    value = _quantity(rate, RATES)
-    wait = _quantity(rtt.strip(), TIMES) if rtt.strip() else 0.0
-    if value is None or wait is None or value <= 0 or wait < 0:
-        raise UsageError(f"link {text!r} is not RATE,RTT: give it as 1Gbit,0.3ms or 20MB,10ms")
-    return value, wait
+    from tare.media.link import Link
 
-
-def _quantity(text: str, units: dict[str, float]) -> float | None:
-    unit = text.lstrip("0123456789.")
-    try:
-        value = float(text[: len(text) - len(unit)]) * units[unit.strip()]
-    except (ValueError, KeyError):
-        return None
-    return value if math.isfinite(value) else None
+    link = Link.parse(text)
+    return link.bytes_per_second, link.round_trip_s

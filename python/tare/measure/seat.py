@@ -180,9 +180,7 @@ class Seat:
             self.alive = False
             return
         began = time.monotonic_ns()
-        factors = {
-            name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")
-        }
+        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
         try:
             reply = self._ask(
                 "run",

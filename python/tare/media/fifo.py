@@ -45,23 +45,30 @@ class FifoListener:
         """
         if self._descriptor is None:
             raise ValueError("this fifo was accepted or closed already")
+        self._wait(timeout_s)
+        got = b""
+        while len(got) < len(self._token):
+            piece = os.read(self._descriptor, len(self._token) - len(got))
+            if not piece:
+                break
+            got += piece
+            if len(got) < len(self._token):
+                self._wait(timeout_s)
+        if not hmac.compare_digest(got, self._token):
+            raise ConnectionError("whoever wrote to the fifo did not send the token of this run")
+        os.set_blocking(self._descriptor, True)
+        end = io.FileIO(self._descriptor, "rb", closefd=True)
+        self._descriptor = None
+        return end
+
+    def _wait(self, timeout_s: float | None) -> None:
+        """Wait until there is something to read, or the writer has gone."""
+        if self._descriptor is None:
+            return
         poller = select.poll()
         poller.register(self._descriptor, select.POLLIN)
         if not poller.poll(None if timeout_s is None else timeout_s * 1000):
             raise TimeoutError(f"nobody wrote to the fifo within {timeout_s:g} s")
-        os.set_blocking(self._descriptor, True)
-        end = io.FileIO(self._descriptor, "rb", closefd=True)
-        self._descriptor = None
-        got = b""
-        while len(got) < len(self._token):
-            piece = end.read(len(self._token) - len(got))
-            if not piece:
-                break
-            got += piece
-        if not hmac.compare_digest(got, self._token):
-            end.close()
-            raise ConnectionError("whoever wrote to the fifo did not send the token of this run")
-        return end
 
     def close(self) -> None:
         """Remove the fifo; an accepted end stays open."""

@@ -7,21 +7,24 @@ network, and what it reached is measured and kept beside the numbers.
 
 from __future__ import annotations
 
-import math
+import contextlib
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 
 from tare.errors import UsageError
 from tare.media.tcp import connect, listen
 
 __all__ = ["Link", "RelayProcess", "connect", "listen"]
 
-_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(bit|B)(?:/s|ps)?")
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)")
-_SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kKmMgG]?)(bit|B)(?:/s|ps)?", re.ASCII)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)", re.ASCII)
+# Decimals, so that a link is printed as it was written: 0.3 ms in seconds is no exact binary number.
+_SCALE = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_SECONDS = {"us": Decimal("0.000001"), "ms": Decimal("0.001"), "s": Decimal(1)}
+_SLOWEST, _FASTEST, _LONGEST_S = 1, 10**15, 60
 METHOD = "socket relay: token bucket 32 KiB, delay queue"
 
 
@@ -42,21 +45,34 @@ class Link:
         """Read ``RATE,RTT``: ``1Gbit,0.3ms``, ``12.5MB/s,20ms``, ``100Mbit``.
 
         Raises:
-            UsageError: It is not of that form, or the rate is 0.
+            UsageError: It is not of that form, or the rate is below 1 B/s, or the round trip above 60 s.
         """
-        rate, _, time = text.partition(",")
+        rate, comma, time = text.partition(",")
         found = _RATE.fullmatch(rate.strip())
-        round_trip = _TIME.fullmatch(time.strip()) if time else None
-        if not found or (time and not round_trip) or float(found[1]) <= 0:
-            raise UsageError(f"{text!r} is not a link; write RATE,RTT such as 1Gbit,0.3ms or 12.5MB/s,20ms")
-        per_second = float(found[1]) * _SCALE[found[2].lower()] / (8 if found[3] == "bit" else 1)
-        return cls(per_second, float(round_trip[1]) * _SECONDS[round_trip[2]] if round_trip else 0.0)
+        round_trip = _TIME.fullmatch(time.strip())
+        if not found or (comma and not round_trip):
+            raise UsageError(
+                f"{text[:80]!a} is not a link; write RATE,RTT such as 1Gbit,0.3ms or 12.5MB/s,20ms"
+            )
+        per_second = Decimal(found[1]) * _SCALE[found[2].lower()] / (8 if found[3] == "bit" else 1)
+        round_trip_s = Decimal(round_trip[1]) * _SECONDS[round_trip[2]] if round_trip else Decimal(0)
+        if not _SLOWEST <= per_second <= _FASTEST or round_trip_s > _LONGEST_S:
+            raise UsageError(
+                f"{text[:80]!a}: a link has 1 B/s to 1 PB/s and a round trip of at most {_LONGEST_S} s,"
+                " such as 1Gbit,0.3ms"
+            )
+        return cls(float(per_second), float(round_trip_s))
 
     def __str__(self) -> str:
-        bits = self.bytes_per_second * 8
-        step = min(3, int(math.log10(max(bits, 1)) // 3))
-        rate = f"{bits / 1000**step:g}{('', 'k', 'M', 'G')[step]}bit"
-        return f"{rate},{self.round_trip_s * 1e3:g}ms"
+        bits = Decimal(repr(self.bytes_per_second)) * 8
+        step = next(step for step in (3, 2, 1, 0) if bits >= 1000**step or not step)
+        rate = f"{_plain(bits / 1000**step)}{('', 'k', 'M', 'G')[step]}bit"
+        return f"{rate},{_plain(Decimal(repr(self.round_trip_s)) * 1000)}ms"
+
+
+def _plain(number: Decimal) -> str:
+    """Digits without an exponent or trailing zeros."""
+    return f"{number.normalize():f}"
 
 
 class RelayProcess:
@@ -77,7 +93,11 @@ class RelayProcess:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        self.address = self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
+        try:
+            self.address = self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
+        except OSError:
+            self.close()
+            raise
 
     def retarget(self, target: str, link: Link) -> str:
         """Pass connections on to another listener from now on; returns the new address."""
@@ -87,7 +107,9 @@ class RelayProcess:
     def close(self) -> None:
         """End the process."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            # What a process that has ended was not told, nobody needs.
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:

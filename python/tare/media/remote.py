@@ -43,11 +43,11 @@ class Remote:
         Raises:
             UsageError: It is not of that form.
         """
-        parts = urlsplit(url)
         try:
-            port = parts.port or 22
+            parts = urlsplit(url)
+            port = 22 if parts.port is None else parts.port
         except ValueError:
-            port = 0
+            parts, port = urlsplit(""), 0
         host = parts.hostname or ""
         # A host or user that begins with a dash would be an option of ssh.
         if (
@@ -58,7 +58,7 @@ class Remote:
             or not port
         ):
             raise UsageError(
-                f"{url!r} is not a remote; write ssh://host, ssh://user@host:port or ssh://host/path/to/tare"
+                f"{url[:80]!a} is not a remote; write ssh://host, ssh://user@host:port or ssh://host/path/to/tare"
             )
         return cls(host, parts.username or "", port, parts.path if len(parts.path) > 1 else "tare")
 

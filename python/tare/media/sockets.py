@@ -93,17 +93,20 @@ class SocketListener:
         """
         self._sock.settimeout(timeout_s)
         connection, _ = self._sock.accept()
-        connection.settimeout(timeout_s)
-        got = bytearray()
-        while len(got) < len(self._token):
-            piece = connection.recv(len(self._token) - len(got))
-            if not piece:
-                break
-            got += piece
-        if not hmac.compare_digest(bytes(got), self._token):
+        try:
+            connection.settimeout(timeout_s)
+            got = bytearray()
+            while len(got) < len(self._token):
+                piece = connection.recv(len(self._token) - len(got))
+                if not piece:
+                    break
+                got += piece
+            if not hmac.compare_digest(bytes(got), self._token):
+                raise ConnectionError("whoever connected did not send the token of this run")
+            connection.settimeout(None)
+        except OSError:
             connection.close()
-            raise ConnectionError("whoever connected did not send the token of this run")
-        connection.settimeout(None)
+            raise
         return SocketEnd(connection)
 
     def close(self) -> None:
@@ -116,7 +119,11 @@ class SocketListener:
 
 def open_end(sock: socket.socket, token: bytes) -> io.RawIOBase:
     """The writing end of a connected socket, its token sent."""
-    if token:
-        sock.sendall(token)
-    sock.settimeout(None)
+    try:
+        if token:
+            sock.sendall(token)
+        sock.settimeout(None)
+    except OSError:
+        sock.close()
+        raise
     return SocketEnd(sock)

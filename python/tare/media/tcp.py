@@ -27,8 +27,9 @@ def parse_address(address: str) -> tuple[str, int]:
     (('127.0.0.1', 0), ('::1', 80))
     """
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
-        raise UsageError(f"{address!r} is not HOST:PORT (a port from 0 to 65535)")
+    # Only ASCII digits, and few: int() would take others, or refuse a thousand.
+    if not colon or not (port.isascii() and port.isdigit() and len(port) <= 5) or int(port) > 65535:
+        raise UsageError(f"{address[:80]!a} is not HOST:PORT (a port from 0 to 65535)")
     return host.strip("[]") or _LOOPBACK, int(port)
 
 
