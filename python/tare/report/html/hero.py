@@ -148,13 +148,12 @@ def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
     items = []
     for place, grid in enumerate(found.grids):
         costs = sorted(
-            (weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns, row.codec)
+            (_spent(grid, row, weights), row.codec)
             for row in grid.rows
             if row.timed
             and row.status == "ok"
             and row.codec not in removed
-            and row.write.t_ns is not None
-            and row.read.t_ns is not None
+            and _spent(grid, row, weights) > 0
         )
         if not costs:
             continue
@@ -172,6 +171,15 @@ def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
         f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium:</p>'
         f"<ul>{''.join(items)}</ul></div>"
     )
+
+
+def _spent(grid: Grid, row: Row, weights: dict[str, Any]) -> float:
+    """Time of the profile's writes and reads on a medium; over a stream each read is a span; 0 when unknown."""
+    if grid.ops[0] == "send":
+        return float(weights["r"] * (row.total.t_ns or 0))
+    if row.write.t_ns is None or row.read.t_ns is None:
+        return 0.0
+    return float(weights["w"] * row.write.t_ns + weights["r"] * row.read.t_ns)
 
 
 def _why(said: dict[str, Any]) -> str:

@@ -37,14 +37,17 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
         heads.insert(6, ("span" if grid.ops[0] == "send" else "sum", ""))
     if found.imported:
         heads.insert(7, ("published total", ""))
+    full = {row.key: _measured(found, row, slots, slowest, joint=joint) for row in grid.rows if row.timed}
+    # Columns that no row fills are left out: imported and interrupted records have fewer.
+    keep = [
+        i for i in range(len(heads)) if i < 3 or any(cells[i][0] not in ("", "-") for cells in full.values())
+    ]
+    heads = [heads[i] for i in keep]
     rows, attributes = [], []
     places = orders(found, grid)
     for row in grid.rows:
-        rows.append(
-            _measured(found, row, slots, slowest, joint=joint)
-            if row.timed
-            else _without(row, slots, len(heads))
-        )
+        cells = full.get(row.key)
+        rows.append([cells[i] for i in keep] if cells else _without(row, slots, max(4, len(heads))))
         marks = "data-o=" + ",".join(str(order.get(row.codec, 999)) for order in places.values())
         state = "lossy" if row.status == "lossy" else "" if row.timed else "none"
         attributes.append(
@@ -104,9 +107,7 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
 
 def _time(times: Times) -> str:
     shown = text.interval(times.t_ns, times.lo_ns, times.hi_ns)
-    return esc(shown) + (
-        ' <span title="wall time ran away from CPU time">contended</span>' if times.contended else ""
-    )
+    return esc(shown) + ("*" if times.contended else "")
 
 
 def _interval_words(times: Times) -> str:
@@ -129,6 +130,8 @@ def _notes(grid: Grid) -> str:
     notes = [esc(line, 400) for line in words.flag_lines(list(grid.rows), 8)]
     if any(row.timed and row.provisional for row in grid.rows):
         notes.insert(0, "~ provisional: too few launches for an interval")
+    if any(row.timed and (row.write.contended or row.read.contended) for row in grid.rows):
+        notes.insert(0, "* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in grid.rows):
         notes.append("steep: grows faster than the data")
     return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>" if notes else ""
