@@ -82,7 +82,7 @@ class Relay:
     bytes_moved: int
     """Bytes that left the relay so far, both directions."""
 
-    def __new__(cls, target: str, bytes_per_second: float, round_trip_s: float) -> Relay: ...
+    def __new__(cls, target: str, bytes_per_second: float, round_trip_s: float) -> Self: ...
 
 class Reader:
     """The plain bytes of a compressed stream, read once from front to back.

@@ -2,20 +2,20 @@
 
 ```
 TareError
-├─ EncodeError(ValueError)        a value that the format cannot hold
-├─ DecodeError(ValueError)        bytes that are not what they should be
-│  ├─ Truncated(EOFError)         more bytes could make them valid
-│  ├─ Malformed                   no further bytes can
-│  └─ ChecksumMismatch            well formed, but damaged
-├─ Unsupported(TypeError)         valid, but Tare or the library cannot do it
-├─ Limit                          a limit was reached; the text names the option that raises it
-├─ UsageError(ValueError)         an argument, an id or an option that does not exist
-├─ NotTrusted                     reading would run code, and nobody allowed it
-├─ PlanError(ValueError)          a plan file that cannot be carried out
-├─ RecordError(ValueError)        a record that cannot be read
-├─ NotComparable(ValueError)      two records of different machines or data
-├─ WorkerError                    a measuring process failed
-└─ MissingLibrary(ImportError)    an optional library; the text has the install line
++- EncodeError(ValueError)        a value that the format cannot hold
++- DecodeError(ValueError)        bytes that are not what they should be
+|  +- Truncated(EOFError)         more bytes could make them valid
+|  +- Malformed                   no further bytes can
+|  +- ChecksumMismatch            well formed, but damaged
++- Unsupported(TypeError)         valid, but Tare or the library cannot do it
++- Limit                          a limit was reached; the text names the option that raises it
++- UsageError(ValueError)         an argument, an id or an option that does not exist
++- NotTrusted                     reading would run code, and nobody allowed it
++- PlanError(ValueError)          a plan file that cannot be carried out
++- RecordError(ValueError)        a record that cannot be read
++- NotComparable(ValueError)      two records of different machines or data
++- WorkerError                    a measuring process failed
++- MissingLibrary(ImportError)    an optional library; the text has the install line
 ```
 Errors of the operating system stay ``OSError``.
 """
