@@ -182,7 +182,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     return _whole(data, job)
 
 
-def inspect(path: Any, *, format: str | None = None, max_bytes: int = 256 << 20) -> Inspection:
+def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20) -> Inspection:
     """Say what a file is and where its bytes go; nothing in it is run.
 
     Args:

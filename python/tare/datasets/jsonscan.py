@@ -283,7 +283,8 @@ def _remember(found: tuple[Any, Any, Any], base: int, state: _State) -> None:
         order = np.lexsort((opened, depth[opened]))
         ranked = depth[opened][order]
         last = np.searchsorted(ranked, np.arange(len(kept) + 1, end + 1), side="right") - 1
-        return bytes(kept) + marks[opened[order[last]]].tobytes()
+        brackets: bytes = marks[opened[order[last]]].tobytes()
+        return bytes(kept) + brackets
 
     commas = np.flatnonzero((marks == 0x2C) & (depth > 0))
     if len(commas):

@@ -14,7 +14,11 @@ __all__ = ["look"]
 
 
 def look(source: Source, max_bytes: int) -> Findings:
-    """Read the header, then walk the blocks (the Avro specification 1.12, "Object Container Files")."""
+    """Read the header, then walk the blocks (the Avro specification 1.12, "Object Container Files").
+
+    Raises:
+        Truncated: It ends inside its header or a block.
+    """
     data, share = source.read(max_bytes)
     file = io.BytesIO(data)
     file.seek(4)

@@ -23,12 +23,11 @@ def look(source: Source, max_bytes: int) -> Findings:
     walk.run(data)
     findings = Findings(kind="document", rows=walk.values or None)
     scale = 1.0
-    if walk.at < len(data) or share < 1.0:
-        if walk.fault:
-            findings.flags.append(f"{walk.fault} at byte {walk.at:,}")
-        else:
-            scale = len(data) / max(walk.at, 1) / share
-            findings.notes.append(f"estimated from the first {walk.at:,} bytes")
+    if walk.fault and (share == 1.0 or "ends inside" not in walk.fault):
+        findings.flags.append(f"{walk.fault} at byte {walk.at:,}")
+    elif walk.at < len(data) or share < 1.0:
+        scale = len(data) / max(walk.at, 1) / share
+        findings.notes.append(f"estimated from the first {walk.at:,} bytes")
     findings.shape = {
         "depth": walk.depth,
         "values": round(sum(walk.counts.values()) * scale),

@@ -16,25 +16,24 @@ def look(source: Source, max_bytes: int) -> Findings:
     lines = _Lines()
     found = jsonscan.scan(lines.count(source, max_bytes))
     stream = source.format == "ndjson"
-    findings = Findings(kind="document", rows=lines.values if stream else None)
+    # Of a large plain file the rest is taken to be like its beginning.
+    scale = source.size / found.length if lines.cut and not source.compressors else 1.0
+    findings = Findings(kind="document", rows=round(lines.values * scale) if stream else None)
+    first = (source.head.lstrip() or b" ")[0]
     findings.shape = {
         "depth": found.depth,
-        "values": found.values,
-        "keys": found.key_count,
-        "top": "values on lines"
-        if stream
-        else {0x5B: "array", 0x7B: "object"}.get((source.head.lstrip() or b" ")[0], "value"),
+        "values": round(found.values * scale),
+        "keys": round(found.key_count * scale),
+        "top": "values on lines" if stream else {0x5B: "array", 0x7B: "object"}.get(first, "value"),
     }
-    findings.parts = [
-        Part("strings", found.strings),
-        Part("keys", found.keys, detail=f"{found.key_count:,} keys"),
-        Part("numbers", found.numbers),
-        Part("true, false, null", found.words),
-        Part("brackets, commas, colons", found.structure),
-        Part("white space", found.space),
-    ]
+    counts = (
+        ("strings", found.strings), ("keys", found.keys), ("numbers", found.numbers), ("true, false, null", found.words),
+        ("brackets, commas, colons", found.structure), ("white space", found.space),
+    )  # fmt: skip
+    findings.parts = [Part(what, round(size * scale)) for what, size in counts]
     if lines.cut:
-        findings.notes.append(f"only the first {max_bytes:,} bytes were looked at")
+        what = "estimated from" if scale > 1 else "counted in"
+        findings.notes.append(f"{what} the first {found.length:,} bytes")
     elif found.open_levels or found.in_string:
         inside = "a string" if found.in_string else f"{found.open_levels:,} open arrays or objects"
         findings.flags.append(f"ends inside {inside}: the file was cut")

@@ -26,7 +26,11 @@ _GROUPS = (
 
 
 def look(source: Source, max_bytes: int) -> Findings:
-    """Disassemble, up to a million opcodes."""
+    """Disassemble, up to a million opcodes.
+
+    Raises:
+        Truncated, Malformed: The opcodes end too early, or are none.
+    """
     data, share = source.read(max_bytes)
     reader = _Reader()
     findings = Findings(kind="document or table")

@@ -22,7 +22,7 @@ _INSPECTORS = {
 }  # fmt: skip
 
 
-def inspect(path: Any, *, format: str | None = None, max_bytes: int = 256 << 20) -> Inspection:
+def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20) -> Inspection:
     """Say what a file is and where its bytes go; nothing in it is run.
 
     Args:

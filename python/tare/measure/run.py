@@ -1,7 +1,7 @@
 """A whole measurement: open the data, go through the stages, derive, save.
 
 ```
-open -> screen -> weigh -> memory -> growth -> probe -> derive
+open -> screen -> weigh -> memory -> probe -> growth -> derive
 ```
 It prints nothing; a display is told by events, and a plan is run by ``plan_run``.
 """
@@ -210,9 +210,9 @@ def weigh_and_more(
     session.verdict("weigh", "weighed")
     local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
     measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
-    measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
     probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
     measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
+    measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
 
 
 def adopt(session: Session, before: dict[str, Any]) -> None:

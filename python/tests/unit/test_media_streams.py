@@ -212,7 +212,7 @@ def test_a_path_that_is_there_is_not_taken(module, tmp_path):
     """A file of the user's is neither replaced nor removed."""
     path = tmp_path / "mine"
     path.write_text("mine")
-    with pytest.raises(OSError, match="exists|in use"):
+    with pytest.raises(OSError, match=r"exists|in use"):
         module.listen(str(path), token=TOKEN)
     assert "mine" == path.read_text()
 

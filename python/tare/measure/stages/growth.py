@@ -39,7 +39,7 @@ def measure_growth(
     sizes = [full * size for size in (_doubling() if session.settings.grow else SIZES)]
     taken = 0
     for index, size in enumerate(sizes):
-        if session.dataset.items * size < _SMALLEST_ITEMS:
+        if _pieces(session) * size < _SMALLEST_ITEMS:
             continue
         if session.elapsed_s > until_s:
             break
@@ -59,6 +59,12 @@ def measure_growth(
         taken += 1
         session.tell("growth", index + 1, len(sizes), f"size {size:g}")
     return taken
+
+
+def _pieces(session: Session) -> int:
+    """What a part can be taken of: rows, documents, or the leaves of a single document."""
+    shape = session.block.get("shape") or {}
+    return max(session.dataset.items, int(shape.get("leaves") or 0) // 8)
 
 
 def _case(session: Session, contender: Contender, part: Any) -> dict[str, Any]:
