@@ -82,7 +82,9 @@ def pair() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def aa_width(record: dict[str, Any]) -> tuple[float, bool]:
     """Full width of the base's interval against itself, and whether it contains 1."""
-    rows = [row for row in record["derived"]["noise"]["aa"] if row.get("op") == "total"] or record["derived"]["noise"]["aa"]
+    rows = [row for row in record["derived"]["noise"]["aa"] if row.get("op") == "total"] or record["derived"][
+        "noise"
+    ]["aa"]
     low, high = min(row["lo"] for row in rows), max(row["hi"] for row in rows)
     return high - low, low <= 1 <= high
 

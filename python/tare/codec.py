@@ -39,7 +39,8 @@ __all__ = ["Codec", "candidates", "decode", "encode", "set_threads", "split_id",
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _ID = re.compile(
-    rf"(?P<format>{_NAME})(?::(?P<library>{_NAME}))?(?P<options>(?:,[^,+]*)*)(?:\+(?P<compressor>.*))?", re.DOTALL
+    rf"(?P<format>{_NAME})(?::(?P<library>{_NAME}))?(?P<options>(?:,[^,+]*)*)(?:\+(?P<compressor>.*))?",
+    re.DOTALL,
 )
 _MESSAGE_CHARACTERS = 300
 
@@ -288,7 +289,9 @@ class Codec:
         if not len(data):
             raise Truncated(f"{self.format_id}: no bytes at all", format=self.format_id, offset=0)
         if max_bytes is not None and len(data) > max_bytes:
-            raise Limit(f"{self.format_id}: {len(data)} bytes, more than max_bytes={max_bytes}", format=self.format_id)
+            raise Limit(
+                f"{self.format_id}: {len(data)} bytes, more than max_bytes={max_bytes}", format=self.format_id
+            )
         limit = self.library.max_depth
         if limit is not None and self.format.depth is not None and self.format.depth(data, limit) > limit:
             raise _too_deep(self, limit)
@@ -424,7 +427,9 @@ def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> lis
             if kind not in library.native or not library.installed or (library.extra and not extras):
                 continue
             for variant in library.variants.get(kind, ({},)):
-                settings = tuple(sorted((k, v) for k, v in variant.items() if library.options[k].default != v))
+                settings = tuple(
+                    sorted((k, v) for k, v in variant.items() if library.options[k].default != v)
+                )
                 ranked.append((library.slow, len(format.kinds) > 1, Codec(format.id, library.name, settings)))
     ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
     quick = [codec for slow, _, codec in ranked if not slow]
@@ -471,7 +476,9 @@ def _settings(text: str, library: Library, given: Mapping[str, str]) -> dict[str
     for key, raw in given.items():
         option = library.options.get(key)
         if option is None:
-            raise UsageError(_unknown(f"{text[:80]!r}: {library.name} has no option", key, list(library.options)))
+            raise UsageError(
+                _unknown(f"{text[:80]!r}: {library.name} has no option", key, list(library.options))
+            )
         try:
             value = option.parse(raw)
         except ValueError as error:
@@ -509,7 +516,9 @@ def _deeper_than(obj: object, limit: int) -> bool:
     for _ in range(limit):
         below: dict[int, Any] = {}  # by identity: what is shared is looked at once a level
         for item in level.values():
-            values = item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else ()
+            values = (
+                item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else ()
+            )
             below.update((id(value), value) for value in values if isinstance(value, (dict, list, tuple)))
         if not below:
             return False

@@ -87,7 +87,9 @@ def convert(obj: Any, to: str) -> Any:
     """
     if to not in MEMORY_KINDS or to == "python":
         raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:])}")
-    now = _library_kind(obj) or ("records" if isinstance(obj, list) else "columns" if isinstance(obj, dict) else "")
+    now = _library_kind(obj) or (
+        "records" if isinstance(obj, list) else "columns" if isinstance(obj, dict) else ""
+    )
     if now == to:
         return obj
     if now == "records" and to == "columns":

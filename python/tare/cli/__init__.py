@@ -32,16 +32,20 @@ COMMANDS = {
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
 
-class _Said(click.ClickException):
+class _Failed(click.ClickException):
     """An error of ours as one line: what was wrong, where, what to do."""
 
-    def __init__(self, error: Exception, exit_code: int) -> None:
-        super().__init__(str(error))
-        self.exit_code = exit_code
+    exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it to standard error."""
         click.echo(f"tare: {self.message}", err=True, file=file)
+
+
+class _Misused(_Failed):
+    """One that the caller made: a name, an option, a plan or a record that cannot be."""
+
+    exit_code = 2
 
 
 class _Lazy(click.Group):
@@ -68,7 +72,7 @@ class _Lazy(click.Group):
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            raise _Said(error, 2 if isinstance(error, _USAGE) else 1) from error
+            raise (_Misused if isinstance(error, _USAGE) else _Failed)(str(error)) from error
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

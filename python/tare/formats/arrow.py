@@ -16,7 +16,9 @@ __all__ = ["FORMAT"]
 
 _MAGIC = b"ARROW1"
 _CONTINUED = b"\xff\xff\xff\xff"  # opens every message of the stream layout
-_COMPRESSION = Option("none", ("none", "lz4", "zstd"), "Compression of the column buffers; `none` can be mapped.")
+_COMPRESSION = Option(
+    "none", ("none", "lz4", "zstd"), "Compression of the column buffers; `none` can be mapped."
+)
 _LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", "int")
 _LAYOUT = Option("file", ("file", "stream"), "With a footer that finds any batch, or in order only.")
 _CHUNK_ROWS = 65_536
@@ -86,7 +88,9 @@ def _read_pyarrow(data: Buffer | pa.Buffer, columns: list[str] | None) -> pa.Tab
     is_file = source[: len(_MAGIC)].to_pybytes() == _MAGIC
     if columns is not None:
         reader = ipc.open_file(source) if is_file else ipc.open_stream(source)
-        options = ipc.IpcReadOptions(included_fields=[reader.schema.get_field_index(name) for name in columns])
+        options = ipc.IpcReadOptions(
+            included_fields=[reader.schema.get_field_index(name) for name in columns]
+        )
     with (ipc.open_file if is_file else ipc.open_stream)(source, options=options) as reader:
         table = reader.read_all()
     return table if columns is None else table.select(columns)
@@ -178,7 +182,9 @@ FORMAT = Format(
             subset=_subset_pyarrow,
             open=_open_pyarrow,
             check=_check,
-            notes=("Reading copies the bytes once, so that the table does not hang on them; `open` does not.",),
+            notes=(
+                "Reading copies the bytes once, so that the table does not hang on them; `open` does not.",
+            ),
         ),
         Library(
             name="polars",

@@ -32,7 +32,9 @@ def _encode(obj: Any, *, default: str, layout: str) -> bytes:
     if isinstance(obj, dict) and layout == "auto":
         return bytes(bson.encode(obj, codec_options=options))
     if not isinstance(obj, list) or not obj:
-        raise TypeError("the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty")
+        raise TypeError(
+            "the top of BSON is a mapping or, in a sequence, a list of mappings that is not empty"
+        )
     return b"".join([bson.encode(item, codec_options=options) for item in obj])
 
 

@@ -68,7 +68,9 @@ def _columns(header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
     for number, row in enumerate(rows):
         if len(row) != len(header):
             raise ValueError(f"row {number + 1} has {len(row)} fields, the header {len(header)}")
-    return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else _columns(header, [])
+    return (
+        dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else _columns(header, [])
+    )
 
 
 def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) -> None:
@@ -253,7 +255,9 @@ def _encode_duckdb(obj: pa.Table, *, delimiter: str) -> bytes:
 
 
 def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
-    return duck.query(_not_empty(data), f"FROM read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')")
+    return duck.query(
+        _not_empty(data), f"FROM read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
+    )
 
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
@@ -286,7 +290,20 @@ FORMAT = Format(
     extension_options={".tsv": {"delimiter": "tab"}, ".tab": {"delimiter": "tab"}},
     kinds=frozenset({"table"}),
     spec="https://www.rfc-editor.org/rfc/rfc4180",
-    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    languages=(
+        "c",
+        "c++",
+        "csharp",
+        "go",
+        "java",
+        "javascript",
+        "julia",
+        "php",
+        "python",
+        "r",
+        "ruby",
+        "rust",
+    ),
     text=True,
     append=True,
     sniff=_sniff,
@@ -318,7 +335,9 @@ FORMAT = Format(
             options={
                 "dates": Option(False, (False, True), "Turn text that looks like a date or time into one."),
                 "delimiter": _DELIMITER,
-                "infer_rows": Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer."),
+                "infer_rows": Option(
+                    100, (), "Rows from which types are guessed; 0 = all, slower and safer."
+                ),
             },
             threads=(1, "all"),
             subset=_subset_polars,

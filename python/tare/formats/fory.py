@@ -14,7 +14,9 @@ from tare.formats.scalars import DEFAULT, ORIENT, texted
 __all__ = ["FORMAT"]
 
 _XLANG = Option(
-    True, (True, False), "The layout for all languages, Fory's own default; false = its layout for Python alone."
+    True,
+    (True, False),
+    "The layout for all languages, Fory's own default; false = its layout for Python alone.",
 )
 _KNOWN = (bool, int, float, str, bytes)
 _GRAPH_BYTES = 128 << 20  # Fory's own bound of what one input may grow to

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT"]
 
-_LAYOUT = Option("fixed", ("fixed", "table"), "fixed = whole arrays, faster; table = rows that can be queried.")
+_LAYOUT = Option(
+    "fixed", ("fixed", "table"), "fixed = whole arrays, faster; table = rows that can be queried."
+)
 _KEY = "table"
 # The file lives in memory: the driver wants a name and touches no file.
 _DRIVER: dict[str, Any] = {"driver": "H5FD_CORE", "driver_core_backing_store": 0}

@@ -15,12 +15,16 @@ from tare.formats.scalars import DEFAULT, ORIENT, hook, is_lines
 
 __all__ = ["FORMAT"]
 
-_COMPACT = Option(False, (False, True), "Leave out the spaces after commas and colons, as the C libraries do.")
+_COMPACT = Option(
+    False, (False, True), "Leave out the spaces after commas and colons, as the C libraries do."
+)
 _NON_STR_KEYS = Option(
     False, (False, True), "Write keys that are not text (numbers, dates) as text instead of refusing them."
 )
 _SORT_KEYS = Option(
-    False, (False, True), "Write the names of each mapping sorted by code point instead of in the order they came."
+    False,
+    (False, True),
+    "Write the names of each mapping sorted by code point instead of in the order they came.",
 )
 _TABLE_TEXT: tuple[dict[str, object], ...] = ({"default": "text"},)
 _NATIVE = {"document": "python", "table": "records"}
@@ -141,7 +145,20 @@ FORMAT = Format(
     extensions=(".json", ".geojson"),
     kinds=frozenset({"document", "table"}),
     spec="https://www.rfc-editor.org/rfc/rfc8259",
-    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    languages=(
+        "c",
+        "c++",
+        "csharp",
+        "go",
+        "java",
+        "javascript",
+        "julia",
+        "php",
+        "python",
+        "r",
+        "ruby",
+        "rust",
+    ),
     text=True,
     sniff=_sniff,
     libraries=(
@@ -152,7 +169,9 @@ FORMAT = Format(
             decode=_decode_stdlib,
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
             variants={"document": ({},), "table": _TABLE_TEXT},
-            notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
+            notes=(
+                "Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",
+            ),
         ),
         Library(
             name="orjson",
@@ -161,8 +180,16 @@ FORMAT = Format(
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",
-            options={"default": DEFAULT, "non_str_keys": _NON_STR_KEYS, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": ({"default": "text"}, {"default": "text", "orient": "columns"})},
+            options={
+                "default": DEFAULT,
+                "non_str_keys": _NON_STR_KEYS,
+                "orient": ORIENT,
+                "sort_keys": _SORT_KEYS,
+            },
+            variants={
+                "document": ({},),
+                "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
+            },
             notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
         ),
         Library(

@@ -14,7 +14,9 @@ from tare.formats.scalars import DEFAULT, ORIENT, texted
 
 __all__ = ["FORMAT"]
 
-_VERSION = Option(4, (0, 1, 2, 3, 4), "Version of the layout: 3 and up keep references, 2 writes each value out.")
+_VERSION = Option(
+    4, (0, 1, 2, 3, 4), "Version of the layout: 3 and up keep references, 2 writes each value out."
+)
 _KNOWN = (bool, int, float, complex, str, bytes)
 
 

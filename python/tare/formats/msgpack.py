@@ -11,7 +11,9 @@ from tare.formats.scalars import DEFAULT, ORIENT, hook, parts_of
 __all__ = ["FORMAT"]
 
 _DATETIME = Option(
-    False, (False, True), "Write datetimes that have a zone as MessagePack timestamps and read them back in UTC."
+    False,
+    (False, True),
+    "Write datetimes that have a zone as MessagePack timestamps and read them back in UTC.",
 )
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
 _NATIVE = {"document": "python", "table": "records"}
@@ -46,17 +48,13 @@ def _packer(datetime: bool, default: str, impl: str) -> Any:
     return Packer(datetime=datetime, default=hook(default))
 
 
-def _write_msgpack(
-    obj: Any, file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str
-) -> None:
+def _write_msgpack(obj: Any, file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str) -> None:
     packer = _packer(datetime, default, impl)
     for part in parts_of(obj):  # noqa: FURB122 - a medium has write() alone
         file.write(packer.pack(part))
 
 
-def _read_msgpack(
-    file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str
-) -> Iterator[Any]:
+def _read_msgpack(file: BinaryIO, *, datetime: bool, default: str, impl: str, orient: str) -> Iterator[Any]:
     if impl == "c":
         from msgpack import Unpacker
     else:
@@ -108,7 +106,10 @@ FORMAT = Format(
             distribution="msgpack",
             extra="documents",
             options={"datetime": _DATETIME, "default": DEFAULT, "impl": _IMPL, "orient": ORIENT},
-            variants={"document": ({},), "table": ({"default": "text"}, {"default": "text", "orient": "columns"})},
+            variants={
+                "document": ({},),
+                "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
+            },
             stream=Stream(_write_msgpack, _read_msgpack, list),
         ),
         Library(
@@ -132,7 +133,9 @@ FORMAT = Format(
             extra="documents",
             options={
                 "default": DEFAULT,
-                "non_str_keys": Option(False, (False, True), "Take keys that are not text instead of refusing them."),
+                "non_str_keys": Option(
+                    False, (False, True), "Take keys that are not text instead of refusing them."
+                ),
                 "orient": ORIENT,
             },
             variants={"document": ({},), "table": ()},

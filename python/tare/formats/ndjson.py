@@ -124,7 +124,20 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     sequence=True,
     spec="https://github.com/ndjson/ndjson-spec",
-    languages=("c", "c++", "csharp", "go", "java", "javascript", "julia", "php", "python", "r", "ruby", "rust"),
+    languages=(
+        "c",
+        "c++",
+        "csharp",
+        "go",
+        "java",
+        "javascript",
+        "julia",
+        "php",
+        "python",
+        "r",
+        "ruby",
+        "rust",
+    ),
     text=True,
     append=True,
     sniff=is_lines,
@@ -161,7 +174,9 @@ FORMAT = Format(
             options=_OPTIONS,
             variants=_NO_TABLE,
             stream=Stream(_write_stdlib, _read_stdlib, list),
-            notes=("Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",),
+            notes=(
+                "Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",
+            ),
         ),
         Library(
             name="polars",
@@ -172,7 +187,9 @@ FORMAT = Format(
             distribution="polars",
             extra="tables",
             options={
-                "infer_rows": Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer."),
+                "infer_rows": Option(
+                    100, (), "Rows from which types are guessed; 0 = all, slower and safer."
+                ),
             },
             threads=(1, "all"),
         ),

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT"]
 
 _LEVEL = Option(
-    None, (), "Level of the compression; unset = the library's own default for it, which the record names.", "int"
+    None,
+    (),
+    "Level of the compression; unset = the library's own default for it, which the record names.",
+    "int",
 )
 
 
@@ -232,7 +235,9 @@ FORMAT = Format(
             modules=("fastparquet", "pandas"),
             distribution="fastparquet",
             extra="tables",
-            options={"compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli")},
+            options={
+                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli")
+            },
             subset=_subset_fastparquet,
             check=_check,
             executes_code=True,  # not by design, but damaged footers overrun its memory or never end

@@ -319,7 +319,9 @@ def test_candidates_take_the_kind(kind: str) -> None:
 
 
 # csv and repr write whatever str() gives, pickle any object: as their users know them.
-@pytest.mark.parametrize("id", [id for id in TABLES if id not in {"csv:stdlib", "pickle:stdlib", "repr:stdlib"}])
+@pytest.mark.parametrize(
+    "id", [id for id in TABLES if id not in {"csv:stdlib", "pickle:stdlib", "repr:stdlib"}]
+)
 def test_refused_values_are_encode_errors(id: str) -> None:
     """A value no format holds is refused with an error of ours."""
     codec = codec_of(id)
@@ -343,7 +345,9 @@ def test_text_is_told_for_every_scalar() -> None:
         assert expected["t"] == codec.decode(codec.encode(value), trust=True)["t"]
         with pytest.raises(EncodeError):
             codec_of(id).encode(value)
-    assert expected == codec_of("json:stdlib,default=text").decode(codec_of("json:stdlib,default=text").encode(value))
+    assert expected == codec_of("json:stdlib,default=text").decode(
+        codec_of("json:stdlib,default=text").encode(value)
+    )
 
 
 def test_a_missing_library_names_its_install_line() -> None:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from conftest import need
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
@@ -24,10 +23,14 @@ TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """An sshd of our own on a free port, and an environment whose `ssh` knows its key."""
     sshd = shutil.which("sshd") or "/usr/sbin/sshd"
-    need(os.path.exists(sshd) and shutil.which("ssh"), "sshd is not installed (apt-get install openssh-server)")
+    need(
+        os.path.exists(sshd) and shutil.which("ssh"), "sshd is not installed (apt-get install openssh-server)"
+    )
     for name in ("host", "user"):
         subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True, stdin=subprocess.DEVNULL
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name],
+            check=True,
+            stdin=subprocess.DEVNULL,
         )
     shutil.copy(tmp_path / "user.pub", tmp_path / "authorized")
     os.chmod(tmp_path / "authorized", 0o600)
@@ -43,7 +46,7 @@ def ssh_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     wrapper = tmp_path / "bin" / "ssh"
     wrapper.parent.mkdir()
     wrapper.write_text(
-        f'#!/bin/sh\nexec {shutil.which("ssh")} -F /dev/null -i {tmp_path}/user -o StrictHostKeyChecking=no '
+        f"#!/bin/sh\nexec {shutil.which('ssh')} -F /dev/null -i {tmp_path}/user -o StrictHostKeyChecking=no "
         f'-o UserKnownHostsFile={tmp_path}/known -o LogLevel=ERROR "$@"\n'
     )
     wrapper.chmod(0o755)
@@ -88,7 +91,9 @@ def test_a_codec_is_measured_to_another_host(ssh_server: tuple[int, dict[str, st
     record = json.loads(out.read_text())
     cases = [case for case in record["cases"] if case["labels"]["medium"] == "remote"]
     assert [case["status"] for case in cases] == ["ok", "ok"], [case["reason"] for case in cases]
-    spans = [wall for case in cases for launch in case["launches"] for wall in launch["samples"]["span"]["wall_ns"]]
+    spans = [
+        wall for case in cases for launch in case["launches"] for wall in launch["samples"]["span"]["wall_ns"]
+    ]
     assert spans
     assert min(spans) > 0
     assert record["noise"]["remote"]["round_trip_s"] > 0

@@ -100,7 +100,9 @@ def test_resolved_levels_are_the_library_s_own(library: str) -> None:
     assert found is not None
     need(found.installed, f"{library} is not installed: {found.install_line}")
     chosen = random.Random(1)
-    words = ["".join(chosen.choice("abcdef ghij") for _ in range(chosen.randrange(5, 40))) for _ in range(5_000)]
+    words = [
+        "".join(chosen.choice("abcdef ghij") for _ in range(chosen.randrange(5, 40))) for _ in range(5_000)
+    ]
     table = kinds.convert(pa.table({"s": words}), found.native["table"])
     levels = getattr(parquet, f"_LEVELS_{library.upper()}")
     assert levels
@@ -206,7 +208,9 @@ def test_polars_is_kept_from_what_aborts_it() -> None:
     codec = Codec.parse("parquet:polars")
     need(codec.library.installed, codec.library.install_line)
     assert codec.library.check is not None
-    data = bytearray(Codec.parse("parquet:pyarrow,compression=none").encode(pa.table({"s": ["aaaa", "bbbb"]})))
+    data = bytearray(
+        Codec.parse("parquet:pyarrow,compression=none").encode(pa.table({"s": ["aaaa", "bbbb"]}))
+    )
     for place in range(4, len(data), 3):
         damaged = bytes(data[:place]) + bytes([data[place] ^ 0xFF]) + bytes(data[place + 1 :])
         try:
@@ -347,7 +351,12 @@ def test_other_packages_register(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise self._object
             return self._object
 
-    points = [Point("shout", PLUGIN), Point("json", ADDED), Point("bad", ImportError("gone")), Point("worse", 3)]
+    points = [
+        Point("shout", PLUGIN),
+        Point("json", ADDED),
+        Point("bad", ImportError("gone")),
+        Point("worse", 3),
+    ]
     monkeypatch.setattr(metadata, "entry_points", lambda *, group: points if group == "tare.formats" else [])
     with pytest.warns(UserWarning, match="is left out") as warned:
         loaded = formats._load()
