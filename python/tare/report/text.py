@@ -150,8 +150,10 @@ def duration(ns: float | None) -> str:
 def spread(t: float, lo: float | None, hi: float | None) -> str:
     r"""A value and its half width, rounded to the digits that the half width supports.
 
-    >>> spread(61.234, 59.1, 63.2), spread(11.04, 10.7, 11.4), spread(812.0, 795, 834), spread(5.0, None, None)
-    ('61 \xb12', '11.0 \xb10.4', '810 \xb120', '5.00')
+    >>> print(spread(61.234, 59.1, 63.2).replace("\xb1", "+-"), spread(812.0, 795, 834).replace("\xb1", "+-"))
+    61 +-2 810 +-20
+    >>> spread(5.0, None, None)
+    '5.00'
     """
     if lo is None or hi is None or not (math.isfinite(lo) and math.isfinite(hi)) or hi <= lo or t <= 0:
         return significant(t)
