@@ -229,7 +229,7 @@ class Route:
     def _check(self, trust: bool) -> None:
         if self.codec.executes_code and not trust:
             raise NotTrusted(
-                f"{self.codec.format_id}: reading it runs code that the bytes name; pass trust=True for data you trust",
+                f"{self.codec.format_id}: bytes of others can run code or crash the reader; pass trust=True for data you trust",
                 format=self.codec.format_id,
             )
 

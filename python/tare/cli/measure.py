@@ -90,6 +90,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
 @click.option(
     "--format", "format_", metavar="ID", help="Format of DATA, where neither bytes nor name tell it."
 )
+@click.option("--encoding", metavar="NAME", help="Encoding of a text that is not UTF-8, e.g. latin1.")
 @click.option(
     "--resume",
     type=click.Path(exists=True, dir_okay=False),
@@ -145,6 +146,8 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     settings = settings_of(options)
     where = options["out"] or default_record(data or plan or "data")
     options["out"] = where
+    for path in filter(None, (where, options["html"])):
+        refuse_unwritable(path)
     control = Control()
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, lambda *_: interrupt(control))
@@ -152,13 +155,8 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     kind = "quiet" if options["quiet"] else options["progress"]
     try:
         with display(kind, options) as tell:
-            source: Any = data
-            if data is not None and options["format_"]:
-                from tare.dataset import open_dataset
-
-                source = open_dataset(data, format=options["format_"], allow_pickle=options["allow_pickle"])
             return run(
-                source,
+                source(data, options),
                 settings=settings,
                 plan=chosen,
                 out=where,
@@ -171,6 +169,22 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
             )
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def source(data: str | None, options: dict[str, Any]) -> Any:
+    """The data as ``run`` takes it: opened here only if more is known of it than its name."""
+    if data is None or not (options["format_"] or options["encoding"]):
+        return data
+    from tare.dataset import open_dataset
+    from tare.measure.stages.weigh import available_bytes
+
+    return open_dataset(
+        data,
+        format=options["format_"],
+        encoding=options["encoding"],
+        allow_pickle=options["allow_pickle"],
+        max_bytes=available_bytes() // 8,
+    )
 
 
 def chosen_plan(plan: str | None) -> Any:
@@ -219,7 +233,9 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
     """Print the cases that would be measured and how long it would take."""
     from tare.measure.planning import estimate
 
-    for line in estimate(data, chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]):
+    for line in estimate(
+        source(data, options), chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]
+    ):
         click.echo(line)
     return 0
 
@@ -264,6 +280,23 @@ def command_line() -> str:
     import shlex
 
     return "tare " + shlex.join(sys.argv[1:])
+
+
+def refuse_unwritable(path: str) -> None:
+    """Refuse a file that cannot be written before measuring for a minute; nothing is left of the trial.
+
+    Raises:
+        OSError: It cannot be written there.
+    """
+    there = os.path.exists(path)
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        raise OSError(f"{path}: cannot be written: {error.strerror}. Name another place.") from error
+    if not there:
+        os.unlink(path)
 
 
 def refuse_instruments() -> None:

@@ -161,7 +161,7 @@ def sentence(
     use = "Provisional: use" if verdict["provisional"] else "Use"
     text = f"{use} `{verdict['route']}`: {', '.join(part for part in parts if part)}; {came_back(choice.cases[winner.codec])}"
     if verdict["executes_code"]:
-        text += "; reading it runs code, so never from others"
+        text += "; bytes from others can run code or crash it, so only read your own"
     given_up = rival(winner, others)
     if given_up:
         text += f"; {given_up}"

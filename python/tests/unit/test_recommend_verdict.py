@@ -61,7 +61,7 @@ def test_profiles_leave_out_what_they_must(record):
     """An archive needs a written spec and no code; a silent loss is left out everywhere unasked."""
     verdict = recommend(record, profile="archive")
     assert verdict["route"] == "parquet:pyarrow@file"
-    assert "runs code when read" in reasons_of(verdict)["pickle"]
+    assert "can run code" in reasons_of(verdict)["pickle"]
     assert "has no written spec" in reasons_of(verdict)["pickle"]
     assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: time_hour"
     assert any("`pickle`" in reason and "running code" in reason for reason in verdict["reasons"])

@@ -58,7 +58,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         body = '<h1>No verdict yet.</h1><p class="say">Nothing was measured that could be recommended.</p>'
     elif said["named"]:
         badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
-        badges += '<span class="badge bad">reading it runs code</span>' if said["runs_code"] else ""
+        badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
         body = (
             f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
             f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}'
