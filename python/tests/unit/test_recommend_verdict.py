@@ -51,7 +51,7 @@ def test_the_least_cost_wins_and_the_sentence_says_so(record):
     assert abs(sum(verdict["p"].values()) - 1) < 1e-9
     assert verdict["sentence"].startswith("Use `pickle@file`: 0.")
     assert "x the base (`parquet:pyarrow`) in total" in verdict["sentence"]
-    assert "runs code" in verdict["sentence"]
+    assert "can run code" in verdict["sentence"]
     assert "all 19 columns came back unchanged" in verdict["sentence"]
     lo, hi = verdict["cost_s"]["pickle"][1:]
     assert lo <= verdict["cost_s"]["pickle"][0] <= hi
