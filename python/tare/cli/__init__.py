@@ -12,7 +12,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
-from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError
+from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
 __all__ = ["main"]
 
@@ -72,7 +72,13 @@ class _Lazy(click.Group):
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            raise (_Misused if isinstance(error, _USAGE) else _Failed)(str(error)) from error
+            raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
+
+
+def _message(error: BaseException) -> str:
+    """The error's text; of a worker that ended, also the last that it said."""
+    said = error.log_tail.strip().splitlines() if isinstance(error, WorkerError) else []
+    return f"{error}: {said[-1][:200]}" if said else str(error)
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
