@@ -1,0 +1,464 @@
+"""`tare measure` as typed: messages and exit codes, what is printed where, what is left behind."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.cli import main
+from tare.measure.record import read_record
+
+DOCUMENT = [{"n": n, "t": "x" * (n % 7)} for n in range(500)]
+PLAN = """
+plan = 1
+name = "small"
+question = "Does a small plan run?"
+[grow]
+start = 0.5
+factor = 2
+stop_s = 2
+[statistics]
+launches = 1
+rounds = 1
+[[block]]
+dataset = ["doc"]
+codec = ["json:orjson"]
+medium = ["memory", "file", "fifo"]
+"""
+
+
+@dataclass
+class Said:
+    """What a command said: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Said]
+
+
+@pytest.fixture
+def tare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Run]:
+    """Runs the command line in a folder of its own; at the end nothing may be left in its temporary folder."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Said:
+        monkeypatch.setattr("sys.argv", ["tare", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            main(list(words))
+        said = capsys.readouterr()
+        return Said(int(caught.value.code or 0), said.out, said.err)
+
+    yield run
+    # The folder of this process's workers lives as long as the process; nothing may be in it.
+    assert [] == [path for path in scratch.rglob("*") if path.name != ".lock" and path.parent != scratch]
+    assert {"tare-run"} >= {path.name.rpartition("-")[0] for path in scratch.iterdir()}
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> str:
+    """A small JSON file."""
+    path = tmp_path / "doc.json"
+    path.write_text(json.dumps(DOCUMENT))
+    return str(path)
+
+
+def records(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "state" / "tare" / "records").glob("*"))
+
+
+def refused(said: Said, code: int, *words: str) -> None:
+    """One line on standard error with these words, nothing on standard output, that exit code."""
+    assert (code, "") == (said.code, said.out), said
+    lines = said.err.strip().splitlines()
+    assert 1 == len(lines), said.err
+    assert lines[0].startswith("tare: ")
+    assert "Traceback" not in said.err
+    for word in words:
+        assert word in said.err
+
+
+# --- bad input ------------------------------------------------------------------
+
+BAD = {
+    "empty.json": (b"", ["empty.json: json: the file is empty", "byte 0"]),
+    "cut.json": (json.dumps(DOCUMENT).encode()[:-50], ["cut.json: json:", "at byte", "cut"]),
+    "garbage.bin": (random.Random(1).randbytes(4000), ["garbage.bin", "--format", "byte 0"]),
+    "latin1.csv": (
+        "a,b\n1,caf\xe9\n".encode("latin1"),
+        ["latin1.csv: csv:", "at byte 9", "--encoding latin1"],
+    ),
+    "mixed.csv": (
+        "a,b\n1,\xe9\n".encode() + b"2,na\xefve\n",
+        ["mixed.csv: csv:", "at byte", "mixes encodings"],
+    ),
+    "deep.json": (b"[" * 100_000 + b"]" * 100_000, ["deep.json: json:", "100,000 levels"]),
+    "wrong.parquet": (b"PAR1" + bytes(200), ["wrong.parquet: parquet:"]),
+    "object.pkl": (pickle.dumps(DOCUMENT), ["object.pkl: pickle:", "--allow-pickle"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_told_in_one_line(tare, tmp_path, name):
+    """File, format, offset and what to do; exit code 1; no record."""
+    data, words = BAD[name]
+    (tmp_path / name).write_bytes(data)
+    refused(tare("measure", name, "--quiet"), 1, *words)
+    assert [] == records(tmp_path)
+
+
+def test_a_missing_file_and_a_folder(tare, tmp_path):
+    """The path is named, with what it is."""
+    refused(tare("measure", "missing.json"), 1, "missing.json: no such file")
+    refused(tare("measure", str(tmp_path)), 1, "is a directory")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--codec", "jsn:orjson"], 2, "json"),
+        (["--codec", "json:orjsn"], 2, "orjson"),
+        (["--codec", "json:orjson,level=3"], 2, "level"),
+        (["--codec", "json:orjson+zst"], 2, "zstd"),
+        (["--base", "nothing"], 2, "nothing"),
+        (["--medium", "fifi"], 2, "did you mean fifo"),
+        (["--medium", "remote"], 2, "--remote ssh://host"),
+        (["--remote", "http://x"], 2, "is not a remote"),
+        (["--link", "fast"], 2, "1Gbit,0.3ms"),
+        (["--must", "keep-type"], 2, "keep-types"),
+        (["--plan", "transport"], 2, "transports"),
+        (["--plan", "none.toml"], 2, "none.toml"),
+        (["--format", "jsonn"], 2, "json"),
+        (["--encoding", "none-such"], 2, "none-such"),
+        (["--out", "file/x/r.json"], 1, "file/x/r.json: cannot be written"),
+        (["--html", "file/r.html"], 1, "file/r.html: cannot be written"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_runs(tare, tmp_path, document, words, code, message):
+    """The message names what is near; nothing is measured, nothing recorded."""
+    (tmp_path / "file").write_text("in the way")
+    began = time.monotonic()
+    refused(tare("measure", document, *words, "--quiet"), code, message)
+    assert [] == records(tmp_path)
+    assert time.monotonic() - began < 30, "a whole run takes 60 s"
+
+
+@pytest.mark.parametrize(
+    "words", [["--for", "caching"], ["--time", "soon"], ["--time", "-1s"], ["--dir", "none"], ["--what"], []]
+)
+def test_click_refuses_the_rest(tare, document, words):
+    """Choices, times, folders and unknown options: usage and exit code 2."""
+    said = tare("measure", *([document, *words] if words else []))
+    assert (2, "") == (said.code, said.out)
+    assert "Usage: tare measure" in said.err
+
+
+def test_a_plan_file_that_is_none(tare, tmp_path):
+    """The file and the wrong key are named, with the near one."""
+    (tmp_path / "p.toml").write_text('plan = 1\nname = "x"\nblok = []\n')
+    refused(tare("measure", "--plan", "p.toml"), 2, "p.toml", "block")
+
+
+def test_codecs_for_the_other_kind_of_data(tare, document):
+    """A codec for tables alone cannot hold a document: said, not a crash."""
+    said = tare("measure", document, "--quiet", "--time", "4s", "--codec", "parquet:pyarrow")
+    assert said.code in (0, 1, 2)
+    assert "Traceback" not in said.err
+    assert "parquet:pyarrow" in said.err
+    assert "tables" in said.err
+
+
+# --- small and odd data ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_hardly_any_rows(tare, tmp_path, rows):
+    """A table without rows, or with one, is measured like any other."""
+    (tmp_path / "few.csv").write_text("a,b\n" + "1,x\n" * rows)
+    out = tmp_path / "r.tare.json"
+    said = tare("measure", "few.csv", "--quiet", "--time", "4s", "--codec", "csv:pyarrow", "--out", str(out))
+    assert (0, "", "") == (said.code, said.out, said.err)
+    cases = {case["labels"]["codec"]: case for case in read_record(out)["cases"]}
+    assert rows == read_record(out)["dataset"]["rows"]
+    # CSV without rows has no types to come back: lossy is the truth there.
+    assert cases["csv:pyarrow"]["status"] in ("ok", "lossy")
+    assert "ok" == cases["parquet:pyarrow"]["status"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_columns(tare, tmp_path):
+    """A table wider than long is measured."""
+    names = [f"c{n}" for n in range(10_000)]
+    (tmp_path / "wide.csv").write_text(
+        "\n".join([",".join(names), *[",".join("1" for _ in names)] * 2]) + "\n"
+    )
+    out = tmp_path / "r.tare.json"
+    said = tare(
+        "measure", "wide.csv", "--quiet", "--time", "12s", "--out", str(out),
+        "--codec", "csv:pyarrow", "--base", "csv:pyarrow",
+    )  # fmt: skip
+    assert 0 == said.code, said.err
+    cases = {case["labels"]["codec"]: case for case in read_record(out)["cases"]}
+    assert "ok" == cases["csv:pyarrow"]["status"], cases["csv:pyarrow"]["reason"]
+    assert 10_000 == cases["csv:pyarrow"]["verify"]["columns"]
+
+
+def test_a_wrong_name_does_not_matter(tare, tmp_path):
+    """What a file is, its bytes say: a CSV called .parquet is read as CSV, and that is told."""
+    (tmp_path / "table.parquet").write_text("a,b\n1,x\n2,y\n")
+    said = tare("measure", "table.parquet", "--dry-run")
+    assert 0 == said.code, said.err
+    assert "2 x 2" in said.out
+
+
+def test_a_pickle_is_read_when_allowed(tare, tmp_path):
+    """The user's word opens it."""
+    (tmp_path / "object.pkl").write_bytes(pickle.dumps(DOCUMENT))
+    said = tare("measure", "object.pkl", "--allow-pickle", "--dry-run")
+    assert 0 == said.code, said.err
+    assert "500 items" in said.out
+
+
+def test_another_encoding_is_read_when_named(tare, tmp_path):
+    """What the message says to do works."""
+    (tmp_path / "latin1.csv").write_bytes("a,b\n1,caf\xe9\n".encode("latin1"))
+    said = tare("measure", "latin1.csv", "--encoding", "latin1", "--dry-run")
+    assert 0 == said.code, said.err
+    assert "1 x 2" in said.out
+
+
+# --- dry runs -------------------------------------------------------------------
+
+
+def test_a_dry_run_measures_nothing(tare, tmp_path, document):
+    """Cases and an estimate on standard output, no record."""
+    said = tare(
+        "measure", document, "--dry-run", "--codec", "json:orjson", "--medium", "memory", "--medium", "tcp"
+    )
+    assert (0, "") == (said.code, said.err)
+    lines = said.out.splitlines()
+    assert ["  json:orjson@memory", "  json:orjson@tcp"] == lines[1:3]
+    assert "2 cases" in lines[3]
+    assert "60 s" in lines[3]
+    assert [] == records(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["transports", "files", "load", "compress", "documents"])
+def test_a_dry_run_of_each_named_plan(tare, tmp_path, name):
+    """Every plan says its cases, what is not available here, and a time."""
+    said = tare("measure", "--plan", name, "--dry-run")
+    assert 0 == said.code, said.err
+    last = said.out.splitlines()[-1]
+    assert "cases to measure" in last
+    assert "min" in last
+    assert [] == records(tmp_path)
+
+
+# --- one run, looked at from all sides ------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One run from standard input with JSON on standard output and JSON progress, as a process of its own."""
+    folder = tmp_path_factory.mktemp("finished")
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    words = ["measure", "-", "--json", "--progress", "json", "--time", "6s", "--codec", "json:orjson"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from tare.cli import main; main()",
+            *words,
+            "--must",
+            "untrusted",
+            "--codec",
+            "pickle",
+        ],
+        input=json.dumps(DOCUMENT).encode(),
+        env={**os.environ, "XDG_STATE_HOME": str(folder / "state"), "TMPDIR": str(scratch)},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    left = [path.name for path in scratch.iterdir()]
+    return {
+        "code": done.returncode,
+        "out": done.stdout.decode(),
+        "err": done.stderr.decode(),
+        "folder": folder,
+        "left": left,
+    }
+
+
+@pytest.mark.xdist_group("one run")
+def test_standard_input_is_measured(finished):
+    """`-` is standard input; the record is named after it, under the state folder; nothing else stays."""
+    assert 0 == finished["code"], finished["err"]
+    kept = sorted((finished["folder"] / "state" / "tare" / "records").iterdir())
+    assert ["stdin-1.tare.json"] == [path.name for path in kept]
+    assert [] == finished["left"]
+
+
+@pytest.mark.xdist_group("one run")
+def test_json_on_standard_output_is_the_record(finished):
+    """--json prints what was saved."""
+    [path] = (finished["folder"] / "state" / "tare" / "records").iterdir()
+    assert read_record(path)["id"] == json.loads(finished["out"])["id"]
+    assert read_record(path)["cases"] == json.loads(finished["out"])["cases"]
+
+
+@pytest.mark.xdist_group("one run")
+def test_json_progress_is_json_lines(finished):
+    """Each line is one event; stages come in their order; verdicts have words."""
+    lines = [line for line in finished["err"].splitlines() if line.startswith("{")]
+    events = [json.loads(line) for line in lines]
+    assert {"stage", "done", "total", "elapsed_s", "budget_s", "text", "verdict"} == set(events[0])
+    stages = [stage for stage, _ in groupby(event["stage"] for event in events)]
+    assert ["open", "screen", "weigh"] == stages[:3]
+    assert len(stages) == len(set(stages))
+    times = [event["elapsed_s"] for event in events]
+    assert times == sorted(times)
+    assert any(event["verdict"] for event in events)
+    # What is no event is the place of the record.
+    assert 1 == len(finished["err"].splitlines()) - len(lines)
+
+
+@pytest.mark.xdist_group("one run")
+def test_a_constraint_removes_codecs_with_its_reason(finished):
+    """--must untrusted leaves pickle out of the verdict, and says why."""
+    headline = json.loads(finished["out"])["derived"]["headline"]
+    assert "pickle" != headline["codec"]
+    reasons = {entry["codec"]: entry["reason"] for entry in headline["excluded"]}
+    assert "code" in reasons["pickle"]
+
+
+@pytest.mark.xdist_group("one run")
+def test_a_saved_record_gives_csv_and_markdown_that_read_back(tare, tmp_path, finished):
+    """The same run as CSV and Markdown: a row for each codec."""
+    [path] = (finished["folder"] / "state" / "tare" / "records").iterdir()
+    said = tare("report", str(path), "--csv")
+    rows = list(csv.DictReader(io.StringIO(said.out)))
+    assert {"json:orjson", "json:stdlib", "pickle"} <= {row["codec"] for row in rows}
+    said = tare("report", str(path), "--md")
+    assert any(line.startswith("|") and "json:orjson" in line for line in said.out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("word", "check"),
+    [
+        (
+            "--csv",
+            lambda text: {"json:orjson"} <= {row["codec"] for row in csv.DictReader(io.StringIO(text))},
+        ),
+        ("--md", lambda text: "| " in text and "json:orjson" in text),
+        ("--quiet", lambda text: not text),
+    ],
+)
+def test_what_is_printed(tare, tmp_path, document, word, check):
+    """--csv and --md print the table, --quiet nothing; two runs do not overwrite each other."""
+    quiet = [] if word == "--quiet" else ["--progress", "lines"]
+    for number in (1, 2) if word == "--quiet" else (1,):
+        said = tare(
+            "measure",
+            document,
+            word,
+            *quiet,
+            "--time",
+            "4s",
+            "--codec",
+            "json:orjson",
+            "--base",
+            "json:orjson",
+        )
+        assert 0 == said.code, said.err
+        assert check(said.out)
+        assert number == len(records(tmp_path))
+    assert records(tmp_path)[0] == "doc-1.tare.json"
+    record = read_record(tmp_path / "state" / "tare" / "records" / "doc-1.tare.json")
+    assert "json:orjson" == record["derived"]["base"]
+    assert {"json:orjson", "copy"} == {case["labels"]["codec"] for case in record["cases"]}
+
+
+def test_strict_fails_when_something_was_lost(tare, tmp_path):
+    """--strict exits 1 if a codec lost data, and 0 if none did."""
+    (tmp_path / "nan.pkl").write_bytes(pickle.dumps([{"a": float("nan"), "b": n} for n in range(50)]))
+    common = ["--quiet", "--strict", "--time", "4s", "--allow-pickle", "--base", "pickle"]
+    lost = tare("measure", "nan.pkl", *common, "--codec", "json:orjson")
+    assert 1 == lost.code
+    kept = tare("measure", "nan.pkl", *common, "--codec", "pickle")
+    assert 0 == kept.code, kept.err
+
+
+def test_not_leaves_out(tare, tmp_path, document):
+    """--not takes an id, a library or a format."""
+    out = tmp_path / "r.tare.json"
+    wanted = ["json:orjson", "json:stdlib", "pickle", "pickle,protocol=0", "msgpack:msgspec"]
+    said = tare(
+        "measure", document, "--quiet", "--time", "5s", "--out", str(out),
+        *[word for codec in wanted for word in ("--codec", codec)],
+        "--not", "pickle", "--not", "msgpack:msgspec",
+    )  # fmt: skip
+    assert 0 == said.code, said.err
+    assert {"json:orjson", "json:stdlib"} == set(read_record(out)["codecs"])
+
+
+# --- plans ----------------------------------------------------------------------
+
+
+def test_the_plan_load_runs(tare, tmp_path, shared, monkeypatch):
+    """A named plan, narrowed to two codecs, on its own data."""
+    monkeypatch.setenv("TARE_SHARED", str(shared("data/json/senators.json").parents[2]))
+    out = tmp_path / "r.tare.json"
+    said = tare(
+        "measure", "--plan", "load", "--codec", "json:orjson", "--codec", "pickle", "--time", "8s", "--out", str(out), "--quiet"
+    )  # fmt: skip
+    assert 0 == said.code, said.err
+    cases = [case for case in read_record(out)["cases"] if not case["labels"].get("twin")]
+    measured = {case["labels"]["codec"]: case for case in cases if case["launches"]}
+    assert {"json:orjson", "pickle"} <= set(measured)
+    for name in ("json:orjson", "pickle"):
+        assert "ok" == measured[name]["status"]
+        assert ["decode"] == list(measured[name]["launches"][0]["samples"])
+
+
+def test_a_plan_of_ones_own_runs_over_media_and_sizes(tare, tmp_path, document):
+    """Three media, two sizes: each its own case, each with data that came back."""
+    (tmp_path / "small.toml").write_text(PLAN)
+    out = tmp_path / "r.tare.json"
+    said = tare("measure", document, "--plan", "small.toml", "--out", str(out), "--quiet")
+    assert 0 == said.code, said.err
+    cases = read_record(out)["cases"]
+    labels = {(case["labels"]["medium"], case["labels"]["size"]): case for case in cases}
+    assert {(medium, size) for medium in ("memory", "file", "fifo") for size in ("0.5", "1")} == set(labels)
+    for (medium, _), case in labels.items():
+        assert "ok" == case["status"], case["reason"]
+        operations = set(case["launches"][0]["samples"])
+        assert {"memory": {"encode", "decode"}, "file": {"write", "read"}}.get(
+            medium, {"send", "receive", "span"}
+        ) == operations
