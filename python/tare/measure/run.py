@@ -113,16 +113,25 @@ def check_settings(settings: Settings) -> None:
     """Refuse what no run could do, before anything is opened or started.
 
     Raises:
-        UsageError: A codec, medium, link, remote host, constraint or profile that does not exist.
+        UsageError: A codec, medium, link, remote host, constraint, kind, profile or time that does not exist.
     """
     from tare.codec import Codec
     from tare.measure.constraints import conditions
+    from tare.measure.cost import PROFILES
     from tare.media import medium
     from tare.media.link import Link
     from tare.media.remote import Remote
 
     if settings.kind is not None and (refusal := FACTORS["kind"].refuses(settings.kind)):
         raise UsageError(f"{refusal}, not {settings.kind!r}")
+    if settings.profile is not None and settings.profile not in PROFILES:
+        raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
+    if not 0 <= settings.time_s < float("inf"):
+        raise UsageError(f"time_s is 0 (no limit) or more seconds, not {settings.time_s!r}")
+    if not 0 < settings.deadline_s < float("inf"):
+        raise UsageError(f"deadline_s is more than 0 seconds, not {settings.deadline_s!r}")
+    if settings.threads not in (1, "all"):
+        raise UsageError(f"threads is 1 or 'all', not {settings.threads!r}")
     for name in settings.media or ():
         if medium(name).name == "remote" and not settings.remote:
             raise UsageError("the medium 'remote' needs the other host: --remote ssh://host")

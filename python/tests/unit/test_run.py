@@ -1,0 +1,520 @@
+"""A whole run in this process: its events, its record, its parts, and the route it ends in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pytest
+
+from tare import measure
+from tare.codec import Codec
+from tare.dataset import open_dataset
+from tare.errors import MissingLibrary, UsageError
+from tare.measure import session as sessions
+from tare.measure.derive import derive
+from tare.measure.run import keep_base, kind_given, mark_screened, open_session, start_record
+from tare.measure.seat import Seat
+from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
+from tare.measure.stages.screen import choose
+from tare.measure.stages.weigh import Contender, fit_share, in_groups, plan_launches
+
+DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
+TABLE = pa.table(
+    {"a": range(3000), "b": [f"x{n % 9}" for n in range(3000)], "c": [n / 3 for n in range(3000)]}
+)
+ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
+
+
+@pytest.fixture(autouse=True)
+def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One run over memory and file, with its events and its saved record."""
+    out = tmp_path_factory.mktemp("run") / "r.tare.json"
+    events: list[tuple[str, bool, float, bool]] = []
+
+    def note(event: Event) -> None:
+        derived = event.record is not None and "derived" in event.record
+        events.append((event.stage, event.verdict, event.elapsed_s, derived))
+
+    result = measure.run(
+        DOCUMENT,
+        time_s=8,
+        codecs=("json:orjson", "pickle"),
+        media=("memory", "file"),
+        out=out,
+        on_progress=note,
+    )
+    return {"result": result, "events": events, "out": out, "after": len(events)}
+
+
+one_run = pytest.mark.xdist_group("one run in process")
+
+
+@one_run
+def test_events_come_stage_by_stage(finished):
+    """Stages do not return; each verdict comes with what was derived; nothing comes after the end."""
+    stages = list(dict.fromkeys(stage for stage, *_ in finished["events"]))
+    assert ["open", "screen", "weigh"] == stages[:3]
+    assert set(stages) <= {"open", "screen", "weigh", "memory", "growth", "probe", "done"}
+    changes = [a for a, b in zip(finished["events"], finished["events"][1:], strict=False) if a[0] != b[0]]
+    assert len(stages) - 1 == len(changes)
+    verdicts = [event for event in finished["events"] if event[1]]
+    assert {"screen", "weigh"} <= {stage for stage, *_ in verdicts}
+    assert all(derived for *_, derived in verdicts)
+    assert finished["after"] == len(finished["events"])
+
+
+@one_run
+def test_the_record_is_of_the_schema(finished, root):
+    """What a run saves is what the specification says, and is what the Result holds."""
+    schema = json.loads((root / "docs" / "specs" / "record.schema.json").read_text())
+    saved = json.loads(finished["out"].read_text())
+    jsonschema.validate(saved, schema)
+    assert saved == json.loads(json.dumps(finished["result"].record))
+    assert not Path(f"{finished['out']}l").exists(), "the journal goes when the record is there"
+
+
+@one_run
+def test_derived_is_recomputed_from_the_samples(finished):
+    """Nothing in `derived` comes from anywhere but the record's samples."""
+    record = json.loads(finished["out"].read_text())
+    again = json.loads(
+        json.dumps(derive({name: value for name, value in record.items() if name != "derived"}))
+    )
+    assert record["derived"] == again
+
+
+@one_run
+def test_both_media_are_weighed_in_one_run(finished):
+    """Each codec on each medium, with the operations of the medium, and a twin of the base on each."""
+    cases = [case for case in finished["result"].cases if case["stage"] == "weigh"]
+    found = {(c["labels"]["codec"], c["labels"]["medium"]): c for c in cases if not c["labels"].get("twin")}
+    for codec in ("json:orjson", "pickle", "json:stdlib"):
+        for medium, operations in (("memory", {"encode", "decode"}), ("file", {"write", "read"})):
+            case = found[codec, medium]
+            assert "ok" == case["status"], case["reason"]
+            assert operations == set(case["launches"][0]["samples"])
+            assert 400 == case["items"]
+    assert {"memory", "file"} == {c["labels"]["medium"] for c in cases if c["labels"].get("twin")}
+
+
+@one_run
+def test_columns_of_samples_are_of_one_length(finished):
+    """Every column of an operation has a figure for each sample."""
+    for case in finished["result"].cases:
+        for launch in case["launches"]:
+            for columns in launch["samples"].values():
+                assert 1 == len({len(values) for values in columns.values()})
+                assert min(columns["batch"]) >= 1
+                assert min(columns["wall_ns"]) > 0
+
+
+@one_run
+def test_the_best_route_writes_what_was_measured(finished, tmp_path):
+    """Its bytes have the digest that the record holds, and read back as the data."""
+    result = finished["result"]
+    recommendation = result.recommend()
+    case = result.case(recommendation.detail["key"])
+    route = result.best
+    path = tmp_path / "out"
+    route.write(DOCUMENT, path)
+    assert case["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert DOCUMENT == route.read(path, trust=recommendation.executes_code)
+
+
+@one_run
+def test_the_base_and_its_twin_give_the_noise(finished):
+    """A/A pairs are there, with a floor."""
+    noise = finished["result"].record["noise"]
+    assert noise["timer_floor_ns"] > 0
+    assert 0 <= noise["psi_some"] <= 1 if noise["psi_some"] is not None else True
+    assert "json:stdlib" == finished["result"].record["base"] == finished["result"].derived["base"]
+
+
+# --- stopping -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["open", "screen", "weigh"])
+def test_a_stop_keeps_what_is_finished(tmp_path, stage):
+    """After stop() no event comes, the record says so and is saved, the journal is gone."""
+    control, out, after = Control(), tmp_path / "r.tare.json", []
+
+    def stop(event: Event) -> None:
+        after.append(event.stage)
+        if event.stage == stage:
+            control.stop()
+
+    result = measure.run(
+        DOCUMENT,
+        time_s=30,
+        codecs=("json:orjson",),
+        control=control,
+        on_progress=stop,
+        out=out,
+        media=("memory",),
+    )
+    assert stage == after[-1]
+    assert 1 == after.count(stage)
+    record = measure.load(out).record
+    assert record["interrupted"] is True
+    assert result.record["id"] == record["id"]
+    assert ["r.tare.json"] == [path.name for path in tmp_path.iterdir() if path.name.startswith("r.")]
+    assert "derived" in record
+
+
+def test_a_failing_display_leaves_nothing(tmp_path, monkeypatch):
+    """An error of the caller's own ends the run, its workers and its files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def fail(event: Event) -> None:
+        if event.stage == "screen":
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        measure.run(
+            DOCUMENT, time_s=6, codecs=("json:orjson",), on_progress=fail, out=tmp_path / "r.tare.json"
+        )
+    assert [] == [path for path in tmp_path.glob("tare-*") if not path.name.startswith("tare-run-")]
+    assert [] == list(tmp_path.glob("tare-run-*/worker-*"))
+
+
+# --- settings -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"media": ("fifi",)}, "did you mean fifo"),
+        ({"media": ("remote",)}, "needs the other host"),
+        ({"remote": "http://x"}, "is not a remote"),
+        ({"link": "fast"}, "is not a link"),
+        ({"base": "jsn"}, "json"),
+        ({"must": ("keep-type",)}, "keep-types"),
+        ({"codecs": ("json:orjsn",)}, "orjson"),
+        ({"codecs": ("json:orjson,level=1",)}, "level"),
+        ({"kind": "numpy"}, "kind is one of own, arrow"),
+        ({"exclude": ("json",), "codecs": ("json:orjson",), "base": "json:none"}, "none"),
+        ({"profile": "caching"}, "profile"),
+        ({"time_s": -1.0}, "time_s"),
+        ({"time_s": float("nan")}, "time_s"),
+        ({"deadline_s": 0.0}, "deadline_s"),
+        ({"threads": 3}, "threads"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(tmp_path, fields, message):
+    """Before anything is opened or started, in words that name what is near."""
+    with pytest.raises(UsageError, match=message):
+        measure.run(DOCUMENT, out=tmp_path / "r.tare.json", **fields)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_an_unknown_setting_is_a_type_error():
+    """Names of settings are names of fields."""
+    with pytest.raises(TypeError, match="tme_s"):
+        measure.run(DOCUMENT, tme_s=4)
+
+
+def test_a_library_that_is_missing_says_how_to_get_it(monkeypatch):
+    """A codec asked for that is not installed ends the run with the install line."""
+    library = type(ORJSON.library)
+    monkeypatch.setattr(library, "installed", property(lambda self: self.name != "orjson"))
+    with pytest.raises(MissingLibrary, match="pip install"):
+        measure.run(DOCUMENT, codecs=("json:orjson",), time_s=4)
+
+
+# --- kinds ----------------------------------------------------------------------
+
+
+def _given(kind: str) -> Any:
+    if kind == "pandas":
+        return TABLE.to_pandas()
+    if kind == "polars":
+        return pytest.importorskip("polars").from_arrow(TABLE)
+    return TABLE
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_data_given_as_an_object_is_measured_in_its_kind(kind):
+    """Every case starts from and ends in the kind given; its conversion is in the time."""
+    result = measure.run(
+        _given(kind), time_s=6, codecs=("csv:pyarrow",), base="csv:pyarrow", media=("memory",), quick=True
+    )
+    cases = [case for case in result.cases if case["labels"]["codec"] == "csv:pyarrow"]
+    assert {kind} == {case["labels"]["kind"] for case in result.cases}
+    assert {"ok"} == {case["status"] for case in cases}
+    assert 3000 == cases[0]["items"]
+
+
+def test_kinds_of_what_is_given(tmp_path):
+    """Paths, names and documents are measured in each library's own kind."""
+    pandas = pytest.importorskip("pandas")
+    frame, path = pandas.DataFrame({"a": [1]}), tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    for data, expected in (
+        (frame, "pandas"),
+        (TABLE, "arrow"),
+        (open_dataset(frame), "pandas"),
+        (DOCUMENT, "own"),
+        (str(path), "own"),
+        (path, "own"),
+        ("synthpop:10", "own"),
+        (open_dataset(path), "own"),
+    ):
+        assert expected == kind_given(data, open_dataset(data)), data
+
+
+# --- parts, memory, groups: without a worker ------------------------------------
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A session over the table; it starts no worker by itself."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dataset, settings = open_dataset(TABLE, name="t"), Settings(seed=3)
+    with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
+        yield made
+    assert [] == list(tmp_path.glob("tare-*")) + list(tmp_path.glob(".tare-*"))
+
+
+def test_a_part_is_the_same_rows_for_everybody(session):
+    """A share is drawn once; workers of every codec load the same file, told in the record."""
+    part = session.part(0.25)
+    assert part is session.part(0.25)
+    assert part.path == session.part(0.25).path
+    assert 1 + round(3000 * 0.25) == part.rows == part.items
+    told = session.block["sizes"]["0.25"]
+    assert (part.hash, part.rows, part.bytes_memory) == (told["hash"], told["rows"], told["bytes_memory"])
+    from tare.dataset import load_saved
+
+    saved = load_saved(part.path, part.as_, part.kind)
+    rows = saved.column("a").to_pylist()
+    assert rows == sorted(rows), "in the order of the source"
+    assert part.hash == open_dataset(saved).hash()
+
+
+def test_another_seed_draws_other_rows(session):
+    """The seed of the settings decides, and the whole is the whole for all."""
+    settings = Settings(seed=4)
+    with open_session(
+        session.dataset, settings, start_record(session.dataset, settings, ""), Wiring()
+    ) as other:
+        assert session.part(0.25).hash != other.part(0.25).hash
+        assert session.part(1.0).hash == other.part(1.0).hash == session.dataset.hash()
+
+
+def test_a_case_is_made_once_for_a_stage(session):
+    """The same labels are the same case; a later stage takes an earlier one's place."""
+    part = session.part(1.0)
+    screened = session.case("json:orjson", part, "screen", medium="memory")
+    assert screened is session.case("json:orjson", part, "screen", medium="memory")
+    weighed = session.case("json:orjson", part, "weigh", medium="memory")
+    assert weighed is not screened
+    assert [weighed] == session.record["cases"]
+    assert session.case("json:orjson", part, "weigh", medium="file") is not weighed
+
+
+def _part(bytes_memory: int, share: float = 1.0, kind: str = "document") -> Part:
+    return Part(share, "", "json", kind, 10, 10, bytes_memory, "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "expected"),
+    [
+        ("arrow", 1000, 2 << 30),
+        ("arrow", 4 << 30, 12 << 30),
+        ("pandas", 4 << 30, 24 << 30),
+        ("records", 1 << 30, 72 << 30),
+        ("python", 2 << 30, 9 << 30),
+        ("unheard-of", 2 << 30, 12 << 30),
+    ],
+)
+def test_a_worker_may_hold_three_copies_in_its_kind(kind, size, expected):
+    """At least 2 GiB; else three times the part as the worker's kind holds it."""
+    assert expected == memory_limit_bytes(_part(size), kind)
+
+
+@pytest.mark.parametrize(
+    ("budget", "wanted", "quick", "expected"),
+    [
+        (28.0, 20, False, (5, 20)),
+        (30.5, 100, False, (5, 30)),
+        (28.0, 20, True, (3, 20)),
+        (4.0, 20, False, (3, 6)),
+        (0.0, 20, False, (3, 4)),
+        (-5.0, 2, False, (3, 2)),
+        (float("inf"), 99, False, (5, 99)),
+    ],
+)
+def test_launches_fit_the_time(budget, wanted, quick, expected):
+    """Five launches, three when quick or short; codecs as many as start in half the time, four at least."""
+    assert expected == plan_launches(budget, wanted, quick=quick)
+
+
+def _fake_session(bytes_memory: int) -> Any:
+    return SimpleNamespace(dataset=SimpleNamespace(bytes_memory=bytes_memory))
+
+
+def test_the_share_fits_time_and_memory(monkeypatch):
+    """All if it fits; else what the time allows, or half the memory; never below what was screened."""
+    weigh = "tare.measure.stages.weigh.available_bytes"
+    monkeypatch.setattr(weigh, lambda: 100 << 30)
+    small, seconds = _part(1 << 20, 0.01), {ORJSON: 0.001, STDLIB: 0.002}
+    assert 1.0 == fit_share(_fake_session(100 << 20), seconds, small, 60.0, 5)
+    slow = {ORJSON: 0.1, STDLIB: 0.2}
+    by_time = fit_share(_fake_session(100 << 20), slow, small, 60.0, 5)
+    assert 0.01 <= by_time < 1.0
+    assert by_time == pytest.approx((60 - 1) / (5 * 3 * 30), rel=0.05)
+    assert fit_share(_fake_session(100 << 20), slow, small, 10.0, 5) <= by_time
+    assert 1 / 64 == pytest.approx(fit_share(_fake_session(100 << 20), slow, small, -5.0, 5), rel=0.05)
+    monkeypatch.setattr(weigh, lambda: 1 << 30)
+    by_memory = fit_share(_fake_session(1 << 30), seconds, small, float("inf"), 5)
+    assert by_memory == pytest.approx(0.5 / 9, rel=0.05)
+    assert 0.5 == fit_share(_fake_session(2 << 20), seconds, _part(1 << 20, 0.5), -5.0, 5)
+
+
+def test_groups_keep_the_copies_in_bounds():
+    """The base is in each group; no group is above the limit unless one alone is."""
+    part = _part(1 << 20)
+    contenders = [Contender(codec, {}) for codec in (ORJSON, STDLIB, PICKLE, Codec.parse("msgpack:msgspec"))]
+    assert [contenders[1:2] + contenders[:1] + contenders[2:]] == in_groups(contenders, STDLIB, part, 1 << 40)
+    tight = in_groups(contenders, STDLIB, part, 9 << 20)
+    assert [[STDLIB, ORJSON], [STDLIB, PICKLE], [STDLIB, Codec.parse("msgpack:msgspec")]] == [
+        [c.codec for c in group] for group in tight
+    ]
+    hopeless = in_groups(contenders, STDLIB, part, 1)
+    assert [2, 2, 2] == [len(group) for group in hopeless]
+    assert [[contenders[1]]] == in_groups([contenders[1]], STDLIB, part, 1)
+
+
+def test_the_best_few_have_the_base_among_them():
+    """The base takes the last place if it is not good enough for one."""
+    assert [ORJSON, STDLIB] == keep_base([ORJSON, PICKLE, STDLIB], STDLIB, 2)
+    assert [ORJSON, STDLIB] == keep_base([ORJSON, STDLIB, PICKLE], STDLIB, 2)
+    assert [ORJSON] == keep_base([ORJSON], STDLIB, 2)
+
+
+class FakeSeat:
+    """A screened seat with two times and a size."""
+
+    def __init__(
+        self,
+        codec: Codec,
+        encode_ns: float,
+        decode_ns: float,
+        size: int,
+        status: str = "ok",
+        part: Any = None,
+    ) -> None:
+        def columns(ns: float) -> dict[str, list[int]]:
+            return {
+                "wall_ns": [round(ns)],
+                "user_ns": [round(ns)],
+                "sys_ns": [0],
+                "batch": [1],
+                "nivcsw": [0],
+            }
+
+        self.codec, self.part = codec, part
+        self.operations = ("encode", "decode")
+        self.samples = {"encode": columns(encode_ns), "decode": columns(decode_ns)}
+        self.case: dict[str, Any] = {"status": status, "bytes": size, "reason": ""}
+        self.distance = float("inf")
+
+
+def test_who_is_weighed():
+    """Near the best in one use is enough; lossy ones must win by far; failures never; the base always."""
+    others = [Codec.parse(text) for text in ("json:msgspec", "json:ujson", "marshal", "json:rapidjson")]
+    seats = [
+        FakeSeat(ORJSON, 1e6, 1e6, 100_000),
+        FakeSeat(STDLIB, 5e7, 5e7, 100_000),
+        FakeSeat(PICKLE, 9e6, 9e6, 1_000),
+        FakeSeat(others[0], 3e6, 3e6, 100_000, "lossy"),
+        FakeSeat(others[1], 3e5, 3e5, 90_000, "lossy"),
+        FakeSeat(others[2], 1e5, 1e5, 1_000, "unproven"),
+        FakeSeat(others[3], 4e8, 4e8, 900_000),
+    ]
+    chosen = choose(seats, STDLIB)
+    assert {ORJSON, PICKLE, STDLIB, others[1]} <= set(chosen)
+    assert STDLIB == chosen[-1], "the base is last, as it is there for the ratios only"
+    assert not {others[2], others[3]} & set(chosen)
+    assert 1 == len([codec for codec in chosen if codec == STDLIB])
+    assert 3 >= len(choose(seats, STDLIB, most=2))
+    assert [] == choose([replace_status(seat, "error") for seat in seats], STDLIB)
+
+
+def replace_status(seat: FakeSeat, status: str) -> FakeSeat:
+    seat.case = {**seat.case, "status": status}
+    return seat
+
+
+def test_screened_codecs_are_predicted_for_the_weighed_size():
+    """Times and bytes grow with the data; the reason says why it was not weighed."""
+    small, weighed = _part(1000, 0.01), _part(50_000, 0.5)
+    seats = [FakeSeat(codec, 2e6, 1e6, 400, part=small) for codec in (ORJSON, STDLIB, PICKLE)]
+    seats[1].distance, seats[2].distance = 7.0, 2.0
+    replace_status(seats[2], "lossy")["reason"] if False else seats[2].case.update(
+        status="lossy", reason="lost"
+    )
+    mark_screened(SimpleNamespace(), seats, [ORJSON], weighed)
+    assert "ok" == seats[0].case["status"]
+    assert "predicted" not in seats[0].case
+    assert {"size": "0.5", "bytes": 20_000, "ops": {"encode": 100_000_000, "decode": 50_000_000}} == seats[
+        1
+    ].case["predicted"]
+    assert ("screened", "ok") == (seats[1].case["status"], seats[1].case["verdict_at_screening"])
+    assert "7 times over the best" in seats[1].case["reason"]
+    assert "lossy" == seats[2].case["verdict_at_screening"]
+    assert seats[2].case["reason"].startswith("lost; not among the best few")
+
+
+# --- limits ---------------------------------------------------------------------
+
+
+def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
+    """A codec that wants many copies of the data ends with that reason; one that wants few is well."""
+    # Parsing a Python literal takes some 100 times the memory of its numbers.
+    monkeypatch.setattr(sessions, "_WORKER_FLOOR_BYTES", 120 << 20)
+    dataset, settings = open_dataset(list(range(400_000))), Settings(time_s=60)
+    with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
+        found = {}
+        for name in ("repr:stdlib", "marshal"):
+            case = made.case(name, made.part(1.0), "weigh", medium="memory")
+            seat = Seat(made, case, Codec.parse(name), made.part(1.0))
+            seat.start()
+            seat.ready(verify=True)
+            seat.close()
+            found[name] = case
+    assert "ok" == found["marshal"]["status"], found["marshal"]["reason"]
+    assert found["repr:stdlib"]["status"] in ("error", "killed")
+    assert "emory" in found["repr:stdlib"]["reason"]
+
+
+def test_all_threads_are_a_level_of_their_own():
+    """threads="all" is in every label and in what the record says of a codec."""
+    result = measure.run(
+        TABLE, time_s=6, codecs=("parquet:pyarrow",), threads="all", media=("memory",), quick=True
+    )
+    assert {"all"} == {case["labels"]["threads"] for case in result.cases}
+    assert {"all"} == {entry["threads"] for entry in result.record["codecs"].values()}
+    assert "ok" == next(c["status"] for c in result.cases if c["labels"]["codec"] == "parquet:pyarrow")
+    assert str(result.best).endswith("threads=all")
+
+
+def test_settings_are_not_changed_by_options():
+    """Keyword arguments go over the settings given, which stay as they are."""
+    given = Settings(time_s=4, codecs=("json:orjson",))
+    assert replace(given, seed=5) != given
+    with pytest.raises(UsageError, match="did you mean"):
+        measure.run(DOCUMENT, settings=given, media=("memry",))
+    assert given.media is None
