@@ -56,7 +56,10 @@ def _many_languages(name: str, least: int) -> Condition:
 
 
 NO_CODE = Condition(
-    "no code", lambda codec, _: "bytes from others can run code or crash it" if _flags(codec).get("executes_code") else ""
+    "no code",
+    lambda codec, _: (
+        "bytes from others can run code or crash it" if _flags(codec).get("executes_code") else ""
+    ),
 )
 KNOWN = {
     "spec": _flag("spec", "has no written spec"),

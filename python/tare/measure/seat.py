@@ -25,6 +25,8 @@ TARGET_NS = 2_000_000
 
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _SLOWEST = 20
+# The first call is up to several times slower than the rest.
+_SURE = 10
 _SPARE_S = 2.0
 
 
@@ -103,7 +105,6 @@ class Seat:
         """How many times over the best it costs, in the use that suits it best; set at screening."""
         self.shared = worker is not None
         self.worker = worker
-        self._batch: dict[str, int] = {}
         self._expect_ns: dict[str, float] = {}
         self._path = session.new_path() if self.medium == "file" else None
         self._hash_seed = session.rng.randrange(1, 2**32 - 1)
@@ -118,7 +119,7 @@ class Seat:
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self.worker is None:
-            self.worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed)
+            self.worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed, loading=True)
 
     def ready(self, *, verify: bool = False) -> None:
         """Load the data, encode it once, and compare what came back if ``verify``."""
@@ -138,6 +139,8 @@ class Seat:
             if verify or "verify" not in self.case:
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
                 judge_verify(self.case, found, self.part)
+            if not self.shared and self.worker is not None:
+                self.session.settle(self.worker)
         except WorkerError as error:
             self.lose(error)
 
@@ -188,7 +191,7 @@ class Seat:
                 codec=str(self.codec),
                 path=self._path,
                 samples=1,
-                batch=self._batch.get(operation, 0),
+                batch=self._batch_of(operation),
                 target_ns=TARGET_NS,
                 **factors,
                 budget_ms=int(self.session.settings.deadline_s * 1000),
@@ -205,7 +208,7 @@ class Seat:
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
         """Keep a reply of ``run`` as columns."""
         batch = int(reply["batch"])
-        self._batch[operation] = batch
+        self.session.batches[self.case.get("key", ""), operation] = batch
         columns = self.samples.setdefault(operation, {"round": [], "position": [], "batch": []})
         for row in reply["samples"]:
             columns["round"].append(round_)
@@ -220,13 +223,10 @@ class Seat:
             self.case["status"] = "unproven"
             self.case["reason"] = f"{came} of {expected} items came back in round {round_}"
 
-    def memory(self, operation: str) -> None:
-        """Measure the peak of one operation in this (fresh) worker."""
-        try:
-            self.case["memory"][operation] = self._ask("mem", what=operation, path=self._path)
-        except WorkerError as error:
-            self.case["memory"][operation] = {"error": str(error)[:200]}
-            self.alive = False
+    def _batch_of(self, operation: str) -> int:
+        """Calls of one sample: as calibrated before; one if the first call says so; 0 asks to calibrate."""
+        known = self.session.batches.get((self.case.get("key", ""), operation), 0)
+        return known or int(self._expect_ns.get(operation, 0) > _SURE * TARGET_NS)
 
     def launch(self, number: int, psi_some: float | None, load: float | None) -> dict[str, Any]:
         """The finished launch as the record keeps it."""

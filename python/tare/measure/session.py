@@ -5,6 +5,7 @@ The stages (``stages/``) share a Session and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -231,6 +232,8 @@ class Session:
         self._tmp = Path(tempfile.mkdtemp(prefix="tare-"))
         self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self._started = 0
+        self.batches: dict[tuple[str, str], int] = {}
         self._relay: RelayProcess | None = None
         self._remote: RemoteEnd | None = None
         self.sample_ns = 0
@@ -458,20 +461,47 @@ class Session:
     # --- workers --------------------------------------------------------------
 
     def worker(
-        self, part: Part, kind: str, *, name: str = "python", hash_seed: int = 0, cpu_index: int = -1
+        self, part: Part, kind: str, *, hash_seed: int = 0, loading: bool = False, cpu: int | None = None
     ) -> Worker:
-        """Start a worker process for data of this size; it is pinned when threads is 1."""
+        """Start a worker process for data of this size; it is pinned when threads is 1.
+
+        Args:
+            part: The data it will load.
+            kind: The kind in memory its codec works on.
+            hash_seed: Seed of its hashes.
+            loading: Whether it loads on any CPU in turn, to be moved by ``settle`` before it is timed.
+            cpu: CPU to pin it to; None for the one that is measured on.
+        """
         from tare.measure.driver import Worker
 
+        self._started += 1
+        chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
         worker = Worker(
-            name,
-            cpu=self.cpus[cpu_index] if self.settings.threads == 1 and len(self.cpus) > 1 else None,
+            "python",
+            cpu=(self.timed_cpu if chosen is None else chosen) if self._pins else None,
             hash_seed=hash_seed,
             threads=self.settings.threads,
             memory_limit=memory_limit_bytes(part, kind),
         )
         self._workers.add(worker)
         return worker
+
+    @property
+    def _pins(self) -> bool:
+        return self.settings.threads == 1 and len(self.cpus) > 1
+
+    @property
+    def timed_cpu(self) -> int | None:
+        """The CPU that is measured on: the last one, where the parent is least likely to be."""
+        return self.cpus[-1] if self.cpus else None
+
+    def settle(self, worker: Worker) -> None:
+        """Move a loaded worker, with all its threads, to the CPU that is measured on."""
+        if not self._pins or self.timed_cpu is None:
+            return
+        for thread in os.listdir(f"/proc/{worker.pid}/task") if os.path.isdir("/proc") else [str(worker.pid)]:
+            with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+                os.sched_setaffinity(int(thread), {self.timed_cpu})
 
     def remote_worker(self) -> Worker:
         """Start a worker on the other host; its protocol goes through ssh."""

@@ -57,7 +57,7 @@ def _measure(session: Session, contender: Contender, part: Part) -> None:
     found = contender.case["memory"]
     encode, decode = (*operations(contender.case["labels"]), "")[:2]
     for operation in filter(None, (encode, decode)):
-        worker = session.worker(part, contender.codec.native(part.kind))
+        worker = session.worker(part, contender.codec.native(part.kind), loading=True)
         try:
             worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
             found[operation] = _peak(session, worker, contender, operation, path)

@@ -70,7 +70,7 @@ def _cells(session: Session, part: Part, codec_id: str, name: str) -> list[dict[
 
     def ask(probes: list[str]) -> list[dict[str, Any]]:
         if not workers or not workers[-1].alive:
-            workers.append(session.worker(part, "python"))
+            workers.append(session.worker(part, "python", loading=True))
         reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
         return list(reply["cells"])
 

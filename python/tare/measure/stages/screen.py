@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["BEATEN", "choose", "per_call_ns", "screen", "small_part"]
 
 # Of a table, 5 ms are a thousand rows of Parquet, where fixed costs hide what a row costs.
-_BASE_ENCODE_NS = {"document": 5_000_000, "table": 20_000_000}
+_BASE_ENCODE_NS = {"document": 5_000_000, "table": 10_000_000}
 _FIRST_BYTES = 1 << 20
 _LEAST_S = 3.0
-_SLOW_NS = 500_000_000
+_SLOW_NS = 200_000_000
 _ROUNDS = 3
+_TRY_SHARE = 0.75
 BEATEN = 5.0
 """Times over the best, in every use, above which a codec is not weighed."""
 _LOSSY = 2.0
@@ -73,6 +74,7 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
         One seat a codec, in the order given; each case has its status.
     """
     before = pressure.snapshot()
+    tried_s = session.elapsed_s + _TRY_SHARE * (until_s - session.elapsed_s)
     seats = {
         codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
         for codec in codecs
@@ -83,7 +85,7 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
     done = 0
     with ThreadPoolExecutor(2) as pool:
         trials = [
-            pool.submit(_try_group, session, [seats[codec] for codec in group], part, until_s)
+            pool.submit(_try_group, session, [seats[codec] for codec in group], part, tried_s)
             for group in groups.values()
         ]
         for trial, group in zip(trials, groups.values(), strict=True):
@@ -91,20 +93,22 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
             done += len(group)
             session.tell("screen", done, len(codecs), str(group[-1]))
     living = [seat for seat in seats.values() if seat.alive and seat.case["status"] != "pending"]
-    quick = []
-    for seat in living:
-        if max(seat.expected_s(operation) for operation in seat.operations) * 1e9 > _SLOW_NS:
-            _keep_cold(seat)
-        else:
-            quick.append(seat)
+    for worker in {seat.worker for seat in living if seat.worker is not None}:
+        session.settle(worker)
+    quick = [
+        s for s in living if max(s.expected_s(operation) for operation in s.operations) * 1e9 <= _SLOW_NS
+    ]
     run_rounds(
         session,
         quick,
         rounds=_ROUNDS,
         until_s=until_s,
-        at_least=1,
+        at_least=0,
         on_round=lambda n: session.tell("screen", len(codecs), len(codecs), f"round {n}"),
     )
+    for seat in living:
+        if not seat.samples:
+            _keep_cold(seat)
     after = pressure.snapshot()
     workers = {seat.worker for seat in seats.values() if seat.worker is not None}
     for seat in seats.values():
@@ -147,7 +151,7 @@ def _named(session: Session, codec: Codec) -> bool:
 
 
 def _loaded(session: Session, part: Part) -> Worker:
-    worker = session.worker(part, "python", hash_seed=1)
+    worker = session.worker(part, "python", hash_seed=1, loading=True)
     worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
     return worker
 

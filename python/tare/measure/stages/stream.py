@@ -42,7 +42,10 @@ class StreamSeat(Seat):
             self._reader = self.session.remote_worker()
         else:
             self._reader = self.session.worker(
-                self.part, self.kind, hash_seed=self._hash_seed ^ 1, cpu_index=0
+                self.part,
+                self.kind,
+                hash_seed=self._hash_seed ^ 1,
+                cpu=self.session.cpus[0] if self.session.cpus else None,
             )
 
     def ready(self, *, verify: bool = False) -> None:
