@@ -230,7 +230,7 @@ def _medium(
         if not streams:
             return use.measured[0], use
         notes.append(f"the measured span over {streams[0]}")
-        return streams[0], replace(use, bytes_per_s=math.inf, rtt_s=0.0)
+        return streams[0], replace(use, medium=streams[0], bytes_per_s=math.inf, rtt_s=0.0)
     medium = local[0]
     if use.measured[0] == "memory" and medium == "file":
         notes.append("encode and decode taken from warm files, as memory was not measured")

@@ -500,6 +500,22 @@ def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     assert "emory" in found["repr:stdlib"]["reason"]
 
 
+def test_streams_alone_end_in_a_route_over_one_of_them():
+    """Who asks for a fifo is not sent to a file; data given as pandas arrives as pandas."""
+    frame = pytest.importorskip("pandas").DataFrame({"a": range(500)})
+    result = measure.run(
+        frame, time_s=6, codecs=("csv:pyarrow",), base="csv:pyarrow", media=("fifo",), quick=True
+    )
+    weighed = next(case for case in result.cases if case["stage"] == "weigh")
+    assert ("ok", "fifo", "pandas") == (
+        weighed["status"],
+        weighed["labels"]["medium"],
+        weighed["labels"]["kind"],
+    )
+    assert {"span", "send", "receive"} == set(weighed["launches"][0]["samples"])
+    assert "csv:pyarrow@fifo" == result.recommend("cache").route_id
+
+
 def test_all_threads_are_a_level_of_their_own():
     """threads="all" is in every label and in what the record says of a codec."""
     result = measure.run(
