@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,17 @@ DATA = bytes(range(256)) * 4096
 
 
 @pytest.fixture
-def on_disk(tmp_path: Path) -> Path:
-    """A folder whose files can be cold."""
+def on_disk(tmp_path: Path, root: Path) -> Iterator[Path]:
+    """A folder whose files can be cold: the usual one, or one beside the sources."""
     possible, reason = file.cold_possible(tmp_path)
-    need(possible, reason)
-    return tmp_path
+    if possible:
+        yield tmp_path
+        return
+    (root / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root / "build") as folder:
+        possible, reason = file.cold_possible(folder)
+        need(possible, reason)
+        yield Path(folder)
 
 
 @pytest.mark.parametrize("sync", ["none", "fsync"])
