@@ -63,7 +63,11 @@ def _verdict(found: Digest) -> list[str]:
             + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "")
             + "."
         ]
-        lines += ["Bytes from others can run code or crash the reader: only read your own."] if said["runs_code"] else []
+        lines += (
+            ["Bytes from others can run code or crash the reader: only read your own."]
+            if said["runs_code"]
+            else []
+        )
     elif said["tie"]:
         lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
     else:

@@ -200,7 +200,11 @@ def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
     key = found.verdict.get("key")
     row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
     parts += [words.kept_sentence(row)] if words.kept_sentence(row) else []
-    parts += ["Bytes from others can run code or crash the reader: only read your own."] if said["runs_code"] else []
+    parts += (
+        ["Bytes from others can run code or crash the reader: only read your own."]
+        if said["runs_code"]
+        else []
+    )
     return " ".join(parts)
 
 

@@ -334,7 +334,9 @@ def _options(found: Digest, slots: dict[str, int]) -> str:
     for name, given in codecs.items():
         entry = mapping(given)
         options, flags = mapping(entry.get("options")), mapping(entry.get("flags"))
-        runs = '<span class="badge bad">unsafe to read from others</span>' if flags.get("executes_code") else ""
+        runs = (
+            '<span class="badge bad">unsafe to read from others</span>' if flags.get("executes_code") else ""
+        )
         listed = ", ".join(f"{key}={json.dumps(value)}" for key, value in options.items())
         version = entry.get("version")
         shown = " ".join(f"{k} {v}" for k, v in version.items()) if isinstance(version, dict) else version
