@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError, WorkerError
@@ -105,7 +105,8 @@ class Worker:
                 f"cannot start the worker {name}: {error}", worker=name, type="start"
             ) from error
         self.pid = self._spawned.process.pid
-        self._guard = threading.Lock()
+        # Reentrant: a signal handler may end the worker while its own thread reads from it.
+        self._guard = threading.RLock()
         self._end = weakref.finalize(self, _end, self._spawned, str(self.directory), self._guard)
         self._poll = select.poll()
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
@@ -235,7 +236,9 @@ class Worker:
         until = time.monotonic() + _SEND_S
         while view:
             try:
-                view = view[os.write(self._spawned.stdin, view) :]
+                with self._open_pipes():
+                    written = os.write(self._spawned.stdin, view)
+                view = view[written:]
             except BlockingIOError:
                 if time.monotonic() > until:
                     raise self._lose("timeout", f"took no request within {_SEND_S:g} s") from None
@@ -263,7 +266,8 @@ class Worker:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._spawned.stdout, _READ_BYTES)
+            with self._open_pipes():
+                data = os.read(self._spawned.stdout, _READ_BYTES)
         except BlockingIOError:
             return
         if not data:
@@ -277,6 +281,23 @@ class Worker:
             self._take(line)
         if len(self._pending) > LINE_BYTES:
             raise self._lose("protocol", f"a reply is longer than {LINE_BYTES} bytes")
+
+    @contextlib.contextmanager
+    def _open_pipes(self) -> Iterator[None]:
+        """Inside, no other thread closes the pipes; once they are closed, the reason is raised.
+
+        A descriptor that was closed may be another file's by now: it is neither read nor written.
+        """
+        with self._guard:
+            if not self._end.alive:
+                raise self._dead or self._error("closed", "the worker has been closed")
+            try:
+                yield
+            except OSError:
+                if self._end.alive:
+                    raise
+                # A signal handler of this very thread ended it.
+                raise (self._dead or self._error("closed", "the worker has been closed")) from None
 
     def _take(self, line: bytes) -> None:
         try:
@@ -379,7 +400,7 @@ def _peek(pid: int) -> int | None:
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
-def _end(spawned: Spawned, directory: str, guard: threading.Lock) -> None:
+def _end(spawned: Spawned, directory: str, guard: threading.RLock) -> None:
     """Everything goes: the group, the process, its pipes, its directory."""
     process = spawned.process
     _live.pop(process.pid, None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ __all__ = ["run_plan"]
 _STREAMS = ("fifo", "unix", "tcp", "link", "remote")
 _AT_ONCE = 8
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
+_LATE = "not reached in the time given; --time gives more"
 _UNLIMITED_S = 24 * 3600.0
 
 
@@ -54,41 +55,48 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
     plan = plan.narrow(codecs=settings.codecs, media=settings.media)
     record: dict[str, Any] = {}
     cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
-    with ExitStack() as stack:
-        last: Session | None = None
-        for (name, content), wanted in cases.items():
-            if not any(case.status == "pending" for case in wanted):
-                record.setdefault("cases", []).extend(
-                    _closed(case, case.status, case.reason) for case in wanted
-                )
-                continue
-            try:
-                dataset = _open(name, content, wiring.shared) if data is None else _opened(data)
-            except (TareError, OSError) as error:
-                record.setdefault("cases", []).extend(
-                    _closed(case, "n/a", str(error)[:300]) for case in wanted
-                )
-                continue
-            fresh = start_record(dataset, settings, wiring.command, plan.as_dict())
-            fresh["dataset"]["name"] = name
-            _join(record, fresh, name)
-            session = open_session(
-                dataset, settings, record, wiring if last is None else replace(wiring, out=None)
-            )
-            session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
-            session.journal = session.journal or (last.journal if last else None)
-            last = stack.enter_context(session)
+    began_s = time.monotonic()
+    last: Session | None = None
+    for number, ((name, content), wanted) in enumerate(cases.items()):
+        if not any(case.status == "pending" for case in wanted):
+            record.setdefault("cases", []).extend(_closed(case, case.status, case.reason) for case in wanted)
+            continue
+        left_s = settings.time_s - (time.monotonic() - began_s)
+        if settings.time_s and left_s <= 0:
+            record.setdefault("cases", []).extend(_closed(case, "pending", _LATE) for case in wanted)
+            continue
+        try:
+            dataset = _open(name, content, wiring.shared) if data is None else _opened(data)
+        except (TareError, OSError) as error:
+            record.setdefault("cases", []).extend(_closed(case, "n/a", str(error)[:300]) for case in wanted)
+            continue
+        # What is left of the time is shared by the data sets that are left.
+        share_s = left_s / (len(cases) - number) if settings.time_s else 0.0
+        fresh = start_record(dataset, settings, wiring.command, plan.as_dict())
+        fresh["dataset"]["name"] = name
+        _join(record, fresh, name)
+        session = open_session(
+            dataset,
+            replace(settings, time_s=share_s),
+            record,
+            wiring if last is None else replace(wiring, out=None),
+        )
+        session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
+        session.journal = session.journal or (last.journal if last else None)
+        last = session
+        with session:
             try:
                 _measure(session, plan, wanted)
             except Stopped:
                 record["interrupted"] = True
                 break
-        if last is None:
-            raise UsageError(
-                f"no data set of the plan {plan.name!r} could be opened: "
-                + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
-            )
-        finish(last, wiring.out)
+    if last is None:
+        raise UsageError(
+            f"no data set of the plan {plan.name!r} could be opened: "
+            + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
+        )
+    finish(last, wiring.out)
+    record["elapsed_s"] = round(time.monotonic() - began_s, 3)
     return Result(record)
 
 
@@ -115,6 +123,11 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
         batches += [(medium, base, group) for group in _groups(contenders, base)]
     launches = 3 if session.settings.quick else plan.statistics.launches
     for number, (medium, base, group) in enumerate(batches):
+        if session.elapsed_s > session.limit_s(1.0):
+            for contender in group:
+                if contender.case["status"] == "pending":
+                    contender.case["reason"] = _LATE
+            continue
         # What is left of the time is shared by the batches that are left.
         left_s = min(session.limit_s(1.0), session.elapsed_s + _UNLIMITED_S) - session.elapsed_s
         until_s = session.elapsed_s + max(0.0, left_s) / (len(batches) - number)
