@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,9 +17,10 @@ import pytest
 from tare import measure
 from tare.codec import Codec
 from tare.dataset import open_dataset
-from tare.errors import MissingLibrary, UsageError
+from tare.errors import MissingLibrary, UsageError, WorkerError
 from tare.measure import session as sessions
 from tare.measure.derive import derive
+from tare.measure.driver import Worker
 from tare.measure.run import keep_base, kind_given, mark_screened, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
@@ -534,3 +536,21 @@ def test_settings_are_not_changed_by_options():
     with pytest.raises(UsageError, match="did you mean"):
         measure.run(DOCUMENT, settings=given, media=("memry",))
     assert given.media is None
+
+
+def test_a_worker_ended_by_another_thread_is_not_read(tmp_path):
+    """Whoever waits for it gets a WorkerError, never another file's bytes or a bad descriptor."""
+    for _ in range(5):
+        worker = Worker(workdir=tmp_path)
+        number = worker.send("hello", proto=1, list=False)
+        killer = threading.Thread(target=worker.kill)
+        killer.start()
+        try:
+            while True:
+                worker.wait(number, 20.0)
+                number = worker.send("hello", proto=1, list=False)
+        except WorkerError as error:
+            assert error.type in ("closed", "killed")
+        killer.join()
+        with pytest.raises(WorkerError):
+            worker.request("hello", deadline_s=5.0, proto=1)
