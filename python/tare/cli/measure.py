@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tare.measure.session import Control
 
 __all__ = ["command"]
+
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -149,8 +152,9 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
     for path in filter(None, (where, options["html"])):
         refuse_unwritable(path)
     control = Control()
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, lambda *_: interrupt(control))
+    before = {number: signal.getsignal(number) for number in _ENDS}
+    for number in _ENDS:
+        signal.signal(number, lambda *_: interrupt(control))
     chosen = chosen_plan(plan)
     kind = "quiet" if options["quiet"] else options["progress"]
     try:
@@ -168,7 +172,8 @@ def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Resu
                 shared=os.environ.get("TARE_SHARED", "../shared"),
             )
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def source(data: str | None, options: dict[str, Any]) -> Any:
@@ -203,13 +208,14 @@ def interrupt(control: Control) -> None:
 
 def show(result: Result, options: dict[str, Any]) -> None:
     """Print what was asked for on standard output; where the record is goes to standard error."""
+    from tare.atomic import write_atomic
     from tare.report import csv, json, markdown, terminal
 
     if options["html"]:
         from tare.report.html import render as render_html
 
         Path(options["html"]).parent.mkdir(parents=True, exist_ok=True)
-        Path(options["html"]).write_text(render_html(result), encoding="utf-8")
+        write_atomic(options["html"], render_html(result).encode())
     if options["as_json"]:
         click.echo(json.render(result))
     elif options["as_csv"]:
@@ -220,7 +226,10 @@ def show(result: Result, options: dict[str, Any]) -> None:
         terminal.show(result)
     if not options["quiet"]:
         if result.record.get("interrupted"):
-            click.echo(f"interrupted; go on with: {command_line()} --resume {options['out']}", err=True)
+            click.echo(
+                f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
+                err=True,
+            )
         click.echo(
             f"record  {options['out']}   (tare report {options['out']} --html FILE)",
             err=True,
@@ -249,7 +258,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         time_s=(0.0 if options["plan"] else 60.0) if options["time_s"] is None else options["time_s"],
         codecs=tuple(options["codecs"]) or None,
         exclude=tuple(options["exclude"]),
-        media=tuple(options["media"]) or (("link",) if options["link"] and options["media"] else None),
+        media=tuple(options["media"]) or None,
         link=options["link"],
         remote=options["remote"],
         threads="all" if options["threads"] == "all" else 1,
@@ -297,6 +306,15 @@ def refuse_unwritable(path: str) -> None:
         raise OSError(f"{path}: cannot be written: {error.strerror}. Name another place.") from error
     if not there:
         os.unlink(path)
+
+
+def without_resume(command: str) -> str:
+    """The command without a ``--resume`` of an earlier record.
+
+    >>> without_resume("tare measure d.csv --resume a.tare.json --quick")
+    'tare measure d.csv --quick'
+    """
+    return re.sub(r" --resume[ =]('[^']*'|\S+)", "", command)
 
 
 def refuse_instruments() -> None:

@@ -83,7 +83,7 @@ class _Lines:
         now = time.monotonic()
         if event.verdict and sentence(event):
             click.echo(f"[{event.elapsed_s:5.1f} s] so far: {sentence(event)}", err=True)
-        elif now - self._last_s >= _LINE_EVERY_S:
+        elif event.stage == "open" or now - self._last_s >= _LINE_EVERY_S:
             self._last_s = now
             click.echo(line(event), err=True)
 

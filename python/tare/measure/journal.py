@@ -60,6 +60,11 @@ class Journal:
     ) -> None:
         self.close()
 
+    @property
+    def started(self) -> bool:
+        """Whether the head has been written."""
+        return self._file is not None
+
     def head(self, record: Mapping[str, Any]) -> None:
         """Start the journal with the record's head: everything but cases, which have lines of their own.
 
@@ -68,13 +73,16 @@ class Journal:
         """
         self.close()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("wb")
+        # A journal of that name may be the one that is being resumed: it goes only when this one is whole.
+        new = self.path.with_name(self.path.name + ".new")
+        self._file = new.open("wb")
         head = {name: value for name, value in record.items() if name not in ("cases", "derived")}
         self._line({"tare_journal": VERSION, "head": head})
         for case in record.get("cases", ()):
             self.case(case)
             for launch in case.get("launches", ()):
                 self.launch(case["key"], launch)
+        new.replace(self.path)
 
     def case(self, case: Mapping[str, Any]) -> None:
         """Add a case, or replace what is known of it; launches have lines of their own.

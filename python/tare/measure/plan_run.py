@@ -171,12 +171,12 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
     if plan.grow is None:
         return []
     part = session.part(size)
-    before = pressure.snapshot()
     seats = {}
     for curve, case in due.items():
         kind = StreamSeat if case.labels["medium"] in _STREAMS else Seat
         seats[curve] = kind(session, _put(session, case, part, "growth"), _codec(session, case), part)
     launch_seats(list(seats.values()), verify=True)
+    before = pressure.snapshot()
     run_rounds(
         session,
         list(seats.values()),

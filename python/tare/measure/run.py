@@ -9,6 +9,7 @@ It prints nothing; a display is told by events, and a plan is run by ``plan_run`
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         from tare.measure.plan_run import run_plan
 
         return run_plan(plan, data, settings, wiring)
+    began_s = time.monotonic()
     if isinstance(data, Dataset):
         dataset = data
     else:
@@ -101,6 +103,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     record = start_record(dataset, settings, command)
     before = None if resume is None else Result.load(resume).record
     with open_session(dataset, settings, record, wiring) as session:
+        session.started_at = began_s  # opening is part of the time that was given
         try:
             measure_stages(session, before)
         except Stopped:
@@ -171,6 +174,8 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     session.tell("open", 1, 1, dataset.headline())
     if before is not None:
         adopt(session, before)
+    elif session.journal is not None:
+        session.journal.stage("codecs", session.record["codecs"])
     small = small_part(session, base)
     first = "file" if medium not in _ONE_END else medium
     seats = screen(session, codecs, first, small, session.limit_s(SHARES["screen"]))
@@ -189,7 +194,7 @@ def weigh_and_more(
     media = settings.media or (_MEDIUM[dataset.kind],)
     ends = session.limit_s(SHARES["weigh"])
     budget = (ends - session.elapsed_s) / len(media)
-    launches, most = plan_launches(budget, len(chosen), quick=settings.quick)
+    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick)
     again = weighed_share(session)
     if not settings.codecs and not again:
         chosen = keep_base(list(chosen), base, most)
@@ -233,6 +238,9 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
         key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")
     }
     session.record["resumed"] = {"used": 0, "lines": found.lines()}
+    if session.journal is not None:
+        # What is taken over is on the disk before the old journal of the same name goes.
+        session.journal.head({**session.record, "cases": list(session.adopted.values())})
     for line in found.lines():
         session.tell("open", 1, 1, line)
 
@@ -366,6 +374,7 @@ def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], w
     journal = None
     if wiring.out is not None:
         journal = Journal(Path(f"{wiring.out}l"))
+    if journal is not None and wiring.resume is None:
         journal.head({name: value for name, value in record.items() if name != "cases"})
     return Session(dataset, settings, record, wiring, journal)
 

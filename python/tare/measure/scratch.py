@@ -44,9 +44,12 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 def _base(parent: str) -> tuple[Path, int]:
-    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # Locked under another name first: a directory that bears the prefix is never without its lock.
+    new = Path(tempfile.mkdtemp(prefix=".tare-new-", dir=parent))
+    descriptor = os.open(new / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     _try_lock(descriptor)
+    path = new.with_name(PREFIX + new.name.removeprefix(".tare-new-"))
+    new.rename(path)
     if not _bases:
         atexit.register(_remove_bases, os.getpid())
     return path, descriptor

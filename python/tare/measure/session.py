@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from tare.measure import pressure
+from tare.measure import pressure, scratch
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -229,8 +227,8 @@ class Session:
         self._cases: dict[str, dict[str, Any]] = {}
         self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
-        self._tmp = Path(tempfile.mkdtemp(prefix="tare-"))
-        self._files = Path(tempfile.mkdtemp(prefix=".tare-measure-", dir=settings.directory or self._tmp))
+        self._tmp = scratch.make()
+        self._files = scratch.make(settings.directory)
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
@@ -257,8 +255,8 @@ class Session:
             self._relay.close()
         if self._remote is not None:
             self._remote.close()
-        shutil.rmtree(self._tmp, ignore_errors=True)
-        shutil.rmtree(self._files, ignore_errors=True)
+        scratch.remove(self._tmp)
+        scratch.remove(self._files)
 
     def kill_workers(self) -> None:
         """Kill every worker at once; whoever waits for one gets a WorkerError."""
@@ -339,6 +337,8 @@ class Session:
                 "items": part.items,
                 "bytes_memory": part.bytes_memory,
             }
+            if self.journal is not None and self.journal.started:
+                self.journal.stage("dataset", {"sizes": self.block["sizes"]})
         return self._parts[label]
 
     def new_path(self) -> str:

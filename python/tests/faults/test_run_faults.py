@@ -186,3 +186,46 @@ def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: P
     record = json.loads(out.read_text())
     assert record["resumed"]["used"] >= 1
     assert record["derived"]["headline"]["codec"] is not None
+
+
+def test_a_resumed_run_that_is_killed_again_loses_nothing(tmp_path: Path) -> None:
+    """The journal that is resumed goes only when the new one of its name holds what was taken over."""
+    codecs = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
+    process, out = _start(tmp_path, *codecs)
+    _until(process, "weigh", 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    journal = Path(f"{out}l")
+    before = journal.read_bytes().count(b'"launch"')
+    again, _ = _start(tmp_path, *codecs, "--resume", str(journal))
+    _until(again, "screen")
+    os.killpg(again.pid, signal.SIGKILL)
+    again.communicate(timeout=60)
+    weighed = [
+        line for line in journal.read_bytes().splitlines() if b'"launch"' in line and b"size=1|" in line
+    ]
+    assert before > 0
+    assert len(weighed) >= 4, "both codecs, the twin and the floor of a whole launch"
+
+
+def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
+    """Copies of the user's data do not stay in the folder for temporary files."""
+    process, _ = _start(tmp_path, "--codec", "json:orjson", "--time", "60s")
+    _until(process, "weigh", 1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    left = list(tmp_path.glob("tare-run-*"))
+    assert left
+    next_, _ = _start(tmp_path, "--codec", "json:orjson", "--time", "4s")
+    next_.communicate(timeout=100)
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(("tare-", ".tare-"))] == []
+
+
+def test_terminate_is_an_interrupt(tmp_path: Path) -> None:
+    """SIGTERM, as service managers send it, saves the record like Ctrl-C does."""
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "60s")
+    _until(process, "weigh", 1)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert json.loads(out.read_text())["interrupted"] is True

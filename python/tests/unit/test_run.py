@@ -286,7 +286,8 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     dataset, settings = open_dataset(TABLE, name="t"), Settings(seed=3)
     with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
         yield made
-    assert [] == list(tmp_path.glob("tare-*")) + list(tmp_path.glob(".tare-*"))
+    # The process keeps its own (locked, empty) folder until it ends.
+    assert [] == [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"]
 
 
 def test_a_part_is_the_same_rows_for_everybody(session):
@@ -349,18 +350,18 @@ def test_a_worker_may_hold_three_copies_in_its_kind(kind, size, expected):
 @pytest.mark.parametrize(
     ("budget", "wanted", "quick", "expected"),
     [
-        (28.0, 20, False, (5, 20)),
-        (30.5, 100, False, (5, 30)),
+        (28.0, 20, False, (5, 18)),
+        (30.5, 100, False, (5, 20)),
         (28.0, 20, True, (3, 20)),
-        (4.0, 20, False, (3, 6)),
+        (6.0, 20, False, (3, 6)),
         (0.0, 20, False, (3, 4)),
         (-5.0, 2, False, (3, 2)),
         (float("inf"), 99, False, (5, 99)),
     ],
 )
 def test_launches_fit_the_time(budget, wanted, quick, expected):
-    """Five launches, three when quick or short; codecs as many as start in half the time, four at least."""
-    assert expected == plan_launches(budget, wanted, quick=quick)
+    """Five launches, three when quick or short; codecs as many as start in a third of the time, four at least."""
+    assert expected == plan_launches(budget, wanted, "document", quick=quick)
 
 
 def _fake_session(bytes_memory: int) -> Any:
@@ -376,7 +377,7 @@ def test_the_share_fits_time_and_memory(monkeypatch):
     slow = {ORJSON: 0.1, STDLIB: 0.2}
     by_time = fit_share(_fake_session(100 << 20), slow, small, 60.0, 5)
     assert 0.01 <= by_time < 1.0
-    assert by_time == pytest.approx((60 - 1) / (5 * 3 * 30), rel=0.05)
+    assert by_time == pytest.approx((60 - 1) / (5 * 5 * 30), rel=0.05)
     assert fit_share(_fake_session(100 << 20), slow, small, 10.0, 5) <= by_time
     assert 1 / 64 == pytest.approx(fit_share(_fake_session(100 << 20), slow, small, -5.0, 5), rel=0.05)
     monkeypatch.setattr(weigh, lambda: 1 << 30)

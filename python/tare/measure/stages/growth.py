@@ -44,11 +44,11 @@ def measure_growth(
         if session.elapsed_s > until_s:
             break
         part = session.part(size)
-        before = pressure.snapshot()
         seats = [
             Seat(session, _case(session, contender, part), contender.codec, part) for contender in living
         ]
         launch_seats(seats, verify=False)
+        before = pressure.snapshot()
         run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1)
         after = pressure.snapshot()
         for seat in seats:

@@ -7,6 +7,7 @@ the first answer may take; weighing never shares.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
@@ -209,14 +210,17 @@ def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]
     """
     rated = [seat for seat in seats if seat.case["status"] in ("ok", "lossy") and _both_times(seat)]
     proven = [seat for seat in rated if seat.case["status"] == "ok"] or rated
+    orders = []
     for use in _USES:
         least = min((_cost(seat, use) for seat in proven), default=0.0) or 1e-12
+        # What loses data is weighed only if it would win by far: it is never recommended unasked.
+        worse = {seat.codec: _cost(seat, use) / least * (1.0 if seat in proven else _LOSSY) for seat in rated}
         for seat in rated:
-            # What loses data is weighed only if it would win by far: it is never recommended unasked.
-            worse = _cost(seat, use) / least * (1.0 if seat in proven else _LOSSY)
-            seat.distance = min(seat.distance, worse)
-    near = sorted((seat for seat in rated if seat.distance <= BEATEN), key=lambda seat: seat.distance)
-    chosen = [seat.codec for seat in near][:most]
+            seat.distance = min(seat.distance, worse[seat.codec])
+        orders.append([codec for codec in sorted(worse, key=worse.__getitem__) if worse[codec] <= BEATEN])
+    # Each use names its best in turn, or the variants of one format would fill the table.
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*orders))
+    chosen = list(dict.fromkeys(codec for codec in turns if codec is not None))[:most]
     if base not in chosen and any(seat.codec == base for seat in rated):
         chosen.append(base)
     return chosen

@@ -204,10 +204,10 @@ def _launch(
     session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float
 ) -> None:
     """One launch: fresh pairs of workers, rounds, results into the cases."""
-    before = pressure.snapshot()
     living = [c for c in contenders if c.case["status"] in ("pending", "ok", "lossy")]
     seats = [StreamSeat(session, c.case, c.codec, part) for c in living]
     launch_seats(seats, verify=False)
+    before = pressure.snapshot()
     run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s)
     after = pressure.snapshot()
     for seat in seats:

@@ -30,7 +30,9 @@ _LAUNCHES = 5
 _QUICK_LAUNCHES = 3
 _ROUNDS = 9
 _ROUNDS_UNLIMITED = 15
-_START_S = 0.1
+# CPU to start, load and warm one worker, on one of two cores: pyarrow and polars are heavier than orjson.
+_START_S = {"document": 0.1, "table": 0.22}
+_PER_LAUNCH = 5
 _SHORT_S = 12.0
 _FEWEST = 4
 
@@ -91,24 +93,25 @@ def available_bytes() -> int:
         return 4 << 30
 
 
-def plan_launches(budget_s: float, wanted: int, *, quick: bool) -> tuple[int, int]:
-    """How many launches to make and how many codecs to weigh, so that half the time is left for rounds.
+def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tuple[int, int]:
+    """How many launches to make and how many codecs to weigh, so that two thirds of the time are left for rounds.
 
     Args:
         budget_s: Time for all launches, in seconds; infinite for no limit.
         wanted: Codecs that deserve weighing.
+        kind: ``document`` or ``table``.
         quick: Whether three launches are enough.
 
     Returns:
         Launches, codecs.
 
-    >>> plan_launches(28.0, 20, quick=False), plan_launches(4.0, 20, quick=False)
-    ((5, 20), (3, 6))
+    >>> plan_launches(28.0, 20, "table", quick=False), plan_launches(6.0, 20, "document", quick=False)
+    ((5, 8), (3, 6))
     """
     launches = _QUICK_LAUNCHES if quick or budget_s < _SHORT_S else _LAUNCHES
     if budget_s == float("inf"):
         return launches, wanted
-    return launches, min(wanted, max(_FEWEST, int(budget_s / 2 / launches / _START_S)))
+    return launches, min(wanted, max(_FEWEST, int(budget_s / 3 / launches / _START_S[kind])))
 
 
 def fit_share(
@@ -128,13 +131,14 @@ def fit_share(
     """
     scale = session.dataset.bytes_memory / max(1, small.bytes_memory)
     round_s = sum(seconds.values()) * scale
-    start_s = launches * len(seconds) * _START_S
-    # Each launch encodes and decodes once before its rounds (on two loaders), then takes two rounds at least.
-    by_time = (budget_s - start_s) / max(1e-9, launches * 3 * round_s)
+    start_s = launches * len(seconds) * _START_S[small.kind]
+    # A launch encodes and decodes once before its rounds, then takes three rounds; a large part is slower
+    # than the small one says (caches, page faults).
+    by_time = (budget_s - start_s) / max(1e-9, launches * _PER_LAUNCH * round_s)
     # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
     copies = 3 * max((memory_factor(codec, small.kind) for codec in seconds), default=3.0)
     by_memory = available_bytes() / 2 / max(1.0, copies * session.dataset.bytes_memory)
-    return float(f"{max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), max(by_memory, 1 / 64))):.2g}")
+    return float(f"{max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), by_memory)):.2g}")
 
 
 def in_groups(
@@ -228,7 +232,6 @@ def _spared(case: dict[str, Any], number: int, slow: Statistics | None) -> bool:
 
 def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _Launch) -> None:
     """One launch of one group: fresh workers, rounds, results into the cases."""
-    before = pressure.snapshot()
     seats = []
     for contender in group:
         if contender.case["status"] in ("pending", "ok", "lossy") and not _spared(
@@ -258,6 +261,7 @@ def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _La
         for seat in seats:
             if _is_slow(seat.case, plan.slow):
                 seat.rounds_left = plan.slow.slow_rounds
+    before = pressure.snapshot()
     run_rounds(
         session,
         seats,
