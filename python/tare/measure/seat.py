@@ -176,16 +176,32 @@ class Seat:
         """What one sample of the operation will take, in seconds."""
         return max(self._expect_ns.get(operation, 0.0), TARGET_NS) / 1e9
 
+    def warm(self, operation: str) -> None:
+        """Make one call that is not kept: it calibrates the batch and pays for pages and files."""
+        reply = self._run(operation)
+        if reply is not None:
+            self._learn(operation, reply)
+
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Take one sample and keep it; a failure ends the case."""
+        began = time.monotonic_ns()
+        reply = self._run(operation)
+        if reply is None:
+            return
+        self.session.round_ns += time.monotonic_ns() - began
+        wall = reply["cols"].index("wall_ns")
+        self.session.sample_ns += sum(int(row[wall]) for row in reply["samples"])
+        self.keep(operation, round_, position, reply)
+
+    def _run(self, operation: str) -> dict[str, Any] | None:
+        """One sample of the worker; None when there is none, and then the seat is lost."""
         if self.shared and self.worker is not None and not self.worker.alive:
             # Another codec ended the worker we share: our earlier samples stand.
             self.alive = False
-            return
-        began = time.monotonic_ns()
+            return None
         factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
         try:
-            reply = self._ask(
+            return self._ask(
                 "run",
                 what=operation,
                 codec=str(self.codec),
@@ -199,16 +215,17 @@ class Seat:
             )
         except WorkerError as error:
             self.lose(error)
-            return
-        self.session.round_ns += time.monotonic_ns() - began
-        wall = reply["cols"].index("wall_ns")
-        self.session.sample_ns += sum(int(row[wall]) for row in reply["samples"])
-        self.keep(operation, round_, position, reply)
+            return None
+
+    def _learn(self, operation: str, reply: dict[str, Any]) -> None:
+        """Remember the batch and how long a sample takes."""
+        self.session.batches[self.case.get("key", ""), operation] = int(reply["batch"])
+        self._expect_ns[operation] = int(reply["samples"][-1][reply["cols"].index("wall_ns")])
 
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
         """Keep a reply of ``run`` as columns."""
         batch = int(reply["batch"])
-        self.session.batches[self.case.get("key", ""), operation] = batch
+        self._learn(operation, reply)
         columns = self.samples.setdefault(operation, {"round": [], "position": [], "batch": []})
         for row in reply["samples"]:
             columns["round"].append(round_)
@@ -216,7 +233,6 @@ class Seat:
             columns["batch"].append(batch)
             for name, value in zip(reply["cols"], row, strict=True):
                 columns.setdefault(name, []).append(value)
-            self._expect_ns[operation] = int(row[reply["cols"].index("wall_ns")])
         expected = self.case.get("items")
         came = reply.get("items")
         if operation in ("decode", "read", "receive") and expected and came is not None and came != expected:

@@ -377,7 +377,7 @@ def test_the_share_fits_time_and_memory(monkeypatch):
     slow = {ORJSON: 0.1, STDLIB: 0.2}
     by_time = fit_share(_fake_session(100 << 20), slow, small, 60.0, 5)
     assert 0.01 <= by_time < 1.0
-    assert by_time == pytest.approx((60 - 1) / (5 * 5 * 30), rel=0.05)
+    assert by_time == pytest.approx((60 - 1) / (5 * 4 * 30), rel=0.05)
     assert fit_share(_fake_session(100 << 20), slow, small, 10.0, 5) <= by_time
     assert 1 / 64 == pytest.approx(fit_share(_fake_session(100 << 20), slow, small, -5.0, 5), rel=0.05)
     monkeypatch.setattr(weigh, lambda: 1 << 30)

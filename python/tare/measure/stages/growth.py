@@ -49,7 +49,7 @@ def measure_growth(
         ]
         launch_seats(seats, verify=False)
         before = pressure.snapshot()
-        run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1)
+        run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s, at_least=1, warm=True)
         after = pressure.snapshot()
         for seat in seats:
             if seat.samples:

@@ -32,7 +32,7 @@ _ROUNDS = 9
 _ROUNDS_UNLIMITED = 15
 # CPU to start, load and warm one worker, on one of two cores: pyarrow and polars are heavier than orjson.
 _START_S = {"document": 0.1, "table": 0.22}
-_PER_LAUNCH = 5
+_PER_LAUNCH = 4
 _SHORT_S = 12.0
 _FEWEST = 4
 
@@ -268,6 +268,7 @@ def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _La
         rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
         until_s=plan.until_s,
         at_least=1,
+        warm=True,
         on_round=lambda r: session.tell(
             "weigh", plan.number - 1, plan.wanted, f"launch {plan.number}, round {r}"
         ),
