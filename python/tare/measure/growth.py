@@ -23,6 +23,8 @@ SUPERLINEAR = 1.15
 ABOVE_FLOOR = 20.0
 POINTS = 4
 UPPER = 8
+# Beyond this many times the largest size a square term fitted to noise would outgrow everything else.
+NEAR = 4.0
 APART = 1.5
 
 
@@ -101,19 +103,21 @@ def fit_growth(
     t = np.asarray(times_ns, dtype=np.float64)[order]
     draws = None if draws is None else draws[order]
     upper = np.flatnonzero(t > ABOVE_FLOOR * floor_ns)[-UPPER:]
-    terms = fit_terms(n, t)
-    by_terms = predict_terms(terms, target)
     if upper.size < POINTS or n[upper[0]] == n[upper[-1]]:
-        return _short(n, t, target, terms, draws)
+        return _short(n, t, target, draws)
     k, k_lo, k_hi, k_draws = _exponent(
         np.log(n[upper]), np.log(t[upper]), None if draws is None else draws[upper]
     )
+    terms = fit_terms(n, t, square=target <= NEAR * n[-1] or k_lo > SUPERLINEAR)
+    by_terms = predict_terms(terms, target)
     # From the last point on: what was measured there is worth more than the line through all.
     reach = math.log(target / n[-1])
     by_power = float(t[-1] * math.exp(k * reach))
     # Nothing reads n bytes in less than proportion to n for ever: an exponent below 1 is
     # a constant that has not been outgrown yet, which the other model knows.
-    predicted = by_terms if k < 1 and reach > 1e-9 else by_power
+    # Far off, an exponent that is not shown to be above 1 is not raised to the distance either.
+    unproven = k < 1 or (k_lo <= 1 and target > NEAR * n[-1])
+    predicted = by_terms if unproven and reach > 1e-9 else by_power
     lo, hi = by_power, by_power
     if k_draws is not None and draws is not None:
         ends = quantiles(draws[-1] + k_draws * reach)
@@ -140,11 +144,11 @@ def _exponent(x: Array, y: Array, draws: Array | None) -> tuple[float, float, fl
     return k, k - half, k + half, None
 
 
-def _short(
-    n: Array, t: Array, target: float, terms: tuple[float, float, float], draws: Array | None
-) -> Growth:
+def _short(n: Array, t: Array, target: float, draws: Array | None) -> Growth:
     """Too few points for an exponent: in proportion to the data, after the constant that two sizes show."""
     proportional = float(t[-1] * target / n[-1])
+    # A square through two or three noisy points is not evidence of one.
+    terms = fit_terms(n, t, square=False)
     by_terms = predict_terms(terms, target) if n.size >= 2 else proportional
     predicted = by_terms if terms[0] > 0 and n.size >= 2 and target > n[-1] else proportional
     lo, hi = predicted, predicted
@@ -156,10 +160,10 @@ def _short(
     return Growth(None, None, None, int(n.size), False, terms, predicted, lo, hi, hi > APART * max(lo, 1e-9))
 
 
-def fit_terms(sizes: Array, times_ns: Array) -> tuple[float, float, float]:
+def fit_terms(sizes: Array, times_ns: Array, *, square: bool = True) -> tuple[float, float, float]:
     """Least squares of t = c + a n + b n^2 with no negative term, relative errors.
 
-    Three terms have seven supports; each is solved plainly, and the best one without
+    Without ``square`` b is 0. Three terms have seven supports; each is solved plainly, and the best one without
     a negative term is the answer.
 
     >>> c, a, b = fit_terms(np.array([1.0, 2.0, 4.0, 8.0]), np.array([12.0, 14.0, 18.0, 26.0]))
@@ -175,7 +179,7 @@ def fit_terms(sizes: Array, times_ns: Array) -> tuple[float, float, float]:
     matrix = np.stack([np.ones_like(x), x, x * x], axis=1) / times_ns[:, None]
     best, least = np.array([0.0, float(times_ns[-1] / x[-1]), 0.0]), math.inf
     for count in (1, 2, 3):
-        for support in itertools.combinations(range(3), count):
+        for support in itertools.combinations(range(3 if square else 2), count):
             if count > sizes.size:
                 continue
             part = matrix[:, support]

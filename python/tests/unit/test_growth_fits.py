@@ -92,6 +92,24 @@ def test_few_points_have_no_exponent_but_a_prediction_in_proportion():
     assert (round(one.predicted_lo_ns, 6), round(one.predicted_hi_ns, 6)) == (78.0, 82.0)
 
 
+def test_three_noisy_points_are_not_bent_into_a_square():
+    """Noise that looks like a bend is not carried 62 times further: the prediction stays near proportion."""
+    fit = fit_growth([1.0, 4.0, 16.0], [3.2, 13.5, 64.0], 62 * 16.0)
+    proportional = 62 * 64.0
+    assert fit.terms[2] == 0.0
+    assert 0.7 * proportional < fit.predicted_ns <= proportional
+    assert fit.predicted_lo_ns <= fit.predicted_ns <= fit.predicted_hi_ns
+
+
+def test_a_square_far_off_needs_a_proven_exponent():
+    """Four scattered points have no proven exponent: no square term; four on a square keep theirs."""
+    loose = fit_growth([1.0, 2.0, 4.0, 8.0], [10.0, 24.0, 37.0, 110.0], 512.0)
+    assert loose.k_lo < 1.15
+    assert (loose.terms[2], loose.predicted_ns < 1.3 * 110 * 64) == (0.0, True)
+    steep = fit_growth([1.0, 2.0, 4.0, 8.0], [3.0, 12.0, 48.0, 192.0], 512.0)
+    assert round(steep.predicted_ns) == 3 * 512**2
+
+
 def test_terms_are_never_negative_and_best_among_all_supports():
     """Against brute force over a grid: no non-negative terms fit better."""
     random = np.random.RandomState(2)
