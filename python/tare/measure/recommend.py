@@ -16,7 +16,7 @@ from tare.measure.constraints import Condition, allowed, conditions, losses
 from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.mains import SPAN, TOTAL, main_cases, main_stage, number
-from tare.measure.statistics import Array, differs, quantiles
+from tare.measure.statistics import Array, differs, quantiles, seed_of
 
 __all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recommend"]
 
@@ -25,6 +25,8 @@ OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
 ASSUMED_FILE = 1e9
 SMALL_DOCUMENT = 4096
 SURE = 0.5
+# On a machine with a noise floor above NOISY a winner among ties needs more than the half.
+NOISY, SURE_IN_NOISE = 0.10, 0.95
 # Launches from which on an interval is more than a hint.
 FIRM = 3
 FASTEST, SLOWEST = 1e11, 1e3
@@ -174,7 +176,7 @@ def choose(
     full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
     if choice.predicted:
-        notes.append(f"predicted for the whole data from {100 / full:.3g} % of it")
+        notes.append(f"provisional: predicted from {100 / full:.3g} % of the data")
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
     for codec in names:
@@ -258,9 +260,17 @@ def _costed(case: Mapping[str, Any], evidence: Evidence, medium: str, full: floa
         if figure is None or not math.isfinite(figure.time_ns):
             return None
         row, factor = rows.get(op), full
-        if row is not None and row["predicted_ns"]:
-            factor = row["predicted_ns"] / figure.time_ns
-        return figure.time_ns * factor / 1e9, np.exp(figure.draws) * factor / 1e9
+        draws = np.exp(figure.draws) / 1e9
+        if row is None or not row["predicted_ns"]:
+            return figure.time_ns * factor / 1e9, draws * factor
+        # How far the prediction may be off is part of the odds: each draw takes a factor of its range.
+        seed = seed_of(f"{evidence.record.get('id', '')}|{codec}|{medium}|{op}") & 0xFFFFFFFF
+        lo, hi = (
+            math.log(max(float(row[end] or row["predicted_ns"]), 1e-9) / figure.time_ns)
+            for end in ("predicted_lo_ns", "predicted_hi_ns")
+        )
+        factors = np.exp(np.random.RandomState(seed).uniform(min(lo, hi), max(lo, hi), draws.shape))
+        return row["predicted_ns"] / 1e9, draws * factors
 
     if medium in OPERATIONS:
         write, read = (seconds(op) for op in OPERATIONS[medium])
@@ -326,7 +336,15 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
     ranked = sorted(choice.several, key=lambda one: (-shares[one.codec], costs[one.codec][0], one.codec))
     floor = max((analysis.floor(one.key, TOTAL) for one in choice.several), default=0.0)
     tied = _tied(ranked[0], choice.several, costs, floor)
-    named = shares[ranked[0].codec] >= SURE or len(tied) == 1
+    least = costs[ranked[0].codec][0]
+    within = any(
+        abs(costs[one.codec][0] / least - 1) < floor for one in tied if one is not ranked[0] and least > 0
+    )
+    noisy = floor > NOISY
+    if noisy:
+        choice.notes.append(f"provisional: the machine was too noisy: noise floor {100 * floor:.0f} %")
+    enough = shares[ranked[0].codec] >= (SURE_IN_NOISE if noisy else SURE)
+    named = len(tied) == 1 or (enough and not within)
     winner = ranked[0] if named else tied[0]
     others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
     flips = _flips(winner, choice, costs)
@@ -342,7 +360,7 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "tie": [one.codec for one in tied],
         "named": named,
         "executes_code": choice.runs_code(winner.codec),
-        "provisional": analysis.figures[winner.key][TOTAL].launches < FIRM,
+        "provisional": analysis.figures[winner.key][TOTAL].launches < FIRM or choice.predicted or noisy,
         "flips": flips,
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }

@@ -180,7 +180,9 @@ def test_part_of_the_data_predicts_the_whole():
     whole = synthetic_record("table", planted=pair, media=("memory",), derived=False, preempted=0)
     assert recommend(whole, profile="archive")["codec"] == "bends:up"
     assert verdict["codec"] == "parquet:pyarrow"
-    assert "predicted for the whole data from 10 % of it" in verdict["reasons"]
+    assert "provisional: predicted from 10 % of the data" in verdict["reasons"]
+    assert verdict["provisional"]
+    assert recommend(record, profile="archive")["p"] == verdict["p"]
     slow = verdict["cost_s"]["bends:up"][0]
     passage = 10 * 0.5 * 44_145_000 * (1 / 200e6 + 20e-9)
     assert 0.12 * 10**1.5 + passage == pytest.approx(slow, rel=0.06)
@@ -212,7 +214,7 @@ def test_screening_alone_gives_a_verdict(record):
     changed["cases"] = [case for case in changed["cases"] if case["stage"] == "screen"]
     verdict = recommend(changed, profile="archive")
     assert verdict["route"] == "parquet:pyarrow@file"
-    assert "predicted for the whole data from 5 % of it" in verdict["reasons"]
+    assert "provisional: predicted from 5 % of the data" in verdict["reasons"]
 
 
 @pytest.mark.parametrize(
