@@ -29,6 +29,8 @@ QUIET_FLOOR = 0.05
 QUIET_PSI = 0.10
 # Copying as measured once and again differs by the state of caches; only below this share of it is a decode too fast.
 COPY_MARGIN = 0.8
+# A peak is counted in pages: beside fewer encoded bytes than this, copies of them mean nothing.
+COPIED = 64 * 1024
 
 
 def derive(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,7 +165,7 @@ def _case(case: Mapping[str, Any], figures: Mapping[str, Figure]) -> dict[str, A
         "bytes": encoded,
         "size_share": encoded / raw if encoded is not None and raw else None,
         "peak_bytes": peak,
-        "copies_encoded": peak / encoded if peak is not None and encoded else None,
+        "copies_encoded": peak / encoded if peak is not None and (encoded or 0) >= COPIED else None,
         "copies_memory": peak / raw if peak is not None and raw else None,
         "kept": kept(case),
     }
