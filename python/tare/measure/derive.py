@@ -165,7 +165,7 @@ def _case(case: Mapping[str, Any], figures: Mapping[str, Figure]) -> dict[str, A
         "bytes": encoded,
         "size_share": encoded / raw if encoded is not None and raw else None,
         "peak_bytes": peak,
-        "copies_encoded": peak / encoded if peak is not None and (encoded or 0) >= COPIED else None,
+        "copies_encoded": peak / encoded if peak is not None and encoded and encoded >= COPIED else None,
         "copies_memory": peak / raw if peak is not None and raw else None,
         "kept": kept(case),
     }
