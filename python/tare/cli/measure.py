@@ -181,14 +181,14 @@ def source(data: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"]):
         return data
     from tare.dataset import open_dataset
-    from tare.measure.stages.weigh import available_bytes
+    from tare.measure.stages.weigh import load_bytes
 
     return open_dataset(
         data,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
-        max_bytes=available_bytes() // 8,
+        max_bytes=load_bytes(settings_of(options).time_s),
     )
 
 

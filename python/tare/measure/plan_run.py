@@ -15,7 +15,7 @@ from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wiring
 from tare.measure.stages.stream import StreamSeat, weigh_streams
-from tare.measure.stages.weigh import Contender, available_bytes, weigh
+from tare.measure.stages.weigh import Contender, load_bytes, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -255,7 +255,7 @@ def _open(name: str, content: str, shared: str | Path | None) -> Dataset:
 def _opened(source: Any) -> Dataset:
     from tare.dataset import Dataset, open_dataset
 
-    return source if isinstance(source, Dataset) else open_dataset(source, max_bytes=available_bytes() // 8)
+    return source if isinstance(source, Dataset) else open_dataset(source, max_bytes=load_bytes(0.0))
 
 
 def _join(record: dict[str, Any], fresh: dict[str, Any], name: str) -> None:

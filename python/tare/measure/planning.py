@@ -38,12 +38,12 @@ def estimate(
         return
     from tare.codec import Codec, candidates
     from tare.dataset import Dataset, open_dataset
-    from tare.measure.stages.weigh import available_bytes
+    from tare.measure.stages.weigh import load_bytes
 
     dataset = (
         data
         if isinstance(data, Dataset)
-        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
     )
     yield dataset.headline()
     codecs = [Codec.parse(text) for text in settings.codecs] if settings.codecs else candidates(dataset.kind)

@@ -23,7 +23,7 @@ from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.screen import BEATEN, choose, per_call_ns, screen, small_part
-from tare.measure.stages.weigh import Contender, available_bytes, fit_share, plan_launches, weigh
+from tare.measure.stages.weigh import Contender, fit_share, load_bytes, plan_launches, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -97,7 +97,7 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     if isinstance(data, Dataset):
         dataset = data
     else:
-        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=available_bytes() // 8)
+        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(data, dataset))
     record = start_record(dataset, settings, command)

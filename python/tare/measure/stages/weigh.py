@@ -21,6 +21,7 @@ __all__ = [
     "available_bytes",
     "fit_share",
     "in_groups",
+    "load_bytes",
     "memory_factor",
     "plan_launches",
     "weigh",
@@ -33,6 +34,7 @@ _ROUNDS_UNLIMITED = 15
 # CPU to start, load and warm one worker, on one of two cores: pyarrow and polars are heavier than orjson.
 _START_S = {"document": 0.1, "table": 0.22}
 _PER_LAUNCH = 4
+_LOAD_BYTES_S = 8 << 20
 _SHORT_S = 12.0
 _FEWEST = 4
 
@@ -91,6 +93,19 @@ def available_bytes() -> int:
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return 4 << 30
+
+
+def load_bytes(time_s: float) -> int:
+    """How much of the data to load, in bytes in memory: what can be weighed in the time, within the memory.
+
+    Args:
+        time_s: Time limit of the run in seconds; 0 for none.
+
+    >>> load_bytes(60.0) <= 480 << 20
+    True
+    """
+    by_memory = available_bytes() // 16
+    return min(by_memory, int(time_s * _LOAD_BYTES_S)) if time_s else by_memory
 
 
 def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tuple[int, int]:
