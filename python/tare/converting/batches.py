@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare.datasets import csvs, documents, encodings
-from tare.datasets.source import Source
+from tare.datasets.source import Source, printable
 from tare.datasets.tables import arrow_errors
 from tare.errors import EncodeError, Malformed, Unsupported
 
@@ -155,10 +155,17 @@ def _csv(source: Source, columns: list[str] | None, encoding: str | None) -> Bat
 
     types: dict[str, Any] = {}
     order: list[str] = []
+    beyond: set[str] = set()  # integers that no double holds
     for table in _csv_tables(source, encoding, columns, {}):
         order = table.column_names
-        for field in table.schema:
+        for field, column in zip(table.schema, table.columns, strict=True):
             types[field.name] = _wider(types.get(field.name, field.type), field.type)
+            if field.name not in beyond and pa.types.is_int64(field.type) and not _fits_double(column):
+                beyond.add(field.name)
+    text = [name for name, type in types.items() if name in beyond and pa.types.is_floating(type)]
+    if text:
+        types.update(dict.fromkeys(text, pa.string()))
+        source.notes.append(f"{csvs.KEPT}: {', '.join(printable(name, 30) for name in text[:5])}")
     schema = pa.schema([(name, types[name]) for name in order])
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -166,6 +173,14 @@ def _csv(source: Source, columns: list[str] | None, encoding: str | None) -> Bat
             yield from table.cast(schema).to_batches(_BATCH_ROWS)
 
     return schema, batches()
+
+
+def _fits_double(column: Any) -> bool:
+    """Whether no integer is beyond 2^53, where doubles skip some."""
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(column).as_py()
+    return all(end is None or abs(end) <= 1 << 53 for end in ends.values())
 
 
 def _csv_tables(
@@ -183,7 +198,7 @@ def _csv_tables(
 
 
 def _wider(a: Any, b: Any) -> Any:
-    """A type that holds the values of both, as they were written."""
+    """A type that holds the values of both, as they were written; integers above 2^53 are the caller's."""
     import pyarrow as pa
 
     if a == b or pa.types.is_null(b):

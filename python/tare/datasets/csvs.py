@@ -1,8 +1,10 @@
 """CSV and its kin, read so that no value changes without a word.
 
-Types are guessed by pyarrow from the whole file. Three guesses that lose data are
-taken back: text like ``001`` is no number, integers above 64 bits are no doubles,
-and a quoted ``"NA"`` or ``""`` is text where a bare one is missing.
+Types are guessed by pyarrow from the whole file. Guesses that lose data are taken
+back: text like ``001`` is no number, integers above 64 bits are no doubles, nor are
+numbers above 2^53 with more digits than a double holds, and a quoted ``"NA"`` or
+``""`` is text where a bare one is missing. Decimals below 2^53 become the nearest
+double, as everywhere.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from tare.datasets import encodings
@@ -19,9 +22,10 @@ from tare.errors import Limit, Malformed, Truncated, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MISSING", "Dialect", "dialect", "first_row", "last_row", "load", "parse"]
+__all__ = ["KEPT", "MISSING", "Dialect", "dialect", "first_row", "last_row", "load", "parse"]
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
+KEPT = "numbers with leading zeros, or with more digits than fit a number, are kept as text"
 _DELIMITERS = (",", "\t", ";", "|")
 _MAX_EXACT = 2.0**53
 _PROBE_BYTES = 1 << 20
@@ -109,7 +113,7 @@ def parse(
         names = ", ".join(printable(name, 30) for name in list(texts)[:5]) + (
             ", ..." if len(texts) > 5 else ""
         )
-        source.notes.append(f"numbers with leading zeros or above 64 bits are kept as text: {names}")
+        source.notes.append(f"{KEPT}: {names}")
     if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
         source.notes.append("its first line holds numbers only, and was read as column names")
     return table
@@ -252,11 +256,31 @@ def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) 
         text = texts.column(texts.schema.get_all_field_indices(name)[0])
         if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
             kept[name] = text
-        elif pa.types.is_floating(
-            table.field(table.schema.get_all_field_indices(name)[0]).type
-        ) and _integers(text):
-            kept[name] = _unsigned(text)
+        elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type):
+            if _integers(text):
+                kept[name] = _unsigned(text)
+            elif _loses_digits(text, style.decimal):
+                kept[name] = text
     return kept
+
+
+def _loses_digits(text: Any, decimal: str) -> bool:
+    """Whether a cell above 2^53 has digits that its nearest double does not give back."""
+    import pyarrow.compute as pc
+
+    long = text.filter(pc.match_substring_regex(text, r"[0-9][0-9.,]{15}"))
+    cells = (cell.strip().replace(decimal, ".") for cell in pc.unique(long).to_pylist() if cell is not None)
+    return any(abs(float(cell)) >= _MAX_EXACT and not _round_trips(Decimal(cell)) for cell in cells)
+
+
+def _round_trips(number: Decimal) -> bool:
+    """Whether the nearest double, written with as many digits, is the number.
+
+    >>> _round_trips(Decimal("9007199254740993")), _round_trips(Decimal("100000000000000000000"))
+    (False, True)
+    """
+    digits = len("".join(map(str, number.as_tuple().digits)).strip("0"))
+    return Decimal(f"{float(number):.{max(digits, 1)}g}") == number
 
 
 def _integers(text: Any) -> bool:

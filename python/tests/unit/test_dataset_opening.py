@@ -35,6 +35,28 @@ def test_numbers_that_would_lose_digits_stay_text(tmp_path):
     assert any("zip" in note and "big" in note for note in data.notes)
 
 
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        ("9007199254740993\n0.5", "string"),
+        ("0.5\n-9007199254740993", "string"),
+        ("12345678901234567.89\n1.5", "string"),
+        ("9007199254740992\n0.5", "double"),
+        ("100000000000000000000\n0.5", "double"),
+        ("1.2345678901234567e+30\n0.5", "double"),
+        ("1e300\n0.1234567890123456789", "double"),
+        ("9007199254740993\n1", "int64"),
+    ],
+)
+def test_a_column_that_doubles_would_change_stays_text(cells, kept, tmp_path):
+    """Above 2^53 a double must give back every digit written, or the column is text and a note says so."""
+    data = open_dataset(written(tmp_path, "x.csv", f"a\n{cells}\n".encode()))
+    assert kept == str(data.value.schema.field("a").type)
+    assert (kept == "string") == any(note.endswith("kept as text: a") for note in data.notes)
+    if kept == "string":
+        assert cells.split() == data.value["a"].to_pylist()
+
+
 def test_bare_missing_values_are_null_and_quoted_ones_text(tmp_path):
     """NA and an empty field are missing; "NA" and "" in quotes are text; NaN is a number."""
     text = b'a,b,c,d\nNA,"NA",,nan\n1,x,"",1.5\n'

@@ -200,6 +200,26 @@ def test_types_are_found_in_the_whole_file_before_a_batch_is_written(tmp_path, m
     assert ["7", "0012"] == [table["b"][0].as_py(), table["b"][-1].as_py()]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("cell", "kept"), [("9007199254740993", "string"), ("9007199254740992", "double")])
+def test_integers_that_no_double_holds_make_a_streamed_column_text(
+    cell, kept, reverse, tmp_path, monkeypatch
+):
+    """Integers above 2^53 in one block and decimals in another: text, as in one piece, and a note."""
+    from tare.converting import batches
+
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    cells = [cell] * 500 + ["0.5"] * 2000
+    cells = cells[::-1] if reverse else cells
+    (tmp_path / "x.csv").write_text("a\n" + "\n".join(cells) + "\n")
+    done = tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
+    column = tare.read(tmp_path / "x.parquet")["a"]
+    assert (True, kept) == (done.streamed, str(column.type))
+    assert (kept == "string") == any("kept as text: a" in note for note in done.notes)
+    assert (cells if kept == "string" else [float(c) for c in cells]) == column.to_pylist()
+
+
 def test_a_fault_in_the_middle_of_a_stream_leaves_nothing(tmp_path, monkeypatch):
     """A broken row far into a large file: one message, and no half-written file."""
     from tare.converting import batches
