@@ -196,7 +196,11 @@ def _verdict(found: Digest, width: int) -> list[Line]:
 
 
 def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
-    parts = ["Provisional: too few launches."] if said["provisional"] and not found.imported else []
+    mark = "provisional: "
+    why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
+    parts = []
+    if said["provisional"] and not found.imported:
+        parts = [f"Provisional: {'; '.join(why) or 'too few launches'}."]
     key = found.verdict.get("key")
     row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
     parts += [words.kept_sentence(row)] if words.kept_sentence(row) else []
