@@ -48,7 +48,9 @@ class Conversion:
         bytes_in: Bytes of the source as stored.
         bytes_out: Bytes written.
         streamed: Whether it went batch by batch.
-        verified: Whether the result was read back and compared.
+        verified: Whether the result was read back and its values compared.
+        same_bytes: Whether only the compression changed, so that the format's own bytes are those
+            of the source. Their values are read only if verification was asked for.
         changes: What a reader gets back other than it was: path, verdict (``type`` or
             ``lossy``), from, to, count. Without verification only what the schemas tell.
         notes: What the user should know.
@@ -61,6 +63,7 @@ class Conversion:
     bytes_out: int
     streamed: bool = False
     verified: bool = False
+    same_bytes: bool = False
     changes: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -157,11 +160,13 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         format: Id of the source's format, when neither bytes nor name tell.
         columns: Names of the columns to convert; all by default.
         encoding: Encoding of a source text that is not UTF-8.
-        verify: Read the result back and compare. By default if the data are below 64 MiB.
+        verify: Read the result back and compare. By default if the data are below 64 MiB. Where only
+            the compression changes, bytes are compared by default; True also reads their values.
         allow_pickle: Read sources that can run code; only for files you trust.
         allow_loss: Keep a result in which values changed.
         overwrite: Whether a file that is there may be replaced.
-        on_progress: Called with bytes read so far and bytes in all, for large sources.
+        on_progress: Called with bytes of the source read so far and its bytes in all, for large
+            sources; for Parquet and Arrow files that is reckoned from rows and batches.
 
     Raises:
         FileExistsError: `dst` is there and may not be replaced.
@@ -175,6 +180,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     if isinstance(src, os.PathLike) or (isinstance(src, str) and os.path.exists(src)):
         source = find(src, format=format)
         if _same_bytes(source, target, job, codec):
+            if verify:
+                open_dataset(src, format=format, allow_pickle=allow_pickle)  # raises if it is no such file
             return _recompress(source, job)
         if _streams(source, target, job):
             return _stream(source, job)
@@ -259,11 +266,14 @@ def _whole(data: Dataset, job: _Job) -> Conversion:
     found: list[dict[str, Any]] = []
     if verify:
         found = _verify(data, encoded, codec, job)
+    notes = list(data.notes)
+    if not verify:
+        notes.append("not verified; --verify reads it back")
     with _opened(job.dst) as file:
         file.write(encoded)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, len(encoded), False, verify, found, list(data.notes),
+        data.bytes_disk or 0, len(encoded), False, verify, False, found, notes,
     )  # fmt: skip
 
 
@@ -327,22 +337,29 @@ def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> 
 
 
 def _recompress(source: Source, job: _Job) -> Conversion:
-    done = 0
+    compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
     with _opened(job.dst) as file:
         counted = _Counted(file)
         out: Any = counted
         if job.codec.compressor is not None:
             level = "" if job.codec.level is None else f":{job.codec.level}"
-            out = batches.Compressing(cast(BinaryIO, counted), f"{job.codec.compressor}{level}")
+            id = f"{job.codec.compressor}{level}"
+            out = batches.Compressing(cast(BinaryIO, counted), id, compare=compare)
         for step in source.steps():
             out.write(step)
-            done += len(step)
-            if job.on_progress is not None and not source.compressors:
-                job.on_progress(done, source.size)
+            if job.on_progress is not None:
+                job.on_progress(min(source.done, source.size), source.size)
         if job.codec.compressor is not None:
             out.press()
-    notes = [*source.notes, "only the compression changed: the format's own bytes are the same"]
-    return Conversion(source.format, str(job.codec), 0, source.size, counted.count, True, True, [], notes)
+    note = "only the compression changed: the same bytes were copied"
+    if compare and job.codec.compressor is not None:
+        note += ", decompressed again and compared"
+    if not job.verify:
+        note += f"; whether they are valid {source.format} was not checked (--verify reads them)"
+    return Conversion(
+        source.format, str(job.codec), 0, source.size, counted.count, True, bool(job.verify), True, [],
+        [*source.notes, note],
+    )  # fmt: skip
 
 
 def _streams(source: Source, target: Codec, job: _Job) -> bool:
@@ -372,7 +389,7 @@ def _stream(source: Source, job: _Job) -> Conversion:
                     writer.write_batch(batch)
                     count += batch.num_rows
                     if job.on_progress is not None:
-                        job.on_progress(min(counted.count, source.size), source.size)
+                        job.on_progress(min(source.done, source.size), source.size)
         except pa.ArrowException as error:
             raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
         if compressor is not None:
@@ -382,7 +399,7 @@ def _stream(source: Source, job: _Job) -> Conversion:
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(
-        source.format, str(job.codec), count, source.size, counted.count, True, False, [], notes
+        source.format, str(job.codec), count, source.size, counted.count, True, False, False, [], notes
     )
 
 

@@ -101,7 +101,7 @@ def _report(done: Conversion, dst: str) -> None:
         else size_text(done.bytes_out)
     )
     rows = f"  {done.rows:,} row{'s' * (done.rows != 1)} or items" if done.rows else ""
-    checked = "  read back and compared" if done.verified else ""
+    checked = "  read back and compared" if done.verified and not done.same_bytes else ""
     click.echo(f"{printable(dst)}: {done.source} -> {done.to}{rows}  {sizes}{checked}", err=True)
     for change in done.changes[:_SHOWN]:
         count = "" if change["count"] is None else f"  {change['count']:,} values"

@@ -90,12 +90,14 @@ class Compressing:
     Args:
         file: Where the compressed bytes go.
         id: Compressor and level: ``zstd:3``.
+        compare: Decompress every frame again and compare it with what went in.
     """
 
     closed = False
 
-    def __init__(self, file: BinaryIO, id: str) -> None:
+    def __init__(self, file: BinaryIO, id: str, *, compare: bool = False) -> None:
         self.file = file
+        self.compare = compare
         self.id = id
         self.parts: list[bytes] = []
         self.waiting = 0
@@ -115,7 +117,11 @@ class Compressing:
         from tare import compress
 
         if self.waiting or not self.wrote:
-            self.file.write(compress.compress(b"".join(self.parts), self.id))
+            data = b"".join(self.parts)
+            frame = compress.compress(data, self.id)
+            if self.compare and compress.decompress(frame, compress.parse(self.id)[0]) != data:
+                raise EncodeError(f"{self.id}: the bytes do not come back as they were. Nothing was written.")
+            self.file.write(frame)
             self.parts, self.waiting, self.wrote = [], 0, True
 
     def flush(self) -> None:
@@ -283,7 +289,11 @@ def _parquet(source: Source, columns: list[str] | None) -> Batches:
 
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
-            yield from file.iter_batches(_BATCH_ROWS, columns=columns)
+            rows = 0
+            for batch in file.iter_batches(_BATCH_ROWS, columns=columns):
+                rows += batch.num_rows
+                source.done = source.size * rows // max(file.metadata.num_rows, 1)
+                yield batch
 
     return schema, batches()
 
@@ -305,7 +315,8 @@ def _arrow(source: Source, columns: list[str] | None) -> Batches:
     def batches() -> Iterator[pa.RecordBatch]:
         with file, arrow_errors(source):
             found = opened if stream else (opened.get_batch(k) for k in range(opened.num_record_batches))
-            for batch in found:
+            for number, batch in enumerate(found, 1):
+                source.done = file.tell() if stream else source.size * number // opened.num_record_batches
                 chosen = batch if columns is None else batch.select(columns)
                 chosen.validate(full=True)
                 yield chosen

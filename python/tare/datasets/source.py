@@ -39,6 +39,7 @@ class Source:
         head: The first bytes, decompressed.
         notes: What the user should know about how it was opened.
         cut: Whether `data` is only the beginning.
+        done: Stored bytes read so far by `steps`, or by a reader that goes batch by batch.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Source:
     head: bytes = b""
     notes: list[str] = field(default_factory=list)
     cut: bool = False
+    done: int = 0
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
@@ -95,9 +97,11 @@ class Source:
 
     def steps(self, size: int = _STEP_BYTES) -> Iterator[bytes]:
         """The plain bytes in pieces of `size`."""
-        with self.naming() as named, self.open() as plain:
+        plain, stored = self.open_counted()
+        with self.naming() as named, plain:
             named.stage = "+".join(self.compressors) or None
             while step := plain.read(size):
+                self.done = stored.tell()
                 yield step
 
     @property

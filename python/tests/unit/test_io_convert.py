@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import io
 import json
 import os
@@ -12,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 import tare
+from tare import compress
 from tare import io as tare_io
 from tare.datasets.synthpop import synthpop
-from tare.errors import EncodeError, Malformed, NotTrusted, UsageError
+from tare.errors import DecodeError, EncodeError, Malformed, NotTrusted, UsageError
 
 PEOPLE = synthpop(400)
 
@@ -265,3 +267,55 @@ def test_columns_can_be_chosen(tmp_path):
     tare.write(PEOPLE, tmp_path / "x.parquet")
     tare.convert(tmp_path / "x.parquet", tmp_path / "y.csv", columns=["age", "sex"])
     assert ["age", "sex"] == tare.read(tmp_path / "y.csv").column_names
+
+
+def test_a_change_of_compression_claims_no_more_than_was_compared(tmp_path):
+    """Broken JSON in gzip becomes the same broken JSON in zstd; values count as verified only when they were read."""
+    (tmp_path / "bad.json.gz").write_bytes(gzip.compress(b'{"a":1\n'))
+    done = tare.convert(tmp_path / "bad.json.gz", tmp_path / "bad.json.zst")
+    assert (False, True) == (done.verified, done.same_bytes)
+    assert "compared; whether they are valid json was not checked" in done.notes[-1]
+    assert b'{"a":1\n' == compress.decompress((tmp_path / "bad.json.zst").read_bytes(), "zstd")
+    with pytest.raises(DecodeError, match=r"bad\.json\.gz"):
+        tare.convert(tmp_path / "bad.json.gz", tmp_path / "other.json.zst", verify=True)
+    assert not (tmp_path / "other.json.zst").exists()
+    (tmp_path / "good.json").write_bytes(b'{"a":1}')
+    assert tare.convert(tmp_path / "good.json", tmp_path / "good.json.gz", verify=True).verified
+
+
+def test_a_compressor_whose_bytes_do_not_come_back_writes_nothing(tmp_path, monkeypatch):
+    """The comparison of bytes that the note speaks of takes place."""
+    (tmp_path / "x.json").write_bytes(b'{"a":1}')
+    real = compress.compress
+    monkeypatch.setattr(compress, "compress", lambda data, level: real(data + b" ", level))
+    with pytest.raises(EncodeError, match="do not come back"):
+        tare.convert(tmp_path / "x.json", tmp_path / "x.json.zst")
+    assert ["x.json"] == os.listdir(tmp_path)
+
+
+def test_what_was_not_verified_is_noted(tmp_path, monkeypatch):
+    """A whole source above the bound is converted without reading it back, and a note says so."""
+    monkeypatch.setattr(tare_io, "VERIFY_BYTES", 0)
+    done = tare.convert({"a": 1}, tmp_path / "x.json")
+    assert (False, ["not verified; --verify reads it back"]) == (done.verified, done.notes)
+
+
+@pytest.mark.parametrize("source", ["csv", "csv.gz", "parquet", "arrow"])
+def test_progress_is_of_bytes_read(source, tmp_path, monkeypatch):
+    """Progress grows, never beyond the source's size, and ends at it however small the result is."""
+    from tare.converting import batches
+
+    tare.convert(synthpop(3000), tmp_path / f"in.{source}", verify=False)
+    size = (tmp_path / f"in.{source}").stat().st_size
+    monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
+    monkeypatch.setattr(batches, "_BLOCK_BYTES", 40_000)
+    monkeypatch.setattr(batches, "_BATCH_ROWS", 500)
+    seen: list[tuple[int, int]] = []
+    target = "parquet" if source != "parquet" else "arrow"
+    tare.convert(
+        tmp_path / f"in.{source}", tmp_path / f"out.{target}", on_progress=lambda *at: seen.append(at)
+    )
+    assert {size} == {total for _, total in seen}
+    done = [at for at, _ in seen]
+    assert sorted(done) == done
+    assert size == done[-1]
