@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
             f"{goal['goal']} | {row['verdict']}",
             flush=True,
         )
-    keep(argv[0], definition, rows)
+        keep(argv[0], definition, rows)  # after each, so that an interrupted run leaves what it has
     return 0 if all(row["verdict"] == "ok" for row in rows) else 1
 
 
@@ -88,6 +88,12 @@ def keep(name: str, definition: dict[str, Any], rows: list[dict[str, Any]]) -> N
     today = dt.datetime.now(dt.UTC)
     folder = HERE / "records" / f"{machine.get('cores', 'n')}-cores-{machine.get('host', 'unknown')[:8]}"
     folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{today.date()}-{name}.json"
+    if path.exists():
+        # A goal measured again replaces its row; the others stand.
+        again = {row["name"] for row in rows}
+        before = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        rows = [row for row in before if row["name"] not in again] + rows
     record = {
         "bench": name,
         "question": definition["question"],
@@ -97,9 +103,7 @@ def keep(name: str, definition: dict[str, Any], rows: list[dict[str, Any]]) -> N
         "libraries": {d.name: d.version for d in metadata.distributions() if d.name in LIBRARIES},
         "rows": rows,
     }
-    path = folder / f"{today.date()}-{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print(f"record {path.relative_to(HERE.parent)}", file=sys.stderr)
 
 
 LIBRARIES = ("numpy", "pyarrow", "orjson", "msgspec", "pandas", "polars", "duckdb", "pyperf", "rich", "click")

@@ -61,7 +61,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
         body = (
             f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
-            f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(row, grid, said)}'
+            f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(found, row, grid, said)}'
         )
     elif said["tie"]:
         tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
@@ -97,17 +97,23 @@ def _sentence(said: dict[str, Any]) -> str:
     return sentence
 
 
-def _figures(row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
+def _on(found: Digest) -> str:
+    """What part of the data measured figures are of; empty for all of it."""
+    return "" if found.partial is None else f" on {text.percent(found.partial)} of the data"
+
+
+def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, Any]) -> str:
     if row is None or grid is None:
         return ""
+    on = _on(found)
     tiles = [
-        (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}"),
-        (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}"),
+        (text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns), f"one {grid.ops[0]}{on}"),
+        (text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns), f"one {grid.ops[1]}{on}"),
         (
             text.size(row.bytes),
-            f"{text.percent(row.size_share)} of the size in memory"
+            f"{text.percent(row.size_share)} of the size in memory{on}"
             if row.size_share is not None
-            else "encoded",
+            else f"encoded{on}",
         ),
         (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
         if row.kept
@@ -168,7 +174,7 @@ def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
         return ""
     uses = f"{weights['w']:g} write{'s' if weights['w'] != 1 else ''} and {weights['r']:g} read{'s' if weights['r'] != 1 else ''}"
     return (
-        f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium:</p>'
+        f'<div class="media"><p>Least time for {esc(uses)}, as measured on each medium{_on(found)}:</p>'
         f"<ul>{''.join(items)}</ul></div>"
     )
 

@@ -145,9 +145,10 @@ def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
     if not any(grid.rows for grid in found.grids):
         return _section("codecs", "All codecs", "No case was finished.", "")
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
-    base = f"Ratios are to <code>{esc(found.base)}</code>. " if found.base else ""
+    base = f"Ratios are of one write and one read to <code>{esc(found.base)}</code>. " if found.base else ""
     lead = (
         f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie. "
+        "The order is that of the cost in the chosen use. "
         "A codec whose data did not come back has no time."
     )
     return _section("codecs", "All codecs", lead, tables)
