@@ -82,7 +82,7 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
             ``readable:LANGUAGE``; several may be joined by commas.
 
     Raises:
-        UsageError: A name that does not exist.
+        UsageError: A name that does not exist, or a language that no format names.
 
     >>> [condition.name for condition in conditions(["spec"], ["untrusted,readable:R"])]
     ['spec', 'untrusted', 'readable:r']
@@ -91,12 +91,28 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
     for name in (part.strip() for text in must for part in text.split(",")):
         head, _, language = name.partition(":")
         if head == "readable" and language:
-            found[name.lower()] = _readable(language.lower())
+            found[name.lower()] = _readable(_known(language.lower()))
         elif name in KNOWN and name in MUST:
             found[name] = KNOWN[name]
         elif name:
             raise UsageError(f"must {name!r} does not exist; there are {', '.join(MUST)}")
     return list(found.values())
+
+
+def _known(language: str) -> str:
+    """The language, if any format has a reader in it.
+
+    Raises:
+        UsageError: None has; those that are known are listed.
+    """
+    from tare.formats import FORMATS
+
+    known = sorted({str(name).lower() for format in FORMATS for name in format.languages})
+    if language not in known:
+        raise UsageError(
+            f"must 'readable:{language[:40]}': no format names that language; there are {', '.join(known)}"
+        )
+    return language
 
 
 def _readable(language: str) -> Condition:

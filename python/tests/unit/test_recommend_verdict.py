@@ -249,6 +249,7 @@ def test_spans_are_used_where_both_ends_work_at_once():
         ({"profile": "cash"}, "cache, archive"),
         ({"must": ("fast",)}, "keep-types, untrusted"),
         ({"must": ("readable:",)}, "readable:LANGUAGE"),
+        ({"must": ("readable:cobol",)}, "no format names that language; there are c, c"),
         ({"link": "quick"}, "1Gbit,0.3ms"),
         ({"weights": (-1, 1)}, "0 or more"),
         ({"gb_seconds": float("nan")}, "0 or more"),
