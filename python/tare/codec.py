@@ -445,16 +445,20 @@ _COMPRESSED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def set_threads(codec: Codec, threads: int | str) -> None:
+def set_threads(codec: Codec, threads: int | str) -> int | None:
     """Turn the in-process knobs of the codec's library; the driver sets `thread_environment` before.
 
     Args:
         codec: The codec about to run.
         threads: A number of threads, or ``all``.
+
+    Returns:
+        The number that was set before; None if the library has no knob or does not say.
     """
     knob = codec.library.set_threads
-    if knob is not None and codec.library.installed:
-        knob(None if threads == "all" else int(threads))
+    if knob is None or not codec.library.installed:
+        return None
+    return knob(None if threads == "all" else int(threads))
 
 
 def thread_environment(threads: int | str) -> dict[str, str]:

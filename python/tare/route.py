@@ -39,7 +39,8 @@ class Route:
     Args:
         text: Route id; a codec id alone means the medium ``memory``.
         threads: 1 or ``all``, instead of what the id says. Threads are set for the length
-            of each call; after it the library is free to use all cores again.
+            of each call; after it pyarrow has the count it had before. DuckDB, of which
+            Tare has its own instance, may use all cores again; others have no such knob.
 
     Raises:
         UsageError: The id names what does not exist; near names are listed.
@@ -256,12 +257,12 @@ class Route:
 
     @contextlib.contextmanager
     def _threads(self) -> Iterator[None]:
-        set_threads(self.codec, self.threads)
+        before = set_threads(self.codec, self.threads)
         try:
             yield
         finally:
-            if self.threads != "all":
-                set_threads(self.codec, "all")
+            if before is not None or self.threads != "all":
+                set_threads(self.codec, "all" if before is None else before)
 
 
 class _Counted(io.RawIOBase):

@@ -185,7 +185,7 @@ def _fits_double(column: Any) -> bool:
     """Whether no integer is beyond 2^53, where doubles skip some."""
     import pyarrow.compute as pc
 
-    ends = pc.min_max(column).as_py()
+    ends: Any = pc.min_max(column).as_py()
     return all(end is None or abs(end) <= 1 << 53 for end in ends.values())
 
 

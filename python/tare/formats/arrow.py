@@ -96,12 +96,14 @@ def _read_pyarrow(data: Buffer | pa.Buffer, columns: list[str] | None) -> pa.Tab
     return table if columns is None else table.select(columns)
 
 
-def _threads_pyarrow(threads: int | None) -> None:
+def _threads_pyarrow(threads: int | None) -> int:
     import os
 
     import pyarrow as pa
 
+    before = pa.cpu_count()
     pa.set_cpu_count(threads or os.cpu_count() or 1)
+    return before
 
 
 def _write_pyarrow(obj: pa.Table, file: Any, *, compression: str, layout: str, level: int | None) -> None:

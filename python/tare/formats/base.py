@@ -120,7 +120,8 @@ class Library:
         open: ``open(data, **options)`` gives a lazy view, for ``materialise=open``.
         resolve: ``resolve(options) -> options`` fills in defaults that depend on
             other options, such as the level of the chosen compression.
-        set_threads: ``set_threads(n)`` turns the library's own knob; None is all cores.
+        set_threads: ``set_threads(n)`` turns the library's own knob, None is all cores; it gives
+            the number that was set before, or None if the library does not say.
         max_depth: Deepest nesting that its code survives; None if it refuses by
             itself what is too deep. Deeper values and bytes are refused before it sees them.
         check: ``check(data)`` raises if the bytes are damaged in a way that would
@@ -145,7 +146,7 @@ class Library:
     subset: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None
     resolve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    set_threads: Callable[[int | None], None] | None = None
+    set_threads: Callable[[int | None], int | None] | None = None
     max_depth: int | None = None
     check: Callable[[Buffer], None] | None = None
     slow: bool = False

@@ -204,12 +204,14 @@ def _join_pyarrow(parts: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def _threads_pyarrow(threads: int | None) -> None:
+def _threads_pyarrow(threads: int | None) -> int:
     import os
 
     import pyarrow as pa
 
+    before = pa.cpu_count()
     pa.set_cpu_count(threads or os.cpu_count() or 1)
+    return before
 
 
 # -- polars

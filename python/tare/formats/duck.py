@@ -36,7 +36,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def set_threads(threads: int | None) -> None:
-    """Let DuckDB use that many threads; None is all cores."""
+    """Let Tare's own DuckDB use that many threads; None is all cores. A user's connections keep theirs."""
     connection().execute(f"SET threads = {int(threads or os.cpu_count() or 1)}")
 
 

@@ -88,12 +88,14 @@ def _check(data: Buffer) -> None:
             raise ValueError(f"{rows} rows where the footer says {file.metadata.num_rows}")
 
 
-def _threads_pyarrow(threads: int | None) -> None:
+def _threads_pyarrow(threads: int | None) -> int:
     import os
 
     import pyarrow as pa
 
+    before = pa.cpu_count()
     pa.set_cpu_count(threads or os.cpu_count() or 1)
+    return before
 
 
 def _encode_polars(obj: pl.DataFrame, *, compression: Any, level: int | None) -> bytes:

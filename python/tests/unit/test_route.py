@@ -224,16 +224,21 @@ def test_limits_of_a_message(delivery: str) -> None:
 
 
 def test_threads_are_set_for_the_call_only() -> None:
-    """A route of one thread leaves the library with all cores afterwards."""
+    """A route leaves the library with the threads it had before, the user's own number too."""
     import pyarrow as pa
 
     before = pa.cpu_count()
-    seen: list[int] = []
-    route = Route("arrow:pyarrow@memory")
-    with route._threads():
-        seen.append(pa.cpu_count())
-    assert [1] == seen
-    assert before == pa.cpu_count()
+    try:
+        for own in (before, 3, 1):
+            for codec in ("arrow:pyarrow", "parquet:pyarrow", "csv:pyarrow"):
+                pa.set_cpu_count(own)
+                with Route(f"{codec}@memory")._threads():
+                    assert 1 == pa.cpu_count()
+                with Route(f"{codec}@memory,threads=all")._threads():
+                    assert os.cpu_count() == pa.cpu_count()
+                assert own == pa.cpu_count()
+    finally:
+        pa.set_cpu_count(before)
 
 
 def test_no_measuring_code_is_loaded(tmp_path: Path) -> None:
