@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tare.cli.lines import clean
+from tare.cli.types import Seconds
 
 __all__ = ["command"]
 
@@ -59,7 +60,12 @@ __all__ = ["command"]
     help="Different machine or data: hold ratios to the base codec against each other.",
 )
 @click.option(
-    "--time", "time_s", type=float, default=60.0, show_default=True, help="Seconds for each measuring."
+    "--time",
+    "time_s",
+    type=Seconds(),
+    default="60s",
+    show_default=True,
+    help="Time limit of each measuring, 0 for none.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(baseline: str, current: str | None, data: str | None, **options: Any) -> int:

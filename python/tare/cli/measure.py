@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli.types import Seconds
+
 if TYPE_CHECKING:
     from tare.measure.result import Result
     from tare.measure.session import Control
@@ -20,24 +22,6 @@ __all__ = ["command"]
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
-_UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
-    """A length of time such as 60s, 5m, 1h or 0 for no limit."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip().lower()
-        unit = _UNITS.get(text[-1:])
-        try:
-            seconds = float(text[:-1] if unit else text) * (unit or 1)
-        except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds < float("inf"):
-            self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
-        return seconds
 
 
 @click.command("measure", short_help="Weigh every format on your data and recommend one.")
@@ -277,7 +261,7 @@ def default_record(name: str) -> str:
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = state / "tare" / "records"
     folder.mkdir(parents=True, exist_ok=True)
-    stem = Path(name).name.split(".")[0].split(":")[0].replace("-", "stdin") or "data"
+    stem = "stdin" if name == "-" else Path(name).name.split(".")[0].split(":")[0] or "data"
     number = 1
     while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):
         number += 1

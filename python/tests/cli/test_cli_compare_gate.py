@@ -110,6 +110,22 @@ def test_gate_without_a_record_measures_every_codec_of_the_baseline(paths, capsy
     assert (code, json.loads(out)["outcome"]) == (0, "pass")
 
 
+@pytest.mark.parametrize(("text", "seconds"), [("20s", 20.0), ("2m", 120.0), ("7", 7.0)])
+def test_gate_takes_times_as_measure_does(text, seconds, paths, capsys, monkeypatch):
+    """--time 20s is twenty seconds of each measuring."""
+    from tare import measure
+
+    asked = []
+
+    def measured(data, **settings):
+        asked.append(settings["time_s"])
+        return made(6)
+
+    monkeypatch.setattr(measure, "run", measured)
+    run(capsys, "gate", "--baseline", paths["before"], "--data", "d.ndjson", "--time", text)
+    assert [seconds] == asked
+
+
 def test_gate_without_anything_to_hold_against_is_a_usage_error(paths, capsys):
     """Neither a record nor data: exit 2 and what to give."""
     code, out, err = run(capsys, "gate", "--baseline", paths["before"])

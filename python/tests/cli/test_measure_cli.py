@@ -462,3 +462,20 @@ def test_a_plan_of_ones_own_runs_over_media_and_sizes(tare, tmp_path, document):
         assert {"memory": {"encode", "decode"}, "file": {"write", "read"}}.get(
             medium, {"send", "receive", "span"}
         ) == operations
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("-", "stdin-1"),
+        ("my-data.csv", "my-data-1"),
+        ("dir-x/a-b.json.gz", "a-b-1"),
+        ("synthpop:10", "synthpop-1"),
+    ],
+)
+def test_a_record_is_named_after_its_data(name, stem, tmp_path, monkeypatch):
+    """Only the name - means standard input."""
+    from tare.cli.measure import default_record
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert f"{stem}.tare.json" == os.path.basename(default_record(name))

@@ -1,0 +1,29 @@
+"""Types of options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+__all__ = ["Seconds"]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A length of time such as 60s, 5m, 1h or 0 for no limit."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds that the text stands for."""
+        text = str(value).strip().lower()
+        unit = _UNITS.get(text[-1:])
+        try:
+            seconds = float(text[:-1] if unit else text) * (unit or 1)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < float("inf"):
+            self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
+        return seconds
