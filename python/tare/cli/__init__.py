@@ -28,6 +28,9 @@ COMMANDS = {
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
 }
 
+# Commands that only show something: a reader such as `head` may stop when it has seen enough.
+_SHOWING = ("report", "compare", "codecs", "inspect")
+_PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not look like success
 
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
 
@@ -70,9 +73,31 @@ class _Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except (TareError, OSError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
+            if isinstance(error, BrokenPipeError) and _reader_has_gone():
+                # Caught before click, which would exit with 1.
+                raise click.exceptions.Exit(
+                    0 if ctx.invoked_subcommand in _SHOWING else _PIPE_CLOSED
+                ) from error
             raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
+
+
+def _reader_has_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads; if so, what is still to be written goes nowhere."""
+    import os
+    import select
+
+    try:
+        number = sys.stdout.fileno()
+        state = select.poll()
+        state.register(number, select.POLLOUT)
+        gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in state.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return False
+    if gone:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+    return gone
 
 
 def _message(error: BaseException) -> str:
@@ -104,7 +129,11 @@ def tare() -> None:
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 well, 1 failed, 2 usage, 3 gate cannot say, 130 interrupted."""
+    """Run the command line and exit: 0 well, 1 failed, 2 usage, 3 gate cannot say, 130 interrupted.
+
+    If the reader of standard output has gone, commands that only show something (report, compare,
+    codecs, inspect) exit quietly with 0, and the others with 141, as of SIGPIPE.
+    """
     try:
         result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
         sys.exit(result if isinstance(result, int) else 0)
@@ -114,7 +143,3 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output has gone; nothing is left to say.
-        sys.stderr.close()
-        sys.exit(1)
