@@ -67,6 +67,13 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except BrokenPipeError:  # of --help and --version
+            _reader_has_gone()
+            raise click.exceptions.Exit(0) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         # Here and not around main: click takes every EOFError for an interrupted prompt,
         # and a truncated file is one.

@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
+from simulate import synthetic_record
 
 import tare
 from tare.datasets.synthpop import synthpop
+from tare.measure import record as records
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 
@@ -32,6 +34,12 @@ def closed(*words, cwd):
         (("inspect", "x.parquet"), 0),
         (("inspect", "x.parquet", "--json"), 0),
         (("codecs",), 0),
+        (("report", "r.tare.json"), 0),
+        (("report", "r.tare.json", "--csv"), 0),
+        (("compare", "r.tare.json", "r.tare.json", "--all"), 0),
+        (("gate", "--baseline", "r.tare.json", "r.tare.json"), 141),
+        (("--help",), 0),
+        (("inspect", "--help"), 0),
         (("convert", "x.parquet", "-", "--to", "ndjson"), 141),
         (("measure", "x.parquet", "--dry-run"), 141),
     ],
@@ -39,6 +47,8 @@ def closed(*words, cwd):
 def test_a_closed_pipe_ends_quietly(words, code, tmp_path):
     """What only shows something ends with 0, what does something as of SIGPIPE; nothing is said."""
     tare.write(synthpop(2000), tmp_path / "x.parquet")
+    record = synthetic_record("document", media=("memory",), growth=False, derived=False, seed=1)
+    records.write_record(record, tmp_path / "r.tare.json")
     done = closed(*words, cwd=tmp_path)
     assert (code, b"") == (done.returncode, done.stderr)
 
