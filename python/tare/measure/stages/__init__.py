@@ -8,5 +8,5 @@ from __future__ import annotations
 
 __all__ = ["SHARES"]
 
-SHARES = {"screen": 10 / 60, "weigh": 38 / 60, "memory": 45 / 60, "probe": 50 / 60, "growth": 56 / 60}
+SHARES = {"screen": 8.5 / 60, "weigh": 38 / 60, "memory": 45 / 60, "probe": 50 / 60, "growth": 56 / 60}
 """The share of the time limit that is used when each stage ends."""
