@@ -157,6 +157,24 @@ impl fmt::Display for Error {
     }
 }
 
+/// For `Read` and `Write`: an error of the operating system keeps its kind, the others get one.
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        let below = error.0.source.as_ref();
+        let below = below.and_then(|source| source.downcast_ref::<std::io::Error>());
+        let kind = match (error.kind(), below) {
+            (ErrorKind::Io, Some(below)) => below.kind(),
+            (ErrorKind::Truncated, _) => Kind::UnexpectedEof,
+            (ErrorKind::Malformed | ErrorKind::ChecksumMismatch, _) => Kind::InvalidData,
+            (ErrorKind::Usage, _) => Kind::InvalidInput,
+            (ErrorKind::Unsupported, _) => Kind::Unsupported,
+            _ => Kind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.source {

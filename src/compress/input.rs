@@ -33,7 +33,10 @@ pub(super) trait Input {
     ///
     /// # Errors
     /// `Truncated` if there are fewer; `Io` as above.
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]>
+    where
+        Self: Sized,
+    {
         let offset = self.offset();
         let ahead = self.ahead(N)?;
         let Some(array) = ahead.first_chunk::<N>().copied() else {
@@ -41,6 +44,26 @@ pub(super) trait Input {
         };
         self.advance(N);
         Ok(array)
+    }
+}
+
+/// Goes past `size` bytes without holding them.
+///
+/// # Errors
+/// `Truncated` if there are fewer; `Io` as above.
+pub(super) fn skip(input: &mut dyn Input, size: u64) -> Result<()> {
+    let end = input.offset().saturating_add(size);
+    loop {
+        let left = end.saturating_sub(input.offset());
+        if left == 0 {
+            return Ok(());
+        }
+        let held = input.some()?.len();
+        if held == 0 {
+            let text = "the input ends inside a skippable frame";
+            return Err(Error::new(ErrorKind::Truncated, text).with_offset(input.offset()));
+        }
+        input.advance(usize::try_from(left).unwrap_or(held).min(held));
     }
 }
 
@@ -135,6 +158,13 @@ impl<R: Read> Source<R> {
             offset: 0,
             failed: false,
         }
+    }
+
+    /// The stream, and the bytes read of it that were not gone past.
+    pub(super) fn into_parts(self) -> (R, Vec<u8>) {
+        let mut rest = self.buffer;
+        rest.drain(..self.start.min(rest.len()));
+        (self.stream, rest)
     }
 
     fn held(&self) -> &[u8] {

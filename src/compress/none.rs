@@ -1,51 +1,85 @@
 //! No compression: the bytes themselves.
 
-use std::io::Read;
+use std::sync::Arc;
 
-use super::input::{unreadable, Input, Source};
-use super::reader::Decode;
-use super::{Compressor, Output, Stream};
+use super::chunked::Stop;
+use super::container::{Make, Step, StreamEncoder, Unit, UnitDecoder, Walker};
+use super::input::Input;
+use super::output::Output;
+use super::{Completeness, ReadOptions};
 use crate::Result;
 
-pub(super) const COMPRESSOR: Compressor = Compressor {
-    name: "none",
-    levels: None,
-    default_level: None,
-    extension: "",
-    magic: b"",
-    encode,
-    expect,
-    decode,
-    open,
-};
+/// Passes on what it is given.
+struct Copy;
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "the registry's signature, which other compressors need"
-)]
-fn encode(data: &[u8], _level: i32) -> Result<Vec<u8>> {
-    Ok(data.to_vec())
+pub(super) fn stream() -> Box<dyn StreamEncoder> {
+    Box::new(Copy)
 }
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "the registry's signature, which other compressors need"
-)]
-fn expect(data: &[u8]) -> Option<u64> {
-    Some(data.len() as u64)
+impl StreamEncoder for Copy {
+    fn write(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
+        stop.check()?;
+        stored.extend_from_slice(plain);
+        Ok(())
+    }
+
+    fn flush(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
 }
 
-fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+pub(super) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     output.copy(data, 0)
 }
 
-fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
-    Box::new(Source::new(stream))
+/// A stream that is one part without an end of its own.
+#[derive(Default)]
+pub(super) struct Walk {
+    ended: bool,
 }
 
-impl<R: Read + Send> Decode for Source<R> {
-    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
-        let offset = self.offset();
-        self.read(into).map_err(|error| unreadable(error, offset))
+impl Walk {
+    pub(super) fn new(_options: &ReadOptions) -> Self {
+        Self::default()
+    }
+}
+
+impl Walker for Walk {
+    fn decoder(&self) -> Arc<Make<dyn UnitDecoder>> {
+        Arc::new(|| Ok(Box::new(Copy)))
+    }
+
+    fn step(&mut self, _input: &mut dyn Input) -> Result<Step> {
+        Ok(if self.ended { Step::End } else { Step::Serial })
+    }
+
+    fn serial(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
+        let held = input.some()?;
+        let size = held.len().min(into.len());
+        if let (Some(from), Some(to)) = (held.get(..size), into.get_mut(..size)) {
+            to.copy_from_slice(from);
+        }
+        input.advance(size);
+        self.ended = size == 0;
+        Ok(size)
+    }
+
+    fn delivered(&mut self, _unit: &Unit, _plain: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn completeness(&self) -> Completeness {
+        Completeness::Unproven
+    }
+}
+
+impl UnitDecoder for Copy {
+    fn decode(&mut self, _unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        plain.extend_from_slice(stored);
+        Ok(())
     }
 }

@@ -1,82 +1,339 @@
-//! Reading a compressed stream of any length in bounded memory.
+//! Decompressing a stream of any length, on all cores, in memory that does not depend on it.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
-use super::Compressor;
+use super::chunked::{Cell, Ring};
+use super::container::{Decoding, Step, Unit, Walker};
+use super::input::{Input, Source};
+use super::options::{self, check_cancel};
+use super::sniff::sniff;
+use super::{walker, Completeness, Compressor, Info, Kind, Layout, ReadOptions, Summary};
 use crate::{Error, ErrorKind, Result};
 
-/// What a compressor's stream decoder does.
-pub(super) trait Decode: Send {
-    /// Fills the start of `into` (not empty) with plain bytes; 0 at the proven end.
-    fn decode(&mut self, into: &mut [u8]) -> Result<usize>;
-}
+/// Plain bytes decoded at once where units cannot be told apart.
+const SERIAL_BYTES: usize = 128 << 10;
 
-/// The plain bytes of a compressed stream.
+/// Gives the plain bytes of a compressed stream.
 ///
-/// As strict as [`Compressor::decompress`]: the end is only reached where the last frame or
-/// member ends and nothing follows. After an error every further read gives `Internal`.
+/// The calling thread does all reading from `R`, in order; whole frames, blocks and members are
+/// decoded by workers. Everything before the first damage is given out, then its error: what a
+/// serial decoder would do. The end is only reached where the last unit ends and nothing follows.
 ///
 /// # Example
 /// ```
 /// use std::io::Read;
+/// use tare::compress::{compress, Compressor, ReadOptions, Reader, WriteOptions};
 ///
-/// let gzip = tare::compress::by_name("gzip")?;
-/// let packed = gzip.compress(b"weighed", None)?;
+/// let stored = compress(b"weighed", &Compressor::parse("gzip")?, &WriteOptions::default())?;
 /// let mut plain = String::new();
-/// gzip.reader(packed.as_slice()).read_to_string(&mut plain).unwrap();
+/// Reader::new(&stored[..], ReadOptions::default())?.read_to_string(&mut plain).unwrap();
 /// assert_eq!("weighed", plain);
 /// # Ok::<(), tare::Error>(())
 /// ```
-pub struct Reader<'a> {
-    compressor: &'static Compressor,
-    decoder: Option<Box<dyn Decode + 'a>>,
+pub struct Reader<R: Read> {
+    input: Source<R>,
+    options: ReadOptions,
+    kind: Kind,
+    walker: Box<dyn Walker>,
+    ring: Ring<Decoding>,
+    /// The unit, or part, whose bytes are being given out, and how many were.
+    current: Option<Cell<Unit>>,
+    given: usize,
+    /// Where the walker is beyond the units in work.
+    ahead: Ahead,
+    /// The first error, which every later call gets again.
+    failed: Option<(ErrorKind, String)>,
+    units: u64,
+    empty_units: u64,
+    plain_bytes: u64,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(compressor: &'static Compressor, decoder: Box<dyn Decode + 'a>) -> Self {
-        Self {
-            compressor,
-            decoder: Some(decoder),
-        }
-    }
+enum Ahead {
+    /// More units may come.
+    Units,
+    /// A part that is decoded byte after byte.
+    Serial,
+    /// An error, to be given after all before it.
+    Failed(Error),
+    End,
+}
 
-    /// Reads some plain bytes, as [`Read::read`] does, with the crate's own error.
+impl<R: Read> Reader<R> {
+    /// Looks at the first bytes of `source`, to tell its compressor if none is named.
+    ///
+    /// `source` is read in steps of 128 KiB; give it unbuffered.
     ///
     /// # Errors
-    /// As [`Compressor::decompress`]; `Io` if the stream below cannot be read.
+    /// `Io` if it cannot be read; `Malformed` or `Truncated` if it is not of the kind named.
+    pub fn new(source: R, options: ReadOptions) -> Result<Self> {
+        let threads = options::threads(options.threads)?;
+        let mut input = Source::new(source);
+        let kind = match options.kind {
+            Some(kind) => kind,
+            None => sniff(&mut input)?,
+        };
+        let walker = walker(kind, &options);
+        let threads = if options.read_ahead { threads } else { 1 };
+        let slots = threads.saturating_add(2);
+        let work = Decoding(walker.decoder());
+        Ok(Self {
+            ring: Ring::new(work, threads, slots, options.cancel.clone()),
+            input,
+            options,
+            kind,
+            walker,
+            current: None,
+            given: 0,
+            ahead: Ahead::Units,
+            failed: None,
+            units: 0,
+            empty_units: 0,
+            plain_bytes: 0,
+        })
+    }
+
+    /// Reads some plain bytes as [`Read::read`] does, with the crate's own error.
+    ///
+    /// # Errors
+    /// `Truncated`, `Malformed`, `ChecksumMismatch` or `Unsupported` with the byte offset in the
+    /// stored stream; `Limit`; `Cancelled`; `Io` if the source cannot be read. The first error
+    /// is the answer to every later call.
     pub fn pull(&mut self, into: &mut [u8]) -> Result<usize> {
         if into.is_empty() {
             return Ok(0);
         }
-        let Some(decoder) = &mut self.decoder else {
-            let text = "read again after an error";
-            return Err(Error::new(ErrorKind::Internal, text).with_format(self.compressor.name));
+        let ready = self.fill()?;
+        let size = ready.len().min(into.len());
+        if let (Some(from), Some(to)) = (ready.get(..size), into.get_mut(..size)) {
+            to.copy_from_slice(from);
+        }
+        self.consume(size);
+        Ok(size)
+    }
+
+    /// The next plain bytes, at least one; none at the end. See [`BufRead::fill_buf`].
+    ///
+    /// # Errors
+    /// As [`pull`](Self::pull).
+    pub fn fill(&mut self) -> Result<&[u8]> {
+        if let Some((kind, text)) = &self.failed {
+            let text = format!("an earlier read failed: {text}");
+            return Err(Error::new(*kind, text).with_format(self.kind.name()));
+        }
+        if self.ready().is_empty() {
+            if let Err(error) = self.advance() {
+                let error = error.with_format(self.kind.name());
+                self.failed = Some((error.kind(), error.to_string()));
+                return Err(error);
+            }
+        }
+        Ok(self.ready())
+    }
+
+    /// What is known so far.
+    pub fn info(&self) -> Info {
+        let ended = matches!(self.ahead, Ahead::End) && self.ring.in_work() == 0;
+        Info {
+            kind: self.kind,
+            units: self.units,
+            empty_units: self.empty_units,
+            stored_bytes: self.input.offset(),
+            plain_bytes: self.plain_bytes,
+            completeness: ended.then(|| self.walker.completeness()),
+        }
+    }
+
+    /// Reads to the end, without giving the bytes out, and says what there was.
+    ///
+    /// # Errors
+    /// As [`pull`](Self::pull).
+    pub fn finish(mut self) -> Result<(R, Summary)> {
+        loop {
+            let size = self.fill()?.len();
+            if size == 0 {
+                break;
+            }
+            self.consume(size);
+        }
+        let summary = Summary {
+            bytes_in: self.input.offset(),
+            bytes_out: self.plain_bytes,
+            units: self.units,
+            compressor: Compressor::new(self.kind, None)?,
+            layout: Layout::Auto,
+            completeness: self.walker.completeness(),
+            peak_buffers: self.ring.made(),
         };
-        decoder.decode(into).map_err(|error| {
-            self.decoder = None;
-            error.with_format(self.compressor.name)
-        })
+        Ok((self.into_parts().0, summary))
     }
-}
 
-impl Read for Reader<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.pull(into).map_err(|error| {
-            let kind = match error.kind() {
-                ErrorKind::Truncated => io::ErrorKind::UnexpectedEof,
-                ErrorKind::Malformed | ErrorKind::ChecksumMismatch => io::ErrorKind::InvalidData,
-                _ => io::ErrorKind::Other,
+    /// The source, and what was read of it but belongs to no unit that was taken.
+    pub fn into_parts(self) -> (R, Vec<u8>) {
+        self.input.into_parts()
+    }
+
+    fn ready(&self) -> &[u8] {
+        let plain = self.current.as_ref().map(|cell| cell.output.as_slice());
+        plain.unwrap_or_default().get(self.given..).unwrap_or_default()
+    }
+
+    /// Makes the next plain bytes ready; leaves none at the end.
+    fn advance(&mut self) -> Result<()> {
+        if let Some(cell) = self.current.take() {
+            self.ring.recycle(cell);
+        }
+        self.given = 0;
+        loop {
+            self.look_ahead()?;
+            if let Some((cell, result)) = self.ring.take()? {
+                result?;
+                self.deliver(cell)?;
+            } else if matches!(self.ahead, Ahead::Serial) {
+                self.serial()?;
+            } else if matches!(self.ahead, Ahead::Units) {
+                continue;
+            } else if let Ahead::Failed(error) = std::mem::replace(&mut self.ahead, Ahead::End) {
+                return Err(error);
+            } else {
+                return self.check_end();
+            }
+            if !self.ready().is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Submits units until there is no cell for one more, or something else comes.
+    fn look_ahead(&mut self) -> Result<()> {
+        while matches!(self.ahead, Ahead::Units) {
+            if !self.options.read_ahead && self.ring.in_work() > 0 {
+                return Ok(());
+            }
+            let Some(mut cell) = self.ring.cell() else {
+                return Ok(());
             };
-            io::Error::new(kind, error)
-        })
+            let unit = match self.step() {
+                Ok(Step::Unit(unit)) => unit,
+                other => {
+                    self.ring.recycle(cell);
+                    self.note(other);
+                    continue;
+                }
+            };
+            match self.load(&unit, &mut cell) {
+                Ok(()) => {
+                    cell.note = unit;
+                    self.ring.submit(cell)?;
+                }
+                Err(error) => {
+                    self.ring.recycle(cell);
+                    self.ahead = Ahead::Failed(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        check_cancel(self.options.cancel.as_ref())?;
+        self.walker.step(&mut self.input)
+    }
+
+    fn note(&mut self, step: Result<Step>) {
+        match step {
+            Ok(Step::Unit(_)) => {}
+            Ok(Step::Passed) => self.empty_units = self.empty_units.saturating_add(1),
+            Ok(Step::Serial) => self.ahead = Ahead::Serial,
+            Ok(Step::End) => self.ahead = Ahead::End,
+            Err(error) => self.ahead = Ahead::Failed(error),
+        }
+    }
+
+    /// Moves a unit's bytes into a cell.
+    fn load(&mut self, unit: &Unit, cell: &mut Cell<Unit>) -> Result<()> {
+        let stored = self.input.ahead(unit.stored)?;
+        cell.input.try_reserve(stored.len()).map_err(|_| {
+            let text = format!("no memory for a unit of {} stored bytes", unit.stored);
+            Error::new(ErrorKind::Limit, text).with_offset(unit.start)
+        })?;
+        cell.input.extend_from_slice(stored);
+        self.input.advance(unit.stored);
+        Ok(())
+    }
+
+    fn deliver(&mut self, cell: Cell<Unit>) -> Result<()> {
+        self.walker.delivered(&cell.note, &cell.output)?;
+        self.units = self.units.saturating_add(1);
+        let start = cell.note.start;
+        self.count(cell.output.len(), start)?;
+        self.current = Some(cell);
+        Ok(())
+    }
+
+    fn serial(&mut self) -> Result<()> {
+        check_cancel(self.options.cancel.as_ref())?;
+        let mut cell = self.ring.cell().unwrap_or_default();
+        cell.output.resize(SERIAL_BYTES, 0);
+        let made = self.walker.serial(&mut self.input, &mut cell.output)?;
+        cell.output.truncate(made);
+        if made == 0 {
+            self.ahead = Ahead::Units;
+            self.units = self.units.saturating_add(1);
+        }
+        self.count(made, self.input.offset())?;
+        self.current = Some(cell);
+        Ok(())
+    }
+
+    /// Counts plain bytes that come next against the limits.
+    fn count(&mut self, more: usize, at: u64) -> Result<()> {
+        self.plain_bytes = self.plain_bytes.saturating_add(more as u64);
+        if let Some(most) = self.options.max_output.filter(|&most| self.plain_bytes > most) {
+            let text = format!("more than {most} plain bytes: raise max_output to read on");
+            return Err(Error::new(ErrorKind::Limit, text).with_offset(at));
+        }
+        if let Some(ratio) = self.options.max_ratio {
+            // Behind the unit at work there may be more stored bytes, never fewer.
+            let most = self.input.offset().saturating_mul(ratio);
+            if self.plain_bytes > most {
+                let text = format!("more than {ratio} plain bytes for each stored one: raise max_ratio to read on");
+                return Err(Error::new(ErrorKind::Limit, text).with_offset(at));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<()> {
+        if self.options.strict && self.walker.completeness() == Completeness::Unproven {
+            let text = "ends at a frame boundary and nothing proves that this is the end";
+            let at = self.input.offset();
+            return Err(Error::new(ErrorKind::Truncated, text).with_offset(at));
+        }
+        Ok(())
     }
 }
 
-impl fmt::Debug for Reader<'_> {
+impl<R: Read> Read for Reader<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        Ok(self.pull(into)?)
+    }
+}
+
+impl<R: Read> BufRead for Reader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.fill()?)
+    }
+
+    fn consume(&mut self, size: usize) {
+        self.given = self.given.saturating_add(size.min(self.ready().len()));
+    }
+}
+
+impl<R: Read> fmt::Debug for Reader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader")
-            .field("compressor", &self.compressor.name)
+            .field("info", &self.info())
             .finish_non_exhaustive()
     }
 }

@@ -1,53 +1,23 @@
-//! Zstandard frames, as defined in RFC 8878, by libzstd.
+//! Frames of one buffer, decoded one after the other.
 
 use zstd_safe::zstd_sys::ZSTD_ErrorCode as Code;
-use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
+use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
-use super::input::{ends, Input, Source};
-use super::reader::Decode;
-use super::{believed_bytes, Compressor, Output, Stream};
+use crate::compress::input::ends;
+use crate::compress::output::Output;
+use crate::compress::{believed_bytes, Kind};
 use crate::{Error, ErrorKind, Result};
 
-pub(super) const COMPRESSOR: Compressor = Compressor {
-    name: "zstd",
-    levels: Some((-7, 22)),
-    default_level: Some(3),
-    extension: ".zst",
-    magic: b"\x28\xb5\x2f\xfd", // RFC 8878, 3.1.1
-    encode,
-    expect,
-    decode,
-    open,
-};
-
 const MAGIC_BYTES: usize = 4;
-/// Magic number and the longest frame header: RFC 8878, 3.1.1.1.
-const LONGEST_HEADER_BYTES: usize = 18;
 
 /// Decoded bytes made place for at once when the frame does not say its size.
 const STEP: usize = 128 << 10;
 
-fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
-    let mut context = CCtx::try_create()
-        .ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))?;
-    let mut packed = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
-    context
-        .set_parameter(CParameter::CompressionLevel(level))
-        .and_then(|_| context.set_parameter(CParameter::ContentSizeFlag(true)))
-        .and_then(|_| context.set_parameter(CParameter::ChecksumFlag(true)))
-        .and_then(|_| context.compress2(&mut packed, data))
-        .map_err(|code| {
-            let text = format!("libzstd failed: {}", zstd_safe::get_error_name(code));
-            Error::new(ErrorKind::Internal, text).with_format("zstd")
-        })?;
-    Ok(packed)
-}
-
-fn new_context() -> Result<DCtx<'static>> {
+pub(in crate::compress) fn new_context() -> Result<DCtx<'static>> {
     DCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))
 }
 
-fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut context = new_context()?;
     let mut rest = data;
     loop {
@@ -95,9 +65,9 @@ fn split_frame(rest: &[u8], start: u64, whole: usize) -> Result<Frame<'_>> {
 /// # Errors
 /// `Truncated` if `head` is the beginning of a magic number, `Malformed` or `Unsupported` if
 /// it is of no frame that is read here.
-fn check_head(head: &[u8], start: u64) -> Result<bool> {
+pub(in crate::compress) fn check_head(head: &[u8], start: u64) -> Result<bool> {
     let skippable = is_skippable(head);
-    if !skippable && !COMPRESSOR.magic.starts_with(head) {
+    if !skippable && !Kind::Zstd.magic().starts_with(head) {
         return Err(no_frame(head, start));
     }
     if head.len() < MAGIC_BYTES {
@@ -106,7 +76,7 @@ fn check_head(head: &[u8], start: u64) -> Result<bool> {
     Ok(skippable)
 }
 
-fn truncated(start: u64, end: u64) -> Error {
+pub(in crate::compress) fn truncated(start: u64, end: u64) -> Error {
     let text = format!("the input ends inside the frame that starts at byte {start}");
     Error::new(ErrorKind::Truncated, text).with_offset(end)
 }
@@ -178,7 +148,7 @@ fn decode_frame(
 }
 
 /// The content sizes of all frames, as their headers have them.
-fn expect(data: &[u8]) -> Option<u64> {
+pub(in crate::compress) fn expect(data: &[u8]) -> Option<u64> {
     let mut rest = data;
     let mut sum = 0_u64;
     while !rest.is_empty() {
@@ -198,7 +168,7 @@ fn content_size(frame: &[u8], start: u64) -> Result<Option<u64>> {
 }
 
 /// libzstd does not look at the claim when the last block is empty (1.5.7).
-fn check_content_size(claim: Option<u64>, made: u64, start: u64) -> Result<()> {
+pub(in crate::compress) fn check_content_size(claim: Option<u64>, made: u64, start: u64) -> Result<()> {
     match claim {
         Some(claim) if claim != made => {
             let text = format!("the frame holds {made} bytes, its header says {claim}");
@@ -208,86 +178,12 @@ fn check_content_size(claim: Option<u64>, made: u64, start: u64) -> Result<()> {
     }
 }
 
-fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
-    Box::new(Frames {
-        input: Source::new(stream),
-        context: None,
-        inside: false,
-        start: 0,
-        claim: None,
-        made: 0,
-    })
-}
-
-/// The frames of a stream, decoded one after the other.
-struct Frames<I> {
-    input: I,
-    context: Option<DCtx<'static>>,
-    inside: bool,
-    start: u64,
-    /// Content size as the frame at work says it, and what was decoded of it.
-    claim: Option<u64>,
-    made: u64,
-}
-
-impl<I: Input + Send> Decode for Frames<I> {
-    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
-        let context = match &mut self.context {
-            Some(context) => context,
-            None => self.context.insert(new_context()?),
-        };
-        loop {
-            if !self.inside {
-                self.start = self.input.offset();
-                let head = self.input.ahead(MAGIC_BYTES)?;
-                if head.is_empty() && self.start > 0 {
-                    return Ok(0);
-                }
-                self.made = 0;
-                self.claim = None;
-                if !check_head(head, self.start)? {
-                    // Of a header that is cut the decoder itself says that it is.
-                    let header = self.input.ahead(LONGEST_HEADER_BYTES)?;
-                    let short = header.len() < LONGEST_HEADER_BYTES;
-                    self.claim = match content_size(header, self.start) {
-                        Err(_) if short => None,
-                        other => other?,
-                    };
-                }
-                context.init().map_err(|code| failed(code, self.start))?;
-                self.inside = true;
-            }
-            let held = self.input.some()?;
-            let ended = held.is_empty();
-            let mut packed = InBuffer::around(held);
-            let mut place = OutBuffer::around(&mut *into);
-            let hint = context
-                .decompress_stream(&mut place, &mut packed)
-                .map_err(|code| failed(code, self.start))?;
-            let (made, taken) = (place.pos(), packed.pos);
-            self.input.advance(taken);
-            // The hint is 0 only where the frame ended and all of it was given out.
-            self.inside = hint != 0;
-            self.made = self.made.saturating_add(made as u64);
-            if !self.inside {
-                check_content_size(self.claim, self.made, self.start)?;
-            }
-            if made > 0 {
-                return Ok(made);
-            }
-            if self.inside && ended {
-                return Err(truncated(self.start, self.input.offset()));
-            }
-        }
-    }
-}
-
 fn is(code: usize, what: Code) -> bool {
     // libzstd returns errors as the negated enumerator.
     u32::try_from(0usize.wrapping_sub(code)).is_ok_and(|number| number == what as u32)
 }
 
-fn failed(code: usize, start: u64) -> Error {
+pub(in crate::compress) fn failed(code: usize, start: u64) -> Error {
     let (kind, text) = if is(code, Code::ZSTD_error_checksum_wrong) {
         (ErrorKind::ChecksumMismatch, "the checksum does not match")
     } else if is(code, Code::ZSTD_error_dictionary_wrong) {

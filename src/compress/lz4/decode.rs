@@ -8,22 +8,11 @@ use lz4::{BlockMode, BlockSize, ContentChecksum, EncoderBuilder};
 use lz4_flex::block::{decompress_into_with_dict, DecompressError};
 use xxhash_rust::xxh32::{xxh32, Xxh32};
 
-use super::input::{ends, Input, Slice, Source};
-use super::reader::Decode;
-use super::{believed_bytes, Compressor, Output, Stream};
+use crate::compress::input::{ends, Input, Slice, Source};
+use crate::compress::output::Output;
+use crate::compress::{believed_bytes, Kind};
 use crate::{Error, ErrorKind, Result};
 
-pub(super) const COMPRESSOR: Compressor = Compressor {
-    name: "lz4",
-    levels: Some((-64, 12)),
-    default_level: Some(1),
-    extension: ".lz4",
-    magic: b"\x04\x22\x4d\x18",
-    encode,
-    expect,
-    decode,
-    open,
-};
 
 const MAGIC_BYTES: usize = 4;
 const LEGACY_MAGIC: &[u8] = b"\x02\x21\x4c\x18";
@@ -40,44 +29,7 @@ const WINDOW_BYTES: usize = 64 << 10;
 /// High bit of a block's size: stored as it is.
 const STORED: u32 = 1 << 31;
 
-fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
-    // In liblz4 -n means acceleration n + 1, in our ids -n is acceleration n.
-    let native = if level < 0 {
-        level.saturating_add(1)
-    } else {
-        level
-    };
-    let packed = Vec::with_capacity(data.len() / 2);
-    let mut builder = EncoderBuilder::new();
-    builder
-        .level(u32::from_le_bytes(native.to_le_bytes())) // the crate's type; liblz4's is signed
-        .block_mode(BlockMode::Independent)
-        .block_size(block_size(data.len()))
-        .block_checksum(BlockChecksum::NoBlockChecksum)
-        .checksum(ContentChecksum::ChecksumEnabled)
-        .content_size(data.len() as u64)
-        .auto_flush(true);
-    let internal = |error: std::io::Error| {
-        Error::new(ErrorKind::Internal, format!("liblz4 failed: {error}")).with_format("lz4")
-    };
-    let mut encoder = builder.build(packed).map_err(internal)?;
-    encoder.write_all(data).map_err(internal)?;
-    let (packed, end) = encoder.finish();
-    end.map_err(internal)?;
-    Ok(packed)
-}
-
-/// The smallest block that holds everything, so that short inputs need little memory.
-fn block_size(len: usize) -> BlockSize {
-    match len {
-        0..=0x1_0000 => BlockSize::Max64KB,
-        0x1_0001..=0x4_0000 => BlockSize::Max256KB,
-        0x4_0001..=0x10_0000 => BlockSize::Max1MB,
-        _ => BlockSize::Max4MB,
-    }
-}
-
-fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut units = Units::new(Slice::new(data));
     units.stored_bytes = Some(data.len());
     while units.next(output)? {}
@@ -85,7 +37,7 @@ fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The content size of the first frame, as its header has it.
-fn expect(data: &[u8]) -> Option<u64> {
+pub(in crate::compress) fn expect(data: &[u8]) -> Option<u64> {
     let (head, rest) = data.split_at_checked(6)?;
     let [0x04, 0x22, 0x4d, 0x18, flags, _] = head else {
         return None;
@@ -94,13 +46,6 @@ fn expect(data: &[u8]) -> Option<u64> {
     (flags & 0b1000 != 0).then_some(u64::from_le_bytes(*size))
 }
 
-fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
-    Box::new(Blocks {
-        units: Units::new(Source::new(stream)),
-        output: Output::new(None),
-        given: 0,
-    })
-}
 
 /// What the header of a frame says, and what was decoded of the frame.
 struct Frame {
@@ -159,7 +104,7 @@ impl<I: Input> Units<I> {
         if head.is_empty() && start > 0 {
             return Ok(None);
         }
-        let begun = [COMPRESSOR.magic, LEGACY_MAGIC]
+        let begun = [Kind::Lz4.magic(), LEGACY_MAGIC]
             .iter()
             .any(|magic| magic.starts_with(head));
         if !begun && !is_skippable(head) {
@@ -306,7 +251,7 @@ impl<I: Input> Units<I> {
     fn legacy_block(&mut self, last: bool, made: u32, output: &mut Output<'_>) -> Result<State> {
         let at = self.input.offset();
         let head = self.input.ahead(MAGIC_BYTES)?;
-        if head.is_empty() || head == COMPRESSOR.magic || head == LEGACY_MAGIC {
+        if head.is_empty() || head == Kind::Lz4.magic() || head == LEGACY_MAGIC {
             return Ok(State::Between);
         }
         if head.len() == MAGIC_BYTES && is_skippable(head) {
@@ -341,6 +286,7 @@ struct Blocks<I> {
     given: usize,
 }
 
+trait Decode { fn decode(&mut self, into: &mut [u8]) -> Result<usize>; }
 impl<I: Input + Send> Decode for Blocks<I> {
     fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
         while self.output.len() == self.given {

@@ -5,45 +5,22 @@ use std::io::{self, BufRead, ErrorKind as IoKind, Read};
 use flate2::bufread::GzDecoder;
 use libdeflater::{CompressionLvl, Compressor as Deflate};
 
-use super::input::{ends, unreadable, Input, Slice, Source};
-use super::reader::Decode;
-use super::{believed_bytes, Compressor, Output, Stream};
+use crate::compress::input::{ends, unreadable, Input, Slice, Source};
+use crate::compress::output::Output;
+use crate::compress::{believed_bytes, Kind};
 use crate::{Error, ErrorKind, Result};
 
-pub(super) const COMPRESSOR: Compressor = Compressor {
-    name: "gzip",
-    levels: Some((0, 12)),
-    default_level: Some(6),
-    extension: ".gz",
-    magic: b"\x1f\x8b\x08", // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
-    encode,
-    expect,
-    decode,
-    open,
-};
 
 /// Bytes asked for when the place is full.
 const PROBE: usize = 4096;
 
-fn encode(data: &[u8], level: i32) -> Result<Vec<u8>> {
-    let level = CompressionLvl::new(level)
-        .map_err(|_| internal(format!("libdeflate refuses level {level}")))?;
-    let mut deflate = Deflate::new(level);
-    let mut packed = vec![0; deflate.gzip_compress_bound(data.len())];
-    let written = deflate
-        .gzip_compress(data, &mut packed)
-        .map_err(|error| internal(format!("libdeflate failed: {error}")))?;
-    packed.truncate(written);
-    Ok(packed)
-}
-
 /// The plain size modulo 2^32, as the last member's trailer has it: RFC 1952, 2.3.1, ISIZE.
-fn expect(data: &[u8]) -> Option<u64> {
+pub(in crate::compress) fn expect(data: &[u8]) -> Option<u64> {
     let size = data.last_chunk::<4>()?;
     Some(u64::from(u32::from_le_bytes(*size)))
 }
 
-fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let claim = expect(data).unwrap_or(0).min(output.room());
     output.place(believed_bytes(claim, data.len()), 0)?;
     let mut members = Members::new(Slice::new(data));
@@ -73,9 +50,6 @@ fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     }
 }
 
-fn open(stream: Stream<'_>) -> Box<dyn Decode + '_> {
-    Box::new(Members::new(Source::new(stream)))
-}
 
 /// The members of an input, decoded one after the other.
 struct Members<I: Input + BufRead> {
@@ -114,7 +88,7 @@ impl<I: Input + BufRead> Members<I> {
             return Ok(false);
         }
         self.start = input.offset();
-        check_magic(input.ahead(COMPRESSOR.magic.len())?, self.start)?;
+        check_magic(input.ahead(Kind::Gzip.magic().len())?, self.start)?;
         self.state = State::Inside(Box::new(GzDecoder::new(input)));
         Ok(true)
     }
@@ -138,6 +112,7 @@ impl<I: Input + BufRead> Members<I> {
     }
 }
 
+trait Decode { fn decode(&mut self, into: &mut [u8]) -> Result<usize>; }
 impl<I: Input + BufRead + Send> Decode for Members<I> {
     fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
         loop {
@@ -176,7 +151,7 @@ fn ends_here<I: Input>(input: &mut I) -> Result<bool> {
 }
 
 fn check_magic(head: &[u8], start: u64) -> Result<()> {
-    let magic = COMPRESSOR.magic;
+    let magic = Kind::Gzip.magic();
     if head.len() < magic.len() && magic.starts_with(head) {
         return Err(ends(start, head.len(), magic.len()));
     }

@@ -1,0 +1,62 @@
+//! What is known of a stream that was written or read.
+
+use super::{Compressor, Kind, Layout};
+
+/// Whether the end of a stream is known to be the end of what was written.
+///
+/// A file of several frames or members that was cut between two of them looks whole to stock
+/// tools; only an end of its own proves otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completeness {
+    /// A seek table, an end mark or a marker says that this is the end.
+    Proven,
+    /// It ends where a unit ends, and nothing says that no more belongs to it.
+    Unproven,
+}
+
+impl Completeness {
+    /// Name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Proven => "proven",
+            Self::Unproven => "unproven",
+        }
+    }
+}
+
+/// What was written, or read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Bytes that went in: plain ones when writing, stored ones when reading.
+    pub bytes_in: u64,
+    /// Bytes that came out.
+    pub bytes_out: u64,
+    /// Chunks that were written, or frames, blocks and members that were read.
+    pub units: u64,
+    /// The compressor, when writing; when reading, its kind at the default level.
+    pub compressor: Compressor,
+    /// How units are laid out; `Auto` where reading cannot tell.
+    pub layout: Layout,
+    /// What proves the end.
+    pub completeness: Completeness,
+    /// Buffers that existed at once, each of a chunk and its stored form.
+    pub peak_buffers: usize,
+}
+
+/// What is known of a stream while it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// What its bytes are.
+    pub kind: Kind,
+    /// Units read so far.
+    pub units: u64,
+    /// Frames and blocks without content that were passed so far.
+    pub empty_units: u64,
+    /// Stored bytes taken so far.
+    pub stored_bytes: u64,
+    /// Plain bytes given so far.
+    pub plain_bytes: u64,
+    /// What proves the end; None before it is reached.
+    pub completeness: Option<Completeness>,
+}

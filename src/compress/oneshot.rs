@@ -1,0 +1,104 @@
+//! One buffer in, one buffer out.
+
+use std::io::BufRead;
+
+use super::output::{Output, Placed};
+use super::{believed_bytes, gzip, lz4, sniff, zstd};
+use super::{Compressor, Kind, Layout, ReadOptions, Reader, WriteOptions, Writer};
+use crate::Result;
+
+/// Compresses one buffer; the layout is `Single` unless one is named.
+///
+/// The same data, compressor and options give the same bytes, whatever the threads.
+///
+/// # Errors
+/// `Usage` for options that the compressor does not have; `Limit` for memory; `Internal` if a
+/// library fails.
+///
+/// # Example
+/// ```
+/// use tare::compress::{compress, decompress, Compressor, ReadOptions, WriteOptions};
+///
+/// let plain = b"weighed, and found wanting".repeat(100);
+/// let stored = compress(&plain, &Compressor::parse("zstd:3")?, &WriteOptions::default())?;
+/// assert!(stored.len() < plain.len() / 10);
+/// assert_eq!(plain, decompress(&stored, &ReadOptions::default())?);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn compress(
+    plain: &[u8],
+    compressor: &Compressor,
+    options: &WriteOptions,
+) -> Result<Vec<u8>> {
+    let mut options = options.clone();
+    options.content_size = Some(plain.len() as u64);
+    if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
+        options.layout = Layout::Single;
+    }
+    let mut writer = Writer::new(Vec::new(), *compressor, options)?;
+    writer.push(plain)?;
+    Ok(writer.finish()?.0)
+}
+
+/// Decompresses one buffer, telling its compressor by its first bytes if none is named.
+///
+/// Memory follows what is decoded, never what the data claims.
+///
+/// # Errors
+/// `Truncated`, `Malformed`, `ChecksumMismatch` or `Unsupported` with the byte offset in
+/// `stored`; `Limit` if the result would be longer than `max_output`.
+pub fn decompress(stored: &[u8], options: &ReadOptions) -> Result<Vec<u8>> {
+    let mut output = Output::new(options.max_output);
+    fill(stored, options, &mut output)?;
+    Ok(output.into_vec())
+}
+
+/// Decompresses as [`decompress`] does, into `place` if that suffices.
+///
+/// # Errors
+/// As `decompress`; what `place` holds then says nothing.
+///
+/// # Example
+/// ```
+/// use tare::compress::{compress, decompress_into, expected_bytes, Compressor, Placed, ReadOptions};
+///
+/// let stored = compress(b"weighed", &Compressor::parse("lz4")?, &Default::default())?;
+/// let mut place = vec![0; expected_bytes(&stored, None).unwrap_or(0)];
+/// match decompress_into(&stored, &mut place, &ReadOptions::default())? {
+///     Placed::Lent(size) => assert_eq!(b"weighed", &place[..size]),
+///     Placed::Own(_) => panic!("the header had the size"),
+/// }
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn decompress_into(stored: &[u8], place: &mut [u8], options: &ReadOptions) -> Result<Placed> {
+    let mut output = Output::lent(place, options.max_output);
+    fill(stored, options, &mut output)?;
+    Ok(output.placed())
+}
+
+/// How many bytes `stored` seems to decompress to: its own claim, where that is plausible.
+#[must_use]
+pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
+    let claim = match kind.unwrap_or_else(|| sniff::of(stored)) {
+        Kind::None => Some(stored.len() as u64),
+        Kind::Zstd => zstd::expect(stored),
+        Kind::Lz4 => lz4::expect(stored),
+        Kind::Gzip => gzip::expect(stored),
+        Kind::Bz2 | Kind::Xz => None,
+    }?;
+    let believed = believed_bytes(claim, stored.len());
+    (believed as u64 == claim).then_some(believed)
+}
+
+fn fill(stored: &[u8], options: &ReadOptions, output: &mut Output<'_>) -> Result<()> {
+    let mut reader = Reader::new(stored, options.clone())?;
+    loop {
+        let ready = reader.fill()?;
+        let size = ready.len();
+        if size == 0 {
+            return Ok(());
+        }
+        output.copy(ready, 0)?;
+        reader.consume(size);
+    }
+}

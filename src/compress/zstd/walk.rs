@@ -1,0 +1,256 @@
+//! Finding the frames of a stream, so that they can be decoded in parallel.
+
+use std::sync::Arc;
+
+use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
+
+use super::decode::{check_content_size, check_head, failed, new_context, truncated};
+use super::header::{Block, Header, LONGEST_BYTES};
+use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker};
+use crate::compress::input::{skip, Input};
+use crate::compress::seek_table::{self, Check};
+use crate::compress::{Completeness, ReadOptions, Trailing};
+use crate::{Error, ErrorKind, Result};
+
+/// The frames of a stream.
+pub(in crate::compress) struct Frames {
+    max_frame: u64,
+    max_window: u64,
+    trailing: Trailing,
+    /// Frames since the last seek table, to hold the next one against.
+    run: Check,
+    /// Frames in all, and whether a lone one could be the first chunk of a longer file.
+    frames: u64,
+    suspect: bool,
+    /// Whether a table that covers all frames before it was the last thing seen.
+    covered: bool,
+    serial: Option<Serial>,
+    began: bool,
+}
+
+/// A frame that is decoded as it comes, since it is too long to be held.
+struct Serial {
+    context: DCtx<'static>,
+    start: u64,
+    claim: Option<u64>,
+    made: u64,
+    ended: bool,
+}
+
+impl Frames {
+    pub(in crate::compress) fn new(options: &ReadOptions) -> Self {
+        Self {
+            max_frame: options.max_frame as u64,
+            max_window: options.max_window,
+            trailing: options.trailing,
+            run: Check::default(),
+            frames: 0,
+            suspect: false,
+            covered: true,
+            serial: None,
+            began: false,
+        }
+    }
+
+    /// Walks over the frame ahead: a unit, or serial if it is too long to be held whole.
+    fn frame(&mut self, input: &mut dyn Input) -> Result<Step> {
+        let start = input.offset();
+        let at = |error: Error| error.with_offset(start);
+        let head = input.ahead(LONGEST_BYTES)?;
+        let held = head.len();
+        let Some(header) = Header::read(head).map_err(at)? else {
+            return Err(truncated(start, start.saturating_add(held as u64)));
+        };
+        if header.content_size.is_some_and(|size| size > self.max_frame) {
+            return self.begin_serial(start, &header);
+        }
+        let mut stored = header.bytes;
+        let mut bound = 0_u64;
+        loop {
+            let end = stored.saturating_add(3);
+            let ahead = input.ahead(end)?;
+            let Some(&bytes) = ahead.get(stored..).and_then(|rest| rest.first_chunk::<3>()) else {
+                return Err(truncated(start, start.saturating_add(ahead.len() as u64)));
+            };
+            let at = start.saturating_add(stored as u64);
+            let block = Block::read(bytes, header.most_block()).map_err(|e| e.with_offset(at))?;
+            stored = end.saturating_add(block.stored);
+            bound = bound.saturating_add(block.bound);
+            if bound > self.max_frame || stored as u64 > self.max_frame {
+                return self.begin_serial(start, &header);
+            }
+            if block.last {
+                break;
+            }
+        }
+        stored = stored.saturating_add(if header.checksum { 4 } else { 0 });
+        let ahead = input.ahead(stored)?.len();
+        if ahead < stored {
+            return Err(truncated(start, start.saturating_add(ahead as u64)));
+        }
+        if header.content_size.is_some_and(|size| size > bound) {
+            let text = "the header claims more than the frame's blocks can hold";
+            return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
+        }
+        self.count(stored as u64, header.content_size);
+        let bound = header.content_size.unwrap_or(bound);
+        Ok(Step::Unit(Unit {
+            start,
+            stored,
+            claim: header.content_size,
+            bound: usize::try_from(bound).unwrap_or(usize::MAX),
+            tag: 0,
+        }))
+    }
+
+    fn count(&mut self, stored: u64, claim: Option<u64>) {
+        self.frames = self.frames.saturating_add(1);
+        self.covered = false;
+        self.suspect = claim.is_some_and(|size| size >= 64 << 10 && size.is_power_of_two());
+        self.run.unit(stored, claim);
+    }
+
+    fn begin_serial(&mut self, start: u64, header: &Header) -> Result<Step> {
+        if header.window > self.max_window {
+            let text = format!(
+                "the frame needs a window of {} bytes: raise max_window to that, and it takes as much memory",
+                header.window
+            );
+            return Err(Error::new(ErrorKind::Limit, text).with_offset(start));
+        }
+        let mut context = new_context()?;
+        let log = header.window.max(1 << 10).next_power_of_two().trailing_zeros();
+        context
+            .set_parameter(DParameter::WindowLogMax(log.min(31)))
+            .map_err(|code| failed(code, start))?;
+        self.serial = Some(Serial {
+            context,
+            start,
+            claim: header.content_size,
+            made: 0,
+            ended: false,
+        });
+        Ok(Step::Serial)
+    }
+
+    fn skippable(&mut self, input: &mut dyn Input) -> Result<Step> {
+        let start = input.offset();
+        let [a, b, c, d] = array::<4>(input)?;
+        let size = u32::from_le_bytes(array::<4>(input)?);
+        if u32::from_le_bytes([a, b, c, d]) == seek_table::MAGIC {
+            self.covered = self.run.table(input, start, size)? && self.frames > 0;
+        } else {
+            skip(input, u64::from(size))?;
+            self.run.skipped(u64::from(size).saturating_add(8));
+        }
+        Ok(Step::Passed)
+    }
+}
+
+impl Walker for Frames {
+    fn decoder(&self) -> Arc<Make<dyn UnitDecoder>> {
+        Arc::new(|| Ok(Box::new(Decoder(new_context()?))))
+    }
+
+    fn step(&mut self, input: &mut dyn Input) -> Result<Step> {
+        let start = input.offset();
+        let head = input.ahead(4)?;
+        if head.is_empty() && (self.began || start > 0) {
+            return Ok(Step::End);
+        }
+        let skippable = match check_head(head, start) {
+            Err(_) if self.began && self.trailing == Trailing::Stop => return Ok(Step::End),
+            other => other?,
+        };
+        self.began = true;
+        match skippable {
+            true => self.skippable(input),
+            false => self.frame(input),
+        }
+    }
+
+    fn serial(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
+        let Some(serial) = &mut self.serial else {
+            return Ok(0);
+        };
+        if !serial.ended {
+            let made = serial.decode(input, into)?;
+            if made > 0 {
+                return Ok(made);
+            }
+        }
+        let stored = input.offset().saturating_sub(serial.start);
+        let claim = Some(serial.made);
+        self.serial = None;
+        self.count(stored, claim);
+        Ok(0)
+    }
+
+    fn delivered(&mut self, _unit: &Unit, _plain: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn completeness(&self) -> Completeness {
+        let proven = self.covered && self.frames > 0 || self.frames == 1 && !self.suspect;
+        match proven {
+            true => Completeness::Proven,
+            false => Completeness::Unproven,
+        }
+    }
+}
+
+impl Serial {
+    /// Fills the start of `into`; 0 only where the frame ended.
+    fn decode(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
+        loop {
+            let held = input.some()?;
+            let ended = held.is_empty();
+            let mut stored = InBuffer::around(held);
+            let mut place = OutBuffer::around(&mut *into);
+            let hint = self.context.decompress_stream(&mut place, &mut stored);
+            let hint = hint.map_err(|code| failed(code, self.start))?;
+            let (made, taken) = (place.pos(), stored.pos);
+            input.advance(taken);
+            self.made = self.made.saturating_add(made as u64);
+            // The hint is 0 only where the frame ended and all of it was given out.
+            if hint == 0 {
+                self.ended = true;
+                check_content_size(self.claim, self.made, self.start)?;
+                return Ok(made);
+            }
+            if made > 0 {
+                return Ok(made);
+            }
+            if ended {
+                return Err(truncated(self.start, input.offset()));
+            }
+        }
+    }
+}
+
+/// Decodes whole frames.
+struct Decoder(DCtx<'static>);
+
+impl UnitDecoder for Decoder {
+    fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        plain.try_reserve_exact(unit.bound).map_err(|_| {
+            let text = format!("no memory for a frame of {} bytes", unit.bound);
+            Error::new(ErrorKind::Limit, text).with_offset(unit.start)
+        })?;
+        let made = self
+            .0
+            .decompress(plain, stored)
+            .map_err(|code| failed(code, unit.start))?;
+        check_content_size(unit.claim, made as u64, unit.start)
+    }
+}
+
+fn array<const N: usize>(input: &mut dyn Input) -> Result<[u8; N]> {
+    let offset = input.offset();
+    let ahead = input.ahead(N)?;
+    let Some(array) = ahead.first_chunk::<N>().copied() else {
+        return Err(crate::compress::input::ends(offset, ahead.len(), N));
+    };
+    input.advance(N);
+    Ok(array)
+}
