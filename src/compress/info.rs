@@ -60,3 +60,18 @@ pub struct Info {
     /// What proves the end; None before it is reached.
     pub completeness: Option<Completeness>,
 }
+
+/// Where a chunk lies that can be decoded by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkInfo {
+    /// Offset of its first stored byte.
+    pub stored_offset: u64,
+    /// How many bytes it is stored in.
+    pub stored_size: u64,
+    /// Offset of its first plain byte.
+    pub plain_offset: u64,
+    /// How many plain bytes it holds.
+    pub plain_size: u64,
+    /// What its decoder wants to know beside.
+    pub(super) tag: u64,
+}

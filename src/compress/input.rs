@@ -140,14 +140,16 @@ impl BufRead for Slice<'_> {
 /// A stream as an input: its buffer grows with the bytes that came, never with a claim.
 pub(super) struct Source<R> {
     stream: R,
+    /// Initialised memory, of which `start..end` was read and not gone past.
     buffer: Vec<u8>,
     start: usize,
+    end: usize,
     offset: u64,
     failed: bool,
 }
 
 impl<R: Read> Source<R> {
-    /// Bytes asked of the stream at once.
+    /// Bytes asked of the stream at once, at least.
     const STEP: usize = 128 << 10;
 
     pub(super) fn new(stream: R) -> Self {
@@ -155,6 +157,7 @@ impl<R: Read> Source<R> {
             stream,
             buffer: Vec::new(),
             start: 0,
+            end: 0,
             offset: 0,
             failed: false,
         }
@@ -163,22 +166,20 @@ impl<R: Read> Source<R> {
     /// The stream, and the bytes read of it that were not gone past.
     pub(super) fn into_parts(self) -> (R, Vec<u8>) {
         let mut rest = self.buffer;
+        rest.truncate(self.end);
         rest.drain(..self.start.min(rest.len()));
         (self.stream, rest)
     }
 
     fn held(&self) -> &[u8] {
-        self.buffer.get(self.start..).unwrap_or_default()
+        self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Reads once from the stream; false at its end.
     fn more(&mut self) -> io::Result<bool> {
-        self.buffer.drain(..self.start);
-        self.start = 0;
-        let held = self.buffer.len();
-        self.buffer.resize(held.saturating_add(Self::STEP), 0);
+        self.make_room();
         let result = loop {
-            let place = self.buffer.get_mut(held..).unwrap_or_default();
+            let place = self.buffer.get_mut(self.end..).unwrap_or_default();
             match self.stream.read(place) {
                 Err(error) if error.kind() == IoKind::Interrupted => {}
                 other => break other,
@@ -186,8 +187,25 @@ impl<R: Read> Source<R> {
         };
         self.failed = result.is_err();
         let read = *result.as_ref().unwrap_or(&0);
-        self.buffer.truncate(held.saturating_add(read));
+        self.end = self.end.saturating_add(read).min(self.buffer.len());
         result.map(|read| read > 0)
+    }
+
+    /// Makes room for a step behind what is held: by moving it to the front where that moves
+    /// less than it frees, so that no byte is moved more than once on average, else by growing.
+    fn make_room(&mut self) {
+        let held = self.end.saturating_sub(self.start);
+        if self.start >= held {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.start = 0;
+            self.end = held;
+        }
+        let room = self.buffer.len().saturating_sub(self.end);
+        if room < Self::STEP {
+            // Doubling what is held, so that long units are read in few and large steps.
+            let more = held.max(Self::STEP);
+            self.buffer.resize(self.end.saturating_add(more), 0);
+        }
     }
 }
 

@@ -22,25 +22,30 @@ mod gzip;
 mod id;
 mod info;
 mod input;
+mod locate;
 mod lz4;
 mod none;
 mod oneshot;
 mod options;
 mod output;
 mod plan;
+mod read_at;
 mod reader;
 mod seek_table;
+mod seekable;
 mod sniff;
 mod writer;
 mod xz;
 mod zstd;
 
 pub use id::{Compressor, Kind};
-pub use info::{Completeness, Info, Summary};
+pub use info::{ChunkInfo, Completeness, Info, Summary};
 pub use oneshot::{compress, decompress, decompress_into, expected_bytes};
 pub use options::{default_threads, CancelToken, Layout, ReadOptions, Trailing, WriteOptions};
 pub use output::Placed;
+pub use read_at::{Locked, ReadAt};
 pub use reader::Reader;
+pub use seekable::SeekableReader;
 pub use writer::Writer;
 
 /// What finds the units of a stream of a kind.

@@ -134,11 +134,10 @@ impl Frames {
     }
 
     fn skippable(&mut self, input: &mut dyn Input) -> Result<Step> {
-        let start = input.offset();
         let [a, b, c, d] = array::<4>(input)?;
         let size = u32::from_le_bytes(array::<4>(input)?);
         if u32::from_le_bytes([a, b, c, d]) == seek_table::MAGIC {
-            self.covered = self.run.table(input, start, size)? && self.frames > 0;
+            self.covered = self.run.table(input, size)? && self.frames > 0;
         } else {
             skip(input, u64::from(size))?;
             self.run.skipped(u64::from(size).saturating_add(8));
