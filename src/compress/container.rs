@@ -35,6 +35,12 @@ pub(super) trait Container: Send {
     fn held_back(&self) -> usize {
         0
     }
+
+    /// Whether the head is written as soon as there are plain bytes, because a stream cut down
+    /// to nothing would pass for whole.
+    fn eager(&self) -> bool {
+        false
+    }
 }
 
 /// Encodes a stream that cannot be cut into units; on the calling thread.
@@ -51,6 +57,9 @@ pub(super) trait StreamEncoder: Send {
 
 /// Makes a worker's coder, on that worker.
 pub(super) type Make<T> = dyn Fn() -> Result<Box<T>> + Send + Sync;
+
+/// Tag of a unit that is an end mark: delivered in order like the others, but not counted.
+pub(super) const END_MARK: u64 = 1 << 63;
 
 /// A unit that can be decoded by itself: the next `stored` bytes of the input.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +85,8 @@ pub(super) enum Step {
     Serial,
     /// Bytes that hold nothing were gone past.
     Passed,
+    /// Nothing was gone past: ask again once all units before are delivered.
+    Wait,
     /// The end: at the end of the input, or where bytes follow that are of no unit.
     End,
 }
@@ -103,6 +114,18 @@ pub(super) trait Walker: Send {
 
     /// Takes note of a decoded unit, in order, before its bytes are given out.
     fn delivered(&mut self, unit: &Unit, plain: &[u8]) -> Result<()>;
+
+    /// The unit that a table at the end of the file lists; None if it holds no plain bytes.
+    /// Asked after the first unit was stepped to, so that its frame's header is known.
+    fn listed(&self, start: u64, stored: u32, plain: u32) -> Option<Unit> {
+        Some(Unit {
+            start,
+            stored: usize::try_from(stored).ok()?,
+            claim: Some(u64::from(plain)),
+            bound: usize::try_from(plain).ok().filter(|&plain| plain > 0)?,
+            tag: 0,
+        })
+    }
 
     /// What proves that the end is the end; asked after `Step::End`.
     fn completeness(&self) -> Completeness;

@@ -52,7 +52,8 @@ impl Plan {
             content_size: options.content_size,
             threads: options::threads(options.threads)?,
         };
-        let chunked = matches!(request.layout, Layout::Seekable | Layout::Members);
+        let chunked = kind == Kind::Lz4
+            || matches!(request.layout, Layout::Seekable | Layout::Members);
         let needs = needs(kind, &request);
         let mut slots = slots(request.threads, request.chunk_size);
         if let Some(limit) = options.memory_limit {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use super::chunked::{Cell, Ring};
-use super::container::{Decoding, Step, Unit, Walker};
+use super::container::{Decoding, Step, Unit, Walker, END_MARK};
 use super::input::{Input, Source};
 use super::options::{self, check_cancel};
 use super::sniff::sniff;
@@ -54,6 +54,8 @@ enum Ahead {
     Units,
     /// A part that is decoded byte after byte.
     Serial,
+    /// What the walker can only look at once all before it is delivered.
+    Wait,
     /// An error, to be given after all before it.
     Failed(Error),
     End,
@@ -191,7 +193,8 @@ impl<R: Read> Reader<R> {
                 self.deliver(cell)?;
             } else if matches!(self.ahead, Ahead::Serial) {
                 self.serial()?;
-            } else if matches!(self.ahead, Ahead::Units) {
+            } else if matches!(self.ahead, Ahead::Units | Ahead::Wait) {
+                self.ahead = Ahead::Units;
                 continue;
             } else if let Ahead::Failed(error) = std::mem::replace(&mut self.ahead, Ahead::End) {
                 return Err(error);
@@ -245,6 +248,7 @@ impl<R: Read> Reader<R> {
             Ok(Step::Unit(_)) => {}
             Ok(Step::Passed) => self.empty_units = self.empty_units.saturating_add(1),
             Ok(Step::Serial) => self.ahead = Ahead::Serial,
+            Ok(Step::Wait) => self.ahead = Ahead::Wait,
             Ok(Step::End) => self.ahead = Ahead::End,
             Err(error) => self.ahead = Ahead::Failed(error),
         }
@@ -264,7 +268,8 @@ impl<R: Read> Reader<R> {
 
     fn deliver(&mut self, cell: Cell<Unit>) -> Result<()> {
         self.walker.delivered(&cell.note, &cell.output)?;
-        self.units = self.units.saturating_add(1);
+        let counted = cell.note.tag & END_MARK == 0;
+        self.units = self.units.saturating_add(u64::from(counted));
         let start = cell.note.start;
         self.count(cell.output.len(), start)?;
         self.current = Some(cell);

@@ -230,6 +230,10 @@ impl Chunks {
         plain: &'a [u8],
         sink: &mut Sink<W>,
     ) -> Result<&'a [u8]> {
+        if !self.begun && self.container.eager() {
+            self.begin(sink)?;
+            sink.write(&[], 0)?;
+        }
         // A full chunk waits here until one more byte comes: the last one may end differently.
         let full = |cell: &Cell<()>| cell.input.len() >= self.chunk_size;
         if self.filling.as_ref().is_some_and(full) {
