@@ -15,6 +15,7 @@
     clippy::cast_possible_truncation
 )]
 
+mod auto;
 mod bzip2;
 mod chunked;
 mod container;
@@ -33,11 +34,13 @@ mod read_at;
 mod reader;
 mod seek_table;
 mod seekable;
+mod skip;
 mod sniff;
 mod writer;
 mod xz;
 mod zstd;
 
+pub use auto::{choose, try_candidates, Trial};
 pub use id::{Compressor, Kind};
 pub use info::{ChunkInfo, Completeness, Info, Summary};
 pub use oneshot::{compress, decompress, decompress_into, expected_bytes};

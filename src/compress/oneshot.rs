@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::output::{Output, Placed};
 use super::{believed_bytes, gzip, lz4, sniff, zstd};
-use super::{Compressor, Kind, Layout, ReadOptions, Reader, WriteOptions, Writer};
+use super::{Compressor, Kind, Layout, ReadOptions, Reader, Trailing, WriteOptions, Writer};
 use crate::Result;
 
 /// Compresses one buffer; the layout is `Single` unless one is named.
@@ -90,7 +90,31 @@ pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
     (believed as u64 == claim).then_some(believed)
 }
 
+/// Decodes one buffer straight into the output.
+type Direct = fn(&[u8], &mut Output<'_>) -> Result<()>;
+
+/// The decoder without threads and copies, where it suffices: short inputs, and one zstd frame.
+fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
+    let usual = !options.strict && options.trailing == Trailing::Refuse && options.max_ratio.is_none();
+    if !usual {
+        return None;
+    }
+    let short = stored.len() <= SHORT_BYTES || options.threads == Some(1);
+    match options.kind.unwrap_or_else(|| sniff::of(stored)) {
+        Kind::Zstd if short || zstd::is_one_frame(stored) => Some(zstd::decode),
+        Kind::Lz4 if short => Some(lz4::decode),
+        Kind::Gzip if short => Some(gzip::decode),
+        _ => None,
+    }
+}
+
+/// Below this many stored bytes threads cost more than they gain.
+const SHORT_BYTES: usize = 1 << 20;
+
 fn fill(stored: &[u8], options: &ReadOptions, output: &mut Output<'_>) -> Result<()> {
+    if let Some(decode) = direct(stored, options) {
+        return decode(stored, output);
+    }
     let mut reader = Reader::new(stored, options.clone())?;
     loop {
         let ready = reader.fill()?;

@@ -33,6 +33,11 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
     }
 }
 
+/// Whether one frame is all there is, so that nothing can be decoded in parallel.
+pub(in crate::compress) fn is_one_frame(data: &[u8]) -> bool {
+    zstd_safe::find_frame_compressed_size(data) == Ok(data.len())
+}
+
 struct Frame<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],

@@ -9,10 +9,13 @@ use crate::compress::chunked::Stop;
 use crate::compress::container::{Container, Make, StreamEncoder, UnitEncoder};
 use crate::compress::plan::Request;
 use crate::compress::seek_table::SeekTable;
+use crate::compress::skip::is_incompressible;
 use crate::{Error, ErrorKind, Result};
 
 /// From this level on a chunk takes long enough to look between its parts whether to stop.
 const SLOW_LEVEL: i32 = 13;
+/// From this level on it pays to ask first whether a chunk can be compressed at all.
+const SKIPPING_LEVEL: i32 = 7;
 /// Plain bytes between two looks.
 const PART_BYTES: usize = 256 << 10;
 
@@ -61,7 +64,7 @@ impl Container for Frames {
 /// Encodes whole frames, with their content size.
 pub(super) struct FrameEncoder {
     context: CCtx<'static>,
-    slow: bool,
+    level: i32,
 }
 
 impl FrameEncoder {
@@ -72,7 +75,7 @@ impl FrameEncoder {
         set(&mut context, CParameter::ChecksumFlag(request.checksum))?;
         Ok(Self {
             context,
-            slow: request.level >= SLOW_LEVEL,
+            level: request.level,
         })
     }
 }
@@ -80,7 +83,13 @@ impl FrameEncoder {
 impl UnitEncoder for FrameEncoder {
     fn encode(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
         reserve(stored, zstd_safe::compress_bound(plain.len()))?;
-        if !self.slow {
+        if self.level >= SKIPPING_LEVEL && is_incompressible(plain) {
+            set(&mut self.context, CParameter::CompressionLevel(1))?;
+            let result = self.context.compress2(stored, plain).map_err(failed);
+            set(&mut self.context, CParameter::CompressionLevel(self.level))?;
+            return result.map(|_| ());
+        }
+        if self.level < SLOW_LEVEL {
             // Straight from `plain`, without the buffers that streaming would allocate.
             return match self.context.compress2(stored, plain) {
                 Ok(_) => Ok(()),

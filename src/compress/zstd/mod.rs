@@ -5,7 +5,7 @@ mod encode;
 mod header;
 mod walk;
 
-pub(super) use decode::{decode, expect};
+pub(super) use decode::{decode, expect, is_one_frame};
 pub(super) use walk::Frames as Walk;
 
 use super::plan::{Needs, Request, Way};
@@ -14,10 +14,12 @@ use crate::Result;
 
 /// How a request is written.
 pub(super) fn way(request: &Request) -> Result<Way> {
-    Ok(match request.layout {
-        Layout::Single => Way::Stream(Box::new(encode::Single::new(request)?)),
-        _ => Way::Chunks(Box::new(encode::Frames::new(*request))),
-    })
+    // What is known to fit in a chunk is one plain frame in every layout, without threads.
+    let short = |size| size < request.chunk_size as u64;
+    if request.layout == Layout::Single && !request.content_size.is_some_and(short) {
+        return Ok(Way::Stream(Box::new(encode::Single::new(request)?)));
+    }
+    Ok(Way::Chunks(Box::new(encode::Frames::new(*request))))
 }
 
 /// What a worker and a slot take; contexts as libzstd itself estimates them.
