@@ -36,6 +36,7 @@ mod seek_table;
 mod seekable;
 mod skip;
 mod sniff;
+mod streams;
 mod writer;
 mod xz;
 mod zstd;

@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use super::chunked::Stop;
 use super::output::{Output, Placed};
 use super::{believed_bytes, gzip, lz4, sniff, zstd};
 use super::{Compressor, Kind, Layout, ReadOptions, Reader, Trailing, WriteOptions, Writer};
@@ -35,7 +36,18 @@ pub fn compress(
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
         options.layout = Layout::Single;
     }
+    let single = match options.layout {
+        Layout::Auto => compressor.layout == Layout::Single,
+        layout => layout == Layout::Single,
+    };
+    let cancel = options.cancel.clone();
     let mut writer = Writer::new(Vec::new(), *compressor, options)?;
+    if let (Kind::Gzip, true, Some(level)) = (compressor.kind(), single, compressor.level()) {
+        // The whole member is here, so it need not be a stream.
+        let mut stored = Vec::new();
+        gzip::whole(plain, level, &mut stored, &Stop::of(cancel.as_ref()))?;
+        return Ok(stored);
+    }
     writer.push(plain)?;
     Ok(writer.finish()?.0)
 }

@@ -52,6 +52,9 @@ impl Plan {
             content_size: options.content_size,
             threads: options::threads(options.threads)?,
         };
+        if kind == Kind::Gzip {
+            request.chunk_size = gzip::chunk_bytes(request.layout, request.chunk_size);
+        }
         let chunked = kind == Kind::Lz4
             || matches!(request.layout, Layout::Seekable | Layout::Members);
         let needs = needs(kind, &request);

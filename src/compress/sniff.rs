@@ -38,7 +38,7 @@ pub(super) fn of(head: &[u8]) -> Kind {
         [0x1f, 0x8b, 0x08, ..] => Kind::Gzip,
         [b'B', b'Z', b'h', b'1'..=b'9', ..] => Kind::Bz2,
         [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, ..] => Kind::Xz,
-        _ if is_lzma_alone(head) => Kind::Xz,
+        [0x5d, 0x00, 0x00, ..] if is_lzma_alone(head) => Kind::Xz,
         _ => Kind::None,
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn is_skippable(head: &[u8]) -> bool {
 
 /// Properties 5D, a dictionary of 2^n or 2^n + 2^(n-1) bytes, and a size that is unknown or
 /// below 256 GiB: what `xz` itself accepts as lzma-alone.
-fn is_lzma_alone(head: &[u8]) -> bool {
+pub(super) fn is_lzma_alone(head: &[u8]) -> bool {
     let [0x5d, rest @ ..] = head else {
         return false;
     };

@@ -1,43 +1,81 @@
-//! gzip, as defined in RFC 1952: written by libdeflate, read by zlib-rs through flate2.
+//! Decoding what is there whole: batches of BGZF members, and one buffer.
 
-use std::io::{self, BufRead, ErrorKind as IoKind, Read};
+use libdeflater::{crc32, Decompressor as Inflate};
 
-use flate2::bufread::GzDecoder;
-use libdeflater::{CompressionLvl, Compressor as Deflate};
-
-use crate::compress::input::{ends, unreadable, Input, Slice, Source};
+use super::header::{bgzf_bytes, has_checksum, MARKER, TRAILER_BYTES};
+use super::serial::Serial;
+use super::walk::Members;
+use crate::compress::container::{Step, Unit, UnitDecoder, Walker};
+use crate::compress::input::{Input, Slice};
 use crate::compress::output::Output;
-use crate::compress::{believed_bytes, Kind};
+use crate::compress::{believed_bytes, ReadOptions};
 use crate::{Error, ErrorKind, Result};
 
+/// Plain bytes asked for when the place is full.
+const PROBE_BYTES: usize = 4096;
+/// Fixed bytes of a header, among which no trailer is looked for.
+const HEAD_BYTES: usize = 10;
 
-/// Bytes asked for when the place is full.
-const PROBE: usize = 4096;
-
-/// The plain size modulo 2^32, as the last member's trailer has it: RFC 1952, 2.3.1, ISIZE.
+/// The plain size as trailers have it: of all BGZF members from the first on, else of the last
+/// member, modulo 2^32.
 pub(in crate::compress) fn expect(data: &[u8]) -> Option<u64> {
-    let size = data.last_chunk::<4>()?;
+    let mut sum = 0_u64;
+    let mut input = Slice::new(data);
+    while let Ok(Some(size)) = bgzf_bytes(&mut input, 0) {
+        sum = sum.saturating_add(plain_size(input.ahead(size).ok()?)?);
+        input.advance(size);
+    }
+    let rest = input.some().ok()?;
+    if rest.is_empty() {
+        return Some(sum);
+    }
+    sum.checked_add(plain_size(rest)?)
+}
+
+/// RFC 1952, 2.3.1, ISIZE.
+fn plain_size(member: &[u8]) -> Option<u64> {
+    let size = member.last_chunk::<4>()?;
     Some(u64::from(u32::from_le_bytes(*size)))
 }
 
+/// Decodes all members of one buffer.
 pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
-    let claim = expect(data).unwrap_or(0).min(output.room());
-    output.place(believed_bytes(claim, data.len()), 0)?;
-    let mut members = Members::new(Slice::new(data));
-    let mut probe = [0; PROBE];
+    if decode_lone(data, output)? {
+        return Ok(());
+    }
+    let mut walk = Members::new(&ReadOptions::default());
+    let mut batches = BatchDecoder::new();
+    let mut input = Slice::new(data);
+    let mut plain = Vec::new();
     loop {
-        // One byte more than allowed is asked for, so that a longer result shows.
-        let most = usize::try_from(output.room().saturating_add(1)).unwrap_or(usize::MAX);
-        let at = members.at();
+        match walk.step(&mut input)? {
+            Step::Unit(unit) => {
+                output.check(unit.bound as u64, unit.start)?;
+                plain.clear();
+                batches.decode(&unit, input.ahead(unit.stored)?, &mut plain)?;
+                input.advance(unit.stored);
+                output.copy(&plain, unit.start)?;
+            }
+            Step::Serial => decode_serial(&mut walk, &mut input, output)?,
+            Step::Passed | Step::Wait => {}
+            Step::End => return Ok(()),
+        }
+    }
+}
+
+/// Decodes one ordinary member, straight into the place that is there.
+fn decode_serial(walk: &mut Members, input: &mut Slice<'_>, output: &mut Output<'_>) -> Result<()> {
+    let mut probe = [0; PROBE_BYTES];
+    loop {
+        let at = input.offset();
         let (_, place) = output.place(0, at)?;
-        let size = place.len().min(most);
-        let made = if size == 0 {
-            // Full: only if more comes is more place needed.
-            let made = members.decode(probe.get_mut(..most.min(PROBE)).unwrap_or_default())?;
+        let made = if place.is_empty() {
+            // Only if more comes is more place needed than was lent.
+            let made = walk.serial(input, &mut probe)?;
             output.copy(probe.get(..made).unwrap_or_default(), at)?;
             made
         } else {
-            let made = members.decode(place.get_mut(..size).unwrap_or_default())?;
+            let made = walk.serial(input, place)?;
             output.commit(made);
             made
         };
@@ -45,127 +83,141 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
             return Ok(());
         }
         if output.over() {
-            return Err(output.exceeded(members.at()));
+            return Err(output.exceeded(at));
         }
     }
 }
 
-
-/// The members of an input, decoded one after the other.
-struct Members<I: Input + BufRead> {
-    state: State<I>,
-    start: u64,
-}
-
-enum State<I> {
-    Between(I),
-    Inside(Box<GzDecoder<I>>),
-    /// Only seen where an error is on its way out.
-    Moving,
-}
-
-impl<I: Input + BufRead> Members<I> {
-    fn new(input: I) -> Self {
-        Self {
-            state: State::Between(input),
-            start: 0,
-        }
-    }
-
-    fn at(&self) -> u64 {
-        match &self.state {
-            State::Between(input) => input.offset(),
-            State::Inside(decoder) => decoder.get_ref().offset(),
-            State::Moving => self.start,
-        }
-    }
-
-    /// Begins the next member; false where the input ends behind a member.
-    fn begin(&mut self, mut input: I) -> Result<bool> {
-        let first = input.offset() == 0;
-        if !first && ends_here(&mut input)? {
-            self.state = State::Between(input);
-            return Ok(false);
-        }
-        self.start = input.offset();
-        check_magic(input.ahead(Kind::Gzip.magic().len())?, self.start)?;
-        self.state = State::Inside(Box::new(GzDecoder::new(input)));
-        Ok(true)
-    }
-
-    fn failed(&self, error: io::Error, input: &I) -> Error {
-        let (at, start) = (input.offset(), self.start);
-        if input.failed() {
-            return unreadable(error, at);
-        }
-        if error.kind() == IoKind::UnexpectedEof {
-            let text = format!("the input ends inside the member that starts at byte {start}");
-            return Error::new(ErrorKind::Truncated, text).with_offset(at);
-        }
-        let text = error.to_string();
-        if text.contains("checksum") {
-            let text =
-                format!("the checksum of the member that starts at byte {start} does not match");
-            return Error::new(ErrorKind::ChecksumMismatch, text).with_offset(at);
-        }
-        Error::new(ErrorKind::Malformed, text).with_offset(at)
-    }
-}
-
-trait Decode { fn decode(&mut self, into: &mut [u8]) -> Result<usize>; }
-impl<I: Input + BufRead + Send> Decode for Members<I> {
-    fn decode(&mut self, into: &mut [u8]) -> Result<usize> {
-        loop {
-            match std::mem::replace(&mut self.state, State::Moving) {
-                State::Between(input) => {
-                    if !self.begin(input)? {
-                        return Ok(0);
-                    }
-                }
-                State::Inside(mut decoder) => match decoder.read(into) {
-                    Ok(0) => self.state = State::Between(decoder.into_inner()),
-                    Ok(made) => {
-                        self.state = State::Inside(decoder);
-                        return Ok(made);
-                    }
-                    Err(error) => return Err(self.failed(error, decoder.get_ref())),
-                },
-                State::Moving => {
-                    let text = "read again after an error".to_string();
-                    return Err(internal(text));
-                }
-            }
-        }
-    }
-}
-
-/// Whether the input ends behind a member; zeros to its end are padding, as of tapes and dd.
-fn ends_here<I: Input>(input: &mut I) -> Result<bool> {
-    while input.ahead(1)? == [0] {
-        input.advance(1);
-        if input.ahead(1)?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(input.ahead(1)?.is_empty())
-}
-
-fn check_magic(head: &[u8], start: u64) -> Result<()> {
-    let magic = Kind::Gzip.magic();
-    if head.len() < magic.len() && magic.starts_with(head) {
-        return Err(ends(start, head.len(), magic.len()));
-    }
-    if head == magic {
-        return Ok(());
-    }
-    let text = if start == 0 {
-        "not a gzip file: it does not start with 1F 8B 08"
-    } else {
-        "bytes after the last member that are no gzip member"
+/// Decodes a buffer that is one ordinary member; false if it is not, or not surely.
+fn decode_lone(data: &[u8], output: &mut Output<'_>) -> Result<bool> {
+    let claim = plain_size(data).filter(|&claim| claim <= output.room());
+    let size = claim.map(|claim| believed_bytes(claim, data.len()));
+    let Some(size) = size.filter(|&size| Some(size as u64) == claim) else {
+        return Ok(false);
     };
-    Err(Error::new(ErrorKind::Malformed, text).with_offset(start))
+    if bgzf_bytes(&mut Slice::new(data), 0).map_or(true, |bgzf| bgzf.is_some()) {
+        return Ok(false);
+    }
+    let (_, place) = output.place(size, 0)?;
+    let Some(place) = place.get_mut(..size) else {
+        return Ok(false);
+    };
+    let surely = fills(&mut Inflate::new(), data, place);
+    if surely {
+        output.commit(size);
+    }
+    Ok(surely)
 }
 
-fn internal(text: String) -> Error {
-    Error::new(ErrorKind::Internal, text).with_format("gzip")
+/// Decodes `member` into `place`; whether it is surely one whole member that fills it.
+///
+/// libdeflate verifies the trailer behind the deflate data, but does not say where that ended.
+/// Bytes between it and the end of `member` would go unseen if they ended like a trailer again:
+/// so the checksum must be at the end of `member`, and nowhere before.
+fn fills(inflate: &mut Inflate, member: &[u8], place: &mut [u8]) -> bool {
+    if has_checksum(member) || inflate.gzip_decompress(member, place) != Ok(place.len()) {
+        return false;
+    }
+    let crc = crc32(place).to_le_bytes();
+    let end = member.len().saturating_sub(TRAILER_BYTES);
+    let Some((before, trailer)) = member.split_at_checked(end) else {
+        return false;
+    };
+    // Three bytes of the trailer more: an earlier one could overlap it.
+    let until = end.saturating_add(crc.len()).saturating_sub(1);
+    let searched = member
+        .get(HEAD_BYTES.min(before.len())..until)
+        .unwrap_or(member);
+    trailer.starts_with(&crc) && !holds(searched, crc)
+}
+
+/// Whether four bytes occur in others; without branches, since it is asked for each member.
+fn holds(bytes: &[u8], [a, b, c, d]: [u8; 4]) -> bool {
+    let from = |at: usize| bytes.get(at..).unwrap_or_default().chunks(256);
+    let blocks = bytes.chunks(256).zip(from(1)).zip(from(2)).zip(from(3));
+    for (((one, two), three), four) in blocks {
+        let fours = one.iter().zip(two).zip(three).zip(four);
+        let found = fours.fold(0_u8, |found, (((w, x), y), z)| {
+            found | u8::from((w ^ a) | (x ^ b) | (y ^ c) | (z ^ d) == 0)
+        });
+        if found != 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// Decodes batches of BGZF members.
+pub(super) struct BatchDecoder {
+    inflate: Inflate,
+    /// For members that libdeflate refuses or that may hold other bytes: it says what is wrong.
+    serial: Option<Serial>,
+}
+
+impl BatchDecoder {
+    pub(super) fn new() -> Self {
+        Self {
+            inflate: Inflate::new(),
+            serial: None,
+        }
+    }
+
+    fn member(&mut self, member: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        if *member == MARKER {
+            return Ok(());
+        }
+        let start = plain.len();
+        let size = plain_size(member).and_then(|size| usize::try_from(size).ok());
+        plain.resize(start.saturating_add(size.unwrap_or_default()), 0);
+        let place = plain.get_mut(start..).unwrap_or_default();
+        if fills(&mut self.inflate, member, place) {
+            return Ok(());
+        }
+        let mut input = Slice::new(member);
+        let serial = self.serial.get_or_insert_with(Serial::new);
+        serial.begin(&mut input)?;
+        let mut rest = place;
+        let mut probe = [0];
+        loop {
+            // One byte more than there may be, so that a longer content shows.
+            let full = rest.is_empty();
+            let into = if full { &mut probe[..] } else { &mut *rest };
+            let made = serial.decode(&mut input, into)?;
+            if made == 0 {
+                break;
+            }
+            if full {
+                let text = "a BGZF member holds more than its trailer says";
+                return Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
+            }
+            rest = rest.get_mut(made..).unwrap_or_default();
+        }
+        if input.offset() != member.len() as u64 || !rest.is_empty() {
+            let text = "a BGZF member that is not as long as its header says";
+            return Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
+        }
+        Ok(())
+    }
+}
+
+impl UnitDecoder for BatchDecoder {
+    fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        plain.try_reserve_exact(unit.bound).map_err(|_| {
+            let text = format!("no memory for BGZF members of {} bytes", unit.bound);
+            Error::new(ErrorKind::Limit, text).with_offset(unit.start)
+        })?;
+        let mut input = Slice::new(stored);
+        loop {
+            let start = unit.start.saturating_add(input.offset());
+            let Some(size) = bgzf_bytes(&mut input, 0)? else {
+                return Ok(());
+            };
+            let member = input.ahead(size)?;
+            self.member(member, plain).map_err(|error| {
+                let at = error.offset().unwrap_or_default();
+                error.with_offset(start.saturating_add(at))
+            })?;
+            input.advance(size);
+        }
+    }
 }
