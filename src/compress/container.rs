@@ -94,7 +94,8 @@ pub(super) enum Step {
 /// Decodes units, each by itself; on a worker.
 pub(super) trait UnitDecoder: Send {
     /// Appends the plain bytes of `unit`, stored in `stored`, to `plain` (empty before), which
-    /// must not become longer than the unit's bound.
+    /// must not become longer than the unit's bound. What is there after an error is given out
+    /// before it: only parts that were verified.
     fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()>;
 }
 

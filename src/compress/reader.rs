@@ -42,6 +42,8 @@ pub struct Reader<R: Read> {
     given: usize,
     /// Where the walker is beyond the units in work.
     ahead: Ahead,
+    /// An error that comes after the bytes at hand.
+    late: Option<Error>,
     /// The first error, which every later call gets again.
     failed: Option<(ErrorKind, String)>,
     units: u64,
@@ -88,6 +90,7 @@ impl<R: Read> Reader<R> {
             current: None,
             given: 0,
             ahead: Ahead::Units,
+            late: None,
             failed: None,
             units: 0,
             empty_units: 0,
@@ -177,7 +180,10 @@ impl<R: Read> Reader<R> {
 
     fn ready(&self) -> &[u8] {
         let plain = self.current.as_ref().map(|cell| cell.output.as_slice());
-        plain.unwrap_or_default().get(self.given..).unwrap_or_default()
+        plain
+            .unwrap_or_default()
+            .get(self.given..)
+            .unwrap_or_default()
     }
 
     /// Makes the next plain bytes ready; leaves none at the end.
@@ -187,10 +193,17 @@ impl<R: Read> Reader<R> {
         }
         self.given = 0;
         loop {
-            self.look_ahead()?;
-            if let Some((cell, result)) = self.ring.take()? {
-                result?;
-                self.deliver(cell)?;
+            if self.late.is_none() {
+                self.look_ahead()?;
+            }
+            if let Some(error) = self.late.take() {
+                return Err(error);
+            } else if let Some((cell, result)) = self.ring.take()? {
+                self.late = result.err();
+                // A batch may be good up to a member that is not: those before it come first.
+                if self.late.is_none() || !cell.output.is_empty() {
+                    self.deliver(cell)?;
+                }
             } else if matches!(self.ahead, Ahead::Serial) {
                 self.serial()?;
             } else if matches!(self.ahead, Ahead::Units | Ahead::Wait) {
@@ -294,7 +307,11 @@ impl<R: Read> Reader<R> {
     /// Counts plain bytes that come next against the limits.
     fn count(&mut self, more: usize, at: u64) -> Result<()> {
         self.plain_bytes = self.plain_bytes.saturating_add(more as u64);
-        if let Some(most) = self.options.max_output.filter(|&most| self.plain_bytes > most) {
+        if let Some(most) = self
+            .options
+            .max_output
+            .filter(|&most| self.plain_bytes > most)
+        {
             let text = format!("more than {most} plain bytes: raise max_output to read on");
             return Err(Error::new(ErrorKind::Limit, text).with_offset(at));
         }
@@ -302,7 +319,9 @@ impl<R: Read> Reader<R> {
             // Behind the unit at work there may be more stored bytes, never fewer.
             let most = self.input.offset().saturating_mul(ratio);
             if self.plain_bytes > most {
-                let text = format!("more than {ratio} plain bytes for each stored one: raise max_ratio to read on");
+                let text = format!(
+                    "more than {ratio} plain bytes for each stored one: raise max_ratio to read on"
+                );
                 return Err(Error::new(ErrorKind::Limit, text).with_offset(at));
             }
         }

@@ -173,7 +173,11 @@ fn content_size(frame: &[u8], start: u64) -> Result<Option<u64>> {
 }
 
 /// libzstd does not look at the claim when the last block is empty (1.5.7).
-pub(in crate::compress) fn check_content_size(claim: Option<u64>, made: u64, start: u64) -> Result<()> {
+pub(in crate::compress) fn check_content_size(
+    claim: Option<u64>,
+    made: u64,
+    start: u64,
+) -> Result<()> {
     match claim {
         Some(claim) if claim != made => {
             let text = format!("the frame holds {made} bytes, its header says {claim}");

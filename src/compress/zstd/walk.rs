@@ -16,6 +16,8 @@ use crate::{Error, ErrorKind, Result};
 pub(in crate::compress) struct Frames {
     max_frame: u64,
     max_window: u64,
+    /// Whether bytes are wanted as soon as they can be decoded, not when a frame is whole.
+    live: bool,
     trailing: Trailing,
     /// Frames since the last seek table, to hold the next one against.
     run: Check,
@@ -42,6 +44,7 @@ impl Frames {
         Self {
             max_frame: options.max_frame as u64,
             max_window: options.max_window,
+            live: !options.read_ahead,
             trailing: options.trailing,
             run: Check::default(),
             frames: 0,
@@ -61,7 +64,10 @@ impl Frames {
         let Some(header) = Header::read(head).map_err(at)? else {
             return Err(truncated(start, start.saturating_add(held as u64)));
         };
-        if header.content_size.is_some_and(|size| size > self.max_frame) {
+        let long = header
+            .content_size
+            .is_some_and(|size| size > self.max_frame);
+        if long || self.live {
             return self.begin_serial(start, &header);
         }
         let mut stored = header.bytes;
@@ -119,7 +125,11 @@ impl Frames {
             return Err(Error::new(ErrorKind::Limit, text).with_offset(start));
         }
         let mut context = new_context()?;
-        let log = header.window.max(1 << 10).next_power_of_two().trailing_zeros();
+        let log = header
+            .window
+            .max(1 << 10)
+            .next_power_of_two()
+            .trailing_zeros();
         context
             .set_parameter(DParameter::WindowLogMax(log.min(31)))
             .map_err(|code| failed(code, start))?;
@@ -236,11 +246,15 @@ impl UnitDecoder for Decoder {
             let text = format!("no memory for a frame of {} bytes", unit.bound);
             Error::new(ErrorKind::Limit, text).with_offset(unit.start)
         })?;
-        let made = self
+        let result = self
             .0
             .decompress(plain, stored)
-            .map_err(|code| failed(code, unit.start))?;
-        check_content_size(unit.claim, made as u64, unit.start)
+            .map_err(|code| failed(code, unit.start))
+            .and_then(|made| check_content_size(unit.claim, made as u64, unit.start));
+        if result.is_err() {
+            plain.clear();
+        }
+        result
     }
 }
 
