@@ -1,6 +1,10 @@
 //! Streams of every length, layout and number of threads come back, and are the same bytes.
 
-#![allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "a test stops at once")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test stops at once"
+)]
 
 use std::io::Write;
 use tare::compress::{decompress, Compressor, Layout, ReadOptions, WriteOptions, Writer};
@@ -32,17 +36,28 @@ fn sizes_around_the_chunk_come_back() {
                     layout,
                     ..WriteOptions::default()
                 };
-                let mut writer = Writer::new(Vec::new(), Compressor::parse("zstd:3").unwrap(), options).unwrap();
+                let mut writer =
+                    Writer::new(Vec::new(), Compressor::parse("zstd:3").unwrap(), options).unwrap();
                 for part in plain.chunks(10_001) {
                     writer.write_all(part).unwrap();
                 }
                 let (stored, summary) = writer.finish().unwrap();
                 assert_eq!(stored.len() as u64, summary.bytes_out);
-                let read = ReadOptions { threads: Some(threads), strict: layout == Layout::Seekable, ..ReadOptions::default() };
-                assert!(plain == decompress(&stored, &read).unwrap(), "{size} {layout:?}");
+                let read = ReadOptions {
+                    threads: Some(threads),
+                    strict: layout == Layout::Seekable,
+                    ..ReadOptions::default()
+                };
+                assert!(
+                    plain == decompress(&stored, &read).unwrap(),
+                    "{size} {layout:?}"
+                );
                 all.push(stored);
             }
-            assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{size} {layout:?}");
+            assert!(
+                all.windows(2).all(|pair| pair[0] == pair[1]),
+                "{size} {layout:?}"
+            );
         }
     }
 }

@@ -45,7 +45,10 @@ impl Trial {
 /// `Usage` for an empty sample or a kind that is not chosen between; `Internal` if a library fails.
 pub fn try_candidates(sample: &[u8], kind: Option<Kind>) -> Result<Vec<Trial>> {
     if sample.is_empty() {
-        return Err(Error::new(ErrorKind::Usage, "nothing to try compressors on"));
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "nothing to try compressors on",
+        ));
     }
     let fitting = |candidate: &&(Kind, i32)| kind.is_none_or(|kind| kind == candidate.0);
     let trials: Result<Vec<Trial>> = CANDIDATES
@@ -106,7 +109,10 @@ fn attempt(sample: &[u8], compressor: Compressor) -> Result<Trial> {
     writer.push(sample)?;
     let (stored, _) = writer.finish()?;
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
-    #[allow(clippy::cast_precision_loss, reason = "a sample is far below 2^52 bytes")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a sample is far below 2^52 bytes"
+    )]
     let (plain, stored) = (sample.len() as f64, stored.len().max(1) as f64);
     Ok(Trial {
         compressor,

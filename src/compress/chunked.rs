@@ -473,7 +473,11 @@ mod tests {
             for count in [0, 1, 2, 3, 40] {
                 let (out, error) = through(Doubling::default(), threads, count);
                 let expected: Vec<u8> = (0..count).map(|n| n * 2).collect();
-                assert_eq!((expected, true), (out, error.is_none()), "{threads} {count}");
+                assert_eq!(
+                    (expected, true),
+                    (out, error.is_none()),
+                    "{threads} {count}"
+                );
             }
         }
     }
@@ -488,7 +492,10 @@ mod tests {
                 };
                 let (out, error) = through(work, threads, 12);
                 let expected: Vec<u8> = (0..at).map(|n| n * 2).collect();
-                assert_eq!((expected, ErrorKind::Malformed), (out, error.unwrap().kind()));
+                assert_eq!(
+                    (expected, ErrorKind::Malformed),
+                    (out, error.unwrap().kind())
+                );
             }
         }
     }
@@ -506,7 +513,12 @@ mod tests {
                 let error = error.unwrap();
                 assert_eq!(usize::from(at), out.len());
                 assert_eq!(ErrorKind::Internal, error.kind());
-                assert!(error.to_string().contains(&format!("told to panic at {at}")), "{error}");
+                assert!(
+                    error
+                        .to_string()
+                        .contains(&format!("told to panic at {at}")),
+                    "{error}"
+                );
                 assert!(start.elapsed() < Duration::from_secs(5));
             }
         }

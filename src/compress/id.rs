@@ -91,9 +91,9 @@ impl Kind {
     pub fn magic(self) -> &'static [u8] {
         match self {
             Self::None => b"",
-            Self::Zstd => b"\x28\xb5\x2f\xfd",    // RFC 8878, 3.1.1
-            Self::Lz4 => b"\x04\x22\x4d\x18",     // LZ4 frame format 1.6
-            Self::Gzip => b"\x1f\x8b\x08",        // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
+            Self::Zstd => b"\x28\xb5\x2f\xfd", // RFC 8878, 3.1.1
+            Self::Lz4 => b"\x04\x22\x4d\x18",  // LZ4 frame format 1.6
+            Self::Gzip => b"\x1f\x8b\x08",     // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
             Self::Bz2 => b"BZh",
             Self::Xz => b"\xfd\x37\x7a\x58\x5a\x00",
         }
@@ -288,7 +288,9 @@ impl fmt::Display for Size {
 
 /// Reads `65536`, `64KiB`, `4MiB` or `1GiB` as bytes.
 fn parse_size(text: &str) -> Option<usize> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(digits)?;
     let bits = match unit {
         "" | "B" => 0,
@@ -378,11 +380,27 @@ mod tests {
     #[test]
     fn what_is_no_id_is_refused() {
         for id in [
-            "", "zip", "zstd:", "zstd:0", "zstd:23", "zstd:+3", "zstd:3 ", "none:1", "lz4:-65",
-            "zstd:3,", "zstd:3,chunk", "zstd:3,chunk=4MB", "zstd:3,layout=auto", "zstd:3,x=1",
+            "",
+            "zip",
+            "zstd:",
+            "zstd:0",
+            "zstd:23",
+            "zstd:+3",
+            "zstd:3 ",
+            "none:1",
+            "lz4:-65",
+            "zstd:3,",
+            "zstd:3,chunk",
+            "zstd:3,chunk=4MB",
+            "zstd:3,layout=auto",
+            "zstd:3,x=1",
             "zstd:99999999999",
         ] {
-            assert_eq!(ErrorKind::Usage, Compressor::parse(id).unwrap_err().kind(), "{id}");
+            assert_eq!(
+                ErrorKind::Usage,
+                Compressor::parse(id).unwrap_err().kind(),
+                "{id}"
+            );
         }
     }
 
@@ -407,8 +425,14 @@ mod tests {
             let level = |&p: &u8| Compressor::effort(kind, p).unwrap().level().unwrap();
             efforts.iter().map(level).collect()
         };
-        assert_eq!([1, 3, 7, 12, 19], levels(Kind::Zstd, &[0, 25, 50, 75, 100])[..]);
-        assert_eq!([-8, -5, 1, 3, 12], levels(Kind::Lz4, &[0, 25, 50, 51, 100])[..]);
+        assert_eq!(
+            [1, 3, 7, 12, 19],
+            levels(Kind::Zstd, &[0, 25, 50, 75, 100])[..]
+        );
+        assert_eq!(
+            [-8, -5, 1, 3, 12],
+            levels(Kind::Lz4, &[0, 25, 50, 51, 100])[..]
+        );
         assert_eq!([1, 12], levels(Kind::Gzip, &[0, 100])[..]);
     }
 }

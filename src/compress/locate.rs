@@ -44,7 +44,9 @@ pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Loc
     };
     if options.strict && kind != Kind::None && completeness == Completeness::Unproven {
         let text = "ends at a frame boundary and nothing proves that this is the end";
-        return Err(with_format(Error::new(ErrorKind::Truncated, text).with_offset(size)));
+        return Err(with_format(
+            Error::new(ErrorKind::Truncated, text).with_offset(size),
+        ));
     }
     Ok(Located {
         kind,

@@ -26,11 +26,7 @@ use crate::Result;
 /// assert_eq!(plain, decompress(&stored, &ReadOptions::default())?);
 /// # Ok::<(), tare::Error>(())
 /// ```
-pub fn compress(
-    plain: &[u8],
-    compressor: &Compressor,
-    options: &WriteOptions,
-) -> Result<Vec<u8>> {
+pub fn compress(plain: &[u8], compressor: &Compressor, options: &WriteOptions) -> Result<Vec<u8>> {
     let mut options = options.clone();
     options.content_size = Some(plain.len() as u64);
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
@@ -107,7 +103,8 @@ type Direct = fn(&[u8], &mut Output<'_>) -> Result<()>;
 
 /// The decoder without threads and copies, where it suffices: short inputs, and one zstd frame.
 fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
-    let usual = !options.strict && options.trailing == Trailing::Refuse && options.max_ratio.is_none();
+    let usual =
+        !options.strict && options.trailing == Trailing::Refuse && options.max_ratio.is_none();
     if !usual {
         return None;
     }

@@ -225,4 +225,3 @@ pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
         }
     }
 }
-

@@ -55,8 +55,8 @@ impl Plan {
         if kind == Kind::Gzip {
             request.chunk_size = gzip::chunk_bytes(request.layout, request.chunk_size);
         }
-        let chunked = kind == Kind::Lz4
-            || matches!(request.layout, Layout::Seekable | Layout::Members);
+        let chunked =
+            kind == Kind::Lz4 || matches!(request.layout, Layout::Seekable | Layout::Members);
         let needs = needs(kind, &request);
         let mut slots = slots(request.threads, request.chunk_size);
         if let Some(limit) = options.memory_limit {

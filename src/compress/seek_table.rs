@@ -67,7 +67,9 @@ impl SeekTable {
     /// `Limit` if there are more entries than fit into the frame.
     pub(super) fn write(&self, stored: &mut Vec<u8>) -> Result<()> {
         let units = u32::try_from(self.entries.len()).map_err(|_| limit("too many chunks"))?;
-        let size = u64::from(units).saturating_mul(8).saturating_add(FOOTER_BYTES as u64);
+        let size = u64::from(units)
+            .saturating_mul(8)
+            .saturating_add(FOOTER_BYTES as u64);
         let size = u32::try_from(size).map_err(|_| limit("too many chunks"))?;
         stored.extend(MAGIC.to_le_bytes());
         stored.extend(size.to_le_bytes());
@@ -259,7 +261,10 @@ pub(super) fn find<R: ReadAt + ?Sized>(source: &R, size: u64) -> Result<Option<V
     };
     let mut footer = Vec::new();
     append(source, footer_at, FOOTER_BYTES, &mut footer).map_err(io)?;
-    let Some(footer) = footer.first_chunk().and_then(|&footer| Footer::read(footer)) else {
+    let Some(footer) = footer
+        .first_chunk()
+        .and_then(|&footer| Footer::read(footer))
+    else {
         return Ok(None);
     };
     let entry_bytes = if footer.checksums { 12_usize } else { 8 };
@@ -282,8 +287,13 @@ pub(super) fn find<R: ReadAt + ?Sized>(source: &R, size: u64) -> Result<Option<V
         return Ok(None);
     }
     let listed = table.get(HEAD_BYTES..).unwrap_or_default();
-    let entries: Vec<Entry> = listed.chunks_exact(entry_bytes).filter_map(Entry::read).collect();
-    let covered = entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(u64::from(entry.stored)));
+    let entries: Vec<Entry> = listed
+        .chunks_exact(entry_bytes)
+        .filter_map(Entry::read)
+        .collect();
+    let covered = entries.iter().fold(0_u64, |sum, entry| {
+        sum.saturating_add(u64::from(entry.stored))
+    });
     if covered > start {
         let text = format!("a seek table over {covered} bytes, of which {start} come before it");
         return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));

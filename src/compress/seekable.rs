@@ -97,7 +97,9 @@ impl<R: ReadAt> SeekableReader<R> {
     #[must_use]
     pub fn len(&self) -> u64 {
         let last = self.chunks.last();
-        last.map_or(0, |chunk| chunk.plain_offset.saturating_add(chunk.plain_size))
+        last.map_or(0, |chunk| {
+            chunk.plain_offset.saturating_add(chunk.plain_size)
+        })
     }
 
     /// Whether there are no plain bytes.
@@ -146,7 +148,9 @@ impl<R: ReadAt> SeekableReader<R> {
     }
 
     fn start_of(&self, number: usize) -> u64 {
-        self.chunks.get(number).map_or(0, |chunk| chunk.plain_offset)
+        self.chunks
+            .get(number)
+            .map_or(0, |chunk| chunk.plain_offset)
     }
 
     /// The chunk that holds the plain byte at `offset`.
@@ -164,7 +168,11 @@ impl<R: ReadAt> SeekableReader<R> {
         check_cancel(self.options.cancel.as_ref())?;
         let mut stored = Vec::new();
         let unit = self.load(number, &mut stored)?;
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let mut decoder = match idle {
             Some(decoder) => decoder,
             None => (self.make)()?,
@@ -246,7 +254,10 @@ impl<R: ReadAt> SeekableReader<R> {
 
     /// The next chunk for a sequential read, decoded ahead in parallel once it is one.
     fn next_chunk(&mut self, number: usize) -> Result<Arc<Vec<u8>>> {
-        let follows = self.current.as_ref().is_some_and(|(last, _)| last.checked_add(1) == Some(number));
+        let follows = self
+            .current
+            .as_ref()
+            .is_some_and(|(last, _)| last.checked_add(1) == Some(number));
         let threads = options::threads(self.options.threads)?;
         if !follows || threads == 1 {
             *self.ahead() = None;
