@@ -128,6 +128,9 @@ pub(super) trait Walker: Send {
         })
     }
 
+    /// Whether what begins with `head`, at `start`, holds no plain bytes, as a table says of it.
+    fn holds_nothing(&self, start: u64, head: &[u8]) -> bool;
+
     /// What proves that the end is the end; asked after `Step::End`.
     fn completeness(&self) -> Completeness;
 }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use super::chunked::Ring;
 use super::container::{Decoding, Make, Step, Unit, UnitDecoder, Walker};
 use super::input::{unreadable, Input, Source};
-use super::read_at::{From, ReadAt};
+use super::read_at::{append, From, ReadAt};
 use super::sniff::sniff;
 use super::{options, seek_table, walker, ChunkInfo, Completeness, Kind, ReadOptions};
 use crate::{Error, ErrorKind, Result};
 
 /// Plain bytes in a chunk of a file that is not compressed.
 const PLAIN_CHUNK: u64 = 1 << 20;
+
+/// Enough of a unit to see whether it holds anything.
+const HEAD_BYTES: usize = 18;
 
 /// What is needed to read any part of a file.
 pub(super) struct Located {
@@ -35,7 +38,8 @@ pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Loc
         Kind::None => (plain_chunks(size), Completeness::Unproven),
         Kind::Zstd | Kind::Lz4 => match seek_table::find(source, size).map_err(with_format)? {
             Some(entries) => {
-                let chunks = listed(&mut *walker, &mut input, &entries).map_err(with_format)?;
+                let chunks = listed(source, &mut *walker, &mut input, &entries);
+                let chunks = chunks.map_err(with_format)?;
                 (chunks, Completeness::Proven)
             }
             None => walk(&mut *walker, &mut input, options).map_err(with_format)?,
@@ -72,7 +76,8 @@ fn plain_chunks(size: u64) -> Vec<ChunkInfo> {
     chunks.found
 }
 
-fn listed(
+fn listed<R: ReadAt>(
+    source: &R,
     walker: &mut dyn Walker,
     input: &mut dyn Input,
     entries: &[seek_table::Entry],
@@ -80,9 +85,18 @@ fn listed(
     while matches!(walker.step(input)?, Step::Passed) {}
     let mut chunks = Chunks::default();
     let mut start = 0_u64;
+    let mut head = Vec::new();
     for entry in entries {
         if let Some(unit) = walker.listed(start, entry.stored, entry.plain) {
             chunks.push(&unit, u64::from(entry.plain));
+        } else {
+            // What a read would never touch is looked at now, or a lie about it would hide bytes.
+            head.clear();
+            append(source, start, HEAD_BYTES, &mut head).map_err(|error| unreadable(error, start))?;
+            if entry.stored > 0 && !walker.holds_nothing(start, &head) {
+                let text = "a seek table that says of a frame with content that it has none";
+                return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
+            }
         }
         start = start.saturating_add(u64::from(entry.stored));
     }

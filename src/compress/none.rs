@@ -72,6 +72,10 @@ impl Walker for Walk {
         Ok(())
     }
 
+    fn holds_nothing(&self, _start: u64, _head: &[u8]) -> bool {
+        false // no table lists its units
+    }
+
     fn completeness(&self) -> Completeness {
         Completeness::Unproven
     }

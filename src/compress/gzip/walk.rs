@@ -136,6 +136,10 @@ impl Walker for Members {
         Ok(())
     }
 
+    fn holds_nothing(&self, _start: u64, _head: &[u8]) -> bool {
+        false // no table lists its units
+    }
+
     fn completeness(&self) -> Completeness {
         let lone = self.members == 1 && !self.bgzf;
         match self.marked || lone {

@@ -9,6 +9,7 @@ use super::header::{Block, Header, LONGEST_BYTES};
 use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker};
 use crate::compress::input::{skip, Input};
 use crate::compress::seek_table::{self, Check};
+use crate::compress::sniff::is_skippable;
 use crate::compress::{Completeness, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
 
@@ -197,6 +198,11 @@ impl Walker for Frames {
 
     fn delivered(&mut self, _unit: &Unit, _plain: &[u8]) -> Result<()> {
         Ok(())
+    }
+
+    fn holds_nothing(&self, _start: u64, head: &[u8]) -> bool {
+        let empty = |header: Header| header.content_size == Some(0);
+        is_skippable(head) || matches!(Header::read(head), Ok(Some(header)) if empty(header))
     }
 
     fn completeness(&self) -> Completeness {
