@@ -98,8 +98,8 @@ pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
     (believed as u64 == claim).then_some(believed)
 }
 
-/// Decodes one buffer straight into the output.
-type Direct = fn(&[u8], &mut Output<'_>) -> Result<()>;
+/// Decodes one buffer straight into the output; of a kind that its errors name.
+type Direct = (Kind, fn(&[u8], &mut Output<'_>) -> Result<()>);
 
 /// The decoder without threads and copies, where it suffices: short inputs, and one zstd frame.
 fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
@@ -109,10 +109,11 @@ fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
         return None;
     }
     let short = stored.len() <= SHORT_BYTES || options.threads == Some(1);
-    match options.kind.unwrap_or_else(|| sniff::of(stored)) {
-        Kind::Zstd if short || zstd::is_one_frame(stored) => Some(zstd::decode),
-        Kind::Lz4 if short => Some(lz4::decode),
-        Kind::Gzip if short => Some(gzip::decode),
+    let kind = options.kind.unwrap_or_else(|| sniff::of(stored));
+    match kind {
+        Kind::Zstd if short || zstd::is_one_frame(stored) => Some((kind, zstd::decode)),
+        Kind::Lz4 if short => Some((kind, lz4::decode)),
+        Kind::Gzip if short => Some((kind, gzip::decode)),
         _ => None,
     }
 }
@@ -121,8 +122,8 @@ fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
 const SHORT_BYTES: usize = 1 << 20;
 
 fn fill(stored: &[u8], options: &ReadOptions, output: &mut Output<'_>) -> Result<()> {
-    if let Some(decode) = direct(stored, options) {
-        return decode(stored, output);
+    if let Some((kind, decode)) = direct(stored, options) {
+        return decode(stored, output).map_err(|error| error.with_format(kind.name()));
     }
     let mut reader = Reader::new(stored, options.clone())?;
     loop {

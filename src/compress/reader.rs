@@ -285,7 +285,7 @@ impl<R: Read> Reader<R> {
         self.units = self.units.saturating_add(u64::from(counted));
         let start = cell.note.start;
         self.count(cell.output.len(), start)?;
-        self.current = Some(cell);
+        self.show(cell);
         Ok(())
     }
 
@@ -300,8 +300,16 @@ impl<R: Read> Reader<R> {
             self.units = self.units.saturating_add(1);
         }
         self.count(made, self.input.offset())?;
-        self.current = Some(cell);
+        self.show(cell);
         Ok(())
+    }
+
+    /// Makes a cell's bytes the ones given out. One without any before it goes back: otherwise
+    /// a few empty units would use up all cells.
+    fn show(&mut self, cell: Cell<Unit>) {
+        if let Some(empty) = self.current.replace(cell) {
+            self.ring.recycle(empty);
+        }
     }
 
     /// Counts plain bytes that come next against the limits.
