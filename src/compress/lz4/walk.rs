@@ -1,0 +1,396 @@
+//! Finding the blocks of a stream, so that independent ones can be decoded in parallel.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use lz4_flex::block::decompress_into;
+use xxhash_rust::xxh32::xxh32;
+
+use super::decode::{block_size, Content, Frame, WINDOW_BYTES};
+use super::header::{Begin, Header};
+use super::index::{is_marked, Run};
+use super::{malformed, mismatch, unsupported, BEST_RATIO, STORED};
+use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker, END_MARK};
+use crate::compress::input::{ends, Input};
+use crate::compress::output::Output;
+use crate::compress::{Completeness, ReadOptions, Trailing};
+use crate::{Error, ErrorKind, Result};
+
+/// Tag of blocks with a checksum behind them.
+const CHECKED: u64 = 1 << 32;
+/// Tag of what an index lists in a frame whose blocks cannot be decoded by themselves.
+const LINKED: u64 = 1 << 33;
+/// The bytes of a block's size, of an end mark, and of a checksum.
+const WORD_BYTES: usize = 4;
+
+/// The blocks of all frames of a stream.
+pub(in crate::compress) struct Frames {
+    trailing: Trailing,
+    read_ahead: bool,
+    state: State,
+    run: Run,
+    /// Frames of independent blocks whose end was not delivered yet, in order.
+    open: VecDeque<Content>,
+    began: bool,
+    frames: u64,
+    legacy: bool,
+    /// Whether an index that covers all since the last one was the last thing seen.
+    covered: bool,
+    /// Whether such an index was ever missing.
+    uncovered: bool,
+}
+
+enum State {
+    Between,
+    /// In a frame of independent blocks; whether none of them came yet.
+    Blocks {
+        header: Header,
+        first: bool,
+    },
+    Serial(Box<Serial>),
+}
+
+/// A frame decoded block after block: `output` holds what was not given out, and the window.
+struct Serial {
+    frame: Frame,
+    output: Output<'static>,
+    given: usize,
+}
+
+impl Frames {
+    pub(in crate::compress) fn new(options: &ReadOptions) -> Self {
+        Self {
+            trailing: options.trailing,
+            read_ahead: options.read_ahead,
+            state: State::Between,
+            run: Run::default(),
+            open: VecDeque::new(),
+            began: false,
+            frames: 0,
+            legacy: false,
+            covered: false,
+            uncovered: false,
+        }
+    }
+
+    fn begin(&mut self, input: &mut dyn Input) -> Result<Step> {
+        let begin = match Begin::ahead(input) {
+            Err(error) if self.began && self.stops_at(&error) => return Ok(Step::End),
+            Ok(None) => return Ok(Step::End),
+            Ok(Some(begin)) => begin,
+            Err(error) => return Err(error),
+        };
+        if begin == Begin::Skippable {
+            return self.skippable(input);
+        }
+        self.began = true;
+        self.uncovered |= self.frames > 0 && !self.covered;
+        self.covered = false;
+        self.frames = self.frames.saturating_add(1);
+        let start = input.offset();
+        let state = match begin {
+            Begin::Legacy => {
+                self.legacy = true;
+                Serial::begin(Frame::legacy(input)?)
+            }
+            _ => self.header(input)?,
+        };
+        self.run.part(input.offset().saturating_sub(start), Some(0));
+        self.state = state;
+        self.step(input)
+    }
+
+    /// Whether the bytes of no frame are where reading should stop.
+    fn stops_at(&self, error: &Error) -> bool {
+        let no_frame = matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated);
+        no_frame && self.trailing == Trailing::Stop
+    }
+
+    fn header(&mut self, input: &mut dyn Input) -> Result<State> {
+        let header = Header::read(input)?;
+        if !header.independent {
+            return Ok(Serial::begin(Frame::new(header)));
+        }
+        self.open.push_back(Content::new(&header));
+        let first = true;
+        Ok(State::Blocks { header, first })
+    }
+
+    fn skippable(&mut self, input: &mut dyn Input) -> Result<Step> {
+        if is_marked(input)? && !self.run.is_settled() {
+            return Ok(Step::Wait);
+        }
+        self.began = true;
+        // Other skippable frames take nothing from what an index before them proves.
+        self.covered |= self.run.skippable(input)? && self.frames > 0;
+        Ok(Step::Passed)
+    }
+
+    /// The block, or end mark, ahead.
+    fn block(&mut self, header: &Header, first: bool, input: &mut dyn Input) -> Result<Step> {
+        let start = input.offset();
+        let word = word_at(input, 0)?;
+        if word == 0 {
+            return self.end_mark(header, input);
+        }
+        let size = block_size(word, header, start)?;
+        let stored = WORD_BYTES
+            .saturating_add(size)
+            .saturating_add(if header.block_checksums {
+                WORD_BYTES
+            } else {
+                0
+            });
+        let ahead = input.ahead(stored)?.len();
+        if ahead < stored {
+            return Err(ends(start, ahead, stored));
+        }
+        if size == 0 {
+            return self.empty_block(start, stored, input);
+        }
+        let claim = match first {
+            true => self.lone_claim(header, stored, input)?,
+            false => None,
+        };
+        let most = if word & STORED == 0 {
+            size.saturating_mul(BEST_RATIO)
+        } else {
+            size
+        };
+        let bound = claim.and_then(|claim| usize::try_from(claim).ok());
+        let bound = bound
+            .unwrap_or(header.block_bytes)
+            .min(header.block_bytes)
+            .min(most);
+        self.state = State::Blocks {
+            header: *header,
+            first: false,
+        };
+        self.run.part(stored as u64, None);
+        Ok(Step::Unit(Unit {
+            start,
+            stored,
+            claim,
+            bound,
+            tag: if header.block_checksums { CHECKED } else { 0 },
+        }))
+    }
+
+    /// Goes past a block without bytes, which is no end mark.
+    fn empty_block(&mut self, at: u64, stored: usize, input: &mut dyn Input) -> Result<Step> {
+        if stored > WORD_BYTES && word_at(input, WORD_BYTES)? != xxh32(&[], 0) {
+            return Err(mismatch("the block's checksum does not match", at));
+        }
+        input.advance(stored);
+        self.run.part(stored as u64, Some(0));
+        Ok(Step::Passed)
+    }
+
+    /// The plain bytes of a frame's first block, if it is the only one. That is not looked for
+    /// where what follows may be long in coming.
+    fn lone_claim(
+        &self,
+        header: &Header,
+        stored: usize,
+        input: &mut dyn Input,
+    ) -> Result<Option<u64>> {
+        let fits = |size: &u64| *size <= header.block_bytes as u64;
+        let claim = header.content_size.filter(fits).filter(|_| self.read_ahead);
+        if claim.is_none() {
+            return Ok(None);
+        }
+        let ahead = input.ahead(stored.saturating_add(WORD_BYTES))?;
+        let lone = ahead.get(stored..) == Some(&[0; WORD_BYTES]);
+        Ok(claim.filter(|_| lone))
+    }
+
+    /// The end mark goes with the blocks, so that the content is whole when it is looked at.
+    fn end_mark(&mut self, header: &Header, input: &mut dyn Input) -> Result<Step> {
+        let start = input.offset();
+        let (stored, expected) = match header.content_checksum {
+            true => (2 * WORD_BYTES, word_at(input, WORD_BYTES)?),
+            false => (WORD_BYTES, 0),
+        };
+        self.state = State::Between;
+        self.run.part(stored as u64, Some(0));
+        Ok(Step::Unit(Unit {
+            start,
+            stored,
+            claim: Some(0),
+            bound: 0,
+            tag: END_MARK | u64::from(expected),
+        }))
+    }
+}
+
+impl Walker for Frames {
+    fn decoder(&self) -> Arc<Make<dyn UnitDecoder>> {
+        Arc::new(|| Ok(Box::new(Decoder)))
+    }
+
+    fn step(&mut self, input: &mut dyn Input) -> Result<Step> {
+        match &self.state {
+            State::Between => self.begin(input),
+            State::Serial(_) => Ok(Step::Serial),
+            State::Blocks { header, first } => {
+                let (header, first) = (*header, *first);
+                self.block(&header, first, input)
+            }
+        }
+    }
+
+    fn serial(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
+        let State::Serial(serial) = &mut self.state else {
+            return Ok(0);
+        };
+        let made = serial.decode(input, into, &mut self.run)?;
+        if made == 0 {
+            self.state = State::Between;
+        }
+        Ok(made)
+    }
+
+    fn delivered(&mut self, unit: &Unit, plain: &[u8]) -> Result<()> {
+        if unit.tag & END_MARK == 0 {
+            self.run.decoded(plain.len());
+            return match self.open.front_mut() {
+                Some(content) => content.update(plain),
+                None => Ok(()),
+            };
+        }
+        let expected = u32::try_from(unit.tag & u64::from(u32::MAX)).unwrap_or_default();
+        match self.open.pop_front() {
+            Some(content) => content.end(expected, unit.start),
+            None => Ok(()),
+        }
+    }
+
+    fn listed(&self, start: u64, stored: u32, plain: u32) -> Option<Unit> {
+        let plain = usize::try_from(plain).ok().filter(|&plain| plain > 0)?;
+        let stored = usize::try_from(stored).ok()?;
+        let (tag, most) = match &self.state {
+            State::Blocks { header, .. } if header.block_checksums => (CHECKED, header.block_bytes),
+            State::Blocks { header, .. } => (0, header.block_bytes),
+            _ => (LINKED, 0),
+        };
+        Some(Unit {
+            start,
+            stored,
+            claim: Some(plain as u64),
+            bound: plain.min(most),
+            tag,
+        })
+    }
+
+    fn holds_nothing(&self, start: u64, head: &[u8]) -> bool {
+        // The frame's header, its end mark, or a skippable frame.
+        start == 0 || head.starts_with(&[0; 4]) || crate::compress::sniff::is_skippable(head)
+    }
+
+    fn completeness(&self) -> Completeness {
+        let alone = self.frames == 1 && !self.legacy;
+        let covered = self.frames > 0 && self.covered && !self.uncovered;
+        match alone || covered {
+            true => Completeness::Proven,
+            false => Completeness::Unproven,
+        }
+    }
+}
+
+impl Serial {
+    fn begin(frame: Frame) -> State {
+        State::Serial(Box::new(Self {
+            frame,
+            output: Output::new(None),
+            given: 0,
+        }))
+    }
+
+    /// Fills the start of `into`; 0 only where the frame ended.
+    fn decode(&mut self, input: &mut dyn Input, into: &mut [u8], run: &mut Run) -> Result<usize> {
+        while self.output.len() == self.given {
+            self.output.forget_all_but(WINDOW_BYTES);
+            self.given = self.output.len();
+            if !self.frame.next(input, &mut self.output, run)? {
+                return Ok(0);
+            }
+        }
+        let rest = self.output.since(self.given);
+        let size = rest.len().min(into.len());
+        if let (Some(from), Some(to)) = (rest.get(..size), into.get_mut(..size)) {
+            to.copy_from_slice(from);
+        }
+        self.given = self.given.saturating_add(size);
+        Ok(size)
+    }
+}
+
+/// Decodes independent blocks.
+struct Decoder;
+
+impl UnitDecoder for Decoder {
+    fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        let at = unit.start;
+        if unit.tag & END_MARK != 0 {
+            return Ok(());
+        }
+        if unit.tag & LINKED != 0 {
+            let text = "its blocks refer to those before them: read it from its start";
+            return Err(unsupported(text, at));
+        }
+        let (word, block) = split(unit, stored)?;
+        plain.try_reserve_exact(unit.bound).map_err(|_| {
+            let text = format!("no memory for a block of {} bytes", unit.bound);
+            Error::new(ErrorKind::Limit, text).with_offset(at)
+        })?;
+        if word & STORED == 0 {
+            plain.resize(unit.bound, 0);
+            let made = decompress_into(block, plain)
+                .map_err(|error| malformed(format!("a damaged block: {error}"), at))?;
+            plain.truncate(made);
+        } else {
+            plain.extend_from_slice(block);
+        }
+        match unit.claim {
+            Some(claim) if claim != plain.len() as u64 => {
+                let text = format!("a block of {} bytes that should hold {claim}", plain.len());
+                Err(malformed(text, at))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A block's size word and bytes, its checksum verified.
+///
+/// # Errors
+/// `Malformed` if they do not fill the unit; `ChecksumMismatch`.
+fn split<'a>(unit: &Unit, stored: &'a [u8]) -> Result<(u32, &'a [u8])> {
+    let other = || malformed("a block of another length than was said", unit.start);
+    let (&word, rest) = stored.split_first_chunk::<WORD_BYTES>().ok_or_else(other)?;
+    let word = u32::from_le_bytes(word);
+    let size = usize::try_from(word & !STORED).unwrap_or(usize::MAX);
+    let (block, rest) = rest.split_at_checked(size).ok_or_else(other)?;
+    let checksum = match (rest, unit.tag & CHECKED) {
+        ([], 0) => return Ok((word, block)),
+        ([a, b, c, d], CHECKED) => u32::from_le_bytes([*a, *b, *c, *d]),
+        _ => return Err(other()),
+    };
+    if xxh32(block, 0) != checksum {
+        return Err(mismatch("the block's checksum does not match", unit.start));
+    }
+    Ok((word, block))
+}
+
+/// The word `skipped` bytes ahead.
+fn word_at(input: &mut dyn Input, skipped: usize) -> Result<u32> {
+    let offset = input.offset();
+    let end = skipped.saturating_add(WORD_BYTES);
+    let ahead = input.ahead(end)?;
+    let held = ahead.len();
+    let word = ahead
+        .get(skipped..)
+        .and_then(|rest| rest.first_chunk::<WORD_BYTES>());
+    word.map(|&word| u32::from_le_bytes(word))
+        .ok_or_else(|| ends(offset, held, end))
+}
