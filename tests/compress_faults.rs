@@ -188,6 +188,25 @@ fn what_a_dropped_or_aborted_writer_leaves_is_refused() {
             }
             let left = writer.abort();
             let kind = compressor.kind();
+            let error = refused(&left, &reading(kind, 1), id);
+            assert!(error.is_truncated(), "{id} {parts} {}: {error}", left.len());
+        }
+    }
+}
+
+#[test]
+fn cut_at_any_byte_it_is_truncated_and_at_a_boundary_unproven() {
+    let plain = text(2 * CHUNK + 100);
+    for id in WAYS {
+        let kind = Compressor::parse(id).unwrap().kind();
+        let whole = packed(id, &plain, 1);
+        let near_units = |at: usize| at < 200 || at + 200 > whole.len() || at % 37 == 0;
+        for at in (0..whole.len()).filter(|&at| near_units(at)) {
+            let cut = &whole[..at];
+            let strict = ReadOptions {
+                strict: true,
+                ..reading(kind, 1)
+            };
             match decompress(cut, &strict) {
                 Err(error) => assert!(error.is_truncated(), "{id} {at}: {error}"),
                 // All of an lz4 frame is there once its end mark is; only the index is not.

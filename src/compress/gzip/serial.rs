@@ -40,8 +40,9 @@ impl Serial {
     /// # Errors
     /// As of [`pass`].
     pub(super) fn begin(&mut self, input: &mut dyn Input) -> Result<()> {
-        if self.made > 0 || self.state != State::Over {
-            self.inflate.reset(false);
+        if self.inflate.total_in() > 0 {
+            // Not `reset`: behind a member without content it says at once that the next has ended.
+            self.inflate = Decompress::new(false);
         }
         self.start = input.offset();
         self.crc = Crc::new();
