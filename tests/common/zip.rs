@@ -8,7 +8,10 @@ pub fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
     let data = std::fs::read(path).unwrap();
     let word = |at: usize| usize::from(u16::from_le_bytes([data[at], data[at + 1]]));
     let long = |at: usize| word(at) + (word(at + 2) << 16);
-    let end = data.windows(4).rposition(|magic| magic == b"PK\x05\x06").unwrap();
+    let end = data
+        .windows(4)
+        .rposition(|magic| magic == b"PK\x05\x06")
+        .unwrap();
     let mut at = long(end + 16);
     let mut found = Vec::new();
     for _ in 0..word(end + 10) {

@@ -173,31 +173,40 @@ impl BatchDecoder {
         if fills(&mut self.inflate, member, place) {
             return Ok(());
         }
-        let mut input = Slice::new(member);
         let serial = self.serial.get_or_insert_with(Serial::new);
-        serial.begin(&mut input)?;
-        let mut rest = place;
-        let mut probe = [0];
-        loop {
-            // One byte more than there may be, so that a longer content shows.
-            let full = rest.is_empty();
-            let into = if full { &mut probe[..] } else { &mut *rest };
-            let made = serial.decode(&mut input, into)?;
-            if made == 0 {
-                break;
-            }
-            if full {
-                let text = "a BGZF member holds more than its trailer says";
-                return Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
-            }
-            rest = rest.get_mut(made..).unwrap_or_default();
+        let result = decode_slowly(serial, member, place);
+        if result.is_err() {
+            // What is left is given out: the members before this one.
+            plain.truncate(start);
         }
-        if input.offset() != member.len() as u64 || !rest.is_empty() {
-            let text = "a BGZF member that is not as long as its header says";
-            return Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
-        }
-        Ok(())
+        result
     }
+}
+
+/// Decodes a BGZF member into the place that its trailer asks for; says what is wrong with it.
+fn decode_slowly(serial: &mut Serial, member: &[u8], place: &mut [u8]) -> Result<()> {
+    let wrong = |text: &str| Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
+    let mut input = Slice::new(member);
+    serial.begin(&mut input)?;
+    let mut rest = place;
+    let mut probe = [0];
+    loop {
+        // One byte more than there may be, so that a longer content shows.
+        let full = rest.is_empty();
+        let into = if full { &mut probe[..] } else { &mut *rest };
+        let made = serial.decode(&mut input, into)?;
+        if made == 0 {
+            break;
+        }
+        if full {
+            return wrong("a BGZF member holds more than its trailer says");
+        }
+        rest = rest.get_mut(made..).unwrap_or_default();
+    }
+    if input.offset() != member.len() as u64 || !rest.is_empty() {
+        return wrong("a BGZF member that is not as long as its header says");
+    }
+    Ok(())
 }
 
 impl UnitDecoder for BatchDecoder {

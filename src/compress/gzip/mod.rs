@@ -39,7 +39,11 @@ pub(super) fn needs(request: &Request) -> Needs {
     let bound = request.chunk_size.saturating_add(beside);
     Needs {
         // Levels from 10 on keep matches for a second look; as measured for libdeflate 1.26.
-        context: if request.level >= 10 { 10 << 20 } else { 1 << 20 },
+        context: if request.level >= 10 {
+            10 << 20
+        } else {
+            1 << 20
+        },
         bound: bound.saturating_add(blocks) as u64,
     }
 }
@@ -49,7 +53,10 @@ pub(super) fn needs(request: &Request) -> Needs {
 pub(super) fn chunk_bytes(layout: Layout, asked: usize) -> usize {
     match layout {
         // Two members at least: what fits in one is a plain member, not BGZF.
-        Layout::Seekable => asked.div_euclid(BGZF_PLAIN).max(2).saturating_mul(BGZF_PLAIN),
+        Layout::Seekable => asked
+            .div_euclid(BGZF_PLAIN)
+            .max(2)
+            .saturating_mul(BGZF_PLAIN),
         _ => asked,
     }
 }
