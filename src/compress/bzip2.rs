@@ -21,12 +21,12 @@ impl Walk {
     }
 }
 
-pub(super) fn stream(request: &Request) -> Result<Box<dyn StreamEncoder>> {
-    Ok(Box::new(Encoder {
+pub(super) fn stream(request: &Request) -> Box<dyn StreamEncoder> {
+    Box::new(Encoder {
         level: request.level,
         stream: None,
         streams: 0,
-    }))
+    })
 }
 
 /// A compressor takes 400 kB and eight times its block of 100 kB a level: libbzip2's manual.
@@ -87,10 +87,10 @@ impl StreamEncoder for Encoder {
     }
 
     fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
-        match self.stream.is_some() || self.streams == 0 {
-            true => self.run(&[], stored, Action::Finish),
-            false => Ok(()),
+        if self.stream.is_some() || self.streams == 0 {
+            self.run(&[], stored, Action::Finish)?;
         }
+        Ok(())
     }
 }
 

@@ -78,7 +78,7 @@ fn way(kind: Kind, request: &Request) -> Result<Way> {
         Kind::Zstd => zstd::way(request),
         Kind::Lz4 => lz4::way(request),
         Kind::Gzip => gzip::way(request),
-        Kind::Bz2 => bzip2::stream(request).map(Way::Stream),
+        Kind::Bz2 => Ok(Way::Stream(bzip2::stream(request))),
         Kind::Xz => xz::stream(request).map(Way::Stream),
     }
 }

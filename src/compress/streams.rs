@@ -59,7 +59,7 @@ pub(super) struct Streams<L: Library> {
     /// Offset of the stream at work.
     start: u64,
     ended: bool,
-    streams: u64,
+    count: u64,
 }
 
 impl<L: Library> Streams<L> {
@@ -70,7 +70,7 @@ impl<L: Library> Streams<L> {
             decoder: None,
             start: 0,
             ended: false,
-            streams: 0,
+            count: 0,
         }
     }
 
@@ -89,7 +89,7 @@ impl<L: Library> Walker for Streams<L> {
     }
 
     fn step(&mut self, input: &mut dyn Input) -> Result<Step> {
-        let first = self.streams == 0;
+        let first = self.count == 0;
         if !first && self.trailing == Trailing::Refuse {
             self.library.padding(input)?;
         }
@@ -104,7 +104,7 @@ impl<L: Library> Walker for Streams<L> {
         };
         self.start = start;
         self.ended = false;
-        self.streams = self.streams.saturating_add(1);
+        self.count = self.count.saturating_add(1);
         Ok(Step::Serial)
     }
 
@@ -143,7 +143,7 @@ impl<L: Library> Walker for Streams<L> {
 
     fn completeness(&self) -> Completeness {
         // One stream ends itself; behind several more could have been.
-        match self.streams {
+        match self.count {
             1 => Completeness::Proven,
             _ => Completeness::Unproven,
         }

@@ -32,7 +32,7 @@ pub(super) fn stream(request: &Request) -> Result<Box<dyn StreamEncoder>> {
     let stream = Stream::new_easy_encoder(request.level.unsigned_abs(), Check::Crc64);
     let stream = stream.map_err(|error| match error {
         Failure::Mem => Error::new(ErrorKind::Limit, "no memory for an xz encoder"),
-        error => failed(&error),
+        error => failed(error),
     })?;
     Ok(Box::new(Encoder(stream)))
 }
@@ -61,7 +61,7 @@ impl Encoder {
             })?;
             let before = self.0.total_in();
             let status = self.0.process_vec(rest, stored, action);
-            let status = status.map_err(|error| failed(&error))?;
+            let status = status.map_err(failed)?;
             let taken = self.0.total_in().saturating_sub(before);
             let taken = usize::try_from(taken).unwrap_or(usize::MAX);
             rest = rest.get(taken..).unwrap_or_default();
@@ -90,7 +90,7 @@ impl StreamEncoder for Encoder {
     }
 }
 
-fn failed(error: &Failure) -> Error {
+fn failed(error: Failure) -> Error {
     Error::new(ErrorKind::Internal, format!("liblzma failed: {error}"))
 }
 
@@ -117,7 +117,7 @@ impl Library for Xz {
         let memory = self.memory;
         match stream {
             Ok(stream) => Ok(Decoder { stream, memory }),
-            Err(error) => Err(damaged(&error, memory).with_offset(start)),
+            Err(error) => Err(damaged(error, memory).with_offset(start)),
         }
     }
 
@@ -130,7 +130,7 @@ impl Library for Xz {
             let over = zeros == 0 || zeros < held.len();
             input.advance(zeros);
             let padded = input.offset().saturating_sub(start);
-            if over && padded.is_multiple_of(4) {
+            if over && padded % 4 == 0 {
                 return Ok(());
             }
             if over {
@@ -169,7 +169,7 @@ impl StreamDecoder for Decoder {
     fn decode(&mut self, stored: &[u8], into: &mut [u8]) -> Result<Progress> {
         let (taken, made) = (self.stream.total_in(), self.stream.total_out());
         let status = self.stream.process(stored, into, Action::Run);
-        let status = status.map_err(|error| damaged(&error, self.memory))?;
+        let status = status.map_err(|error| damaged(error, self.memory))?;
         let count = |now: u64, before| usize::try_from(now.saturating_sub(before));
         Ok(Progress {
             taken: count(self.stream.total_in(), taken).unwrap_or_default(),
@@ -179,7 +179,7 @@ impl StreamDecoder for Decoder {
     }
 }
 
-fn damaged(error: &Failure, memory: u64) -> Error {
+fn damaged(error: Failure, memory: u64) -> Error {
     let (kind, text) = match error {
         Failure::MemLimit => {
             let text = format!(

@@ -63,10 +63,10 @@ impl Container for Members {
     fn lone(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
         let bgzf = self.bgzf && plain.len() > BGZF_PLAIN;
         MemberEncoder::new(self.level, bgzf)?.encode(plain, stored, stop)?;
-        match bgzf {
-            true => self.tail(stored),
-            false => Ok(()),
+        if bgzf {
+            self.tail(stored)?;
         }
+        Ok(())
     }
 
     fn held_back(&self) -> usize {

@@ -38,7 +38,7 @@ pub(super) fn needs(request: &Request) -> Needs {
     let blocks = request.chunk_size.div_ceil(BGZF_PLAIN).saturating_mul(5);
     let bound = request.chunk_size.saturating_add(beside);
     Needs {
-        // Levels from 10 on keep matches for a second look; as measured for libdeflate 1.26.
+        // Levels from 10 on keep all matches of a block: 8.9 MB in libdeflate 1.26, else 0.7 MB.
         context: if request.level >= 10 {
             10 << 20
         } else {

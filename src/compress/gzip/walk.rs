@@ -20,7 +20,7 @@ pub(in crate::compress) struct Members {
     trailing: Trailing,
     /// Whether to wait for more members than one.
     batches: bool,
-    members: u64,
+    count: u64,
     /// Whether any is of BGZF, and whether its end marker was the last thing seen.
     bgzf: bool,
     marked: bool,
@@ -34,7 +34,7 @@ impl Members {
         Self {
             trailing: options.trailing,
             batches: options.read_ahead,
-            members: 0,
+            count: 0,
             bgzf: false,
             marked: false,
             serial: Serial::new(),
@@ -59,7 +59,7 @@ impl Members {
             };
             stored = stored.saturating_add(member.stored);
             plain = plain.saturating_add(member.plain);
-            self.members = self.members.saturating_add(1);
+            self.count = self.count.saturating_add(1);
             self.marked = member.marker;
             self.bgzf = true;
             if !self.batches || plain >= BATCH_BYTES || stored >= BATCH_BYTES {
@@ -103,7 +103,7 @@ impl Walker for Members {
             return Err(error);
         }
         let start = input.offset();
-        let first = self.members == 0;
+        let first = self.count == 0;
         let head = input.ahead(3)?;
         if !first {
             let padded = head.first() == Some(&0) && self.trailing == Trailing::Refuse;
@@ -123,7 +123,7 @@ impl Walker for Members {
             return Ok(Step::Unit(unit));
         }
         self.serial.begin(input)?;
-        self.members = self.members.saturating_add(1);
+        self.count = self.count.saturating_add(1);
         self.marked = false;
         Ok(Step::Serial)
     }
@@ -141,10 +141,11 @@ impl Walker for Members {
     }
 
     fn completeness(&self) -> Completeness {
-        let lone = self.members == 1 && !self.bgzf;
-        match self.marked || lone {
-            true => Completeness::Proven,
-            false => Completeness::Unproven,
+        let lone = self.count == 1 && !self.bgzf;
+        if self.marked || lone {
+            Completeness::Proven
+        } else {
+            Completeness::Unproven
         }
     }
 }
