@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use lz4::{BlockMode, BlockSize, EncoderBuilder};
+use proptest::prelude::*;
 use tare::compress::{
     compress, decompress, Completeness, Compressor, Kind, Layout, ReadOptions, Reader,
     SeekableReader, Trailing, WriteOptions, Writer,
@@ -494,7 +495,7 @@ fn headers_that_cannot_be_served_are_refused() {
         ),
         // A block of 64 KiB + 1.
         (
-            raw_frame(0x60, None, &[&[0; 65_537]]),
+            raw_frame(0x60, None, &[&vec![0; 65_537]]),
             ErrorKind::Malformed,
             7,
         ),
@@ -694,5 +695,43 @@ fn the_stock_tool_and_we_read_each_other() {
             assert!(good, "{size} {arguments:?}");
             assert!(plain == read(&stored).unwrap(), "{size} {arguments:?}");
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_bytes_come_back(
+        plain in proptest::collection::vec(0_u8..8, 0..200_000),
+        level in -64_i32..=12,
+        seekable in any::<bool>(),
+        threads in 1_usize..=8,
+        piece in 1_usize..100_000,
+    ) {
+        let id = format!("lz4:{}", if level == 0 { 1 } else { level });
+        let layout = if seekable { Layout::Seekable } else { Layout::Single };
+        let stored = written(&id, &plain, options(layout, threads), piece);
+        prop_assert!(plain == read(&stored)?);
+    }
+
+    #[test]
+    fn both_ways_of_reading_agree_on_damaged_bytes(
+        at in any::<proptest::sample::Index>(),
+        with in any::<u8>(),
+        cut in any::<proptest::sample::Index>(),
+        which in 0_usize..4,
+    ) {
+        let plain = [lines(9000), vec![0; 3000], noise(1500)].concat();
+        let mut stored = match which {
+            0 => seekable(&plain),
+            1 => foreign(&plain, BlockMode::Linked),
+            2 => legacy(&plain),
+            _ => [seekable(&plain), skippable(1, b"x"), legacy(&plain)].concat(),
+        };
+        let at = at.index(stored.len());
+        stored[at] = with;
+        stored.truncate(stored.len() - cut.index(stored.len()) / 3);
+        let _ = read(&stored);
     }
 }

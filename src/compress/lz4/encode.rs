@@ -26,7 +26,7 @@ pub(super) struct Blocks {
     content: Option<Xxh32>,
     /// The index, where one is written.
     table: Option<SeekTable>,
-    blocks: u64,
+    written: u64,
     plain_bytes: u64,
 }
 
@@ -37,7 +37,7 @@ impl Blocks {
             request,
             content: request.checksum.then(|| Xxh32::new(0)),
             table: seekable.then(SeekTable::default),
-            blocks: 0,
+            written: 0,
             plain_bytes: 0,
         }
     }
@@ -78,7 +78,7 @@ impl Container for Blocks {
         if let Some(content) = &mut self.content {
             content.update(plain);
         }
-        self.blocks = self.blocks.saturating_add(1);
+        self.written = self.written.saturating_add(1);
         self.plain_bytes = self.plain_bytes.saturating_add(plain.len() as u64);
         self.list(stored.len(), plain.len())
     }
@@ -91,7 +91,7 @@ impl Container for Blocks {
         }
         self.list(stored.len().saturating_sub(before), 0)?;
         // A lone block is found without an index, unless it could be the first of more.
-        let short = self.blocks <= 1 && self.plain_bytes < self.request.chunk_size as u64;
+        let short = self.written <= 1 && self.plain_bytes < self.request.chunk_size as u64;
         match &self.table {
             Some(table) if !short => table.write(stored),
             _ => Ok(()),
@@ -145,14 +145,14 @@ impl Encoder {
 
     /// The compressed bytes, if they are fewer.
     fn compress(&mut self, plain: &[u8]) -> Result<Option<&[u8]>> {
-        let mode = self.mode(plain);
         if self.place.len() < plain.len() {
-            let more = plain.len().saturating_sub(self.place.len());
+            let missing = plain.len().saturating_sub(self.place.len());
             self.place
-                .try_reserve_exact(more)
-                .map_err(|_| no_memory(more))?;
+                .try_reserve_exact(missing)
+                .map_err(|_| no_memory(missing))?;
             self.place.resize(plain.len(), 0);
         }
+        let mode = self.mode(plain);
         // One byte less than plain: what does not fit into it is stored as it is.
         let place = self.place.get_mut(..plain.len().saturating_sub(1));
         let place = place.unwrap_or_default();

@@ -180,8 +180,8 @@ fn block_bytes(code: u8) -> Option<usize> {
 fn block_code(bytes: usize) -> u8 {
     match bytes {
         ..=0x1_0000 => 4,
-        ..=0x4_0000 => 5,
-        ..=0x10_0000 => 6,
+        0x1_0001..=0x4_0000 => 5,
+        0x4_0001..=0x10_0000 => 6,
         _ => 7,
     }
 }

@@ -5,6 +5,7 @@ mod decode;
 mod encode;
 mod header;
 mod index;
+mod unit;
 mod walk;
 
 pub(super) use decode::{decode, expect};
@@ -16,6 +17,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// High bit of a block's size: stored as it is.
 const STORED: u32 = 1 << 31;
+/// The bytes of a block's size, of an end mark, and of a checksum.
+const WORD_BYTES: usize = 4;
 /// No block holds more plain bytes per stored byte.
 const BEST_RATIO: usize = 255;
 

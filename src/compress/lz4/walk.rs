@@ -3,25 +3,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use lz4_flex::block::decompress_into;
 use xxhash_rust::xxh32::xxh32;
 
 use super::decode::{block_size, Content, Frame, WINDOW_BYTES};
 use super::header::{Begin, Header};
 use super::index::{is_marked, Run};
-use super::{malformed, mismatch, unsupported, BEST_RATIO, STORED};
+use super::unit::{Decoder, CHECKED, LINKED};
+use super::{mismatch, BEST_RATIO, STORED, WORD_BYTES};
 use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker, END_MARK};
 use crate::compress::input::{ends, Input};
 use crate::compress::output::Output;
 use crate::compress::{Completeness, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
-
-/// Tag of blocks with a checksum behind them.
-const CHECKED: u64 = 1 << 32;
-/// Tag of what an index lists in a frame whose blocks cannot be decoded by themselves.
-const LINKED: u64 = 1 << 33;
-/// The bytes of a block's size, of an end mark, and of a checksum.
-const WORD_BYTES: usize = 4;
 
 /// The blocks of all frames of a stream.
 pub(in crate::compress) struct Frames {
@@ -32,11 +25,17 @@ pub(in crate::compress) struct Frames {
     /// Frames of independent blocks whose end was not delivered yet, in order.
     open: VecDeque<Content>,
     began: bool,
-    frames: u64,
+    proof: Proof,
+}
+
+/// What is known of the end.
+#[derive(Default)]
+struct Proof {
+    begun: u64,
     legacy: bool,
     /// Whether an index that covers all since the last one was the last thing seen.
     covered: bool,
-    /// Whether such an index was ever missing.
+    /// Whether such an index was missing where a frame follows another.
     uncovered: bool,
 }
 
@@ -66,10 +65,7 @@ impl Frames {
             run: Run::default(),
             open: VecDeque::new(),
             began: false,
-            frames: 0,
-            legacy: false,
-            covered: false,
-            uncovered: false,
+            proof: Proof::default(),
         }
     }
 
@@ -84,15 +80,10 @@ impl Frames {
             return self.skippable(input);
         }
         self.began = true;
-        self.uncovered |= self.frames > 0 && !self.covered;
-        self.covered = false;
-        self.frames = self.frames.saturating_add(1);
+        self.proof.frame(begin == Begin::Legacy);
         let start = input.offset();
         let state = match begin {
-            Begin::Legacy => {
-                self.legacy = true;
-                Serial::begin(Frame::legacy(input)?)
-            }
+            Begin::Legacy => Serial::begin(Frame::legacy(input)?),
             _ => self.header(input)?,
         };
         self.run.part(input.offset().saturating_sub(start), Some(0));
@@ -122,7 +113,7 @@ impl Frames {
         }
         self.began = true;
         // Other skippable frames take nothing from what an index before them proves.
-        self.covered |= self.run.skippable(input)? && self.frames > 0;
+        self.proof.covered |= self.run.skippable(input)?;
         Ok(Step::Passed)
     }
 
@@ -148,9 +139,10 @@ impl Frames {
         if size == 0 {
             return self.empty_block(start, stored, input);
         }
-        let claim = match first {
-            true => self.lone_claim(header, stored, input)?,
-            false => None,
+        let claim = if first {
+            self.lone_claim(header, stored, input)?
+        } else {
+            None
         };
         let most = if word & STORED == 0 {
             size.saturating_mul(BEST_RATIO)
@@ -207,9 +199,10 @@ impl Frames {
     /// The end mark goes with the blocks, so that the content is whole when it is looked at.
     fn end_mark(&mut self, header: &Header, input: &mut dyn Input) -> Result<Step> {
         let start = input.offset();
-        let (stored, expected) = match header.content_checksum {
-            true => (2 * WORD_BYTES, word_at(input, WORD_BYTES)?),
-            false => (WORD_BYTES, 0),
+        let (stored, expected) = if header.content_checksum {
+            (2 * WORD_BYTES, word_at(input, WORD_BYTES)?)
+        } else {
+            (WORD_BYTES, 0)
         };
         self.state = State::Between;
         self.run.part(stored as u64, Some(0));
@@ -288,11 +281,25 @@ impl Walker for Frames {
     }
 
     fn completeness(&self) -> Completeness {
-        let alone = self.frames == 1 && !self.legacy;
-        let covered = self.frames > 0 && self.covered && !self.uncovered;
-        match alone || covered {
-            true => Completeness::Proven,
-            false => Completeness::Unproven,
+        self.proof.completeness()
+    }
+}
+
+impl Proof {
+    fn frame(&mut self, legacy: bool) {
+        self.uncovered |= self.begun > 0 && !self.covered;
+        self.covered = false;
+        self.legacy |= legacy;
+        self.begun = self.begun.saturating_add(1);
+    }
+
+    fn completeness(&self) -> Completeness {
+        let alone = self.begun == 1 && !self.legacy;
+        let covered = self.begun > 0 && self.covered && !self.uncovered;
+        if alone || covered {
+            Completeness::Proven
+        } else {
+            Completeness::Unproven
         }
     }
 }
@@ -323,63 +330,6 @@ impl Serial {
         self.given = self.given.saturating_add(size);
         Ok(size)
     }
-}
-
-/// Decodes independent blocks.
-struct Decoder;
-
-impl UnitDecoder for Decoder {
-    fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
-        let at = unit.start;
-        if unit.tag & END_MARK != 0 {
-            return Ok(());
-        }
-        if unit.tag & LINKED != 0 {
-            let text = "its blocks refer to those before them: read it from its start";
-            return Err(unsupported(text, at));
-        }
-        let (word, block) = split(unit, stored)?;
-        plain.try_reserve_exact(unit.bound).map_err(|_| {
-            let text = format!("no memory for a block of {} bytes", unit.bound);
-            Error::new(ErrorKind::Limit, text).with_offset(at)
-        })?;
-        if word & STORED == 0 {
-            plain.resize(unit.bound, 0);
-            let made = decompress_into(block, plain)
-                .map_err(|error| malformed(format!("a damaged block: {error}"), at))?;
-            plain.truncate(made);
-        } else {
-            plain.extend_from_slice(block);
-        }
-        match unit.claim {
-            Some(claim) if claim != plain.len() as u64 => {
-                let text = format!("a block of {} bytes that should hold {claim}", plain.len());
-                Err(malformed(text, at))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A block's size word and bytes, its checksum verified.
-///
-/// # Errors
-/// `Malformed` if they do not fill the unit; `ChecksumMismatch`.
-fn split<'a>(unit: &Unit, stored: &'a [u8]) -> Result<(u32, &'a [u8])> {
-    let other = || malformed("a block of another length than was said", unit.start);
-    let (&word, rest) = stored.split_first_chunk::<WORD_BYTES>().ok_or_else(other)?;
-    let word = u32::from_le_bytes(word);
-    let size = usize::try_from(word & !STORED).unwrap_or(usize::MAX);
-    let (block, rest) = rest.split_at_checked(size).ok_or_else(other)?;
-    let checksum = match (rest, unit.tag & CHECKED) {
-        ([], 0) => return Ok((word, block)),
-        ([a, b, c, d], CHECKED) => u32::from_le_bytes([*a, *b, *c, *d]),
-        _ => return Err(other()),
-    };
-    if xxh32(block, 0) != checksum {
-        return Err(mismatch("the block's checksum does not match", unit.start));
-    }
-    Ok((word, block))
 }
 
 /// The word `skipped` bytes ahead.
