@@ -105,11 +105,53 @@ def test_a_message_split_at_every_byte_arrives(module):
     ids=["none", "one byte", "a byte short", "zeros", "wrong"],
 )
 def test_who_does_not_know_the_token_is_refused(module, listener, said):
-    """A wrong, short or missing token is a ConnectionError, and what followed is not read."""
+    """A wrong, short or missing token lets nobody in, and what followed is not read."""
     with raw_writer(module, listener.address) as writing:
         writing.write(said) if said else None
-    with pytest.raises(ConnectionError, match="did not send the token"):
-        listener.accept(timeout_s=LIMIT_S)
+    if module is fifo:
+        with pytest.raises(ConnectionError, match="did not send the token"):
+            listener.accept(timeout_s=LIMIT_S)
+    else:
+        with pytest.raises(TimeoutError, match=r"\(1 without it were turned away\)"):
+            listener.accept(timeout_s=0.2)
+
+
+@pytest.mark.parametrize("module", [unix, tcp], ids=["unix", "tcp"])
+def test_strangers_do_not_keep_the_writer_out(module, listener):
+    """The writer is let in behind one who lies, one who left, one who is silent and one who stopped half-way."""
+    strangers = [raw_writer(module, listener.address) for _ in range(4)]
+    strangers[0].write(bytes(40))
+    strangers[1].close()
+    strangers[2].write(TOKEN[:5])
+    writing = module.connect(listener.address, token=TOKEN, timeout_s=LIMIT_S)
+    with listener.accept(timeout_s=LIMIT_S) as reading, writing:
+        writing.write(MESSAGE)
+        writing.finish()
+        assert MESSAGE == read_all(reading)
+    for stranger in strangers:
+        stranger.close()
+
+
+@pytest.mark.parametrize("module", [unix, tcp], ids=["unix", "tcp"])
+def test_one_who_keeps_calling_does_not_hold_the_reader(module, listener):
+    """However many connect without the token, waiting ends."""
+    stop = threading.Event()
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                raw_writer(module, listener.address).close()
+            except OSError:
+                return
+
+    thread = in_thread(call)
+    try:
+        with pytest.raises(TimeoutError, match="turned away"):
+            listener.accept(timeout_s=0.5)
+    finally:
+        stop.set()
+        listener.close()
+        thread.join()
 
 
 def test_half_a_token_and_silence_times_out(module, listener):
