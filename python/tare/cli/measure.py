@@ -126,6 +126,7 @@ def command(data: str | None, **options: Any) -> int:
 
 def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
     """Run the measurement with its display and its Ctrl-C handling."""
+    from tare.atomic import refuse_unwritable
     from tare.cli.progress import display
     from tare.measure.run import run
     from tare.measure.session import Control
@@ -192,14 +193,15 @@ def interrupt(control: Control) -> None:
 
 def show(result: Result, options: dict[str, Any]) -> None:
     """Print what was asked for on standard output; where the record is goes to standard error."""
-    from tare.atomic import write_atomic
+    from tare.atomic import make_folders, write_atomic
     from tare.report import csv, json, markdown, terminal
 
     if options["html"]:
         from tare.report.html import render as render_html
 
-        Path(options["html"]).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(options["html"], render_html(result).encode())
+        page = render_html(result).encode()
+        make_folders(options["html"])
+        write_atomic(options["html"], page)
     if options["as_json"]:
         click.echo(json.render(result))
     elif options["as_csv"]:
@@ -260,7 +262,6 @@ def default_record(name: str) -> str:
     """The next free name under the state directory: ``NAME-1.tare.json``."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = state / "tare" / "records"
-    folder.mkdir(parents=True, exist_ok=True)
     stem = "stdin" if name == "-" else Path(name).name.split(".")[0].split(":")[0] or "data"
     number = 1
     while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):
@@ -273,23 +274,6 @@ def command_line() -> str:
     import shlex
 
     return "tare " + shlex.join(sys.argv[1:])
-
-
-def refuse_unwritable(path: str) -> None:
-    """Refuse a file that cannot be written before measuring for a minute; nothing is left of the trial.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
-    there = os.path.exists(path)
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab"):
-            pass
-    except OSError as error:
-        raise OSError(f"{path}: cannot be written: {error.strerror}. Name another place.") from error
-    if not there:
-        os.unlink(path)
 
 
 def without_resume(command: str) -> str:

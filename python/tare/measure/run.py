@@ -376,7 +376,12 @@ def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], w
         journal = Journal(Path(f"{wiring.out}l"))
     if journal is not None and wiring.resume is None:
         journal.head({name: value for name, value in record.items() if name != "cases"})
-    return Session(dataset, settings, record, wiring, journal)
+    try:
+        return Session(dataset, settings, record, wiring, journal)
+    except OSError:
+        if journal is not None and wiring.resume is None:
+            journal.remove()
+        raise
 
 
 def finish(session: Session, out: str | Path | None) -> None:

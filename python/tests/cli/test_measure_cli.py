@@ -168,6 +168,15 @@ def test_a_wrong_option_is_refused_before_anything_runs(tare, tmp_path, document
     assert time.monotonic() - began < 30, "a whole run takes 60 s"
 
 
+@pytest.mark.parametrize("words", [["--must", "keep-type"], ["--format", "msgpack"]])
+def test_a_run_that_fails_leaves_no_folders(tare, tmp_path, document, words):
+    """Neither those of the record nor those of the report, whether it fails before or after opening the data."""
+    before = sorted(os.listdir(tmp_path))
+    said = tare("measure", document, "--out", "new/a/r.json", "--html", "other/r.html", *words, "--quiet")
+    assert said.code != 0
+    assert before == sorted(os.listdir(tmp_path))
+
+
 @pytest.mark.parametrize(
     "words", [["--for", "caching"], ["--time", "soon"], ["--time", "-1s"], ["--dir", "none"], ["--what"], []]
 )
