@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["TARGET_NS", "Seat", "fail", "judge_verify", "level"]
+__all__ = ["TARGET_NS", "Seat", "fail", "judge_verify", "level", "threads_of"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
@@ -37,6 +37,15 @@ def level(case: dict[str, Any], factor: str) -> str:
     'none'
     """
     return str(case["labels"].get(factor, FACTORS[factor].default))
+
+
+def threads_of(case: dict[str, Any]) -> int | str:
+    """Threads that the case's codec may use: 1, or ``all``.
+
+    >>> threads_of({"labels": {"threads": "all"}}), threads_of({"labels": {}})
+    ('all', 1)
+    """
+    return "all" if level(case, "threads") == "all" else 1
 
 
 def fail(case: dict[str, Any], error: WorkerError) -> None:
@@ -96,6 +105,7 @@ class Seat:
         self.kind = codec.native(part.kind)
         self.medium = case["labels"]["medium"]
         self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
+        self.threads = threads_of(case)
         self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.alive = True
@@ -119,7 +129,9 @@ class Seat:
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self.worker is None:
-            self.worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed, loading=True)
+            self.worker = self.session.worker(
+                self.part, self.kind, hash_seed=self._hash_seed, loading=True, threads=self.threads
+            )
 
     def ready(self, *, verify: bool = False) -> None:
         """Load the data, encode it once, and compare what came back if ``verify``."""
@@ -129,7 +141,7 @@ class Seat:
             reply = self._ask(
                 "prepare",
                 codec=str(self.codec),
-                threads=self.session.settings.threads,
+                threads=self.threads,
                 delivery=level(self.case, "delivery"),
                 grain=level(self.case, "grain"),
                 kind=level(self.case, "kind"),
@@ -250,7 +262,7 @@ class Seat:
         return {
             "n": number,
             "pid": worker.pid if worker is not None else None,
-            "cpu": self.session.cpus[-1] if len(self.session.cpus) > 1 else None,
+            "cpu": self.session.cpus[-1] if self.threads == 1 and len(self.session.cpus) > 1 else None,
             "hash_seed": self._hash_seed,
             "started": round(self._began, 3),
             "psi_some": psi_some,

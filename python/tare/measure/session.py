@@ -107,6 +107,7 @@ class Settings:
         allow_loss: Patterns of columns or paths that may be lossy.
         must: Hard constraints.
         quick: Three launches instead of five.
+        stop_s: Seconds at which the growth curves of a plan end; None for the plan's.
         grow: Follow growth by a factor of two up to the full size.
         directory: Where the file medium writes.
         seed: Seed of every random choice.
@@ -129,6 +130,7 @@ class Settings:
     allow_loss: tuple[str, ...] = ()
     must: tuple[str, ...] = ()
     quick: bool = False
+    stop_s: float | None = None
     grow: bool = False
     directory: str | None = None
     seed: int = 0
@@ -227,6 +229,7 @@ class Session:
         self._cases: dict[str, dict[str, Any]] = {}
         self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
+        self._pinned: set[Worker] = set()
         self._tmp = scratch.make()
         self._files = scratch.make(settings.directory)
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -461,7 +464,14 @@ class Session:
     # --- workers --------------------------------------------------------------
 
     def worker(
-        self, part: Part, kind: str, *, hash_seed: int = 0, loading: bool = False, cpu: int | None = None
+        self,
+        part: Part,
+        kind: str,
+        *,
+        hash_seed: int = 0,
+        loading: bool = False,
+        cpu: int | None = None,
+        threads: int | str | None = None,
     ) -> Worker:
         """Start a worker process for data of this size; it is pinned when threads is 1.
 
@@ -471,24 +481,25 @@ class Session:
             hash_seed: Seed of its hashes.
             loading: Whether it loads on any CPU in turn, to be moved by ``settle`` before it is timed.
             cpu: CPU to pin it to; None for the one that is measured on.
+            threads: 1 or ``all``; None for what the run was asked for.
         """
         from tare.measure.driver import Worker
 
         self._started += 1
+        threads = self.settings.threads if threads is None else threads
+        pins = threads == 1 and len(self.cpus) > 1
         chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
         worker = Worker(
             "python",
-            cpu=(self.timed_cpu if chosen is None else chosen) if self._pins else None,
+            cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
             hash_seed=hash_seed,
-            threads=self.settings.threads,
+            threads=threads,
             memory_limit=memory_limit_bytes(part, kind),
         )
         self._workers.add(worker)
+        if pins:
+            self._pinned.add(worker)
         return worker
-
-    @property
-    def _pins(self) -> bool:
-        return self.settings.threads == 1 and len(self.cpus) > 1
 
     @property
     def timed_cpu(self) -> int | None:
@@ -496,8 +507,8 @@ class Session:
         return self.cpus[-1] if self.cpus else None
 
     def settle(self, worker: Worker) -> None:
-        """Move a loaded worker, with all its threads, to the CPU that is measured on."""
-        if not self._pins or self.timed_cpu is None:
+        """Move a loaded worker, with all its threads, to the CPU that is measured on; one of many threads stays free."""
+        if worker not in self._pinned or self.timed_cpu is None:
             return
         for thread in os.listdir(f"/proc/{worker.pid}/task") if os.path.isdir("/proc") else [str(worker.pid)]:
             with contextlib.suppress(OSError):  # a thread that has ended meanwhile
@@ -514,6 +525,7 @@ class Session:
     def release(self, worker: Worker) -> None:
         """End a worker and forget it."""
         self._workers.discard(worker)
+        self._pinned.discard(worker)
         worker.close()
 
 

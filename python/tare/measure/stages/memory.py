@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import operations
-from tare.measure.seat import level
+from tare.measure.seat import level, threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,9 @@ def _measure(session: Session, contender: Contender, part: Part) -> None:
     found = contender.case["memory"]
     encode, decode = (*operations(contender.case["labels"]), "")[:2]
     for operation in filter(None, (encode, decode)):
-        worker = session.worker(part, contender.codec.native(part.kind), loading=True)
+        worker = session.worker(
+            part, contender.codec.native(part.kind), loading=True, threads=threads_of(contender.case)
+        )
         try:
             worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
             found[operation] = _peak(session, worker, contender, operation, path)
@@ -78,7 +80,7 @@ def _peak(
     reads = operation in ("decode", "read")
     prepare: dict[str, Any] = {
         "codec": codec,
-        "threads": session.settings.threads,
+        "threads": threads_of(contender.case),
         "kind": level(contender.case, "kind"),
         "grain": level(contender.case, "grain"),
         "order": level(contender.case, "order"),

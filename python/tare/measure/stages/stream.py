@@ -46,6 +46,7 @@ class StreamSeat(Seat):
                 self.kind,
                 hash_seed=self._hash_seed ^ 1,
                 cpu=self.session.cpus[0] if self.session.cpus else None,
+                threads=self.threads,
             )
 
     def ready(self, *, verify: bool = False) -> None:
@@ -62,7 +63,7 @@ class StreamSeat(Seat):
             self._read(
                 "prepare",
                 codec=str(self.codec),
-                threads=self.session.settings.threads,
+                threads=self.threads,
                 delivery=level(self.case, "delivery"),
                 kind=level(self.case, "kind"),
                 order=level(self.case, "order"),

@@ -235,6 +235,11 @@ def weigh(
     return made
 
 
+def _shared_labels(case: dict[str, Any]) -> dict[str, str]:
+    """What the cases that are compared with this one have in common with it."""
+    return {name: level for name, level in case["labels"].items() if name not in ("dataset", "size", "codec")}
+
+
 def _is_slow(case: dict[str, Any], slow: Statistics) -> bool:
     cold = case.get("cold") or {}
     return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > slow.slow_s * 1e9
@@ -257,7 +262,7 @@ def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _La
             seats.append(seat)
     base_seat = next((seat for seat in seats if seat.codec == base), None)
     if base_seat is not None:
-        twin = session.case(str(base), plan.part, "weigh", medium=base_seat.medium, twin="1")
+        twin = session.case(str(base), plan.part, "weigh", **_shared_labels(base_seat.case), twin="1")
         second = Seat(session, twin, base, plan.part)
         # The twin is asked what the base is asked, or their totals would be of different things.
         twin["operations"] = list(base_seat.operations)
