@@ -34,7 +34,11 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     help="What the data is used for; the headline follows it.",
 )
 @click.option(
-    "--codec", "codecs", multiple=True, metavar="ID", help="Weigh only these codecs, e.g. json:orjson+zstd:3."
+    "--codec",
+    "codecs",
+    multiple=True,
+    metavar="ID",
+    help="Weigh only this codec, e.g. json:orjson+zstd:3; 'json:*' means all that begin so.",
 )
 @click.option(
     "--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format."
@@ -52,6 +56,9 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "--time", "time_s", type=Seconds(), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
 )
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
+@click.option(
+    "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
+)
 @click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
 @click.option(
     "--threads",
@@ -252,6 +259,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         allow_loss=tuple(options["allow_loss"]),
         must=tuple(part for part in (options["must"] or "").split(",") if part),
         quick=options["quick"],
+        stop_s=options["stop_s"],
         grow=options["grow"],
         directory=options["directory"],
         seed=options["seed"],

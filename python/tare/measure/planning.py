@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tare.measure.plan import Plan
     from tare.measure.session import Settings
 
-__all__ = ["estimate", "plan_seconds"]
+__all__ = ["estimate", "narrowed", "plan_seconds"]
 
 _LAUNCH_S = 0.35
 _ROUND_S = 0.05
@@ -36,9 +36,10 @@ def estimate(
     if plan is not None:
         yield from _of_plan(plan, settings)
         return
-    from tare.codec import Codec, candidates
+    from tare.codec import candidates
     from tare.dataset import Dataset, open_dataset
     from tare.measure.stages.weigh import load_bytes
+    from tare.measure.supports import asked_for
 
     dataset = (
         data
@@ -46,7 +47,9 @@ def estimate(
         else open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
     )
     yield dataset.headline()
-    codecs = [Codec.parse(text) for text in settings.codecs] if settings.codecs else candidates(dataset.kind)
+    codecs = candidates(dataset.kind)
+    if settings.codecs:
+        codecs = asked_for(settings.codecs, codecs)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
     for codec in codecs:
         for medium in media:
@@ -59,12 +62,25 @@ def estimate(
     yield f"{len(codecs) * len(media)} cases to screen; time: {limit}"
 
 
+def narrowed(plan: Plan, settings: Settings) -> Plan:
+    """The part of a plan that was asked for.
+
+    Raises:
+        PlanError: Nothing is left of it.
+    """
+    return plan.narrow(
+        codecs=settings.codecs,
+        media=settings.media,
+        threads=None if settings.threads == 1 else ["all"],
+        stop_s=settings.stop_s,
+    )
+
+
 def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
     from tare.measure.supports import supports
 
-    cases = plan.narrow(codecs=settings.codecs, media=settings.media).cases(
-        supports=lambda labels: supports(labels, settings)
-    )
+    plan = narrowed(plan, settings)
+    cases = plan.cases(supports=lambda labels: supports(labels, settings))
     for case in cases:
         reason = f"  ({case.status}: {case.reason})" if case.status != "pending" else ""
         if case.labels.get("size", "1") == "1":

@@ -300,19 +300,13 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
     """
-    from tare.codec import Codec
     from tare.codec import candidates as installed
+    from tare.measure.supports import asked_for
 
-    settings = session.settings
+    settings, dataset = session.settings, session.dataset
+    found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
     if settings.codecs:
-        found = [Codec.parse(text) for text in settings.codecs]
-        for codec in found:
-            codec.library.require()
-    else:
-        dataset = session.dataset
-        found = installed(
-            dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list)
-        )
+        found = asked_for(settings.codecs, found)
     unwanted = set(settings.exclude)
     found = [
         c

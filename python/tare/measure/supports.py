@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from tare.errors import UsageError
 from tare.measure.cases import STREAMS
 from tare.measure.named_data import dataset_kind
+from tare.measure.plan_reader import is_level
 
-__all__ = ["canonical", "supports"]
+if TYPE_CHECKING:
+    from tare.codec import Codec
+
+__all__ = ["asked_for", "canonical", "supports"]
 
 _WORKERS = {"r": "R", "node": "Node", "java": "Java", "mono": "Mono"}
 _LATER = ("blit", "rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
@@ -63,6 +67,38 @@ def canonical(codec: str) -> str:
         return str(Codec.parse(codec))
     except UsageError:
         return codec
+
+
+def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
+    """The codecs that ``--codec`` means.
+
+    Args:
+        wanted: Ids; each names one codec, and what it leaves out is at its default. One that ends
+            in ``*`` stands for every codec that is tried by default and whose id begins so.
+        installed: What is tried by default.
+
+    Raises:
+        UsageError: There is no such codec.
+        MissingLibrary: Its library is not installed.
+
+    >>> from tare.codec import candidates
+    >>> [str(codec) for codec in asked_for(["pickle", "json:std*"], candidates("document"))]
+    ['pickle', 'json:stdlib']
+    """
+    from tare.codec import Codec
+
+    found: dict[Codec, None] = {}
+    for text in wanted:
+        if not text.endswith("*"):
+            codec = Codec.parse(text)
+            codec.library.require()
+            found[codec] = None
+            continue
+        several = [codec for codec in installed if is_level(text, str(codec))]
+        if not several:
+            raise UsageError(f"no codec that is tried for this data begins with {text[:-1][:80]!r}")
+        found |= dict.fromkeys(several)
+    return list(found)
 
 
 def _codec(labels: Mapping[str, str]) -> str | None:

@@ -1,0 +1,113 @@
+"""Running a plan: what a case's labels say is what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tare import measure
+from tare.errors import PlanError
+from tare.measure import driver
+from tare.measure.mains import main_cases
+from tare.measure.plan import Plan
+
+TABLE = pa.table({"a": range(2000), "b": [f"x{n % 9}" for n in range(2000)]})
+
+
+@pytest.fixture(autouse=True)
+def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def plan_of(*blocks: dict[str, Any]) -> Plan:
+    """A plan that measures little."""
+    few = {"launches": 1, "rounds": 1}
+    return Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": list(blocks)})
+
+
+def labelled(result: Any, **labels: str) -> list[dict[str, Any]]:
+    """The cases with these labels, without the twin and the floor row."""
+    return [
+        case
+        for case in result.record["cases"]
+        if "twin" not in case["labels"]
+        and case["labels"]["codec"] != "copy"
+        and all(case["labels"].get(name) == level for name, level in labels.items())
+    ]
+
+
+def test_all_threads_of_a_plan_are_all_threads(monkeypatch):
+    """A case of threads=all has workers that are neither pinned nor told to use one thread."""
+    seen: list[tuple[Any, Any]] = []
+
+    class Watched(driver.Worker):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.asked = options["threads"], options["cpu"]
+            super().__init__(*args, **options)
+
+        def send(self, op: str, **fields: Any) -> int:
+            if op == "prepare":
+                seen.append((self.asked, fields["threads"]))
+            return super().send(op, **fields)
+
+    monkeypatch.setattr(driver, "Worker", Watched)
+    block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow"], "threads": [1, "all"]}
+    result = measure.run(TABLE, plan=plan_of(block), time_s=20)
+    assert ["ok"] * 4 == [case["status"] for case in labelled(result)]
+    assert {1, "all"} == {threads for _, threads in seen}
+    for (threads, cpu), prepared in seen:
+        assert prepared == threads
+        assert cpu is None or threads == 1
+    everybody = [case for case in labelled(result, threads="all") for case in case["launches"]]
+    assert [None] * len(everybody) == [launch["cpu"] for launch in everybody]
+
+
+def test_only_the_cases_of_all_threads():
+    """``threads="all"`` narrows a plan; a plan without such cases says so."""
+    block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow"], "threads": [1, "all"]}
+    result = measure.run(TABLE, plan=plan_of(block), time_s=20, threads="all")
+    assert ["all"] * 2 == [case["labels"]["threads"] for case in labelled(result)]
+    with pytest.raises(PlanError, match="no case with all"):
+        measure.run(TABLE, plan=plan_of({"dataset": ["d"], "codec": ["parquet:pyarrow"]}), threads="all")
+
+
+def test_each_comparison_has_its_own_base_and_twin():
+    """Cases that differ in more than the codec are not weighed against each other; each set has its noise floor."""
+    block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow"], "medium": ["file"]}
+    result = measure.run(TABLE, plan=plan_of(block, block | {"sync": ["fsync"]}), time_s=30)
+    twins = [case["labels"] for case in result.record["cases"] if "twin" in case["labels"]]
+    assert {("parquet:pyarrow", "none"), ("parquet:pyarrow", "fsync")} == {
+        (labels["codec"], labels["sync"]) for labels in twins
+    }
+
+
+def test_a_plan_measures_memory():
+    """Each codec's peak, once, on the first medium with one end; cold and partial cases have none."""
+    block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow"], "medium": ["memory", "file"]}
+    result = measure.run(TABLE, plan=plan_of(block, block | {"subset": ["column:a"]}), time_s=40)
+    peaks = {
+        (case["labels"]["codec"], case["labels"]["medium"], case["labels"].get("subset", "all")): set(
+            case["memory"]
+        )
+        for case in labelled(result)
+        if case["memory"]
+    }
+    assert {
+        ("parquet:pyarrow", "memory", "all"): {"encode", "decode"},
+        ("arrow:pyarrow", "memory", "all"): {"encode", "decode"},
+    } == peaks
+
+
+def test_the_verdict_is_of_the_largest_data_set(tmp_path):
+    """Of several data sets the largest stands at the head, and the verdict takes no case of another."""
+    small, large = tmp_path / "a.csv", tmp_path / "b.csv"
+    small.write_text("x\n1\n")
+    large.write_text("x\n" + "1\n" * 5000)
+    block = {"dataset": [str(small), str(large), str(small) + "x"], "codec": ["csv:pyarrow", "csv:stdlib"]}
+    result = measure.run(None, plan=plan_of(block), time_s=30)
+    assert str(large) == result.record["dataset"]["name"]
+    chosen = main_cases(result.record)
+    assert {str(large)} == {case["labels"]["dataset"] for case in chosen.values()}
