@@ -16,9 +16,25 @@ from typing import Any
 
 from tare.errors import MissingLibrary
 
-__all__ = ["Buffer", "Format", "Library", "Option", "Stream", "spell"]
+__all__ = ["ANY_LANGUAGE", "Buffer", "Format", "Library", "Option", "Stream", "spell"]
 
 Buffer = bytes | bytearray | memoryview
+
+# Where the most usual text formats are read: every language that a `Format.languages` names.
+ANY_LANGUAGE = (
+    "c",
+    "c++",
+    "csharp",
+    "go",
+    "java",
+    "javascript",
+    "julia",
+    "php",
+    "python",
+    "r",
+    "ruby",
+    "rust",
+)
 
 
 @dataclass(frozen=True)

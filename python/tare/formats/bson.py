@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, as_text
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, as_text
 
 __all__ = ["FORMAT"]
 
@@ -68,14 +68,14 @@ FORMAT = Format(
     libraries=(
         Library(
             name="pymongo",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             modules=("bson", "pymongo"),
             distribution="pymongo",
             extra="documents",
             options={"default": DEFAULT, "layout": _LAYOUT},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=(
                 "Datetimes are kept to the millisecond and come back without their zone.",
                 "A list of one mapping comes back as that mapping unless layout=sequence.",

@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import csv as stdlib_csv
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO, StringIO, TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.errors import Truncated
 from tare.formats import duck
-from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, Stream
+from tare.formats.columnar import (
+    CHUNK_ROWS,
+    INFER_ROWS,
+    batches,
+    join,
+    polars_library,
+    pyarrow_library,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +35,6 @@ __all__ = ["FORMAT"]
 
 _CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 _DELIMITER = Option("comma", tuple(_CHARACTERS), "What stands between fields; `tab` makes it TSV.")
-_CHUNK_ROWS = 65_536
 
 
 def _not_empty(data: Buffer) -> Buffer:
@@ -46,17 +55,20 @@ def _encode_stdlib(obj: dict[str, list[Any]], *, delimiter: str) -> bytes:
 
 
 def _decode_stdlib(data: Buffer, *, delimiter: str) -> dict[str, list[str]]:
-    text = str(_not_empty(data), "utf-8-sig")
-    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    rows = _rows_stdlib(data, delimiter)
     return _columns(next(rows, []), list(rows))
 
 
 def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[str, list[str]]:
-    text = str(_not_empty(data), "utf-8-sig")
-    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    rows = _rows_stdlib(data, delimiter)
     header = next(rows, [])
     places = [header.index(name) for name in columns]
     return _columns(columns, [[row[place] for place in places] for row in rows if row])
+
+
+def _rows_stdlib(data: Buffer, delimiter: str) -> Iterator[list[str]]:
+    text = str(_not_empty(data), "utf-8-sig")
+    return stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
 
 
 def _columns(header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
@@ -78,7 +90,7 @@ def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) 
     head: list[Any] = [tuple(obj)]
     while True:
         part = StringIO(newline="")
-        chunk = head + list(islice(rows, _CHUNK_ROWS))
+        chunk = head + list(islice(rows, CHUNK_ROWS))
         if not chunk:
             return
         stdlib_csv.writer(part, delimiter=_CHARACTERS[delimiter]).writerows(chunk)
@@ -93,7 +105,7 @@ def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[s
     if header is None:
         _not_empty(b"")
         return
-    while chunk := list(islice(rows, _CHUNK_ROWS)):
+    while chunk := list(islice(rows, CHUNK_ROWS)):
         yield _columns(header, chunk)
     text.detach()
 
@@ -129,15 +141,15 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
 
 
 def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
-    for start in range(0, max(len(obj), 1), _CHUNK_ROWS):
-        part = obj.iloc[start : start + _CHUNK_ROWS]
+    for start in range(0, max(len(obj), 1), CHUNK_ROWS):
+        part = obj.iloc[start : start + CHUNK_ROWS]
         file.write(part.to_csv(sep=_CHARACTERS[delimiter], index=False, header=start == 0).encode())
 
 
 def _read_pandas(file: BinaryIO, *, delimiter: str, engine: str) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=_CHUNK_ROWS, low_memory=False)
+    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=CHUNK_ROWS, low_memory=False)
 
 
 def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
@@ -150,11 +162,7 @@ def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    _write_pyarrow(obj, sink, delimiter=delimiter, newlines=newlines)
-    return sink.getvalue().to_pybytes()
+    return written(partial(_write_pyarrow, obj, delimiter=delimiter, newlines=newlines))
 
 
 def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
@@ -190,28 +198,10 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) 
 
 
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
-    import pyarrow as pa
     from pyarrow import csv
 
     with csv.open_csv(file, parse_options=_parse_options(delimiter, newlines)) as reader:
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
-
-
-def _join_pyarrow(parts: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(parts)
-
-
-def _threads_pyarrow(threads: int | None) -> int:
-    import os
-
-    import pyarrow as pa
-
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads or os.cpu_count() or 1)
-    return before
+        yield from batches(reader)
 
 
 # -- polars
@@ -292,71 +282,36 @@ FORMAT = Format(
     extension_options={".tsv": {"delimiter": "tab"}, ".tab": {"delimiter": "tab"}},
     kinds=frozenset({"table"}),
     spec="https://www.rfc-editor.org/rfc/rfc4180",
-    languages=(
-        "c",
-        "c++",
-        "csharp",
-        "go",
-        "java",
-        "javascript",
-        "julia",
-        "php",
-        "python",
-        "r",
-        "ruby",
-        "rust",
-    ),
+    languages=ANY_LANGUAGE,
     text=True,
     append=True,
     sniff=_sniff,
     libraries=(
-        Library(
-            name="pyarrow",
-            native={"table": "arrow"},
+        pyarrow_library(
             encode=_encode_pyarrow,
             decode=_decode_pyarrow,
-            modules=("pyarrow",),
-            distribution="pyarrow",
             options={
                 "delimiter": _DELIMITER,
                 "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),
             },
-            threads=(1, "all"),
-            set_threads=_threads_pyarrow,
-            stream=Stream(_write_pyarrow, _read_pyarrow, _join_pyarrow),
+            stream=Stream(_write_pyarrow, _read_pyarrow, join),
             subset=_subset_pyarrow,
         ),
-        Library(
-            name="polars",
-            native={"table": "polars"},
+        polars_library(
             encode=_encode_polars,
             decode=_decode_polars,
-            modules=("polars",),
-            distribution="polars",
-            extra="tables",
             options={
                 "dates": Option(False, (False, True), "Turn text that looks like a date or time into one."),
                 "delimiter": _DELIMITER,
-                "infer_rows": Option(
-                    100, (), "Rows from which types are guessed; 0 = all, slower and safer."
-                ),
+                "infer_rows": INFER_ROWS,
             },
-            threads=(1, "all"),
             subset=_subset_polars,
         ),
-        Library(
-            name="duckdb",
-            native={"table": "arrow"},
+        duck.library(
             encode=_encode_duckdb,
             decode=_decode_duckdb,
-            modules=("duckdb", "pyarrow"),
-            distribution="duckdb",
-            extra="tables",
             options={"delimiter": _DELIMITER},
-            threads=(1, "all"),
-            set_threads=duck.set_threads,
             subset=_subset_duckdb,
-            notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
         ),
         Library(
             name="pandas",

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import DEFAULT, ORIENT, hook, parts_of
+from tare.formats.scalars import (
+    BOTH_ORIENTS,
+    DEFAULT,
+    DOCUMENTS_ONLY,
+    NATIVE,
+    ORIENT,
+    ROWS_AS_TEXT,
+    hook,
+    parts_of,
+)
 
 __all__ = ["FORMAT"]
 
@@ -16,8 +25,6 @@ _DATETIME = Option(
     "Write datetimes that have a zone as MessagePack timestamps and read them back in UTC.",
 )
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
-_NATIVE = {"document": "python", "table": "records"}
-_TABLE = ({"default": "text"},)
 
 
 def _encode_msgpack(obj: Any, *, datetime: bool, default: str, impl: str, orient: str) -> bytes:
@@ -99,33 +106,30 @@ FORMAT = Format(
     libraries=(
         Library(
             name="msgpack",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgpack,
             decode=_decode_msgpack,
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
             options={"datetime": _DATETIME, "default": DEFAULT, "impl": _IMPL, "orient": ORIENT},
-            variants={
-                "document": ({},),
-                "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
-            },
+            variants=BOTH_ORIENTS,
             stream=Stream(_write_msgpack, _read_msgpack, list),
         ),
         Library(
             name="msgspec",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgspec,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE},
+            variants=ROWS_AS_TEXT,
             notes=("Datetimes come back in UTC; decimals and UUIDs come back as text.",),
         ),
         Library(
             name="ormsgpack",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_ormsgpack,
             decode=_decode_ormsgpack,
             modules=("ormsgpack",),
@@ -138,7 +142,7 @@ FORMAT = Format(
                 ),
                 "orient": ORIENT,
             },
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=("Dates, times and UUIDs become text silently; bytes after the value are not noticed.",),
         ),
     ),

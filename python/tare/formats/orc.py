@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.columnar import plain_name, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,13 +16,10 @@ _COMPRESSION = Option("none", ("none", "snappy", "zlib", "lz4", "zstd"), "Compre
 
 
 def _encode(obj: pa.Table, *, compression: str) -> bytes:
-    import pyarrow as pa
     from pyarrow import orc
 
-    sink = pa.BufferOutputStream()
-    name: Any = "uncompressed" if compression == "none" else compression
-    orc.write_table(obj, sink, compression=name)
-    return sink.getvalue().to_pybytes()
+    name: Any = plain_name(compression)
+    return written(lambda sink: orc.write_table(obj, sink, compression=name))
 
 
 def _decode(data: Buffer, *, compression: str) -> pa.Table:
