@@ -95,6 +95,8 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         )
         session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
         session.journal = session.journal or (last.journal if last else None)
+        if last is not None:  # what is said of the run is said of all its data sets
+            session.pressure, session.sample_ns, session.round_ns = last.pressure, last.sample_ns, last.round_ns
         last = session
         with session:
             try:
@@ -109,8 +111,8 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             f"no data set of the plan {plan.name!r} could be opened: "
             + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
         )
+    last.started_at = began_s
     finish(last, wiring.out)
-    record["elapsed_s"] = round(time.monotonic() - began_s, 3)
     return Result(record)
 
 
@@ -307,9 +309,10 @@ def _join(record: dict[str, Any], fresh: dict[str, Any], name: str) -> None:
 
 
 def _show_largest(record: dict[str, Any]) -> None:
-    """Put the largest data set that was measured at the record's head: the verdict is of that one."""
+    """Put the largest data set at the record's head, of those measured to the end: the verdict is of that one."""
     measured = {case["labels"]["dataset"] for case in record["cases"] if case.get("launches")}
-    found = [block for name, block in record["datasets"].items() if name in measured]
+    unfinished = {case["labels"]["dataset"] for case in record["cases"] if case["status"] == "pending"}
+    found = [record["datasets"][name] for name in measured - unfinished or measured]
     record["dataset"] = max(found, key=lambda block: block["bytes_memory"], default=record["dataset"])
 
 

@@ -109,5 +109,8 @@ def test_the_verdict_is_of_the_largest_data_set(tmp_path):
     block = {"dataset": [str(small), str(large), str(small) + "x"], "codec": ["csv:pyarrow", "csv:stdlib"]}
     result = measure.run(None, plan=plan_of(block), time_s=30)
     assert str(large) == result.record["dataset"]["name"]
+    began = min(launch["started"] for case in labelled(result) for launch in case["launches"])
+    ended = max(launch["started"] for case in labelled(result) for launch in case["launches"])
+    assert result.record["elapsed_s"] > ended - began, "the time of all data sets"
     chosen = main_cases(result.record)
     assert {str(large)} == {case["labels"]["dataset"] for case in chosen.values()}
