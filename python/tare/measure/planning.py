@@ -14,6 +14,7 @@ __all__ = ["estimate", "narrowed", "plan_seconds"]
 
 _LAUNCH_S = 0.35
 _ROUND_S = 0.05
+_GROWN_S = 1.5
 
 
 def estimate(
@@ -94,12 +95,12 @@ def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
 def plan_seconds(plan: Plan, cases: Any) -> float:
     """A rough upper estimate of a plan's time, in seconds.
 
-    A growth curve ends at ``stop_s``, and its sizes before that add up to a geometric
-    series; other cases are taken as half a second a launch.
+    A growth curve ends at ``stop_s``, its sizes before that add up to a geometric series,
+    and each size starts new processes; other cases are taken as half a second a launch.
     """
     pending = [case for case in cases if case.status == "pending"]
     if plan.grow is not None:
         curves = len({case.curve for case in pending})
-        return curves * plan.grow.stop_s / (1 - 1 / plan.grow.factor) / 4
+        return curves * plan.grow.stop_s / (1 - 1 / plan.grow.factor) / 4 + len(pending) * _GROWN_S
     statistics = plan.statistics
     return len(pending) * statistics.launches * (_LAUNCH_S + statistics.rounds * _ROUND_S)
