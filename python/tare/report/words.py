@@ -8,6 +8,7 @@ from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
 __all__ = [
+    "RATIO",
     "STATUS",
     "VERDICTS",
     "dataset_line",
@@ -37,6 +38,9 @@ STATUS = {
     "lossy": "lossy",
     "ok": "ok",
 }
+# Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
+# thing: it weighs writes, reads and the link as the use does.
+RATIO = "time/base"
 # Verdict -> what it means, for legends.
 VERDICTS = {
     "same": "value and type came back",
@@ -117,6 +121,7 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "tie": tie,
         "sentence": text.one_line(verdict.get("sentence") or "", 600),
         "provisional": bool(verdict.get("provisional")),
+        "small": bool(verdict.get("small")),
         "runs_code": runs_code(found, verdict.get("codec")),
         "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
         "excluded": [

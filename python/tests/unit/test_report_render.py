@@ -8,6 +8,7 @@ import io
 import json
 
 import pytest
+from planted_truth import Planted
 from simulate import synthetic_record
 
 from tare.report import csv as report_csv
@@ -244,3 +245,65 @@ def test_csv_text_is_never_a_formula():
         case["reason"] = "=cmd|' /C calc'!A0"
     for row in csv.DictReader(io.StringIO(report_csv.render(record))):
         assert not row["reason"].startswith(("=", "+", "-", "@"))
+
+
+def pending(record, names):
+    """The record with so many codecs that the time did not reach."""
+    changed = copy.deepcopy(record)
+    one = next(case for case in changed["cases"] if case.get("stage") == "weigh")
+    for name in names:
+        labels = one["labels"] | {"codec": name, "medium": "memory"}
+        changed["cases"].append(
+            one
+            | {
+                "key": f"codec={name}",
+                "labels": labels,
+                "status": "pending",
+                "reason": "not reached in the time given",
+                "bytes": None,
+                "launches": [],
+            }
+        )
+    return changed
+
+
+def test_codecs_that_were_not_reached_share_a_line(table):
+    """Many rows that say the same are one paragraph, which names each of them; few keep their rows."""
+    many = terminal.render(pending(table, [f"yaml:lib{i}" for i in range(5)]))
+    assert "5 not measured, not reached in the time given: yaml:lib0, yaml:lib1, yaml:lib2, yaml:lib3" in many
+    few = terminal.render(pending(table, ["yaml:a", "yaml:b"]))
+    assert [True, True] == [
+        any(line.startswith(name) and line.endswith("not measured") for line in few.splitlines())
+        for name in ("yaml:a", "yaml:b")
+    ]
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    planted = (
+        Planted("parquet:pyarrow", 0.30, 0.20, 2e-5),
+        Planted("arrow:pyarrow", 0.10, 0.10, 1e-5),
+        Planted("csv:pyarrow", 0.12, 0.10, 3e-5),
+    )
+    return synthetic_record("table", planted=planted, growth=False)
+
+
+def test_tiny_data_is_said_to_be_too_small_to_matter(tiny):
+    """Terminal and Markdown say so instead of odds, and name the default."""
+    shown = terminal.render(tiny)
+    assert "Too small to matter  for cache, by default  arrow:pyarrow@file\n" in shown
+    assert "P(best)" not in shown
+    assert "Too small to matter: each of the 3 codecs weighed" in markdown.render(tiny)
+    assert "by default `arrow:pyarrow@file`" in markdown.render(tiny)
+
+
+def test_tiny_data_has_no_copies(tiny):
+    """The column is left out, and no cell has a figure, even where an old record holds one."""
+    changed = copy.deepcopy(tiny)
+    for case in changed["derived"]["cases"].values():
+        case["copies_encoded"] = 4000.0
+    assert "copies" not in terminal.render(changed)
+    assert "4000" not in markdown.render(changed)
+    assert not [
+        row["copies"] for row in csv.DictReader(io.StringIO(report_csv.render(changed))) if row["copies"]
+    ]

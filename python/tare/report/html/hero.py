@@ -8,7 +8,7 @@ from typing import Any
 from tare.report import text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, Grid, Row
-from tare.report.html.markup import codec, details, esc, inline_code
+from tare.report.html.markup import Cell, breakable, codec, details, esc, inline_code, scroll_table
 
 __all__ = ["hero"]
 
@@ -59,13 +59,21 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     elif said["named"]:
         badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
         badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
+        route = f'<code class="route">{breakable(said["route"])}</code>'
+        first = (
+            f"Too small to matter</h1><p class=default>By default {route}</p>"
+            if said["small"]
+            else f"Use {route}</h1>"
+        )
         body = (
-            f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
+            f"<h1>{first}{f'<p>{badges}</p>' if badges else ''}"
             f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(found, row, grid, said)}'
         )
     elif said["tie"]:
-        tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
-        body = f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{tied}</p><p>{inline_code(said["sentence"])}</p>'
+        body = (
+            f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{inline_code(said["sentence"])}</p>'
+            f"{_tied(grid, said['tie'], slots)}"
+        )
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
     changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
@@ -87,9 +95,31 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
     return None, None
 
 
+def _tied(grid: Grid | None, codecs: list[str], slots: dict[str, int]) -> str:
+    """What can decide between codecs that cost the same: size and what came back, beside their times."""
+    rows = {text.visible(row.codec, 100): row for row in grid.rows if row.timed} if grid else {}
+    known = [rows[name] for name in codecs if name in rows]
+    if not grid or not known:
+        return ""
+    body: list[list[Cell]] = [
+        [
+            (codec(row.codec, slots.get(row.codec, 99)), "t"),
+            (esc(text.size(row.bytes)), ""),
+            (esc(row.kept), ""),
+            (esc(text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns)), ""),
+            (esc(text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns)), ""),
+        ]
+        for row in known
+    ]
+    heads: list[Cell] = [("codec", "t"), ("size", ""), ("kept", ""), *((esc(op), "") for op in grid.ops)]
+    return f'<div class="tied">{scroll_table("The codecs of the tie, smallest first", heads, body)}</div>'
+
+
 def _sentence(said: dict[str, Any]) -> str:
     # The heading has said "Use ...": the sentence goes on from there.
-    sentence = str(said["sentence"])
+    sentence = str(said["sentence"]).removeprefix("Too small to matter: ")
+    if said["small"]:
+        return sentence[:1].upper() + sentence[1:]
     for lead in (f"Use `{said['route']}`: ", f"Provisional: use `{said['route']}`: "):
         if sentence.startswith(lead):
             rest = sentence[len(lead) :].replace("P(best) 1.00", "P(best) > 0.99")
@@ -118,7 +148,7 @@ def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, 
         (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
         if row.kept
         else ("", ""),
-        (said["p_best"], "probability of being best"),
+        ("" if said["small"] else said["p_best"], "probability of being best"),
     ]
     cells = "".join(
         f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>"
@@ -194,7 +224,7 @@ def _why(said: dict[str, Any]) -> str:
     for name, reason in said["excluded"]:
         grouped.setdefault(reason, []).append(name)
     removed = "".join(
-        f"<li>{', '.join(f'<code>{esc(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
+        f"<li>{', '.join(f'<code>{breakable(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
         for reason, names in grouped.items()
     )
     out = f"<ul>{reasons}</ul>" if reasons else ""
