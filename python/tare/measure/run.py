@@ -301,20 +301,13 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
         UsageError: A codec id does not exist, or nothing is left.
     """
     from tare.codec import candidates as installed
-    from tare.measure.supports import asked_for
+    from tare.measure.supports import asked_for, left_after
 
     settings, dataset = session.settings, session.dataset
     found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
     if settings.codecs:
         found = asked_for(settings.codecs, found)
-    unwanted = set(settings.exclude)
-    found = [
-        c
-        for c in found
-        if str(c) not in unwanted
-        and c.format.id not in unwanted
-        and f"{c.format.id}:{c.library.name}" not in unwanted
-    ]
+    found = left_after(settings.exclude, found)
     if base not in found:
         found.insert(0, base)
     session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}

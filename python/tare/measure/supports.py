@@ -101,6 +101,39 @@ def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
     return list(found)
 
 
+def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
+    """The codecs that ``--not`` leaves.
+
+    Args:
+        unwanted: Ids of codecs, of libraries as ``json:orjson`` with all their options, or of
+            formats; one that ends in ``*`` stands for every codec whose id begins so.
+        found: What would be tried.
+
+    Raises:
+        UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
+
+    >>> from tare.codec import Codec
+    >>> left = left_after(["json", "pickle:stdlib"], [Codec.parse("json:orjson"), Codec.parse("csv:stdlib")])
+    >>> [str(codec) for codec in left]
+    ['csv:stdlib']
+    """
+    from tare.codec import Codec
+
+    out: set[Codec] = set()
+    for text in unwanted:
+        several = [
+            codec
+            for codec in found
+            if text in (str(codec), codec.format.id, f"{codec.format.id}:{codec.library.name}")
+            or (text.endswith("*") and is_level(text, str(codec)))
+        ]
+        if not several:
+            # One that exists and is not tried for this data is left out already.
+            Codec.parse(text.removesuffix("*").rstrip(":,"))
+        out.update(several)
+    return [codec for codec in found if codec not in out]
+
+
 def _codec(labels: Mapping[str, str]) -> str | None:
     from tare.codec import Codec
 

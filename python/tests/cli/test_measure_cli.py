@@ -488,3 +488,11 @@ def test_a_record_is_named_after_its_data(name, stem, tmp_path, monkeypatch):
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert f"{stem}.tare.json" == os.path.basename(default_record(name))
+
+
+@pytest.mark.parametrize("name", ["measure", "report", "compare", "gate", "codecs", "convert", "inspect"])
+def test_help_keeps_its_examples_in_lines(name: str, tare: Run) -> None:
+    said = tare(name, "--help")
+    assert 0 == said.code
+    assert "\b" not in said.out
+    assert r"\b" not in said.out

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tare.codec import candidates
+from tare.codec import Codec, candidates
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import case_key, full_labels, label_text, operations, parse_key
 from tare.measure.plan import MAX_FILE_BYTES, PLANS, Plan
-from tare.measure.supports import asked_for
+from tare.measure.supports import asked_for, left_after
 
 BLOCK: dict[str, Any] = {"dataset": ["d.csv"], "codec": ["csv:stdlib"]}
 
@@ -254,3 +254,13 @@ def test_a_star_means_the_same_without_a_plan() -> None:
     assert ["pickle"] == [str(codec) for codec in asked_for(["pickle", "pickle:stdlib"], installed)]
     with pytest.raises(UsageError, match="begins with 'jsn'"):
         asked_for(["jsn*"], installed)
+
+
+def test_what_is_left_out_must_exist() -> None:
+    found = [Codec.parse(text) for text in ("json:orjson", "json:stdlib", "csv:stdlib")]
+    assert ["csv:stdlib"] == [str(codec) for codec in left_after(["json"], found)]
+    assert ["json:stdlib", "csv:stdlib"] == [str(codec) for codec in left_after(["json:o*"], found)]
+    assert found == left_after(["yaml:pyyaml"], found)  # known, and not among them anyway
+    for mistyped in ("nothing", "json:orjsn", "jsn"):
+        with pytest.raises(UsageError, match=mistyped.partition(":")[0]):
+            left_after([mistyped], found)
