@@ -319,19 +319,17 @@ class Session:
         """The share of the data, saved for the workers; the same rows for every one of them."""
         label = f"{min(1.0, share):g}"
         if label not in self._parts:
-            whole = float(label) >= 1.0
-            piece = self.dataset if whole else self.dataset.subset(float(label), seed=self.settings.seed)
             path = self._tmp / f"part-{len(self._parts)}"
-            saved = piece.save(path)
+            saved = self.dataset.save_part(path, float(label), seed=self.settings.seed)
             part = Part(
                 float(label),
-                str(saved.get("path", path)),
-                saved["as"],
-                piece.kind,
-                piece.rows,
-                piece.items,
-                piece.bytes_memory,
-                piece.hash(),
+                saved.path,
+                saved.as_,
+                saved.kind,
+                saved.items,
+                saved.items,
+                saved.bytes_memory,
+                saved.hash,
             )
             self._parts[label] = part
             self.block.setdefault("sizes", {})[label] = {
