@@ -301,6 +301,7 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
     named = len(tied) == 1 or (enough and not _within(ranked[0], tied, costs, floors))
     winner = ranked[0] if named else tied[0]
     others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
+    cheapest = min(tied, key=lambda one: costs[one.codec][0])
     few = analysis.figures[winner.key][TOTAL].launches < FIRM
     if few:
         choice.notes.append(f"provisional: fewer than {FIRM} launches")
@@ -319,7 +320,7 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "named": named,
         "executes_code": choice.runs_code(winner.codec),
         "provisional": few or choice.predicted or noisy or bool(choice.unreached),
-        "flips": _flips(winner, choice, costs, () if named else tied),
+        "flips": _flips(winner, choice, costs) if named else _flips(cheapest, choice, costs, tied),
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }
     base_cost = cost(choice.base, use)[0] if choice.base is not None and _complete(choice.base, use) else None
@@ -373,7 +374,10 @@ def _within(
 
 
 def _flips(
-    winner: Costed, choice: Choice, costs: Mapping[str, tuple[float, Array]], tied: Sequence[Costed]
+    winner: Costed,
+    choice: Choice,
+    costs: Mapping[str, tuple[float, Array]],
+    tied: Sequence[Costed] = (),
 ) -> list[dict[str, Any]]:
     """The nearest change of each axis, to each side, that makes another codec the best.
 
@@ -396,8 +400,10 @@ def _flips(
             (where, one)
             for one in rivals
             if (where := crossing(winner, one, use, axis))
-            and least <= where.at <= most
+            and least <= where.lo
+            and where.at <= most
             and where.hi <= VAGUE * where.lo
+            and _best_at(one, choice, axis, where.at)
         ]
         below = [pair for pair in meets if pair[0].at < now]
         above = [pair for pair in meets if pair[0].at > now]
@@ -418,10 +424,21 @@ def _flips(
     return flips
 
 
+def _best_at(one: Costed, choice: Choice, axis: str, at: float) -> bool:
+    """Whether no codec that qualifies costs less there, but for rounding."""
+    there = (
+        replace(choice.profile, bytes_per_s=at) if axis == "bandwidth" else replace(choice.profile, reads=at)
+    )
+    return cost(one, there)[0] <= (1 + 1e-9) * min(cost(other, there)[0] for other in choice.several)
+
+
 def _nothing(choice: Choice) -> dict[str, Any]:
     """No codec qualifies: say which condition removed whom, and what to give up."""
     sentence, reasons = wording.nothing(
-        choice.profile.name, choice.excluded, provisional=bool(choice.unreached)
+        choice.profile.name,
+        choice.excluded,
+        own=choice.profile.conditions,
+        provisional=bool(choice.unreached),
     )
     return {
         "profile": choice.profile.name,

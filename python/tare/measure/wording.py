@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -264,41 +264,42 @@ def reasons(
         lines.append(f"a tie with {listed(ties)}: choose by size or fidelity")
     lines.append(came_back(choice.cases[winner.codec]))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
-    removed: dict[str, list[str]] = defaultdict(list)
-    for codec, names, _ in choice.excluded:
-        for name in names:
-            removed[name].append(f"`{codec}`")
-    lines += [_left_out(name, codecs) for name, codecs in sorted(removed.items()) if name not in ABSENT]
-    return lines + choice.notes
+    return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
 
 
 def _counts(use: Profile) -> str:
-    """What a cost is the cost of: ``1 write, 10 reads, 125 MB/s``."""
-    parts = [f"{_count(use.writes)} write{'s' * (use.writes != 1)}"]
-    parts.append(f"{_count(use.reads)} read{'s' * (use.reads != 1)}")
-    if use.subset_reads:
-        parts.append(f"{_count(use.subset_reads)} partial reads")
-    if use.bytes_per_s < float("inf"):
-        parts.append(rate(use.bytes_per_s))
-    return ", ".join(parts)
+    """What a cost is the cost of: ``1 write and 10 reads at 125 MB/s``."""
+    numbers = ((use.writes, "write"), (use.reads, "read"), (use.subset_reads, "partial read"))
+    parts = [f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in numbers if times]
+    said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "nothing"
+    return said + (f" at {rate(use.bytes_per_s)}" if use.bytes_per_s < float("inf") else "")
 
 
 def _count(times: float) -> str:
     return f"{times:,.0f}" if float(times).is_integer() else f"{times:g}"
 
 
-def _left_out(name: str, codecs: Sequence[str]) -> str:
-    why = LEFT_OUT.get(name, "")
-    if name.startswith("readable:"):
-        why = f"not read in {name.partition(':')[2]}"
-    return f"{listed(codecs)} left out ({why or name})"
+def _left_out(excluded: Sequence[tuple[str, tuple[str, ...], str]], but: Sequence[str]) -> list[str]:
+    """Who was left out and why, one part for codecs that fell to the same conditions."""
+    reasons_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for codec, names, _ in excluded:
+        told = tuple(name for name in names if name not in but)
+        if told:
+            reasons_of[told].append(f"`{codec}`")
+    return [
+        f"{listed(codecs)} left out ({'; '.join(_why(name) for name in names)})"
+        for names, codecs in sorted(reasons_of.items())
+    ]
+
+
+def _why(name: str) -> str:
+    head, _, language = name.partition(":")
+    return f"not read in {language}" if head == "readable" else LEFT_OUT.get(name, name)
 
 
 # What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
 ABSENT = ("measured", "screened", "n/a", "pending")
 BROKEN = ("error", "timeout", "killed", "refused", "unproven")
-# Conditions of profiles that no option switches off.
-FIXED = ("spec", "no code", "two readers", "three languages")
 LEFT_OUT = {
     "loss": "data changed silently",
     "spec": "no written spec",
@@ -320,36 +321,43 @@ DANGER = "bytes from others can run code or crash it, so only read your own"
 
 
 def nothing(
-    profile: str, excluded: Sequence[tuple[str, tuple[str, ...], str]], *, provisional: bool = False
+    profile: str,
+    excluded: Sequence[tuple[str, tuple[str, ...], str]],
+    *,
+    own: Collection[str] = (),
+    provisional: bool = False,
 ) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
+    Args:
+        profile: Name of the use.
+        excluded: (codec, names of the conditions it fails, reason).
+        own: Conditions of the use itself, which no option gives up.
+        provisional: Whether codecs may still come.
+
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
-    'No route for cache: `a`, `b` left out (cannot be appended to); `b` left out (not safe for bytes from others).'
+    'No route for cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
     """
     lead = f"{'Provisional: no' if provisional else 'No'} route for {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
         return f"{lead}no codec was measured.", []
-    removed: dict[str, list[str]] = defaultdict(list)
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
-        for name in names:
-            removed[name].append(f"`{codec}`")
-        if len(names) == 1:
+        if len(names) == 1 and names[0] not in ABSENT + BROKEN:
             alone[names[0]].append(f"`{codec}`")
-    parts = [_left_out(name, codecs) for name, codecs in removed.items() if name not in ABSENT + BROKEN]
-    broken = sum(len(codecs) for name, codecs in removed.items() if name in BROKEN)
+    parts = _left_out(excluded, but=ABSENT + BROKEN)
+    broken = sum(names[0] in BROKEN for _, names, _ in excluded)
     if broken:
         parts.append(f"{broken} failed")
-    relax = [_without(name, codecs) for name, codecs in alone.items() if name not in ABSENT + BROKEN]
+    relax = [_without(name, codecs, own) for name, codecs in alone.items()]
     return f"{lead}{'; '.join(parts)}.", relax
 
 
-def _without(name: str, codecs: Sequence[str]) -> str:
+def _without(name: str, codecs: Sequence[str], own: Collection[str]) -> str:
     if name == "loss":
         return f"with --allow-loss for their paths {listed(codecs)} would qualify"
     if name == "subset measured":
         return f"with a partial read measured {listed(codecs)} could qualify"
-    if name in FIXED:
-        return f"for a use without this condition (--for) {listed(codecs)} could qualify"
+    if name in own:
+        return f"for another use (--for) {listed(codecs)} could qualify"
     return f"without {name} {listed(codecs)} would qualify"

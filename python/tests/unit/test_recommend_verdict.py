@@ -50,7 +50,7 @@ def test_the_least_cost_wins_and_the_sentence_says_so(record):
     assert verdict["p_best"] > 0.95
     assert abs(sum(verdict["p"].values()) - 1) < 1e-9
     assert verdict["sentence"].startswith("Use `pickle@file`: 0.")
-    assert "x the base (`parquet:pyarrow`) in total for 1 write, 10 reads" in verdict["sentence"]
+    assert "x the base (`parquet:pyarrow`) in total for 1 write and 10 reads, P(best)" in verdict["sentence"]
     assert "can run code" in verdict["sentence"]
     assert "all 19 columns came back unchanged" in verdict["sentence"]
     lo, hi = verdict["cost_s"]["pickle"][1:]
@@ -64,7 +64,10 @@ def test_profiles_leave_out_what_they_must(record):
     assert "can run code" in reasons_of(verdict)["pickle"]
     assert "has no written spec" in reasons_of(verdict)["pickle"]
     assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: time_hour"
-    assert "`pickle` left out (can run code or crash when read)" in verdict["reasons"]
+    assert (
+        "`pickle` left out (no written spec; fewer than 2 independent readers; can run code or crash when read)"
+        in verdict["reasons"]
+    )
 
 
 def test_losses_may_be_allowed_by_name_or_pattern(record):
