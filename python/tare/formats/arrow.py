@@ -63,6 +63,14 @@ def _subset_pyarrow(
     return _read_pyarrow(data, columns)
 
 
+def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    """Those rows, copied out: of uncompressed bytes nothing else is touched."""
+    import pyarrow as pa
+
+    part = _read_pyarrow(data, None).slice(start, count)
+    return part.take(pa.array(range(len(part)), pa.int64()))
+
+
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
     """A table whose uncompressed columns lie in ``data`` itself: nothing is copied."""
     return _read_pyarrow(data, None)
@@ -139,6 +147,14 @@ def _read_polars(data: Buffer, columns: list[str] | None) -> pl.DataFrame:
     return pl.read_ipc_stream(BytesIO(data), columns=columns)
 
 
+def _rows_polars(data: Buffer, start: int, count: int, **options: Any) -> pl.DataFrame:
+    import polars as pl
+
+    if bytes(data[: len(_MAGIC)]) == _MAGIC:
+        return pl.scan_ipc(BytesIO(data)).slice(start, count).collect()
+    return pl.read_ipc_stream(BytesIO(data), n_rows=start + count).slice(start, count)
+
+
 _VARIANTS: tuple[dict[str, object], ...] = ({}, {"compression": "lz4"}, {"compression": "zstd"})
 
 FORMAT = Format(
@@ -161,6 +177,7 @@ FORMAT = Format(
             resolve=levels({"zstd": 1}),
             stream=Stream(_write_pyarrow, _read_stream, join),
             subset=_subset_pyarrow,
+            rows=_rows_pyarrow,
             open=_open_pyarrow,
             check=_check,
             notes=(
@@ -173,6 +190,7 @@ FORMAT = Format(
             options={"compression": _COMPRESSION, "layout": _LAYOUT},
             variants={"table": _VARIANTS[:2]},
             subset=_subset_polars,
+            rows=_rows_polars,
             check=_check,
         ),
     ),

@@ -133,6 +133,9 @@ class Library:
         threads: ``(1,)``, or ``(1, "all")`` if it can use several cores.
         stream: Reading and writing in parts, if the library can.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
+        rows: ``rows(data, start, count, **options)`` reads a run of rows of a table only.
+        path: ``path(data, steps, **options)`` reads one property of a document only; steps are the
+            names and positions of a JSON Pointer, as text.
         open: ``open(data, **options)`` gives a lazy view, for ``materialise=open``.
         resolve: ``resolve(options) -> options`` fills in defaults that depend on
             other options, such as the level of the chosen compression.
@@ -160,6 +163,8 @@ class Library:
     threads: tuple[int | str, ...] = (1,)
     stream: Stream | None = None
     subset: Callable[..., Any] | None = None
+    rows: Callable[..., Any] | None = None
+    path: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None
     resolve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     set_threads: Callable[[int | None], int | None] | None = None

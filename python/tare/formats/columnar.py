@@ -25,6 +25,7 @@ __all__ = [
     "plain_name",
     "polars_library",
     "pyarrow_library",
+    "run_of_rows",
     "written",
 ]
 
@@ -54,6 +55,26 @@ def join(parts: list[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     return pa.concat_tables(parts)
+
+
+def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:
+    """Rows ``start`` to ``start + count`` of tables below each other; later ones are not asked for.
+
+    Args:
+        tables: The tables, at least one.
+        start: First row.
+        count: Rows wanted; fewer if the tables end before.
+    """
+    found: list[pa.Table] = []
+    for table in tables:
+        if start < len(table) or not found:
+            piece = table.slice(start, count)
+            found.append(piece)
+            count -= len(piece)
+        start = max(0, start - len(table))
+        if count <= 0:
+            break
+    return join(found)
 
 
 def plain_name(compression: str) -> str:

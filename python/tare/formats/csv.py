@@ -22,6 +22,7 @@ from tare.formats.columnar import (
     join,
     polars_library,
     pyarrow_library,
+    run_of_rows,
     written,
 )
 
@@ -64,6 +65,12 @@ def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[
     header = next(rows, [])
     places = [header.index(name) for name in columns]
     return _columns(columns, [[row[place] for place in places] for row in rows if row])
+
+
+def _part_stdlib(data: Buffer, start: int, count: int, *, delimiter: str) -> dict[str, list[str]]:
+    rows = _rows_stdlib(data, delimiter)
+    header = next(rows, [])
+    return _columns(header, list(islice(filter(None, rows), start, start + count)))
 
 
 def _rows_stdlib(data: Buffer, delimiter: str) -> Iterator[list[str]]:
@@ -130,6 +137,12 @@ def _subset_pandas(data: Buffer, columns: list[str], *, delimiter: str, engine: 
     return _read_pandas_csv(data, delimiter=delimiter, engine=engine, usecols=columns)[columns]
 
 
+def _part_pandas(data: Buffer, start: int, count: int, *, delimiter: str, engine: str) -> pd.DataFrame:
+    return _read_pandas_csv(
+        data, delimiter=delimiter, engine=engine, skiprows=range(1, start + 1), nrows=count
+    )
+
+
 def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) -> pd.DataFrame:
     import pandas as pd
 
@@ -185,6 +198,16 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newline
     return csv.read_csv(source, parse_options=parse, convert_options=convert)
 
 
+def _part_pyarrow(data: Buffer, start: int, count: int, *, delimiter: str, newlines: bool) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read = csv.ReadOptions(skip_rows_after_names=start)
+    source: Any = pa.BufferReader(_not_empty(data))
+    with csv.open_csv(source, read_options=read, parse_options=_parse_options(delimiter, newlines)) as reader:
+        return run_of_rows(batches(reader), 0, count)
+
+
 def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
     from pyarrow import csv
 
@@ -223,6 +246,20 @@ def _subset_polars(
     return _read_polars_csv(data, columns, dates=dates, delimiter=delimiter, infer_rows=infer_rows)
 
 
+def _part_polars(
+    data: Buffer, start: int, count: int, *, dates: bool, delimiter: str, infer_rows: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    lazy = pl.scan_csv(
+        BytesIO(_not_empty(data)),
+        separator=_CHARACTERS[delimiter],
+        infer_schema_length=infer_rows or None,
+        try_parse_dates=dates,
+    )
+    return lazy.slice(start, count).collect()
+
+
 def _read_polars_csv(
     data: Buffer, columns: list[str] | None, *, dates: bool, delimiter: str, infer_rows: int
 ) -> pl.DataFrame:
@@ -255,6 +292,11 @@ def _decode_duckdb(data: Buffer, *, delimiter: str) -> pa.Table:
 def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Table:
     source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
     return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")  # noqa: S608 - quoted
+
+
+def _part_duckdb(data: Buffer, start: int, count: int, *, delimiter: str) -> pa.Table:
+    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
+    return duck.query(_not_empty(data), f"FROM {source} LIMIT {count} OFFSET {start}")
 
 
 def _sniff(head: bytes) -> bool:
@@ -296,6 +338,7 @@ FORMAT = Format(
             },
             stream=Stream(_write_pyarrow, _read_pyarrow, join),
             subset=_subset_pyarrow,
+            rows=_part_pyarrow,
         ),
         polars_library(
             encode=_encode_polars,
@@ -306,12 +349,14 @@ FORMAT = Format(
                 "infer_rows": INFER_ROWS,
             },
             subset=_subset_polars,
+            rows=_part_polars,
         ),
         duck.library(
             encode=_encode_duckdb,
             decode=_decode_duckdb,
             options={"delimiter": _DELIMITER},
             subset=_subset_duckdb,
+            rows=_part_duckdb,
         ),
         Library(
             name="pandas",
@@ -327,6 +372,7 @@ FORMAT = Format(
             },
             stream=Stream(_write_pandas, _read_pandas, _join_pandas),
             subset=_subset_pandas,
+            rows=_part_pandas,
         ),
         Library(
             name="stdlib",
@@ -336,6 +382,7 @@ FORMAT = Format(
             options={"delimiter": _DELIMITER},
             stream=Stream(_write_stdlib, _read_stdlib, _join_stdlib),
             subset=_subset_stdlib,
+            rows=_part_stdlib,
             slow=True,
             notes=("Every field comes back as text.",),
         ),

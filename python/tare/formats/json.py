@@ -108,6 +108,18 @@ def _open_simdjson(data: Buffer, **options: Any) -> Any:
     return simdjson.Parser().parse(data)
 
 
+def _path_simdjson(data: Buffer, steps: list[str], **options: Any) -> Any:
+    """The value there; of the rest only the structure is found."""
+    import simdjson
+
+    value: Any = simdjson.Parser().parse(data)
+    for step in steps:
+        value = value[step] if isinstance(value, simdjson.Object) else value[int(step)]
+    if isinstance(value, simdjson.Object):
+        return value.as_dict()
+    return value.as_list() if isinstance(value, simdjson.Array) else value
+
+
 def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool) -> bytes:
     import simplejson
 
@@ -228,6 +240,7 @@ FORMAT = Format(
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
             variants=DOCUMENTS_ONLY,
             open=_open_simdjson,
+            path=_path_simdjson,
             notes=("Reads only: writing is the standard library's, as its own `dumps` is.",),
         ),
         Library(

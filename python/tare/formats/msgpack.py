@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
@@ -45,6 +46,35 @@ def _decode_msgpack(data: Buffer, *, datetime: bool, default: str, impl: str, or
     if unpacker.tell() != len(data):
         raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
     return value
+
+
+def _path_msgpack(data: Buffer, steps: list[str], *, datetime: bool, impl: str, **options: Any) -> Any:
+    """The value there; what lies before it is skipped, what lies behind it is not looked at."""
+    if impl == "c":
+        from msgpack import Unpacker
+    else:
+        from msgpack.fallback import Unpacker
+
+    unpacker = Unpacker(BytesIO(data), timestamp=3 if datetime else 0, strict_map_key=False)
+    for step in steps:
+        if _is_map(data[unpacker.tell()]):
+            for _ in range(unpacker.read_map_header()):
+                if unpacker.unpack() == step:
+                    break
+                unpacker.skip()
+            else:
+                raise KeyError(step)
+            continue
+        if not 0 <= int(step) < unpacker.read_array_header():
+            raise IndexError(step)
+        for _ in range(int(step)):
+            unpacker.skip()
+    return unpacker.unpack()
+
+
+def _is_map(head: int) -> bool:
+    """Whether a value that begins with this byte is a mapping (fixmap, map 16, map 32)."""
+    return 0x80 <= head <= 0x8F or head in (0xDE, 0xDF)
 
 
 def _packer(datetime: bool, default: str, impl: str) -> Any:
@@ -115,6 +145,7 @@ FORMAT = Format(
             options={"datetime": _DATETIME, "default": DEFAULT, "impl": _IMPL, "orient": ORIENT},
             variants=BOTH_ORIENTS,
             stream=Stream(_write_msgpack, _read_msgpack, list),
+            path=_path_msgpack,
         ),
         Library(
             name="msgspec",

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tare.formats import duck
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.columnar import levels, plain_name, polars_library, pyarrow_library, written
+from tare.formats.columnar import (
+    CHUNK_ROWS,
+    batches,
+    levels,
+    plain_name,
+    polars_library,
+    pyarrow_library,
+    run_of_rows,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +69,21 @@ def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
         return file.read(columns=columns)
 
 
+def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    """Those rows; of the row groups that hold them, what lies before is read too."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(pa.BufferReader(data)) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        group = 0
+        while group < len(sizes) - 1 and start >= sizes[group]:
+            start -= sizes[group]
+            group += 1
+        groups = list(range(group, len(sizes)))
+        return run_of_rows(batches(file.iter_batches(CHUNK_ROWS, row_groups=groups)), start, count)
+
+
 def _open_pyarrow(data: Buffer, **options: Any) -> Any:
     """The file's footer read, its columns not."""
     import pyarrow as pa
@@ -98,6 +122,12 @@ def _subset_polars(data: Buffer, columns: list[str], *, compression: str, level:
     return pl.read_parquet(BytesIO(data), columns=columns)
 
 
+def _rows_polars(data: Buffer, start: int, count: int, **options: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.scan_parquet(BytesIO(data)).slice(start, count).collect()
+
+
 class _Kept(BytesIO):
     """A file in memory that closing does not empty: fastparquet closes what it wrote."""
 
@@ -128,6 +158,22 @@ def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -
     return frame
 
 
+def _rows_fastparquet(data: Buffer, start: int, count: int, **options: Any) -> pd.DataFrame:
+    """Those rows, out of the row groups that hold them."""
+    import fastparquet
+
+    file = fastparquet.ParquetFile(BytesIO(data))
+    sizes = [group.num_rows for group in file.row_groups]
+    first, last = 0, len(sizes)
+    while first < last - 1 and start >= sizes[first]:
+        start -= sizes[first]
+        first += 1
+    while last > first + 1 and sum(sizes[first : last - 1]) >= start + count:
+        last -= 1
+    frame: pd.DataFrame = file[first:last].to_pandas()
+    return frame.iloc[start : start + count]
+
+
 def _encode_duckdb(obj: pa.Table, *, compression: str, level: int | None) -> bytes:
     more = f", COMPRESSION_LEVEL {level}" if level is not None else ""
     return duck.copy_to(obj, f"FORMAT parquet, COMPRESSION {plain_name(compression)}{more}")
@@ -139,6 +185,10 @@ def _decode_duckdb(data: Buffer, *, compression: str, level: int | None) -> pa.T
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, compression: str, level: int | None) -> pa.Table:
     return duck.query(data, f"SELECT {duck.quote(columns)} FROM read_parquet({{path}})")  # noqa: S608 - quoted
+
+
+def _rows_duckdb(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    return duck.query(data, f"FROM read_parquet({{path}}) LIMIT {count} OFFSET {start}")
 
 
 _ZSTD: tuple[dict[str, object], ...] = ({}, {"compression": "zstd"})
@@ -165,6 +215,7 @@ FORMAT = Format(
             },
             resolve=levels(_LEVELS_PYARROW),
             subset=_subset_pyarrow,
+            rows=_rows_pyarrow,
             open=_open_pyarrow,
         ),
         polars_library(
@@ -176,6 +227,7 @@ FORMAT = Format(
             },
             resolve=levels(_LEVELS_POLARS),
             subset=_subset_polars,
+            rows=_rows_polars,
             check=_check,
             notes=("Damaged bytes can abort it: they are read with Arrow first unless trusted.",),
         ),
@@ -188,6 +240,7 @@ FORMAT = Format(
             },
             resolve=levels(_LEVELS_DUCKDB),
             subset=_subset_duckdb,
+            rows=_rows_duckdb,
         ),
         Library(
             name="fastparquet",
@@ -199,6 +252,7 @@ FORMAT = Format(
             extra="tables",
             options={"compression": _SNAPPY_FIRST},
             subset=_subset_fastparquet,
+            rows=_rows_fastparquet,
             check=_check,
             executes_code=True,  # not by design, but damaged footers overrun its memory or never end
             notes=("Damaged bytes can crash it or hang it: trusted files only.",),

@@ -141,8 +141,8 @@ class Ops:
             with phase("decode"):
                 ready.last = ready.last_call()
         wanted = self.value
-        if ready.columns is not None:
-            wanted = self.value.select(ready.columns)
+        if ready.part is not None:
+            wanted = ready.part(wanted)
         limit = int(request.get("limit", 20)) if request.get("full", True) else 1
         with phase("verify"):
             if ready.order == "lexical" and self.data_kind == "document":

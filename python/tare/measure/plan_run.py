@@ -19,6 +19,7 @@ from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wirin
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
 from tare.measure.stages.weigh import Contender, load_bytes, weigh
+from tare.measure.subsets import remark
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -96,7 +97,11 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
         session.journal = session.journal or (last.journal if last else None)
         if last is not None:  # what is said of the run is said of all its data sets
-            session.pressure, session.sample_ns, session.round_ns = last.pressure, last.sample_ns, last.round_ns
+            session.pressure, session.sample_ns, session.round_ns = (
+                last.pressure,
+                last.sample_ns,
+                last.round_ns,
+            )
         last = session
         with session:
             try:
@@ -244,8 +249,17 @@ def _put(session: Session, case: Case, part: Any = None, stage: str = "weigh") -
     labels = {name: value for name, value in case.labels.items() if name not in ("dataset", "codec", "size")}
     made = session.case(case.labels["codec"], part, stage, **labels)
     if made["status"] == "pending":
-        made.update(status=case.status, reason=case.reason, note=case.note, operations=list(case.operations))
+        note = case.note or (_part_remark(case) if case.status == "pending" else "")
+        made.update(status=case.status, reason=case.reason, note=note, operations=list(case.operations))
     return made
+
+
+def _part_remark(case: Case) -> str:
+    """What must be said of how a part is read; empty for the whole."""
+    from tare.codec import Codec
+
+    subset = case.labels.get("subset", "all")
+    return "" if subset == "all" else remark(Codec.parse(case.labels["codec"]), subset)
 
 
 def _codec(session: Session, case: Case) -> Codec:

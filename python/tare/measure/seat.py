@@ -149,6 +149,9 @@ class Seat:
             )
             self._prepared(reply)
             if verify or "verify" not in self.case:
+                # What came back of the part is what is compared.
+                if self.operations == ("subset",) and self._run("subset", batch=1) is None:
+                    return
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
                 judge_verify(self.case, found, self.part)
             if not self.shared and self.worker is not None:
@@ -205,7 +208,7 @@ class Seat:
         self.session.sample_ns += sum(int(row[wall]) for row in reply["samples"])
         self.keep(operation, round_, position, reply)
 
-    def _run(self, operation: str) -> dict[str, Any] | None:
+    def _run(self, operation: str, batch: int | None = None) -> dict[str, Any] | None:
         """One sample of the worker; None when there is none, and then the seat is lost."""
         if self.shared and self.worker is not None and not self.worker.alive:
             # Another codec ended the worker we share: our earlier samples stand.
@@ -219,7 +222,7 @@ class Seat:
                 codec=str(self.codec),
                 path=self._path,
                 samples=1,
-                batch=self._batch_of(operation),
+                batch=self._batch_of(operation) if batch is None else batch,
                 target_ns=TARGET_NS,
                 **factors,
                 budget_ms=int(self.session.settings.deadline_s * 1000),

@@ -9,6 +9,7 @@ from tare.errors import UsageError
 from tare.measure.cases import STREAMS
 from tare.measure.named_data import dataset_kind
 from tare.measure.plan_reader import is_level
+from tare.measure.subsets import refusal
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -179,6 +180,7 @@ def _parts(labels: Mapping[str, str]) -> str | None:
     delivery = labels.get("delivery", "whole")
     subset, materialise = labels.get("subset", "all"), labels.get("materialise", "full")
     packed = codec.compressor is not None
+    no_part = None if subset == "all" else refusal(codec, subset, grain=labels.get("grain", "whole"))
     checks = (
         (labels.get("threads") == "all" and "all" not in library.threads, "uses one thread only"),
         (delivery != "whole" and not stream, f"has no {delivery} delivery: the medium has one end"),
@@ -187,14 +189,7 @@ def _parts(labels: Mapping[str, str]) -> str | None:
             materialise != "full" and (packed or library.open is None),
             "has no view to open: reading is always full",
         ),
-        (
-            subset.startswith("column:") and (packed or library.subset is None),
-            "cannot read some columns only",
-        ),
-        (
-            subset not in ("all", "") and not subset.startswith("column:"),
-            "reads no such part without the rest",
-        ),
+        (bool(no_part), no_part or ""),
         ("order" in labels and "sort_keys" not in library.options, "writes names in the order they come"),
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )
