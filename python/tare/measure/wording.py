@@ -148,11 +148,8 @@ def came_back(case: Mapping[str, Any]) -> str:
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        return (
-            "its one column came back unchanged"
-            if columns == 1
-            else f"all {columns} columns came back unchanged"
-        )
+        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns} columns")
+        return f"{of} came back unchanged"
     return "everything came back unchanged"
 
 
@@ -228,7 +225,7 @@ def _tie(verdict: Mapping[str, Any], choice: Choice, winner: Costed) -> str:
     names = listed([f"`{codec}`" for codec in verdict["tie"]], most=6)
     text = (
         f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: {names}. "
-        f"None is shown to be better; choose by size or fidelity: `{winner.codec}` takes {size(winner.bytes)}, "
+        f"None is shown to be better; choose by size or fidelity: `{winner.codec}` takes {size(winner.bytes)}; "
         f"{came_back(choice.cases[winner.codec])}"
     )
     unsafe = [f"`{codec}`" for codec in verdict["tie"] if choice.runs_code(codec)]

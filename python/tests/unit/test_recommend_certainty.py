@@ -144,6 +144,26 @@ def test_members_of_a_tie_are_no_change_for_each_other():
     assert {"tiny:t"} == {flip["codec"] for flip in tied["flips"]}
 
 
+def test_a_change_in_a_tie_is_where_nobody_of_the_tie_is_cheaper():
+    """The smallest of the tie loses to another codec from 1.5 GB/s on, but the cheapest only from 1.8 GB/s."""
+    truth = (
+        Planted("small:s", 60, 44, 0.10, flags=FLAT),
+        Planted("cheap:c", 60, 40, 0.11, flags=FLAT),
+        Planted("quick:q", 50, 30, 0.91, flags=FLAT),
+    )
+    record = synthetic_record(
+        "table", planted=(BASE, *truth), media=("memory",), growth=False, derived=False, **QUIET
+    )
+    evidence = gather(record)
+    for group in evidence.analysis.groups:
+        group.floor = {TOTAL: 0.08}
+    verdict = recommend(record, profile="message", link="500MB", evidence=evidence)
+    assert (verdict["named"], verdict["tie"]) == (False, ["small:s", "cheap:c"])
+    (flip,) = [flip for flip in verdict["flips"] if flip["axis"] == "bandwidth"]
+    assert (flip["codec"], flip["side"]) == ("quick:q", "above")
+    assert flip["at"] == pytest.approx(44_145_000 * 0.80 / 0.020, rel=0.03)
+
+
 @pytest.fixture
 def cut_short():
     """A run whose time sufficed for the base alone: the others are pending."""
