@@ -211,7 +211,7 @@ def _bandwidth_controls() -> str:
         '<label for="r">Reads per write <output id="r-out" for="r"></output></label>'
         '<input type="range" id="r" min="0" max="300" step="1" value="0" aria-describedby="rank-say">'
         '</div><p id="rank-say" class="say-rank" aria-live="polite"></p><ol id="rank" class="rank" hidden></ol>'
-        '<p class="rank-legend" hidden><span><i class="part p-w"></i> write</span> <span><i class="part p-v"></i> on '
+        '<p class="rank-legend" hidden><span><i class="part p-w"></i> write</span> <span class="of-v"><i class="part p-v"></i> on '
         'the link</span> <span><i class="part p-r"></i> read</span> <span class="of-n"><i class="part p-n"></i> reads '
         'of a part</span> <span class="of-s"><i class="part p-s"></i> price of its bytes</span></p>'
     )

@@ -214,6 +214,7 @@ const showSliders = () => {
   $("#r-out").textContent = String(state.reads);
   v.setAttribute("aria-valuetext", link);
   r.setAttribute("aria-valuetext", state.reads + " reads per write");
+  all(".of-v").forEach((e) => { e.hidden = !state.linked; });
   all(".of-n").forEach((e) => { e.hidden = !w.n; });
   all(".of-s").forEach((e) => { e.hidden = !w.s; });
 };

@@ -89,12 +89,13 @@ def _others(grid: Grid, slots: dict[str, int]) -> str:
             ]
         )
     for (status, said), rows in shared.items():
-        names = "".join(codec(row.codec, slots.get(row.codec, 99)) for row in rows)
         word = words.STATUS.get(status, text.visible(status, 20))
         badge = f'<span class="badge{" warn" if status in _FAILED else ""}">{esc(word)}</span>'
-        body.append(
-            [(names, "t"), (badge, "t"), ("", ""), ("", ""), (f"<bdi>{esc(said, 300)}</bdi>", "t reason")]
-        )
+        names = [codec(row.codec, slots.get(row.codec, 99)) for row in rows]
+        first = names[0] if len(names) == 1 else f"{len(names)} codecs"
+        listed = f'<span class="several">{" ".join(names)}</span>' if len(names) > 1 else ""
+        why = f"<bdi>{esc(said, 300)}</bdi>{listed}"
+        body.append([(first, "t"), (badge, "t"), ("", ""), ("", ""), (why, "t reason")])
     heads: list[Cell] = [("codec", "t"), ("status", "t"), ("size", ""), ("write + read", ""), ("why", "t")]
     return "<h4>Without a figure</h4>" + scroll_table(
         f"Codecs without a figure, {grid.title}", heads, body, css="others"
