@@ -164,6 +164,24 @@ def test_a_change_in_a_tie_is_where_nobody_of_the_tie_is_cheaper():
     assert flip["at"] == pytest.approx(44_145_000 * 0.80 / 0.020, rel=0.03)
 
 
+def test_a_change_to_a_codec_that_is_not_the_best_there_is_none():
+    """Above 1.1 GB/s the outsider beats the cheapest of the tie, but another of the tie beats both."""
+    truth = (
+        Planted("small:s", 60, 40, 0.10, flags=FLAT),
+        Planted("member:m", 60, 37, 0.15, flags=FLAT),
+        Planted("quick:q", 57, 35, 0.30, flags=FLAT),
+    )
+    record = synthetic_record(
+        "table", planted=(BASE, *truth), media=("memory",), growth=False, derived=False, **QUIET
+    )
+    evidence = gather(record)
+    for group in evidence.analysis.groups:
+        group.floor = {TOTAL: 0.08}
+    verdict = recommend(record, profile="message", link="500MB", evidence=evidence)
+    assert (verdict["named"], verdict["tie"]) == (False, ["small:s", "member:m"])
+    assert [] == [flip for flip in verdict["flips"] if flip["axis"] == "bandwidth"]
+
+
 @pytest.fixture
 def cut_short():
     """A run whose time sufficed for the base alone: the others are pending."""

@@ -12,7 +12,7 @@ import pytest
 import simulate
 
 from tare import measure
-from tare.errors import RecordError, UsageError
+from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.journal import Journal
 from tare.measure.record import encode_record
 from tare.measure.result import Result, load
@@ -88,6 +88,20 @@ def test_best_is_a_route_that_runs() -> None:
     route = Result(record()).best
     table = pa.table({"x": [1, 2, None], "y": ["a", None, "c"]})
     assert table == route.decode(route.encode(table), trust=True)
+
+
+def test_a_recommended_pickle_is_not_read_without_trust(tmp_path: Path) -> None:
+    """The route that a verdict gives writes, and reads what it wrote only when told to trust it."""
+    planted = (simulate.Planted("parquet:pyarrow", 80, 60, 0.5), simulate.Planted("pickle", 9, 9, 1.0))
+    planted[1].flags |= {"executes_code": True}
+    found = Result(simulate.synthetic_record("table", planted=planted, growth=False)).recommend("cache")
+    assert (found.executes_code, str(found.route)) == (True, "pickle@file")
+    assert found.route is not None
+    path = tmp_path / "x.pickle"
+    found.route.write([1, None, "a"], path)
+    with pytest.raises(NotTrusted, match="trust=True"):
+        found.route.read(path)
+    assert [1, None, "a"] == found.route.read(path, trust=True)
 
 
 def test_recommendation_follows_the_profile_and_the_constraints() -> None:
