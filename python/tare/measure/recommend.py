@@ -205,9 +205,14 @@ def choose(
             choice.excluded.append((codec, failed, why))
         else:
             choice.several.append(one)
-    if choice.unreached:
-        notes.append(f"provisional: {wording.unreached(len(choice.unreached), len(names))}")
+    notes += _short_of_time(choice)
     return choice
+
+
+def _short_of_time(choice: Choice) -> list[str]:
+    some = len(choice.unreached)
+    of = len(choice.several) + len(choice.excluded)
+    return [f"provisional: {wording.unreached(some, of)}"] if some else []
 
 
 def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
@@ -456,7 +461,8 @@ def _nothing(choice: Choice) -> dict[str, Any]:
         "executes_code": False,
         "provisional": bool(choice.unreached),
         "sentence": sentence,
-        "reasons": reasons + choice.notes,
+        # How times were come by is no news where no time decided.
+        "reasons": reasons + _short_of_time(choice),
         "flips": [],
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }

@@ -255,7 +255,7 @@ def reasons(
     lines = [weigh]
     if others and verdict["named"]:
         ratio = costs[others[0].codec][0] / max(costs[winner.codec][0], 1e-30)
-        lines.append(f"next: `{others[0].codec}`, {ratio:.2f}x the cost")
+        lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
     if verdict["named"] and len(verdict["tie"]) > 1:
         ties = [f"`{codec}`" for codec in verdict["tie"] if codec != winner.codec]
         lines.append(f"a tie with {listed(ties)}: choose by size or fidelity")

@@ -206,6 +206,7 @@ def test_the_best_of_one_is_no_winner_of_a_race(cut_short):
     assert "provisional: 3 of 4 codecs were not reached in the time given" in verdict["reasons"]
     nobody = recommend(cut_short, profile="cache", must=("append",))
     assert nobody["provisional"]
+    assert nobody["reasons"][1:] == ["provisional: 3 of 4 codecs were not reached in the time given"]
     assert nobody["sentence"].startswith("Provisional: no route for cache: `parquet:pyarrow` left out")
 
 
