@@ -232,7 +232,22 @@ def weigh(
         made = number
         if made >= 2:
             session.verdict("weigh", f"launch {number} of {wanted} done")
+    if not made:  # an interrupted run had made them all
+        _take_over_controls(session, contenders, base, part)
     return made
+
+
+def _take_over_controls(session: Session, contenders: Sequence[Contender], base: Codec, part: Part) -> None:
+    """Put the base's twin and the floor of an interrupted run into the record, as its launches would."""
+    for contender in contenders:
+        if contender.codec == base and contender.case["launches"]:
+            _twin(session, contender.case, base, part)
+            session.case("copy", part, "weigh")
+
+
+def _twin(session: Session, case: dict[str, Any], base: Codec, part: Part) -> dict[str, Any]:
+    """The case of the base's second worker, which shows what is noise."""
+    return session.case(str(base), part, "weigh", **_shared_labels(case), twin="1")
 
 
 def _shared_labels(case: dict[str, Any]) -> dict[str, str]:
@@ -262,7 +277,7 @@ def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _La
             seats.append(seat)
     base_seat = next((seat for seat in seats if seat.codec == base), None)
     if base_seat is not None:
-        twin = session.case(str(base), plan.part, "weigh", **_shared_labels(base_seat.case), twin="1")
+        twin = _twin(session, base_seat.case, base, plan.part)
         second = Seat(session, twin, base, plan.part)
         # The twin is asked what the base is asked, or their totals would be of different things.
         twin["operations"] = list(base_seat.operations)
