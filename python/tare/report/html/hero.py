@@ -72,7 +72,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     elif said["tie"]:
         body = (
             f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{inline_code(said["sentence"])}</p>'
-            f"{_tied(grid, said['tie'], slots)}"
+            f"{_tied(found, grid, said['tie'], slots)}"
         )
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
@@ -95,7 +95,7 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
     return None, None
 
 
-def _tied(grid: Grid | None, codecs: list[str], slots: dict[str, int]) -> str:
+def _tied(found: Digest, grid: Grid | None, codecs: list[str], slots: dict[str, int]) -> str:
     """What can decide between codecs that cost the same: size and what came back, beside their times."""
     rows = {text.visible(row.codec, 100): row for row in grid.rows if row.timed} if grid else {}
     known = [rows[name] for name in codecs if name in rows]
@@ -112,7 +112,9 @@ def _tied(grid: Grid | None, codecs: list[str], slots: dict[str, int]) -> str:
         for row in known
     ]
     heads: list[Cell] = [("codec", "t"), ("size", ""), ("kept", ""), *((esc(op), "") for op in grid.ops)]
-    return f'<div class="tied">{scroll_table("The codecs of the tie, smallest first", heads, body)}</div>'
+    table = scroll_table("The codecs of the tie, smallest first", heads, body)
+    part = f"<p class=soft>Measured{_on(found)}.</p>" if _on(found) else ""
+    return f'<div class="tied">{table}{part}</div>'
 
 
 def _sentence(said: dict[str, Any]) -> str:
