@@ -183,7 +183,7 @@ def source(data: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"]):
         return data
     from tare.dataset import open_dataset
-    from tare.measure.stages.weigh import load_bytes
+    from tare.measure.stages.fit import load_bytes
 
     return open_dataset(
         data,

@@ -16,9 +16,10 @@ from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wiring
+from tare.measure.stages.fit import load_bytes
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
-from tare.measure.stages.weigh import Contender, load_bytes, weigh
+from tare.measure.stages.weigh import Contender, weigh
 from tare.measure.subsets import remark
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def estimate(
         return
     from tare.codec import candidates
     from tare.dataset import Dataset, open_dataset
-    from tare.measure.stages.weigh import load_bytes
+    from tare.measure.stages.fit import load_bytes
     from tare.measure.supports import asked_for
 
     dataset = (

@@ -19,24 +19,29 @@ from tare.errors import UsageError
 from tare.measure.cases import FACTORS
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
+from tare.measure.stages.fit import fit_share, load_bytes, plan_launches
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
-from tare.measure.stages.screen import BEATEN, choose, per_call_ns, screen, small_part
-from tare.measure.stages.weigh import Contender, fit_share, load_bytes, plan_launches, weigh
+from tare.measure.stages.screen import BEATEN, choose, per_call_ns, release, screen, small_part
+from tare.measure.stages.sizing import costs_of
+from tare.measure.stages.weigh import Contender, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.dataset import Dataset
     from tare.measure.result import Result
     from tare.measure.seat import Seat
+    from tare.measure.session import Part
 
-__all__ = ["run"]
+__all__ = ["LEAST_S", "run"]
 
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _MEDIUM = {"document": "memory", "table": "file"}
 _ONE_END = ("memory", "file")
 _UNLIMITED_S = 24 * 3600.0
+LEAST_S = 2.0
+"""Shortest time limit of a run, in seconds: in less, not even a first library is started and tried."""
 
 
 def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
@@ -129,8 +134,11 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"{refusal}, not {settings.kind!r}")
     if settings.profile is not None and settings.profile not in PROFILES:
         raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
-    if not 0 <= settings.time_s < float("inf"):
-        raise UsageError(f"time_s is 0 (no limit) or more seconds, not {settings.time_s!r}")
+    if settings.time_s != 0 and not LEAST_S <= settings.time_s < float("inf"):
+        raise UsageError(
+            f"time_s is 0 (no limit) or at least {LEAST_S:g} seconds, in which processes start and load, "
+            f"not {settings.time_s!r}"
+        )
     if not 0 < settings.deadline_s < float("inf"):
         raise UsageError(f"deadline_s is more than 0 seconds, not {settings.deadline_s!r}")
     if settings.threads not in (1, "all"):
@@ -183,27 +191,38 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     chosen = earlier or (list(codecs) if settings.codecs else choose(seats, base))
     chosen = [codec for codec in chosen if _alive(seats, codec)]
     session.verdict("screen", "first verdict")
+    if session.elapsed_s > session.limit_s(1.0):
+        # A launch of all contenders would end nobody knows when; what was screened has a verdict.
+        release(session, seats)
+        session.tell(
+            "screen", len(seats), len(seats), "the time is up: nothing was weighed; --time gives more"
+        )
+        return
     weigh_and_more(session, chosen, seats, base, small)
 
 
 def weigh_and_more(
-    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Any
+    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Part
 ) -> None:
-    """Weigh the chosen codecs on every medium, then memory, growth and probes."""
+    """Weigh the chosen codecs on every medium, then memory, probes and growth."""
     settings, dataset = session.settings, session.dataset
     media = settings.media or (_MEDIUM[dataset.kind],)
+    probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
+    probed.sort(key=lambda codec: codec not in chosen)
     ends = session.limit_s(SHARES["weigh"])
+    # The workers of screening have their libraries already.
+    measure_fidelity(session, probed, session.limit_s(SHARES["screened"]), seats)
     budget = (ends - session.elapsed_s) / len(media)
     launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick)
     again = weighed_share(session)
     if not settings.codecs and not again:
         chosen = keep_base(list(chosen), base, most)
-    seconds = {
-        seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
-        for seat in seats
-        if seat.codec in chosen
-    }
-    share = again or fit_share(session, seconds, small, budget, launches) if chosen else small.share
+    share = again or small.share
+    if chosen and not again:
+        costs, tried = costs_of(session, [s for s in seats if s.codec in chosen], small, budget, launches)
+        budget = (ends - session.elapsed_s) / len(media)
+        share = fit_share(costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried)
+    release(session, seats)
     part = session.part(share)
     everyone: list[Contender] = []
     for index, medium in enumerate(media):
@@ -213,19 +232,19 @@ def weigh_and_more(
         ]
         if not contenders:
             continue
+        until = min(until, _UNLIMITED_S)
         if medium in _ONE_END:
-            weigh(session, contenders, base, part, until_s=min(until, _UNLIMITED_S), launches=launches)
+            weigh(session, contenders, base, part, until_s=until, launches=launches, peaks=True)
         else:
             from tare.measure.stages.stream import weigh_streams
 
-            weigh_streams(session, contenders, part, until_s=min(until, _UNLIMITED_S), launches=launches)
+            weigh_streams(session, contenders, part, until_s=until, launches=launches)
         everyone += contenders
     mark_screened(session, seats, chosen, part)
     session.verdict("weigh", "weighed")
     local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
     measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
-    probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
-    measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
+    measure_fidelity(session, probed, session.limit_s(SHARES["probe"]))
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
 
 
@@ -380,6 +399,8 @@ def finish(session: Session, out: str | Path | None) -> None:
     record["elapsed_s"] = round(session.elapsed_s, 3)
     now = session.pressure_since_start()
     record["noise"].update(now)
+    if session.settings.time_s:
+        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.time_s), 3)
     record["fidelity"]["own"] = {
         case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case
     }

@@ -235,6 +235,8 @@ class Session:
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
+        self.expected: dict[str, dict[str, float]] = {}
+        self.encoded: dict[str, str] = {}
         self._relay: RelayProcess | None = None
         self._remote: RemoteEnd | None = None
         self.sample_ns = 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import run_rounds
-from tare.measure.seat import Seat, fail
+from tare.measure.seat import Seat, calls_ns, fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["BEATEN", "choose", "per_call_ns", "screen", "small_part"]
+__all__ = ["BEATEN", "choose", "per_call_ns", "release", "screen", "small_part"]
 
 # Of a table, 5 ms are a thousand rows of Parquet, where fixed costs hide what a row costs.
 _BASE_ENCODE_NS = {"document": 5_000_000, "table": 10_000_000}
@@ -51,6 +51,7 @@ def small_part(session: Session, base: Codec) -> Part:
     probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
     probe.start()
     probe.ready()
+    probe.settle()
     # The first call pays for imports, so it says nothing of the codec's speed.
     for round_ in (1, 2, 3):
         probe.sample("encode", round_, 0)
@@ -62,7 +63,7 @@ def small_part(session: Session, base: Codec) -> Part:
 
 
 def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, until_s: float) -> list[Seat]:
-    """Try every codec on the part; return their seats, dead and alive, workers ended.
+    """Try every codec on the part; return their seats, dead and alive, whose workers ``release`` ends.
 
     Args:
         session: The run.
@@ -111,15 +112,22 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, u
         if not seat.samples:
             _keep_cold(seat)
     after = pressure.snapshot()
-    workers = {seat.worker for seat in seats.values() if seat.worker is not None}
     for seat in seats.values():
         if seat.samples:
             session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
         session.save_case(seat.case)
-        seat.alive = False
+    return list(seats.values())
+
+
+def release(session: Session, seats: Sequence[Seat]) -> None:
+    """End the workers of screened seats, all at once."""
+    workers = {seat.worker for seat in seats if seat.worker is not None}
+    for worker in workers:
+        worker.quit()
     for worker in workers:
         session.release(worker)
-    return list(seats.values())
+    for seat in seats:
+        seat.alive = False
 
 
 def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) -> None:
@@ -189,12 +197,7 @@ def per_call_ns(seat: Seat, operation: str) -> float | None:
     columns = seat.samples.get(operation)
     if not columns:
         return None
-    calls = []
-    for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
-        preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = columns["user_ns"][index] + columns["sys_ns"][index]
-        calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
-    return median(calls)
+    return median(calls_ns(columns))
 
 
 def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]:
