@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -239,6 +240,7 @@ class Session:
         self.encoded: dict[str, str] = {}
         self._relay: RelayProcess | None = None
         self._remote: RemoteEnd | None = None
+        self._reaching = threading.Lock()
         self.sample_ns = 0
         self.round_ns = 0
         self.pressure = pressure.snapshot()
@@ -433,12 +435,13 @@ class Session:
         Raises:
             UsageError: None was given.
         """
-        if self._remote is None:
-            from tare.measure.remote_end import RemoteEnd
+        from tare.measure.remote_end import RemoteEnd
 
-            self._remote = RemoteEnd(self.settings.remote)
-            self.record["noise"]["remote"] = self._remote.summary()
-        return self._remote
+        with self._reaching:  # seats start two at a time, and each host is reached once
+            if self._remote is None:
+                self._remote = RemoteEnd(self.settings.remote)
+                self.record["noise"]["remote"] = self._remote.summary()
+            return self._remote
 
     def through_link(self, name: str, address: str) -> str:
         """The address the writer must use: the relay's on an emulated link, else the reader's own.
