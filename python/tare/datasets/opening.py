@@ -84,7 +84,7 @@ def _document(source: Source, options: Options) -> Loaded:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
             value = _select(source, value, options.columns)
-        return Loaded(value, "table", None, source.notes)
+        return Loaded(value, "table", _first("first rows", value.num_rows, share), source.notes)
     if (
         options.columns is not None
         and isinstance(value, list)

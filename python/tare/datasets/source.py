@@ -22,6 +22,7 @@ HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
 _BOUND = "Give a bound (max_bytes) to open the part that fits."
 _LAYERS = 3  # compressors in compressors: more is no honest file
+_NEARLY = 0.999  # decompressors read ahead: a part may seem to be the whole
 _E = TypeVar("_E", bound=TareError)
 
 
@@ -83,7 +84,11 @@ class Source:
             if limit is None or len(data) < limit or not plain.read(1):
                 return data, 1.0 if not self.cut else min(1.0, len(data) / max(self.size, 1))
             stored = plain.stored.tell() if isinstance(plain, _Owner) else len(data)
-            return data, min(stored / max(self.size, 1), 1.0)
+            return data, self.part_share(stored)
+
+    def part_share(self, stored: int) -> float:
+        """The share of the file that a part of it is, of which so many stored bytes were read; below 1."""
+        return min(stored / max(self.size, 1), _NEARLY)
 
     def _read_all(self, plain: BinaryIO) -> bytes:
         """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
