@@ -120,6 +120,17 @@ def _print_plain(pairs: list[tuple[Format, Library]]) -> None:
             head = " " * len(head)
 
 
+def _compressors() -> str:
+    """Every compressor as an id ends with it, with its levels."""
+    from tare.compress import COMPRESSORS
+
+    return "  ".join(
+        f"+{known.name}:{known.default_level} ({known.levels[0]}..{known.levels[1]})"
+        for known in COMPRESSORS
+        if known.levels is not None
+    )
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
@@ -140,6 +151,7 @@ def _print_table(pairs: list[tuple[Format, Library]]) -> None:
         style = "" if library.installed else "dim"
         table.add_row(*(Text(cell, style=style) for cell in _row(format, library)))
     console.print(table)
+    click.echo(f"compressors: {_compressors()}", err=True)
     missing = len(_install_lines(pairs))
     click.echo(
         "d documents  t tables  s streams  m all cores  x hostile bytes can run code or crash Python"

@@ -72,3 +72,16 @@ def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(formats, "FORMATS", (json_format,), raising=False)
     if all(library.installed for library in json_format.libraries):
         assert "" == run("--missing")
+
+
+def test_a_terminal_is_told_the_compressors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table, on stderr: the marks, and what may follow a codec's id, in one line each."""
+    from tare.cli import codecs
+
+    codecs._print_table([(formats.get("json"), formats.get("json").libraries[0])])
+    told = capsys.readouterr()
+    assert "json:stdlib" in told.out
+    compressors = next(line for line in told.err.splitlines() if line.startswith("compressors:"))
+    assert "+zstd:3 (-7..22)" in compressors
+    assert "+none" not in compressors
+    assert len(compressors) <= 100
