@@ -11,9 +11,10 @@ from tare.errors import UsageError
 from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
 from tare.measure.constraints import Condition, allowed, conditions, losses
-from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, timed_share, wins
+from tare.measure.cost import PROFILES, Costed, Profile, cost, timed_share, wins
 from tare.measure.curves import full_share, growth_rows
-from tare.measure.full_size import OPERATIONS, costed
+from tare.measure.flips import flips
+from tare.measure.full_size import costed
 from tare.measure.mains import TOTAL, main_cases, main_stage, number
 from tare.measure.statistics import Array, differs, quantiles
 
@@ -27,10 +28,6 @@ SURE = 0.5
 NOISY, SURE_IN_NOISE = 0.10, 0.95
 # Launches from which on an interval is more than a hint.
 FIRM = 3
-FASTEST, SLOWEST = 1e11, 1e3
-MOST_READS = 1e6
-# A change that may lie anywhere within a factor of ten is no advice.
-VAGUE = 10.0
 
 
 @dataclass(frozen=True)
@@ -325,7 +322,7 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "named": named,
         "executes_code": choice.runs_code(winner.codec),
         "provisional": few or choice.predicted or noisy or bool(choice.unreached),
-        "flips": _flips(winner, choice, costs) if named else _flips(cheapest, choice, costs, tied),
+        "flips": flips(winner, choice, costs) if named else flips(cheapest, choice, costs, tied),
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }
     base_cost = cost(choice.base, use)[0] if choice.base is not None and _complete(choice.base, use) else None
@@ -376,65 +373,6 @@ def _within(
         for one in tied
         if one is not best
     )
-
-
-def _flips(
-    winner: Costed,
-    choice: Choice,
-    costs: Mapping[str, tuple[float, Array]],
-    tied: Sequence[Costed] = (),
-) -> list[dict[str, Any]]:
-    """The nearest change of each axis, to each side, that makes another codec the best.
-
-    The members of a tie without a winner are no change for each other.
-    """
-    use, flips = choice.profile, []
-    rivals = [
-        one
-        for one in choice.several
-        if one is not winner and one not in tied and costs[one.codec][0] >= costs[winner.codec][0]
-    ]
-    spans = choice.medium not in OPERATIONS
-    for axis, now, least, most in (
-        ("bandwidth", use.bytes_per_s, SLOWEST, FASTEST),
-        ("reads", use.reads, 1.0, MOST_READS),
-    ):
-        if spans or (axis == "reads" and use.reads == 0):
-            continue
-        meets = [
-            (where, one)
-            for one in rivals
-            if (where := crossing(winner, one, use, axis))
-            and least <= where.lo
-            and where.at <= most
-            and where.hi <= VAGUE * where.lo
-            and _best_at(one, choice, axis, where.at)
-        ]
-        below = [pair for pair in meets if pair[0].at < now]
-        above = [pair for pair in meets if pair[0].at > now]
-        for side, pairs, nearest in (("below", below, max), ("above", above, min)):
-            if pairs:
-                where, one = nearest(pairs, key=lambda pair: pair[0].at)
-                flips.append(
-                    {
-                        "text": wording.flip(axis, side, where, one.codec),
-                        "axis": axis,
-                        "at": where.at,
-                        "lo": where.lo,
-                        "hi": where.hi,
-                        "codec": one.codec,
-                        "side": side,
-                    }
-                )
-    return flips
-
-
-def _best_at(one: Costed, choice: Choice, axis: str, at: float) -> bool:
-    """Whether no codec that qualifies costs less there, but for rounding."""
-    there = (
-        replace(choice.profile, bytes_per_s=at) if axis == "bandwidth" else replace(choice.profile, reads=at)
-    )
-    return cost(one, there)[0] <= (1 + 1e-9) * min(cost(other, there)[0] for other in choice.several)
 
 
 def _nothing(choice: Choice) -> dict[str, Any]:
