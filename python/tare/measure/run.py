@@ -213,7 +213,8 @@ def weigh_and_more(
     # The workers of screening have their libraries already.
     measure_fidelity(session, probed, session.limit_s(SHARES["screened"]), seats)
     budget = (ends - session.elapsed_s) / len(media)
-    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick)
+    start_s = session.start_s
+    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick, start_s=start_s)
     again = weighed_share(session)
     if not settings.codecs and not again:
         chosen = keep_base(list(chosen), base, most)
@@ -221,7 +222,9 @@ def weigh_and_more(
     if chosen and not again:
         costs, tried = costs_of(session, [s for s in seats if s.codec in chosen], small, budget, launches)
         budget = (ends - session.elapsed_s) / len(media)
-        share = fit_share(costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried)
+        share = fit_share(
+            costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried, start_s=start_s
+        )
     release(session, seats)
     part = session.part(share)
     everyone: list[Contender] = []

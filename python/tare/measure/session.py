@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -238,6 +239,7 @@ class Session:
         self.batches: dict[tuple[str, str], int] = {}
         self.expected: dict[str, dict[str, float]] = {}
         self.encoded: dict[str, str] = {}
+        self.starts_s: list[float] = []
         self._relay: RelayProcess | None = None
         self._remote: RemoteEnd | None = None
         self._reaching = threading.Lock()
@@ -280,6 +282,11 @@ class Session:
     def limit_s(self, share: float) -> float:
         """The moment (in elapsed seconds) when ``share`` of the budget is used; infinite without a budget."""
         return self.settings.time_s * share if self.settings.time_s else float("inf")
+
+    @property
+    def start_s(self) -> float:
+        """What starting a worker takes here and now, in seconds; 0 if none was timed."""
+        return median(self.starts_s) if self.starts_s else 0.0
 
     @property
     def stop_asked(self) -> bool:

@@ -410,6 +410,17 @@ def test_the_share_fits_time_and_memory(monkeypatch):
     assert 0.16 == fit_share(quick, small, total, 60.0, 5, tried_bytes=1 << 20), "16 times what was tried"
 
 
+def test_slow_starts_leave_time_for_fewer_codecs_and_less_data():
+    """On a busy machine a start takes what it took at screening, not what it takes on a quiet one."""
+    assert (5, 6) == plan_launches(30.0, 20, "table", quick=False)
+    assert (5, 4) == plan_launches(30.0, 20, "table", quick=False, start_s=0.4)
+    costs = {ORJSON: Cost.through((1 << 20, 0.01)), STDLIB: Cost.through((1 << 20, 0.01))}
+    quiet, busy = (
+        share_by_time(costs, "document", 1 << 30, 30.0, 5, start_s=start_s) for start_s in (0.0, 1.5)
+    )
+    assert busy == pytest.approx(quiet * 15 / 29)
+
+
 def test_a_second_size_tells_what_is_fixed():
     """A call of 10 ms on 1 MB and 25 ms on 16 MB costs 1 ms a megabyte, not 10: nine times more data fit."""
     small, large, gigabytes = (1_000_000, 0.010), (16_000_000, 0.025), 2_000_000_000

@@ -97,7 +97,9 @@ def load_bytes(time_s: float) -> int:
     return min(by_memory, int(time_s * _LOAD_BYTES_S)) if time_s else by_memory
 
 
-def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tuple[int, int]:
+def plan_launches(
+    budget_s: float, wanted: int, kind: str, *, quick: bool, start_s: float = 0.0
+) -> tuple[int, int]:
     """How many launches to make and how many codecs to weigh, so that three quarters of the time are left for rounds.
 
     Args:
@@ -105,6 +107,7 @@ def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tu
         wanted: Codecs that deserve weighing.
         kind: ``document`` or ``table``.
         quick: Whether three launches are enough.
+        start_s: What starting a worker took so far, in seconds; counts if it is more than expected.
 
     Returns:
         Launches, codecs.
@@ -115,11 +118,19 @@ def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tu
     launches = QUICK_LAUNCHES if quick or budget_s < _SHORT_S else LAUNCHES
     if budget_s == float("inf"):
         return launches, wanted
-    return launches, min(wanted, max(_FEWEST, int(budget_s * _STARTING / launches / _START_S[kind])))
+    return launches, min(
+        wanted, max(_FEWEST, int(budget_s * _STARTING / launches / max(_START_S[kind], start_s)))
+    )
 
 
 def share_by_time(
-    costs: Mapping[Codec, Cost], kind: str, total_bytes: int, budget_s: float, launches: int
+    costs: Mapping[Codec, Cost],
+    kind: str,
+    total_bytes: int,
+    budget_s: float,
+    launches: int,
+    *,
+    start_s: float = 0.0,
 ) -> float:
     """The share of the data whose launches take the whole budget; above 1 if there is time to spare.
 
@@ -129,6 +140,7 @@ def share_by_time(
         total_bytes: All of the data, in memory.
         budget_s: Time for all launches, in seconds; infinite for no limit.
         launches: Launches to fit.
+        start_s: What starting a worker took so far, in seconds; counts if it is more than expected.
 
     >>> from tare.codec import Codec
     >>> costs = {Codec.parse("pickle"): Cost(0.0, 1e-6)}
@@ -136,7 +148,8 @@ def share_by_time(
     0.47
     """
     rounds = launches * _ROUNDS + _FIRST_ROUNDS
-    fixed_s = launches * len(costs) * _START_S[kind] + rounds * sum(cost.fixed_s for cost in costs.values())
+    starts_s = launches * len(costs) * max(_START_S[kind], start_s)
+    fixed_s = starts_s + rounds * sum(cost.fixed_s for cost in costs.values())
     byte_s = sum(rounds * cost.byte_s + launches * cost.load_byte_s / _LOADERS for cost in costs.values())
     return (budget_s - fixed_s) / max(1e-9, byte_s * total_bytes)
 
@@ -149,6 +162,7 @@ def fit_share(
     launches: int,
     *,
     tried_bytes: int,
+    start_s: float = 0.0,
 ) -> float:
     """The largest share of the data whose launches fit the time and the memory.
 
@@ -159,11 +173,12 @@ def fit_share(
         budget_s: Time for all launches, in seconds; infinite for no limit.
         launches: Launches to fit.
         tried_bytes: The largest size that was tried, in memory; a line is trusted up to 16 times of it.
+        start_s: What starting a worker took so far, in seconds; counts if it is more than expected.
 
     Returns:
         A share in (0, 1].
     """
-    by_time = share_by_time(costs, small.kind, total_bytes, budget_s, launches)
+    by_time = share_by_time(costs, small.kind, total_bytes, budget_s, launches, start_s=start_s)
     # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
     copies = 3 * max((memory_factor(codec, small.kind) for codec in costs), default=3.0)
     by_memory = available_bytes() / 2 / max(1.0, copies * total_bytes)

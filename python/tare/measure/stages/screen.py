@@ -160,8 +160,11 @@ def _named(session: Session, codec: Codec) -> bool:
 
 
 def _loaded(session: Session, part: Part) -> Worker:
+    began_s = session.elapsed_s
     worker = session.worker(part, "python", hash_seed=1, loading=True)
     worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+    # Two load at a time, and the library's import, made later, takes about as long again.
+    session.starts_s.append(session.elapsed_s - began_s)
     return worker
 
 

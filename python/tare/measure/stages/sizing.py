@@ -30,6 +30,8 @@ _MOST_BYTES = 24 << 20
 """What the workers of screening may hold: their memory is limited, and some kinds take 24 times the table's."""
 _MOST_S = 2.0
 _CALLS = 2
+_SPENT = 0.1
+"""Share of the time for weighing after which nothing further is tried."""
 
 
 def costs_of(
@@ -50,10 +52,13 @@ def costs_of(
     known = {seat: (small.bytes_memory, round_s(seat)) for seat in seats}
     costs = {seat.codec: Cost.through(size) for seat, size in known.items()}
     total, part = session.dataset.bytes_memory, small
-    while (
-        budget_s > 0
-        and fit_share(costs, small, total, budget_s, launches, tried_bytes=part.bytes_memory) < 1.0
-    ):
+    until_s = session.elapsed_s + _SPENT * budget_s
+    while session.elapsed_s < until_s:
+        share = fit_share(
+            costs, small, total, budget_s, launches, tried_bytes=part.bytes_memory, start_s=session.start_s
+        )
+        if share >= 1.0:
+            break
         # From the last size all of the time is taken to grow, so that no step can take much longer than wanted.
         calls_s = _CALLS * sum(seconds for _, seconds in known.values())
         larger = min(_LARGER, _MOST_BYTES / max(1, part.bytes_memory), 1 / part.share, _MOST_S / calls_s)
@@ -61,6 +66,8 @@ def costs_of(
             break
         part = session.part(float(f"{part.share * larger:.2g}"))
         for seat in seats:
+            if session.elapsed_s > until_s:
+                break  # the others keep what a smaller size says
             found = _again(session, seat, part)
             if found is not None:
                 size = (part.bytes_memory, found[0])
