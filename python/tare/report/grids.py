@@ -12,7 +12,7 @@ from tare.report.digest import TIMED, Grid, Row, Times, items, mapping, number
 __all__ = ["Source", "grids_of"]
 
 _MEDIA = ("memory", "file", "conn", "fifo", "unix", "tcp", "remote", "link", "store")
-_PAIRS = (("write", "read"), ("encode", "decode"), ("send", "receive"))
+_PAIRS = (("write", "read"), ("encode", "decode"), ("send", "receive"), ("open", "subset"))
 _HIDDEN = frozenset({"codec", "size", "twin"})
 _FACTORS = (
     "dataset",

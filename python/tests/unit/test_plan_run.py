@@ -13,6 +13,7 @@ from tare.errors import PlanError
 from tare.measure import driver
 from tare.measure.mains import main_cases
 from tare.measure.plan import Plan
+from tare.report import markdown
 
 TABLE = pa.table({"a": range(2000), "b": [f"x{n % 9}" for n in range(2000)]})
 
@@ -99,6 +100,20 @@ def test_a_plan_measures_memory():
         ("parquet:pyarrow", "memory", "all"): {"encode", "decode"},
         ("arrow:pyarrow", "memory", "all"): {"encode", "decode"},
     } == peaks
+
+
+def test_the_time_of_a_part_is_shown():
+    """Reading one column has a column of times of its own, and what came back was compared."""
+    block = {
+        "dataset": ["d"],
+        "codec": ["parquet:pyarrow", "arrow:pyarrow"],
+        "subset": ["column:a", "rows:1%"],
+    }
+    result = measure.run(TABLE, plan=plan_of(block), time_s=30)
+    assert {"ok"} == {case["status"] for case in labelled(result)}
+    assert {1, 2} >= {case["verify"]["items_out"] // 1000 for case in labelled(result, subset="column:a")}
+    assert {20} == {case["verify"]["items_out"] for case in labelled(result, subset="rows:1%")}
+    assert "| open | subset |" in markdown.render(result)
 
 
 def test_the_verdict_is_of_the_largest_data_set(tmp_path):
