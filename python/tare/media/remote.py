@@ -101,7 +101,10 @@ class Remote:
         try:
             return str(socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)[0][4][0])
         except OSError as error:
-            raise OSError(f"cannot find the host {self.host}: {error.strerror or error}") from error
+            raise OSError(
+                f"cannot find the host {self.host} ({error.strerror or error}): check its spelling and the"
+                f" network; an alias of ssh's own settings is not enough, so give its full name or address"
+            ) from error
 
 
 def listen(address: str = "", *, token: bytes = b"") -> SocketListener:

@@ -142,9 +142,11 @@ def test_a_machine_without_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_host_that_does_not_exist() -> None:
-    """Its name is in the message."""
-    with pytest.raises(OSError, match=r"cannot find the host no-such-host\.invalid"):
+    """Its name is in the message, and what to check and to do."""
+    with pytest.raises(OSError, match=r"cannot find the host no-such-host\.invalid") as caught:
         RemoteEnd("ssh://no-such-host.invalid")
+    assert "check its spelling and the network" in str(caught.value)
+    assert "give its full name or address" in str(caught.value)
 
 
 def test_a_host_that_cannot_be_reached_is_one_message(tmp_path: Path) -> None:
