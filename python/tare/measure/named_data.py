@@ -60,9 +60,11 @@ def resolve_dataset(
     if name in NAMED:
         place = _shared_file(shared, NAMED[name])
         if place is None:
+            where = "" if shared is None else f", and {Path(shared).resolve()} has none"
             return (
                 None,
-                f"{name} is a file of the shared data: set TARE_SHARED to the folder that has {NAMED[name]}",
+                f"{name} is a file of the shared data{where}: "
+                f"set TARE_SHARED to the folder that has {NAMED[name]}",
             )
         return str(place), ""
     if Path(name).exists():
