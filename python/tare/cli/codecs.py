@@ -33,8 +33,11 @@ def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
     chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
     pairs = [(format, library) for format in chosen for library in format.libraries]
     if missing:
-        for line in _install_lines(pairs):
+        lines = _install_lines(pairs)
+        for line in lines:
             click.echo(line)
+        if not lines:
+            click.echo("nothing is missing: every library is installed", err=True)
     elif as_json:
         click.echo(json.dumps([_described(format, library) for format, library in pairs], indent=1))
     elif sys.stdout.isatty():
