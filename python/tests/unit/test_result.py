@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import pickle
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import simulate
 from tare import measure
 from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.journal import Journal
-from tare.measure.record import encode_record
+from tare.measure.record import encode_record, parse_record
 from tare.measure.result import Result, load
 
 
@@ -169,6 +170,8 @@ def test_a_file_that_is_no_record(tmp_path: Path) -> None:
     """Data files are told from records."""
     path = tmp_path / "data.json"
     path.write_text('[{"a": 1}]')
+    with pytest.raises(RecordError, match=r"p\.pkl: not a record: these bytes are no text"):
+        parse_record(pickle.dumps({"a": 1}), "p.pkl")
     with pytest.raises(RecordError, match=r"data\.json: JSON, but not a record"):
         load(path)
 
