@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -123,16 +124,29 @@ def times(ratio: float) -> str:
 
 
 def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
-    """One change of the choice: ``below 21 MB/s [18, 25]: parquet``."""
+    """One change of the choice, with its interval where there is one.
+
+    >>> from tare.measure.cost import Crossing
+    >>> flip("bandwidth", "below", Crossing(21e6, 18e6, 25e6), "parquet")
+    'below 21 MB/s [18, 25]: parquet'
+    >>> flip("bandwidth", "below", Crossing(12.5e6, 12.5e6, 12.5e6), "parquet")
+    'below 12.5 MB/s: parquet'
+    >>> flip("reads", "below", Crossing(2.49, 1.52, 7.85), "json")
+    'fewer than 3 reads [2, 8]: json'
+    """
     if axis == "bandwidth":
         unit = size(where.at).split()[1]
         by = 1000 ** ("B", "kB", "MB", "GB", "TB").index(unit)
-        return f"{side} {where.at / by:.3g} {unit}/s [{where.lo / by:.3g}, {where.hi / by:.3g}]: {codec}"
-    more = "more" if side == "above" else "fewer"
-    at, lo, hi = (
-        f"{reads:.0f}" if reads >= 100 else f"{reads:.2g}" for reads in (where.at, where.lo, where.hi)
-    )
-    return f"{more} than {at} reads [{lo}, {hi}]: {codec}"
+        at, lo, hi = (f"{rate / by:.3g}" for rate in (where.at, where.lo, where.hi))
+        lead, unit = side, f"{unit}/s"
+    else:
+        # Reads are whole: fewer than 2.49 are at most 2, more than 2.49 at least 3.
+        whole = math.floor if side == "above" else math.ceil
+        at, lo, hi = (f"{whole(reads):,}" for reads in (where.at, where.lo, where.hi))
+        lead, unit = "more than" if side == "above" else "fewer than", "read" if at == "1" else "reads"
+    # One run has no interval, and one that rounding closes says nothing.
+    between = "" if lo == hi else f" [{lo}, {hi}]"
+    return f"{lead} {at} {unit}{between}: {codec}"
 
 
 def came_back(case: Mapping[str, Any]) -> str:
@@ -148,7 +162,7 @@ def came_back(case: Mapping[str, Any]) -> str:
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns} columns")
+        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
         return f"{of} came back unchanged"
     return "everything came back unchanged"
 
@@ -160,7 +174,7 @@ def _typed(paths: Sequence[str], columns: int | None) -> str:
     changed = {path.partition(" (")[0] for path in paths if not path.startswith("(")}
     if not changed:
         return f"all columns came back unchanged, but for {listed(paths)}"
-    return f"{min(len(changed), columns)} of {columns} columns came back as another type"
+    return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type"
 
 
 def rival(winner: Costed, others: Sequence[Costed]) -> str:

@@ -242,7 +242,7 @@ def _kept(case: dict[str, Any], own: dict[str, Any]) -> str:
         return str(own.get("kept") or "")
     if columns is None:
         return f"{silent} silent" if silent else str(verify.get("verdict") or "")
-    return f"{columns - silent:.0f}+{silent} silent" if silent else f"{columns:.0f}/{columns:.0f}"
+    return f"{columns - silent:,.0f}+{silent:,} silent" if silent else f"{columns:,.0f}/{columns:,.0f}"
 
 
 def _predicted(

@@ -180,7 +180,7 @@ def kept_sentence(row: Row | None) -> str:
         if columns is None
         else "The one column"
         if columns == 1
-        else f"All {columns:.0f} columns"
+        else f"All {columns:,.0f} columns"
     )
     kinds = {
         change.get("verdict")

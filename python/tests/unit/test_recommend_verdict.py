@@ -9,7 +9,9 @@ from planted_truth import Planted
 from simulate import synthetic_record
 
 from tare.errors import UsageError
+from tare.measure import wording
 from tare.measure.constraints import allowed, conditions, kept
+from tare.measure.cost import Crossing
 from tare.measure.recommend import recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
@@ -144,6 +146,32 @@ def test_flips_are_where_costs_are_equal(record):
     rate = flip["at"]
     assert recommend(record, profile="exchange", link=f"{0.97 * rate:.0f}B")["codec"] == "parquet:pyarrow"
     assert recommend(record, profile="exchange", link=f"{1.03 * rate:.0f}B")["codec"] == "arrow:pyarrow"
+
+
+@pytest.mark.parametrize(
+    ("axis", "side", "ends", "said"),
+    [
+        ("reads", "below", (2.49, 1.52, 7.85), "fewer than 3 reads [2, 8]: a"),
+        ("reads", "above", (2.49, 1.52, 7.85), "more than 2 reads [1, 7]: a"),
+        ("reads", "above", (12_345.6, 12_001.0, 13_000.2), "more than 12,345 reads [12,001, 13,000]: a"),
+        ("reads", "below", (40.0, 40.0, 40.0), "fewer than 40 reads: a"),
+        ("reads", "above", (1.2, 1.1, 1.3), "more than 1 read: a"),
+        ("bandwidth", "below", (12.5e6, 12.5e6, 12.5e6), "below 12.5 MB/s: a"),
+        ("bandwidth", "above", (21e6, 18e6, 25e6), "above 21 MB/s [18, 25]: a"),
+    ],
+)
+def test_flips_have_whole_reads_and_no_interval_of_one_run(axis, side, ends, said):
+    """Fewer than 2.49 reads are at most 2; an interval whose ends are the same is none."""
+    assert said == wording.flip(axis, side, Crossing(*ends), "a")
+
+
+def test_many_columns_are_grouped_in_thousands():
+    """In sentences and cells as in the line that names the data."""
+    wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
+    assert "all 10,000 columns came back unchanged" == wording.came_back(wide)
+    wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
+    assert "1 of 10,000 columns came back as another type" == wording.came_back(wide)
+    assert "10,000/10,000" == kept(wide)
 
 
 def test_reads_flip_the_choice():
