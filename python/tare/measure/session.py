@@ -463,12 +463,13 @@ class Session:
         from tare.media.link import Link, RelayProcess
 
         link = Link.parse(self.settings.link or DEFAULT_LINK)
-        if self._relay is None:
-            from tare.measure.link_check import check_link
+        with self._reaching:
+            if self._relay is None:
+                from tare.measure.link_check import check_link
 
-            self.record["noise"]["link"] = check_link(link)
-            self._relay = RelayProcess(address, link)
-            return self._relay.address
+                self.record["noise"]["link"] = check_link(link)
+                self._relay = RelayProcess(address, link)
+                return self._relay.address
         return self._relay.retarget(address, link)
 
     # --- workers --------------------------------------------------------------

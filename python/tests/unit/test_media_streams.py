@@ -466,6 +466,19 @@ def test_bytes_pass_a_link_unchanged():
     assert 0 == relay._process.returncode
 
 
+def test_an_address_stays_good_while_others_are_asked_for():
+    """Seats get ready two at a time: the first writer may connect after the second has its address."""
+    fast = Link.parse("100MB/s,1ms")
+    with closing(link.listen(token=TOKEN)) as first, closing(link.listen(token=TOKEN)) as second:
+        relay = RelayProcess(first.address, fast)
+        try:
+            early, late = relay.retarget(first.address, fast), relay.retarget(second.address, fast)
+            through(late, second)
+            through(early, first)
+        finally:
+            relay.close()
+
+
 def through(address: str, listener: Listener) -> None:
     """A message by an address that is not the listener's own."""
     with link.connect(address, token=TOKEN, timeout_s=LIMIT_S) as writing:
