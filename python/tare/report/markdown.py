@@ -71,10 +71,13 @@ def _verdict(found: Digest) -> list[str]:
             if said["runs_code"]
             else []
         )
+    elif said["vague"]:
+        lines = [_sentence(said["sentence"])]
     elif said["tie"]:
         lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
     else:
         lines = [f"No route fits {_md(said['profile'])}."]
+    lines += [_md(said["transfer"])] if said["transfer"] else []
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
     return [" ".join(lines), "\n".join(changes)]
 
@@ -138,7 +141,11 @@ def _reason(row: Row, columns: int) -> list[str]:
     if row.status == "screened" and row.predicted_ns:
         said = f"~{text.duration(row.predicted_ns[0])} predicted; {said}"
     size = text.size(row.bytes) if row.bytes is not None else ""
-    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_md(row.status)}: {_md(said, 200)}"]
+    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_status(row.status)}: {_md(said, 200)}"]
+
+
+def _status(status: str) -> str:
+    return words.STATUS.get(status) or _md(status)
 
 
 def _lost(found: Digest) -> str:

@@ -196,6 +196,7 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     else:
         sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
+    lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
     return lines

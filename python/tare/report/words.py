@@ -119,6 +119,7 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "p_best": p_best(verdict.get("p_best")),
         "runner_up": text.visible(verdict.get("runner_up") or "", 200),
         "tie": tie,
+        "vague": bool(verdict.get("vague")),
         "sentence": text.one_line(verdict.get("sentence") or "", 600),
         "provisional": bool(verdict.get("provisional")),
         "small": bool(verdict.get("small")),
@@ -129,8 +130,22 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
             for entry in verdict.get("excluded") or []
             if isinstance(entry, dict)
         ],
+        "transfer": "" if found.imported else _transfer(verdict),
         "empty": not verdict,
     }
+
+
+def _transfer(verdict: dict[str, Any]) -> str:
+    """That the bytes' way over the route's medium was reckoned; empty where the medium's own time was taken."""
+    weights = verdict.get("weights")
+    given = weights if isinstance(weights, dict) else {}
+    rate, rtt = number(given.get("v")), number(given.get("rtt"))
+    medium = str(verdict.get("route") or "").partition("@")[2].partition(",")[0]
+    if not rate or not medium or verdict.get("small"):
+        return ""
+    trip = f" and {rtt * 1e3:.3g} ms round trip" if rtt else ""
+    said = f"The transfer ({text.visible(medium, 20)}) is computed from size at {text.rate(rate)}{trip}"
+    return f"{said}, not measured."
 
 
 def flips(found: Digest, profile: str | None = None) -> list[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import html.parser
 import json
+import os
 import re
+import socket
+import threading
 from dataclasses import replace
 
 import pytest
@@ -18,7 +22,7 @@ from simulate import DOCUMENT, TABLE, synthetic_record
 from tare.measure.derive import derive
 from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes
 from tare.report.digest import digest
-from tare.report.html import render
+from tare.report.html import render, snippets
 from tare.report.html.markup import breakable
 
 
@@ -256,3 +260,59 @@ def test_old_records_have_the_usual_weights():
     """A record whose verdicts name no weights is drawn with those of the profile's name."""
     found = digest({"cases": [], "derived": {"profiles": {"message": {}}}})
     assert {"w": 1.0, "r": 1.0, "n": 0.0, "v": 125e6, "rtt": 0.3e-3, "s": 0.0} == found.weights("message")
+
+
+ROUTES = [
+    ("table", "parquet:pyarrow,compression=zstd@file", False),
+    ("table", "csv:pyarrow+zstd:3@file", False),
+    ("table", "arrow:pyarrow@memory", False),
+    ("document", "json:orjson+zstd:3@tcp", False),
+    ("document", "msgpack:msgpack@remote", False),
+    ("document", "json:orjson@unix", False),
+    ("document", "json:orjson@fifo", False),
+    ("document", "pickle@link", True),
+]
+
+
+@pytest.mark.parametrize(("kind", "route", "runs_code"), ROUTES)
+def test_the_code_that_runs_a_route_runs_as_written(kind, route, runs_code, tmp_path, monkeypatch):
+    """Nothing has to be filled in; what went in comes back."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(snippets.runnable(route, kind, runs_code=runs_code), names)
+    back = names["data"].to_pydict() if kind == "table" else names["data"]
+    assert {"x": [1, 2, 3]} == back
+    receiver, sender = snippets.connected(route, runs_code=runs_code)
+    assert bool(receiver) == (route.partition("@")[2] not in ("file", "memory"))
+    if receiver:
+        _send(receiver, sender, names)
+
+
+def _send(receiver, sender, names):
+    """Run both programs; the sender tries again until the receiver waits."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    got = {}
+    waiting = threading.Thread(target=exec, args=(receiver.replace("9000", port), got), daemon=True)
+    waiting.start()
+    for _ in range(2000):
+        with contextlib.suppress(OSError):
+            if "fifo" not in sender or os.path.exists("tare.fifo"):
+                exec(sender.replace("9000", port), names)
+                break
+        threading.Event().wait(0.01)
+    waiting.join(30)
+    assert {"x": [1, 2, 3]} == got["data"]
+
+
+def test_an_id_of_a_foreign_record_stays_a_string():
+    """An id that does not exist here gets a plain file name, and cannot end its quotes."""
+    code = snippets.runnable('no"\n+such:x@file', "document", runs_code=False)
+    compile(code, "page", "exec")
+    assert '"data.bin"' in code
+
+
+def test_the_page_has_the_snippets_of_its_verdicts(page):
+    """Of the table's uses: one reads and writes a file."""
+    assert "route.write(data, &quot;data." in page
+    assert "route.send(data, connection)\ndata = route.receive" not in page

@@ -6,6 +6,7 @@ import copy
 import csv
 import io
 import json
+import re
 
 import pytest
 from planted_truth import Planted
@@ -307,3 +308,37 @@ def test_tiny_data_has_no_copies(tiny):
     assert not [
         row["copies"] for row in csv.DictReader(io.StringIO(report_csv.render(changed))) if row["copies"]
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "said"),
+    [
+        (
+            "document",
+            "message",
+            "The transfer (tcp) is computed from size at 125 MB/s and 0.3 ms round trip, not measured.",
+        ),
+        ("table", "archive", "The transfer (file) is computed from size at 200 MB/s, not measured."),
+        ("table", "cache", ""),
+    ],
+)
+def test_a_transfer_that_was_computed_is_called_so(kind, profile, said):
+    """In one line of each report; a cache on files that were measured has nothing to say."""
+    record = synthetic_record(kind, media=("memory",) if kind == "document" else ("memory", "file"))
+    for render in (terminal.render, markdown.render):
+        shown = render(record, profile=profile)
+        assert said in shown if said else "is computed from size" not in shown
+    part = render_html(record).partition(f'class="verdict v-{profile}"')[2].partition('class="verdict')[0]
+    assert (said in part) if said else ("is computed from size" not in part)
+
+
+def test_what_was_not_reached_has_one_name(document):
+    """`pending` is a word of records; reports for people say not measured."""
+    late = copy.deepcopy(document)
+    case = late["cases"][0]
+    case |= {"status": "pending", "reason": "", "launches": []}
+    late.pop("derived", None)
+    for render in (terminal.render, markdown.render, render_html):
+        shown = render(late)
+        assert "pending" not in re.sub(r"<script.*", "", shown, flags=re.DOTALL)
+        assert "not measured" in shown

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tare.report import text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, Grid, Row
 from tare.report.html.markup import Cell, breakable, codec, details, esc, inline_code, scroll_table
+from tare.report.html.snippets import connected, runnable
 
 __all__ = ["hero"]
 
@@ -70,9 +70,11 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
             f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(found, row, grid, said)}'
         )
     elif said["tie"]:
+        lead, _, _ = said["sentence"].partition(" for ")
+        head = f"{esc(lead)}." if said["vague"] else "A tie: choose by size or fidelity."
         body = (
-            f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{inline_code(said["sentence"])}</p>'
-            f"{_tied(found, grid, said['tie'], slots)}"
+            f'<h1>{head}</h1><p class="say">{inline_code(said["sentence"])}</p>'
+            f"{_tied(found, grid, said, slots)}"
         )
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
@@ -80,10 +82,13 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     flips = (
         f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
     )
-    run = _run(said["route"], runs_code=said["runs_code"]) if said["named"] and not found.imported else ""
+    run = ""
+    if said["named"] and not found.imported:
+        run = _run(said["route"], str(found.dataset.get("kind") or ""), runs_code=said["runs_code"])
+    transfer = f'<p class="soft">{esc(said["transfer"])}</p>' if said["transfer"] else ""
     return (
         f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
-        f'{body}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
+        f'{body}{transfer}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
     )
 
 
@@ -95,10 +100,10 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
     return None, None
 
 
-def _tied(found: Digest, grid: Grid | None, codecs: list[str], slots: dict[str, int]) -> str:
+def _tied(found: Digest, grid: Grid | None, said: dict[str, Any], slots: dict[str, int]) -> str:
     """What can decide between codecs that cost the same: size and what came back, beside their times."""
     rows = {text.visible(row.codec, 100): row for row in grid.rows if row.timed} if grid else {}
-    known = [rows[name] for name in codecs if name in rows]
+    known = [rows[name] for name in said["tie"] if name in rows]
     if not grid or not known:
         return ""
     body: list[list[Cell]] = [
@@ -112,7 +117,8 @@ def _tied(found: Digest, grid: Grid | None, codecs: list[str], slots: dict[str, 
         for row in known
     ]
     heads: list[Cell] = [("codec", "t"), ("size", ""), ("kept", ""), *((esc(op), "") for op in grid.ops)]
-    table = scroll_table("The codecs of the tie, smallest first", heads, body)
+    order = "most likely best first" if said["vague"] else "smallest first"
+    table = scroll_table(f"The codecs of the tie, {order}", heads, body)
     part = f"<p class=soft>Measured{_on(found)}.</p>" if _on(found) else ""
     return f'<div class="tied">{table}{part}</div>'
 
@@ -160,19 +166,22 @@ def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, 
     return f'<dl class="tiles">{cells}</dl>'
 
 
-def _run(route: str, *, runs_code: bool) -> str:
-    trust = ", trust=True" if runs_code else ""
-    if route.partition("@")[2].partition(",")[0] in ("", "memory", "file"):
-        steps = f"route.write(data, path)\ndata = route.read(path{trust})"
-    else:
-        steps = f"route.send(data, connection)\ndata = route.receive(connection{trust})"
-    # The id is shown escaped and then quoted: nothing in it can end the literal.
-    code = f"from tare import Route\nroute = Route({json.dumps(route)})\n{steps}"
+def _run(route: str, kind: str, *, runs_code: bool) -> str:
+    receiver, sender = connected(route, runs_code=runs_code)
+    out = f"<h2>Run it</h2>{_code(runnable(route, kind, runs_code=runs_code), 'Python code that runs the route')}"
+    if receiver:
+        both = (
+            f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"
+            f"<p>Another, with the lines above, sends it; the end of the connection ends the message:</p>"
+            f"{_code(sender, 'Python code that sends')}"
+        )
+        out += details("Over a connection", both)
+    return f'<div class="run">{out}</div>'
+
+
+def _code(code: str, label: str) -> str:
     shown = "\n".join(esc(line, 400) for line in code.split("\n"))
-    return (
-        f'<div class="run"><h2>Run it</h2><pre tabindex="0" aria-label="Python code that runs the route">'
-        f"<code>{shown}</code></pre></div>"
-    )
+    return f'<pre tabindex="0" aria-label="{esc(label)}"><code>{shown}</code></pre>'
 
 
 def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
