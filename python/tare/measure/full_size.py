@@ -11,7 +11,7 @@ import numpy as np
 from tare.measure.analysis import Analysis, Figure
 from tare.measure.cost import Costed
 from tare.measure.mains import SPAN
-from tare.measure.statistics import Array, seed_of
+from tare.measure.statistics import FIRM, Array, seed_of
 
 __all__ = ["OPERATIONS", "costed", "scaled"]
 
@@ -22,6 +22,12 @@ OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
 # Exponents that a codec may have whose growth was not measured: from a constant that is
 # not outgrown yet to the least that is called super-linear.
 UNKNOWN = (0.85, 1.15)
+# What one launch shifts cannot be told from one or two, so it is taken for what launches shifted
+# in runs on a busy machine. At screening, where first calls and constants weigh more, the times
+# were off by more, beside what all codecs had in common (docs/decisions.md).
+LAUNCH_SPREAD = {"weigh": 0.07, "screen": 0.3}
+# Few degrees of freedom: one codec in ten was off by more than twice the factor.
+SPREAD_DEGREES = 3
 # Growth is measured of cases with these labels only.
 GROWN = {"grain": "whole", "threads": "1"}
 
@@ -34,6 +40,8 @@ def costed(
     seed: str = "",
 ) -> Costed | None:
     """A case's figures for the whole data; None without times for both ways.
+
+    Draws of fewer launches than tell what a launch shifts are spread by what it usually shifts.
 
     Args:
         case: The case, with its bytes.
@@ -49,14 +57,20 @@ def costed(
     rows = {} if math.isclose(full, 1.0) else _rows(labels, growth)
     # One quantile of the range for all operations of a codec: a codec whose growth is
     # misjudged is so in both directions, and independent errors would cancel in their sum.
-    number = seed_of(f"{seed}|{codec}|{medium}")
-    quantile = np.random.RandomState(number).uniform(size=analysis.sampler.draws)
+    random = np.random.RandomState(seed_of(f"{seed}|{codec}|{medium}"))
+    quantile = random.uniform(size=analysis.sampler.draws)
+    # So is a launch: one shift for all that one process did.
+    shifts = random.standard_t(SPREAD_DEGREES, size=analysis.sampler.draws)
+    spread = LAUNCH_SPREAD.get(case.get("stage", "weigh"), LAUNCH_SPREAD["weigh"])
 
     def seconds(op: str) -> Timed | None:
         figure = figures.get(op)
         if figure is None or not math.isfinite(figure.time_ns):
             return None
-        return scaled(figure, rows.get(op), full, quantile)
+        time_s, draws = scaled(figure, rows.get(op), full, quantile)
+        if figure.launches < FIRM:
+            draws = draws * np.exp(spread / math.sqrt(figure.launches) * shifts)
+        return time_s, draws
 
     both = _both(case, medium, seconds)
     if both is None:

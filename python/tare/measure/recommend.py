@@ -11,23 +11,19 @@ from tare.errors import UsageError
 from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
 from tare.measure.constraints import Condition, allowed, conditions, losses
-from tare.measure.cost import PROFILES, Costed, Profile, cost, timed_share, wins
+from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.flips import flips
 from tare.measure.full_size import costed
 from tare.measure.mains import TOTAL, main_cases, main_stage, number
-from tare.measure.statistics import Array, differs, quantiles
+from tare.measure.statistics import FIRM, Array, quantiles
+from tare.measure.ties import tie_of
 
 __all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recommend"]
 
 # What a file medium is taken for when none was measured, in bytes per second.
 ASSUMED_FILE = 1e9
 SMALL_DOCUMENT = 4096
-SURE = 0.5
-# On a machine with a noise floor above NOISY a winner among ties needs more than the half.
-NOISY, SURE_IN_NOISE = 0.10, 0.95
-# Launches from which on an interval is more than a hint.
-FIRM = 3
 
 
 @dataclass(frozen=True)
@@ -112,9 +108,10 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         evidence: Figures and growth rows of the record, if at hand.
 
     Returns:
-        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, executes_code,
-        provisional, small, weights, sentence, reasons, flips, excluded``; ``route`` is None when
-        nothing qualifies, ``small`` says that the data is too small for its times to matter.
+        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, vague, noise,
+        executes_code, provisional, small, weights, sentence, reasons, flips, excluded``; ``route`` is None when
+        nothing qualifies, ``vague`` says that the costs of the tie lie too far apart to choose by size,
+        ``noise`` is the noise floor where it is too high for sure words, else 0, and ``small`` says that the data is too small for its times to matter.
 
     Raises:
         UsageError: A profile, condition or link that does not exist.
@@ -292,18 +289,14 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
     use = choice.profile
     costs = {one.codec: cost(one, use) for one in choice.several}
     shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
-    ranked = sorted(choice.several, key=lambda one: (-shares[one.codec], costs[one.codec][0], one.codec))
-    floors = {one.codec: analysis.floor(one.key, TOTAL) * timed_share(one, use) for one in choice.several}
-    tied = _tied(ranked[0], choice.several, costs, floors)
-    noisy = max(floors[one.codec] for one in tied) > NOISY
-    if noisy:
-        floor = max(analysis.floor(one.key, TOTAL) for one in tied)
-        choice.notes.append(f"provisional: the machine was too noisy: noise floor {wording.percent(floor)}")
-    enough = shares[ranked[0].codec] >= (SURE_IN_NOISE if noisy else SURE)
-    named = len(tied) == 1 or (enough and not _within(ranked[0], tied, costs, floors))
-    winner = ranked[0] if named else tied[0]
+    tie = tie_of(choice.several, costs, shares, analysis, use)
+    winner = tie.winner
+    if tie.noise:
+        choice.notes.append(
+            f"provisional: the machine was too noisy: noise floor {wording.percent(tie.noise)}"
+        )
     others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
-    cheapest = min(tied, key=lambda one: costs[one.codec][0])
+    cheapest = min(tie.members, key=lambda one: costs[one.codec][0])
     few = analysis.figures[winner.key][TOTAL].launches < FIRM
     if few:
         choice.notes.append(f"provisional: fewer than {FIRM} launches")
@@ -318,16 +311,18 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "p_best": shares[winner.codec] if others else None,
         "p": shares,
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
-        "tie": [one.codec for one in tied],
-        "named": named,
+        "tie": [one.codec for one in tie.members],
+        "named": tie.named,
+        "vague": tie.vague,
+        "noise": tie.noise,
         "executes_code": choice.runs_code(winner.codec),
-        "provisional": few or choice.predicted or noisy or bool(choice.unreached),
-        "flips": flips(winner, choice, costs) if named else flips(cheapest, choice, costs, tied),
+        "provisional": few or choice.predicted or tie.noise > 0 or bool(choice.unreached),
+        "flips": flips(winner, choice, costs) if tie.named else flips(cheapest, choice, costs, tie.members),
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }
     base_cost = cost(choice.base, use)[0] if choice.base is not None and _complete(choice.base, use) else None
     verdict["sentence"] = wording.sentence(verdict, choice, winner, others, base_cost)
-    verdict["reasons"] = wording.reasons(verdict, choice, winner, others, base_cost)
+    verdict["reasons"] = wording.reasons(verdict, choice, winner, others)
     return verdict
 
 
@@ -338,41 +333,6 @@ def _complete(one: Costed, use: Profile) -> bool:
 def _ends(point: float, draws: Array) -> tuple[float, float]:
     lo, hi = quantiles(draws)
     return min(point, float(lo)), max(point, float(hi))
-
-
-def _tied(
-    best: Costed,
-    several: Sequence[Costed],
-    costs: Mapping[str, tuple[float, Array]],
-    floors: Mapping[str, float],
-) -> list[Costed]:
-    """The codecs whose cost is not shown to differ from the best one's, smallest first; the best among them."""
-    tied = []
-    for one in several:
-        lo, hi = quantiles(costs[one.codec][1] / costs[best.codec][1])
-        floor = max(floors[one.codec], floors[best.codec])
-        if one is best or not differs(float(lo), float(hi), floor):
-            tied.append(one)
-    return sorted(tied, key=lambda one: (one.bytes, costs[one.codec][0], one.codec))
-
-
-def _within(
-    best: Costed,
-    tied: Sequence[Costed],
-    costs: Mapping[str, tuple[float, Array]],
-    floors: Mapping[str, float],
-) -> bool:
-    """Whether another of the tie costs as much as the best, but for what the base differs from itself.
-
-    Draws know the noise between rounds and launches alone: of two equal codecs one has a
-    P(best) of one half or more, always, so the odds by themselves would name one.
-    """
-    least = costs[best.codec][0]
-    return least > 0 and any(
-        abs(costs[one.codec][0] / least - 1) < max(floors[one.codec], floors[best.codec])
-        for one in tied
-        if one is not best
-    )
 
 
 def _nothing(choice: Choice) -> dict[str, Any]:
@@ -396,6 +356,8 @@ def _nothing(choice: Choice) -> dict[str, Any]:
         "cost_s": {},
         "tie": [],
         "named": False,
+        "vague": False,
+        "noise": 0.0,
         "executes_code": False,
         "provisional": bool(choice.unreached),
         "sentence": sentence,

@@ -66,6 +66,7 @@ def settled(verdict: dict[str, Any], choice: Choice) -> dict[str, Any]:
         "p_best": verdict["p"][winner.codec],
         "tie": [winner.codec],
         "named": True,
+        "vague": False,
         "executes_code": choice.runs_code(winner.codec),
         # Noise and few launches make times doubtful, but times decide nothing here.
         "provisional": choice.predicted,

@@ -237,11 +237,22 @@ def sentence(
 
 def _tie(verdict: Mapping[str, Any], choice: Choice, winner: Costed) -> str:
     names = listed([f"`{codec}`" for codec in verdict["tie"]], most=6)
-    text = (
-        f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: {names}. "
-        f"None is shown to be better; choose by size or fidelity: `{winner.codec}` takes {size(winner.bytes)}; "
-        f"{came_back(choice.cases[winner.codec])}"
-    )
+    kept = came_back(choice.cases[winner.codec])
+    if verdict["vague"]:
+        # Few launches and a part of the data make draws wide on a quiet machine too.
+        noisy = verdict["noise"] > 0 or not verdict["provisional"]
+        spent = [verdict["cost_s"][codec][0] for codec in verdict["tie"]]
+        text = (
+            f"Too {'noisy' if noisy else 'early'} to choose for {verdict['profile']}: costs up to "
+            f"{times(max(spent) / min(spent))} apart are not told apart: {names}. The most likely best, by "
+            f"default, is `{verdict['route']}`: P(best) {odds(verdict['p_best'])}, {size(winner.bytes)}; {kept}"
+        )
+    else:
+        text = (
+            f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: "
+            f"{names}. None is shown to be better; choose by size or fidelity: `{winner.codec}` takes "
+            f"{size(winner.bytes)}; {kept}"
+        )
     unsafe = [f"`{codec}`" for codec in verdict["tie"] if choice.runs_code(codec)]
     return f"{text}{f'; of {listed(unsafe)}: {DANGER}' if unsafe else ''}."
 
@@ -257,7 +268,6 @@ def reasons(
     choice: Choice,
     winner: Costed,
     others: Sequence[Costed],
-    base_cost: float | None,
 ) -> list[str]:
     """What the answer rests on, one line each."""
     use, costs = choice.profile, verdict["cost_s"]
