@@ -525,3 +525,15 @@ def test_the_page_holds_no_absolute_path(pages):
     for page in pages.glob("*.html"):
         text = re.sub(r"<script>.*</script>", "", page.read_text("utf-8"), flags=re.DOTALL)
         assert not re.search(r"(?:/home/|/root/|/Users/|C:\\\\)", text)
+
+
+def test_the_codecs_have_the_width_of_the_page(visit):
+    """At 1280 pixels the table of all codecs scrolls neither way in its box, nor does the page sideways."""
+    chrome = visit("table", width=1280)
+    boxes = chrome.execute_script(
+        "return [...document.querySelectorAll('.grid .scroll')].filter(e => e.getClientRects().length)"
+        ".map(e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])"
+    )
+    assert boxes
+    assert all(beyond <= 0 for box in boxes for beyond in box), boxes
+    assert chrome.execute_script("return document.documentElement.scrollWidth") <= 1280

@@ -316,3 +316,13 @@ def test_the_page_has_the_snippets_of_its_verdicts(page):
     """Of the table's uses: one reads and writes a file."""
     assert "route.write(data, &quot;data." in page
     assert "route.send(data, connection)\ndata = route.receive" not in page
+
+
+def test_the_probe_matrix_marks_what_is_recommended():
+    """A codec with a compressor is shown by the column of the codec without it, and the page says why."""
+    shown = render(synthetic_record("document", media=("memory",)))
+    part = shown.partition('<section id="fidelity"')[2].partition("</section>")[0]
+    assert "json:orjson+zstd:3 is the column json:orjson." in text_of(part)
+    heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>)", part)]
+    (marked,) = [head for head in heads if "message" in head]
+    assert "json:orjsonrecommended: " == marked.partition("message")[0].replace("archive, ", "")
