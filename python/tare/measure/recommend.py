@@ -125,7 +125,7 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     evidence = evidence or gather(record)
     choice = choose(evidence, use, conditions(use.conditions, must), allow_loss)
     if not choice.several:
-        return _nothing(choice)
+        return _nothing(choice, [condition.name for condition in conditions((), must)])
     return smallness.settled(_verdict(choice, evidence.analysis), choice)
 
 
@@ -335,12 +335,13 @@ def _ends(point: float, draws: Array) -> tuple[float, float]:
     return min(point, float(lo)), max(point, float(hi))
 
 
-def _nothing(choice: Choice) -> dict[str, Any]:
+def _nothing(choice: Choice, must: Sequence[str]) -> dict[str, Any]:
     """No codec qualifies: say which condition removed whom, and what to give up."""
     sentence, reasons = wording.nothing(
         choice.profile.name,
         choice.excluded,
         own=choice.profile.conditions,
+        must=must,
         provisional=bool(choice.unreached),
     )
     return {

@@ -164,17 +164,17 @@ def came_back(case: Mapping[str, Any]) -> str:
     if columns:
         of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
         return f"{of} came back unchanged"
-    return "everything came back unchanged"
+    return "every value came back unchanged"
 
 
 def _typed(paths: Sequence[str], columns: int | None) -> str:
     """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
     if not columns:
-        return f"{len(paths)} path{'s' * (len(paths) > 1)} came back as another type"
+        return f"{len(paths)} path{'s' * (len(paths) > 1)} came back as another type, nothing lost"
     changed = {path.partition(" (")[0] for path in paths if not path.startswith("(")}
     if not changed:
         return f"all columns came back unchanged, but for {listed(paths)}"
-    return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type"
+    return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type, nothing lost"
 
 
 def rival(winner: Costed, others: Sequence[Costed]) -> str:
@@ -327,8 +327,8 @@ LEFT_OUT = {
     "no code": "can run code or crash when read",
     "two readers": "fewer than 2 independent readers",
     "three languages": "fewer than 3 languages",
-    "subset": "no reading of a part",
-    "subset measured": "no reading of a part was measured",
+    "subset": "cannot be read in part",
+    "subset measured": "reading a part was not measured",
     "keep-types": "types or values changed",
     "untrusted": "not safe for bytes from others",
     "append": "cannot be appended to",
@@ -346,6 +346,7 @@ def nothing(
     excluded: Sequence[tuple[str, tuple[str, ...], str]],
     *,
     own: Collection[str] = (),
+    must: Collection[str] = (),
     provisional: bool = False,
 ) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
@@ -354,6 +355,7 @@ def nothing(
         profile: Name of the use.
         excluded: (codec, names of the conditions it fails, reason).
         own: Conditions of the use itself, which no option gives up.
+        must: Conditions that the user added, or repeated.
         provisional: Whether codecs may still come.
 
     >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
@@ -370,15 +372,25 @@ def nothing(
     broken = sum(names[0] in BROKEN for _, names, _ in excluded)
     if broken:
         parts.append(f"{broken} failed")
-    relax = [_without(name, codecs, own) for name, codecs in alone.items()]
+    relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
     return f"{lead}{'; '.join(parts)}.", relax
 
 
-def _without(name: str, codecs: Sequence[str], own: Collection[str]) -> str:
+def _without(name: str, codecs: Sequence[str], own: Collection[str], must: Collection[str]) -> str:
     if name == "loss":
         return f"with --allow-loss for their paths {listed(codecs)} would qualify"
     if name == "subset measured":
-        return f"with a partial read measured {listed(codecs)} could qualify"
-    if name in own:
-        return f"for another use (--for) {listed(codecs)} could qualify"
-    return f"without {name} {listed(codecs)} would qualify"
+        return f"with a plan that measures reading a part (factor subset) {listed(codecs)} could qualify"
+    if name not in own:
+        return f"without {name} {listed(codecs)} would qualify"
+    more = f", without --must {name}" if name in must else ""
+    other = f"for another use (--for cache, say{more}) {listed(codecs)} could qualify"
+    return f"{_in_part()}; {other}" if name == "subset" else other
+
+
+def _in_part() -> str:
+    """Which formats can be read in part."""
+    from tare.formats import FORMATS
+
+    able = [format.id for format in FORMATS if format.subset]
+    return f"{', '.join(able[:-1])} and {able[-1]} can be read in part, and hold tables"

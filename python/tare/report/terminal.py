@@ -196,6 +196,9 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     else:
         sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
+        # Of no route the reasons are what to give up or to do instead.
+        for reason in [] if said["tie"] else said["reasons"]:
+            lines += _wrap(reason.replace("`", ""), width, "     ")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []

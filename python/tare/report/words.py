@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.measure.wording import came_back
 from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
@@ -189,21 +190,9 @@ def kept_sentence(row: Row | None) -> str:
         return f"It changes silently: {lost}."
     if row.status != "ok":
         return ""
-    columns = number(row.case["verify"].get("columns"))
-    what = (
-        "Every value"
-        if columns is None
-        else "The one column"
-        if columns == 1
-        else f"All {columns:,.0f} columns"
-    )
-    kinds = {
-        change.get("verdict")
-        for change in row.case["verify"].get("changes") or []
-        if isinstance(change, dict)
-    }
-    how = "with another type in places, nothing lost" if "type" in kinds else "unchanged"
-    return f"{what} came back {how}."
+    # The verdict's own words, so that no two sentences tell it differently.
+    said = text.one_line(came_back(row.case), 300)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def runs_code(found: Digest, codec: Any) -> bool:

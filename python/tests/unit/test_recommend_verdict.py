@@ -108,6 +108,19 @@ def test_nothing_qualifies_says_who_fell_to_what_and_what_to_give_up(record):
     assert "without subset `arrow:pyarrow` would qualify" in both["reasons"]
 
 
+def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
+    """JSON cannot be read in part: the sentence says so, the reasons say who can and which wish to drop."""
+    own = Planted("json:stdlib", 50, 50, 0.5, flags=FLAT)
+    record = synthetic_record("document", planted=(own,), growth=False, derived=False, media=("memory",))
+    verdict = recommend(record, profile="random", must=("subset",))
+    assert "No route for random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
+    assert [
+        "parquet, arrow and orc can be read in part, and hold tables; "
+        "for another use (--for cache, say, without --must subset) `json:stdlib` could qualify"
+    ] == verdict["reasons"]
+    assert "say)" in recommend(record, profile="random")["reasons"][0]
+
+
 def test_random_access_needs_a_measured_partial_read(record):
     """Without a measured partial read nobody is recommended for it; with one the reader wins."""
     verdict = recommend(record, profile="random")
@@ -170,7 +183,7 @@ def test_many_columns_are_grouped_in_thousands():
     wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
     assert "all 10,000 columns came back unchanged" == wording.came_back(wide)
     wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
-    assert "1 of 10,000 columns came back as another type" == wording.came_back(wide)
+    assert "1 of 10,000 columns came back as another type, nothing lost" == wording.came_back(wide)
     assert "10,000/10,000" == kept(wide)
 
 

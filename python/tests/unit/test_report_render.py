@@ -12,6 +12,7 @@ import pytest
 from planted_truth import Planted
 from simulate import synthetic_record
 
+from tare.measure.recommend import recommend
 from tare.report import csv as report_csv
 from tare.report import json as report_json
 from tare.report import markdown, terminal, text
@@ -342,3 +343,23 @@ def test_what_was_not_reached_has_one_name(document):
         shown = render(late)
         assert "pending" not in re.sub(r"<script.*", "", shown, flags=re.DOTALL)
         assert "not measured" in shown
+
+
+def test_no_route_comes_with_what_to_do_instead():
+    """Who reads the terminal alone learns which wish to drop; the reasons say it."""
+    own = Planted("json:stdlib", 50, 50, 0.5)
+    record = synthetic_record("document", planted=(own,), growth=False, media=("memory",))
+    shown = " ".join(terminal.render(record, profile="random").split())
+    assert "No route for random: json:stdlib left out (cannot be read in part)" in shown.replace("`", "")
+    assert "parquet, arrow and orc can be read in part, and hold tables; for another use" in shown
+
+
+def test_one_wording_tells_what_came_back():
+    """The line below the route and the verdict's sentence say the same of columns of another type."""
+    typed = Planted("csv:pyarrow", 5, 5, 0.2, changes=(("time_hour", "type", 9),))
+    base = Planted("parquet:pyarrow", 50, 50, 0.5)
+    record = synthetic_record("table", planted=(base, typed), growth=False, media=("file",))
+    sentence = recommend(record)["sentence"]
+    kept = "1 of 19 columns came back as another type, nothing lost"
+    assert kept in sentence
+    assert f"{kept}." in " ".join(terminal.render(record).split())
