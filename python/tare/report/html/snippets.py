@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+
+from tare.compress import COMPRESSORS
 
 __all__ = ["connected", "runnable"]
 
 _SAMPLE = {"table": 'pyarrow.table({"x": [1, 2, 3]})', "document": '{"x": [1, 2, 3]}'}
 _PORT = 9000
+_FORMAT = re.compile(r"[a-z0-9]+(?=[:,]|$)")
 _UNIX = 'socket.socket(socket.AF_UNIX) as {name}:\n    {name}.{verb}("tare.sock")'
 
 
@@ -79,13 +83,8 @@ def _medium(route: str) -> str:
 
 def _file_name(route: str) -> str:
     """A name with the endings of format and compressor; plain for an id that does not exist here."""
-    from tare import compress
-    from tare.codec import Codec
-    from tare.errors import TareError
-
-    try:
-        codec = Codec.parse(route.partition("@")[0])
-    except TareError:
-        return "data.bin"
-    pressed = next((one.extension for one in compress.COMPRESSORS if one.name == codec.compressor), "")
-    return f"data{(codec.format.extensions or ('.bin',))[0]}{pressed}"
+    format_id, plus, compressor = route.partition("@")[0].partition("+")
+    known = _FORMAT.match(format_id)
+    name = f"data.{known[0]}" if known else "data.bin"
+    pressed = (one for one in COMPRESSORS if plus and one.name == compressor.partition(":")[0])
+    return name + next((one.extension for one in pressed), "")
