@@ -180,12 +180,14 @@ class Codec:
             MissingLibrary: The library is not installed.
             Unsupported: The codec does not hold that kind, or the library only reads.
         """
+        return self._encoder(kind, self.library.encode)
+
+    def _encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
         self.native(kind)
-        library = self.library
-        library.require()
-        if not library.writes:
+        self.library.require()
+        if not self.library.writes:
             raise Unsupported(f"{self} only reads", format=self.format_id)
-        encode = partial(library.encode, **self.options)
+        encode = partial(function, **self.options)
         if self.compressor is None:
             return encode
         from tare.compress import compress
@@ -222,10 +224,32 @@ class Codec:
         >>> Codec.parse("json:msgspec").encode({"a": [1, 2.5]})
         b'{"a":[1,2.5]}'
         """
+        return self._encoded(obj, self.library.encode)
+
+    def append(self, obj: Any) -> bytes:
+        """Encode rows or list items as bytes that, written at the end of a file of this codec, add them to it.
+
+        A compressor begins a new member, which every reader takes for a continuation.
+
+        Raises:
+            EncodeError: A value that the format cannot hold or the library refuses.
+            Limit: It is nested too deeply for the library.
+            Unsupported: The codec cannot be appended to, or does not hold this kind of data.
+            MissingLibrary: The library is not installed.
+
+        >>> codec = Codec.parse("ndjson:orjson+zstd:3")
+        >>> codec.decode(codec.encode([{"a": 1}]) + codec.append([{"a": 2}]))
+        [{'a': 1}, {'a': 2}]
+        """
+        if self.library.append is None:
+            raise Unsupported(f"{self} cannot be appended to: write the whole again", format=self.format_id)
+        return self._encoded(obj, self.library.append)
+
+    def _encoded(self, obj: Any, function: Callable[..., Buffer]) -> bytes:
         kind = kinds.kind_of(obj)
         if kind == "document" and "document" not in self.library.native:
             kind = "table"
-        encode = self.encoder(kind)
+        encode = self._encoder(kind, function)
         native = self.native(kind)
         limit = self.library.max_depth
         if limit is not None and kind == "document" and deeper_than(obj, limit):
@@ -284,7 +308,7 @@ class Codec:
             "spec": format.spec,
             "languages": list(format.languages),
             "streams": self.stream is not None,
-            "append": format.append,
+            "append": library.append is not None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],
             "text": format.text and self.compressor is None,
         }

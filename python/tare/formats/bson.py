@@ -78,13 +78,13 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://bsonspec.org/spec.html",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "ruby", "rust"),
-    append=True,
     sniff=_sniff,
     libraries=(
         Library(
             name="pymongo",
             native=NATIVE,
             encode=_encode,
+            append=_encode,
             decode=_decode,
             modules=("bson", "pymongo"),
             distribution="pymongo",

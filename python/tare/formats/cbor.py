@@ -82,7 +82,6 @@ FORMAT = Format(
     magic=(b"\xd9\xd9\xf7",),  # the tag "self-described CBOR"
     spec="https://www.rfc-editor.org/rfc/rfc8949",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "python", "rust"),
-    append=True,
     libraries=(
         Library(
             name="cbor2",

@@ -6,7 +6,7 @@ A header line names the columns; types are not written, so every reader guesses.
 from __future__ import annotations
 
 import csv as stdlib_csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO, StringIO, TextIOWrapper
 from itertools import islice
@@ -42,6 +42,15 @@ def _not_empty(data: Buffer) -> Buffer:
     if not len(data):
         raise Truncated("csv: no bytes at all, expected a header line", format="csv", offset=0)
     return data
+
+
+def _headless(encode: Callable[..., Buffer], empty: Callable[[Any], Any]) -> Callable[..., Buffer]:
+    """Rows without the header: what ``encode`` writes behind what it writes of none of them."""
+
+    def append(obj: Any, **options: Any) -> Buffer:
+        return encode(obj, **options)[len(encode(empty(obj), **options)) :]
+
+    return append
 
 
 # -- csv of the standard library: text in, text out
@@ -326,11 +335,11 @@ FORMAT = Format(
     spec="https://www.rfc-editor.org/rfc/rfc4180",
     languages=ANY_LANGUAGE,
     text=True,
-    append=True,
     sniff=_sniff,
     libraries=(
         pyarrow_library(
             encode=_encode_pyarrow,
+            append=_headless(_encode_pyarrow, lambda table: table.slice(0, 0)),
             decode=_decode_pyarrow,
             options={
                 "delimiter": _DELIMITER,
@@ -342,6 +351,7 @@ FORMAT = Format(
         ),
         polars_library(
             encode=_encode_polars,
+            append=_headless(_encode_polars, lambda frame: frame.head(0)),
             decode=_decode_polars,
             options={
                 "dates": Option(False, (False, True), "Turn text that looks like a date or time into one."),
@@ -353,6 +363,7 @@ FORMAT = Format(
         ),
         duck.library(
             encode=_encode_duckdb,
+            append=_headless(_encode_duckdb, lambda table: table.slice(0, 0)),
             decode=_decode_duckdb,
             options={"delimiter": _DELIMITER},
             subset=_subset_duckdb,
@@ -362,6 +373,7 @@ FORMAT = Format(
             name="pandas",
             native={"table": "pandas"},
             encode=_encode_pandas,
+            append=_headless(_encode_pandas, lambda frame: frame.head(0)),
             decode=_decode_pandas,
             modules=("pandas",),
             distribution="pandas",
@@ -378,6 +390,7 @@ FORMAT = Format(
             name="stdlib",
             native={"table": "columns"},
             encode=_encode_stdlib,
+            append=_headless(_encode_stdlib, lambda columns: {name: [] for name in columns}),
             decode=_decode_stdlib,
             options={"delimiter": _DELIMITER},
             stream=Stream(_write_stdlib, _read_stdlib, _join_stdlib),

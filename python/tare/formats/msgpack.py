@@ -132,7 +132,6 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://github.com/msgpack/msgpack/blob/master/spec.md",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "r", "ruby", "rust"),
-    append=True,
     libraries=(
         Library(
             name="msgpack",

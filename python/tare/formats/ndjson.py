@@ -124,13 +124,13 @@ FORMAT = Format(
     spec="https://github.com/ndjson/ndjson-spec",
     languages=ANY_LANGUAGE,
     text=True,
-    append=True,
     sniff=is_lines,
     libraries=(
         Library(
             name="orjson",
             native=NATIVE,
             encode=_encode_orjson,
+            append=_encode_orjson,
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",
@@ -143,6 +143,7 @@ FORMAT = Format(
             name="msgspec",
             native=NATIVE,
             encode=_encode_msgspec,
+            append=_encode_msgspec,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
@@ -155,6 +156,7 @@ FORMAT = Format(
             name="stdlib",
             native=NATIVE,
             encode=_encode_stdlib,
+            append=_encode_stdlib,
             decode=_decode_stdlib,
             options=_OPTIONS,
             variants=DOCUMENTS_ONLY,
@@ -165,6 +167,7 @@ FORMAT = Format(
         ),
         polars_library(
             encode=_encode_polars,
+            append=_encode_polars,
             decode=_decode_polars,
             options={"infer_rows": INFER_ROWS},
         ),

@@ -77,7 +77,6 @@ FORMAT = Format(
     magic=(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     languages=("python",),
     executes_code=True,
-    append=True,
     sniff=_sniff,
     home="stdlib",
     libraries=(
