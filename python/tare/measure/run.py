@@ -198,13 +198,13 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
             "screen", len(seats), len(seats), "the time is up: nothing was weighed; --time gives more"
         )
         return
-    weigh_and_more(session, chosen, seats, base, small)
+    measure_chosen(session, chosen, seats, base, small)
 
 
-def weigh_and_more(
+def measure_chosen(
     session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Part
 ) -> None:
-    """Weigh the chosen codecs on every medium, then memory, probes and growth."""
+    """All that follows screening: weigh the chosen codecs on every medium, then peaks, probes and growth."""
     settings, dataset = session.settings, session.dataset
     media = settings.media or (_MEDIUM[dataset.kind],)
     probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]

@@ -358,11 +358,6 @@ class Session:
         self._paths = getattr(self, "_paths", 0) + 1
         return str(self._files / f"{self._paths}")
 
-    @property
-    def files_directory(self) -> str:
-        """Where the file medium writes."""
-        return str(self._files)
-
     # --- cases ----------------------------------------------------------------
 
     def case(self, codec: str, part: Part, stage: str, **labels: str) -> dict[str, Any]:
