@@ -228,6 +228,8 @@ def show(result: Result, options: dict[str, Any]) -> None:
     elif not options["quiet"]:
         terminal.show(result)
     if not options["quiet"]:
+        for note in result.record["dataset"].get("notes") or ():
+            click.echo(f"note    {note}", err=True)
         if result.record.get("interrupted"):
             click.echo(
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",

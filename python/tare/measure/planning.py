@@ -48,6 +48,7 @@ def estimate(
         else open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
     )
     yield dataset.headline()
+    yield from (f"  note: {note}" for note in dataset.notes)
     codecs = candidates(dataset.kind)
     if settings.codecs:
         codecs = asked_for(settings.codecs, codecs)

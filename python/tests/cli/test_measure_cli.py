@@ -288,6 +288,19 @@ def test_a_dry_run_of_each_named_plan(tare, tmp_path, name):
     assert [] == records(tmp_path)
 
 
+def test_a_wrong_name_is_told(tare, tmp_path):
+    """What the bytes are, beside what the name says, as converting says it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / "wrong.csv")
+    said = tare("measure", "wrong.csv", "--dry-run")
+    assert "note: named as csv, but it is parquet" in said.out
+    said = tare("measure", "wrong.csv", "--time", "3s", "--codec", "parquet:pyarrow", "--out", "r.tare.json")
+    assert 0 == said.code, said.err
+    assert "note    named as csv, but it is parquet" in said.err
+
+
 # --- one run, looked at from all sides ------------------------------------------
 
 
