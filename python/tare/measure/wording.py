@@ -369,9 +369,9 @@ def nothing(
         if len(names) == 1 and names[0] not in ABSENT + BROKEN:
             alone[names[0]].append(f"`{codec}`")
     parts = _left_out(excluded, but=ABSENT + BROKEN)
-    broken = sum(names[0] in BROKEN for _, names, _ in excluded)
+    broken = [f"`{codec}` {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
     if broken:
-        parts.append(f"{broken} failed")
+        parts.append(f"{len(broken)} failed: {broken[0].rstrip('.')}")
     relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
     return f"{lead}{'; '.join(parts)}.", relax
 

@@ -330,3 +330,14 @@ def test_kept_counts_columns_or_paths():
     assert kept({"verify": {"verdict": "type", "changes": changes[1:]}}) == "all"
     assert kept({"status": "unproven", "verify": {"verdict": "same", "changes": []}}) == ""
     assert kept({}) == ""
+
+
+def test_a_failure_of_all_is_told_with_its_reason():
+    """One example says more than a number."""
+    excluded = [
+        ("json:stdlib", ("refused",), "refuses the data: encode: ValueError: Circular reference detected")
+    ]
+    said, _ = wording.nothing("message", excluded)
+    assert (
+        "1 failed: `json:stdlib` refuses the data: encode: ValueError: Circular reference detected." in said
+    )
