@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import time
@@ -282,9 +283,10 @@ def test_a_dry_run_of_each_named_plan(tare, tmp_path, name):
     """Every plan says its cases, what is not available here, and a time."""
     said = tare("measure", "--plan", name, "--dry-run")
     assert 0 == said.code, said.err
-    last = said.out.splitlines()[-1]
-    assert "cases to measure" in last
-    assert "min" in last
+    last = next(line for line in said.out.splitlines() if "cases to measure" in line)
+    least, most = map(float, re.search(r"about (\d+) to (\d+) (?:min|h)", last).groups())
+    assert least < most
+    assert ("a point of a growth curve may take 10 s" in said.out) == (name == "transports")
     assert [] == records(tmp_path)
 
 

@@ -13,6 +13,7 @@ from tare.errors import PlanError
 from tare.measure import driver
 from tare.measure.mains import main_cases
 from tare.measure.plan import Plan
+from tare.measure.planning import plan_seconds
 from tare.report import markdown
 
 TABLE = pa.table({"a": range(2000), "b": [f"x{n % 9}" for n in range(2000)]})
@@ -129,3 +130,28 @@ def test_the_verdict_is_of_the_largest_data_set(tmp_path):
     assert result.record["elapsed_s"] > ended - began, "the time of all data sets"
     chosen = main_cases(result.record)
     assert {str(large)} == {case["labels"]["dataset"] for case in chosen.values()}
+
+
+def test_the_estimate_of_a_plan_is_a_range_that_holds_what_was_measured():
+    """`load` took 2 min 6 s with its twenty codecs on a busy machine of two cores."""
+    plan = Plan.named("load")
+    cases = plan.cases(supports=lambda labels: None)[:20]
+    least, most = plan_seconds(plan, cases)
+    assert least < 126 < most < 10 * least
+
+
+def test_large_data_and_curves_are_expected_to_take_longer():
+    """Ten times the doubles take longer, both at least and at most; a curve's last size has its limit."""
+    plan = Plan.named("compress")
+    of = {
+        name: plan_seconds(plan, [case for case in plan.cases() if case.labels["dataset"] == name][:4])
+        for name in ("runif:5", "runif:7", "runif:8")
+    }
+    assert of["runif:5"][1] < of["runif:8"][1]
+    assert of["runif:5"][0] < of["runif:7"][0]
+    assert all(least <= most for least, most in of.values())
+    grown = Plan.named("transports")
+    some = grown.cases()[:40]
+    least, most = plan_seconds(grown, some)
+    assert least < most
+    assert most > len({case.curve for case in some}) * grown.grow.stop_s
