@@ -363,3 +363,23 @@ def test_one_wording_tells_what_came_back():
     kept = "1 of 19 columns came back as another type, nothing lost"
     assert kept in sentence
     assert f"{kept}." in " ".join(terminal.render(record).split())
+
+
+def test_every_report_says_when_it_is_too_noisy_to_choose(table):
+    """No report calls it a tie to choose from by size: the most likely best is the default."""
+    record = copy.deepcopy(table)
+    headline = recommend(record, profile="cache")
+    verdict = headline | {
+        "named": False,
+        "vague": True,
+        "tie": [headline["codec"], headline["runner_up"]],
+        "sentence": f"Too noisy to choose for cache: the most likely best, by default, is `{headline['route']}`.",
+    }
+    record["derived"]["verdict"] = record["derived"]["profiles"]["cache"] = verdict
+    for name in ("terminal", "markdown"):
+        said = " ".join(renderers()[name](record).split())
+        assert "Too noisy to choose for cache: the most likely best, by default, is" in said
+        assert "A tie" not in said
+    page = render_html(record)
+    assert "<h1>Too noisy to choose.</h1>" in page
+    assert "The codecs of the tie, most likely best first" in page
