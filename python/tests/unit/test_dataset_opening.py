@@ -297,7 +297,7 @@ def test_what_was_not_built_is_not_a_dataset():
 
 def test_bytes_that_tell_nothing_are_named_in_python():
     """Bytes come from a call, so the advice is a keyword and no option of the command line."""
-    with pytest.raises(Unsupported, match="with format='csv'") as caught:
+    with pytest.raises(Unsupported, match="such as format='csv'") as caught:
         tare.open_dataset(b"abc")
     assert "--format" not in str(caught.value)
 
