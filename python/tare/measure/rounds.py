@@ -98,6 +98,7 @@ def run_rounds(
     until_s: float,
     at_least: int = 1,
     most: int = 0,
+    first: int = 0,
     on_round: Callable[[int], None] | None = None,
 ) -> int:
     """Sample every living seat in ABBA rounds, all on the CPU that is measured on.
@@ -110,6 +111,7 @@ def run_rounds(
         at_least: Rounds taken whatever the time.
         most: Rounds to take as long as some seat's times lie further apart than 5 %; none beyond
             ``rounds`` if that is more.
+        first: Rounds that the seats had before: these get the numbers after them.
         on_round: Called between rounds with the number done.
 
     Returns:
@@ -134,7 +136,7 @@ def run_rounds(
             order.reverse()
         for position, (seat, operation) in enumerate(order):
             if seat.alive and taken < seat.rounds_left:
-                seat.sample(operation, taken + 1, position)
+                seat.sample(operation, first + taken + 1, position)
         taken += 1
         round_s = session.elapsed_s - began
         if on_round is not None:

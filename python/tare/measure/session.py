@@ -288,6 +288,10 @@ class Session:
         """What starting a worker takes here and now, in seconds; 0 if none was timed."""
         return median(self.starts_s) if self.starts_s else 0.0
 
+    def round_s(self, case: Mapping[str, Any]) -> float:
+        """What a sample of each operation of the case takes, in seconds, by the last ones; 0 if there are none."""
+        return sum(self.expected.get(case["key"], {}).values()) / 1e9
+
     @property
     def stop_asked(self) -> bool:
         """Whether the user asked to stop."""
@@ -398,6 +402,27 @@ class Session:
         self._cases[key] = case
         self.record["cases"].append(case)
         return case
+
+    def drop(self, case: dict[str, Any]) -> None:
+        """Take a case out of the record, unless a later stage's has taken its place."""
+        if self._cases.get(case["key"]) is case:
+            del self._cases[case["key"]]
+            self.record["cases"].remove(case)
+
+    def screened_on(self, medium: str, case: dict[str, Any]) -> None:
+        """Put what screening found, without its times, where no case of this medium stands."""
+        from tare.measure.cases import case_key
+
+        labels = {**case["labels"], "medium": medium}
+        whole = {name: level for name, level in labels.items() if name != "size"}
+        if any(whole == {n: v for n, v in c["labels"].items() if n != "size"} for c in self.record["cases"]):
+            return
+        made = {
+            name: value for name, value in case.items() if name not in ("predicted", "cold", "launches")
+        } | {"key": case_key(labels), "labels": labels, "launches": []}
+        self._cases[made["key"]] = made
+        self.record["cases"].append(made)
+        self.save_case(made)
 
     def _adopt(self, key: str, stage: str) -> dict[str, Any] | None:
         """The finished case of an interrupted run, if there is one of this stage."""

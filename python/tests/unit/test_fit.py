@@ -42,7 +42,7 @@ def test_the_share_fits_time_and_memory(monkeypatch):
     assert 1.0 == fit_share(quick, small, total, 60.0, 5, tried_bytes=tried)
     slow = {codec: Cost.through((1 << 20, 0.15)) for codec in (ORJSON, STDLIB)}
     by_time = fit_share(slow, small, total, 60.0, 5, tried_bytes=tried)
-    assert by_time == pytest.approx((60 - 1) / (19 * 100 * 0.3), rel=0.05)
+    assert by_time == pytest.approx((60 - 1) / (14 * 100 * 0.3), rel=0.05)
     assert fit_share(slow, small, total, 30.0, 5, tried_bytes=tried) < by_time
     assert small.share == fit_share(slow, small, total, -5.0, 5, tried_bytes=tried)
     monkeypatch.setattr(available, lambda: 1 << 30)

@@ -25,8 +25,8 @@ from tare.measure.driver import Worker
 from tare.measure.run import keep_base, kind_given, mark_screened, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
+from tare.measure.stages.choose import choose
 from tare.measure.stages.memory import missing_peak
-from tare.measure.stages.screen import choose
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(
@@ -393,11 +393,11 @@ class FakeSeat:
     ) -> None:
         def columns(ns: float) -> dict[str, list[int]]:
             return {
-                "wall_ns": [round(ns)],
-                "user_ns": [round(ns)],
-                "sys_ns": [0],
-                "batch": [1],
-                "nivcsw": [0],
+                "wall_ns": [round(ns)] * 2,
+                "user_ns": [round(ns)] * 2,
+                "sys_ns": [0] * 2,
+                "batch": [1] * 2,
+                "nivcsw": [0] * 2,
             }
 
         self.codec, self.part = codec, part
@@ -441,7 +441,7 @@ def test_screened_codecs_are_predicted_for_the_weighed_size():
     replace_status(seats[2], "lossy")["reason"] if False else seats[2].case.update(
         status="lossy", reason="lost"
     )
-    mark_screened(SimpleNamespace(), seats, [ORJSON], weighed)
+    mark_screened(seats, [ORJSON], weighed)
     assert "ok" == seats[0].case["status"]
     assert "predicted" not in seats[0].case
     assert {"size": "0.5", "bytes": 20_000, "ops": {"encode": 100_000_000, "decode": 50_000_000}} == seats[

@@ -1,4 +1,4 @@
-"""The stages of a default run, in order: screen, probe, weigh, memory, growth.
+"""The stages of a default run, in order: screen, probe, weigh, memory, growth, probe again.
 
 Each is one function that takes the Session and the contenders, fills the record,
 and stops at its share of the time limit.
@@ -9,11 +9,9 @@ from __future__ import annotations
 __all__ = ["SHARES"]
 
 SHARES = {
-    "screen": 8.5 / 60,
-    "screened": 12 / 60,
-    "weigh": 47 / 60,
+    "weigh": 49 / 60,
     "memory": 51 / 60,
-    "probe": 53 / 60,
-    "growth": 56 / 60,
+    "growth": 55 / 60,
+    "probe": 56 / 60,
 }
-"""The share of the time limit that is used when each stage ends; ``screened``: the probes of screening's workers."""
+"""The share of the time limit that is used when each stage after screening ends."""

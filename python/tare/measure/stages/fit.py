@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from tare.measure.stages.weigh import Contender
 
 __all__ = [
+    "FIRST_WEIGHT",
     "Cost",
     "available_bytes",
+    "fit_launches",
     "fit_share",
     "in_groups",
     "load_bytes",
@@ -28,9 +30,11 @@ QUICK_LAUNCHES = 3
 # CPU to start, load and warm one worker, on one of two cores: pyarrow and polars are heavier than orjson.
 _START_S = {"document": 0.1, "table": 0.22}
 _STARTING = 1 / 4
-# A launch warms up once, on two cores, and takes three rounds; the first one encodes, decodes and compares too.
-_ROUNDS = 3.5
+# A launch warms up once, on two cores, and takes two rounds; the first one encodes, decodes and compares too.
+_ROUNDS = 2.5
 _FIRST_ROUNDS = 1.5
+FIRST_WEIGHT = 1 + _FIRST_ROUNDS / _ROUNDS
+"""How many times the time of another launch the first one gets."""
 _LOADERS = 2
 _LOAD_BYTES_S = 8 << 20
 _SHORT_S = 12.0
@@ -145,7 +149,7 @@ def share_by_time(
     >>> from tare.codec import Codec
     >>> costs = {Codec.parse("pickle"): Cost(0.0, 1e-6)}
     >>> round(share_by_time(costs, "document", 1_000_000, 9.5, 5), 2)
-    0.47
+    0.64
     """
     rounds = launches * _ROUNDS + _FIRST_ROUNDS
     starts_s = launches * len(costs) * max(_START_S[kind], start_s)
@@ -184,6 +188,42 @@ def fit_share(
     by_memory = available_bytes() / 2 / max(1.0, copies * total_bytes)
     trusted = _TRUSTED * tried_bytes / max(1, total_bytes)
     return float(f"{max(min(1.0, small.share), min(1.0, by_time, by_memory, trusted)):.2g}")
+
+
+def fit_launches(
+    costs: Mapping[Codec, Cost],
+    small: Part,
+    total_bytes: int,
+    budget_s: float,
+    launches: int,
+    *,
+    tried_bytes: int,
+    start_s: float = 0.0,
+) -> tuple[int, float]:
+    """How many launches of how much of the data: all of it if three or more launches do, else the most of it in three.
+
+    Args:
+        costs: What each codec to weigh takes.
+        small: The part that was screened; no smaller one is weighed.
+        total_bytes: All of the data, in memory.
+        budget_s: Time for all launches, in seconds; infinite for no limit.
+        launches: The most launches.
+        tried_bytes: The largest size that was tried, in memory.
+        start_s: What starting a worker took so far, in seconds.
+
+    Returns:
+        Launches, and a share in (0, 1].
+    """
+    fewest = min(launches, QUICK_LAUNCHES)
+    for wanted in range(launches, fewest - 1, -1):
+        share = fit_share(
+            costs, small, total_bytes, budget_s, wanted, tried_bytes=tried_bytes, start_s=start_s
+        )
+        if share >= 1.0:
+            return wanted, share
+    if budget_s == float("inf"):
+        return launches, share  # memory sets the share, and there is time
+    return fewest, share
 
 
 def in_groups(

@@ -20,6 +20,9 @@ __all__ = ["SIZES", "measure_growth"]
 SIZES = (1 / 64, 1 / 16, 1 / 4)
 _ROUNDS = 9
 _SMALLEST_ITEMS = 8
+_AT_ONCE = 2
+# Each size is encoded and decoded first, then warmed up, both two at a time, and sampled at least once.
+_CALLS = 2
 
 
 def measure_growth(
@@ -30,7 +33,7 @@ def measure_growth(
     Args:
         session: The run.
         contenders: Cases with their codecs.
-        until_s: Elapsed seconds of the run at which no further size begins.
+        until_s: Elapsed seconds of the run; no size begins that is not expected to end by then.
         full: The share that was weighed; sizes are fractions of it.
 
     Returns:
@@ -42,7 +45,9 @@ def measure_growth(
     taken = 0
     seats: list[Seat] = []
     for size in sizes:
-        if session.elapsed_s > until_s:
+        starting_s = 0.0 if taken else len(living) * session.start_s / _AT_ONCE
+        calls_s = _CALLS * size / full * sum(session.round_s(contender.case) for contender in living)
+        if session.elapsed_s + starting_s + calls_s > until_s:
             break
         part = session.part(size)
         room = replace(part, bytes_memory=round(part.bytes_memory * sizes[-1] / size))

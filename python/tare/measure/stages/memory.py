@@ -34,7 +34,7 @@ def measure_memory(session: Session, contenders: Sequence[Contender], part: Part
         session: The run.
         contenders: Cases with their codecs.
         part: The data.
-        until_s: Elapsed seconds of the run at which no further codec begins.
+        until_s: Elapsed seconds of the run; no codec begins that is not expected to end by then.
 
     Returns:
         Codecs measured.
@@ -43,7 +43,8 @@ def measure_memory(session: Session, contenders: Sequence[Contender], part: Part
     done = 0
 
     def one(contender: Contender) -> bool:
-        if session.elapsed_s > until_s or session.stop_asked:
+        expected_s = 2 * session.start_s + session.round_s(contender.case)
+        if session.elapsed_s + expected_s > until_s or session.stop_asked:
             return False
         _measure(session, contender, part)
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def measure_fidelity(
     Args:
         session: The run.
         codecs: Codecs to probe; compressors are left off, since they keep every byte.
-        until_s: Elapsed seconds of the run at which no further codec begins.
+        until_s: Elapsed seconds of the run; no codec begins that is not expected to end by then.
         seats: Seats of some of the codecs, with workers that live; a worker is started for the others.
 
     Returns:
@@ -52,14 +53,18 @@ def measure_fidelity(
     for codec_id in due:
         jobs.setdefault(lent.get(codec_id, codec_id), []).append(codec_id)
     done = 0
+    took_s: list[float] = []
 
     def one(group: list[str]) -> int:
         probed = 0
         for codec_id in group:
-            if session.elapsed_s > until_s or session.stop_asked:
+            began_s = session.elapsed_s
+            expected_s = median(took_s) if took_s else 0.0 if codec_id in lent else 2 * session.start_s
+            if began_s + expected_s > until_s or session.stop_asked:
                 break
             cells = _cells(session, part, lent.get(codec_id), codec_id, name)
             found[codec_id] = judged_cells(name, codec_id, cells)
+            took_s.append(session.elapsed_s - began_s)
             probed += 1
         return probed
 

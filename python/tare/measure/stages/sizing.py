@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tare.errors import WorkerError
 from tare.measure.seat import Seat
+from tare.measure.stages.choose import sure
 from tare.measure.stages.fit import Cost, fit_share
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ _LARGER = 8.0
 _WORTH = 2.0
 _MOST_BYTES = 24 << 20
 """What the workers of screening may hold: their memory is limited, and some kinds take 24 times the table's."""
-_MOST_S = 2.0
 _CALLS = 2
-_SPENT = 0.1
+_SPENT = 0.12
 """Share of the time for weighing after which nothing further is tried."""
 
 
@@ -38,6 +38,9 @@ def costs_of(
     session: Session, seats: Sequence[Seat], small: Part, budget_s: float, launches: int
 ) -> tuple[dict[Codec, Cost], int]:
     """What a round of each seat's codec takes, by size.
+
+    The codecs go from cheap to dear. How much of the time grew with the size for the first
+    ones tells what the next are expected to take, and stands for those there is no time for.
 
     Args:
         session: The run.
@@ -49,36 +52,63 @@ def costs_of(
     Returns:
         The costs, and the largest size that was tried, in bytes in memory.
     """
-    known = {seat: (small.bytes_memory, round_s(seat)) for seat in seats}
+    known = {seat: (small.bytes_memory, round_s(seat)) for seat in sorted(seats, key=round_s)}
     costs = {seat.codec: Cost.through(size) for seat, size in known.items()}
-    total, part = session.dataset.bytes_memory, small
+    part = small
     until_s = session.elapsed_s + _SPENT * budget_s
     while session.elapsed_s < until_s:
         share = fit_share(
-            costs, small, total, budget_s, launches, tried_bytes=part.bytes_memory, start_s=session.start_s
+            costs,
+            small,
+            session.dataset.bytes_memory,
+            budget_s,
+            launches,
+            tried_bytes=part.bytes_memory,
+            start_s=session.start_s,
         )
-        if share >= 1.0:
+        larger = min(_LARGER, _MOST_BYTES / max(1, part.bytes_memory), 1 / part.share)
+        if share >= 1.0 or larger < _WORTH:
             break
-        # From the last size all of the time is taken to grow, so that no step can take much longer than wanted.
-        calls_s = _CALLS * sum(seconds for _, seconds in known.values())
-        larger = min(_LARGER, _MOST_BYTES / max(1, part.bytes_memory), 1 / part.share, _MOST_S / calls_s)
-        if larger < _WORTH:
+        next_part = session.part(float(f"{part.share * larger:.2g}"))
+        if not _step(session, known, costs, next_part, until_s):
             break
-        part = session.part(float(f"{part.share * larger:.2g}"))
-        for seat in seats:
-            if session.elapsed_s > until_s:
-                break  # the others keep what a smaller size says
-            found = _again(session, seat, part)
-            if found is not None:
-                size = (part.bytes_memory, found[0])
-                load_byte_s = found[1] / max(1, part.bytes_memory)
-                costs[seat.codec] = Cost.through(known[seat], size, load_byte_s)
-                known[seat] = size
+        part = next_part
     return costs, part.bytes_memory
+
+
+def _step(
+    session: Session,
+    known: dict[Seat, tuple[int, float]],
+    costs: dict[Codec, Cost],
+    part: Part,
+    until_s: float,
+) -> bool:
+    """Try a larger part; ``known`` and ``costs`` get what was found. Whether any codec was tried."""
+    grew: float | None = None
+    for seat, (size, seconds) in known.items():
+        ratio = part.bytes_memory / max(1, size)
+        if ratio < _WORTH:
+            continue
+        expected_s = _CALLS * seconds * (1 + (1.0 if grew is None else grew) * (ratio - 1))
+        found = None
+        if session.elapsed_s + expected_s < until_s:
+            found = _again(session, seat, part)
+        if found is not None:
+            costs[seat.codec] = Cost.through(
+                (size, seconds), (part.bytes_memory, found[0]), found[1] / max(1, part.bytes_memory)
+            )
+            known[seat] = (part.bytes_memory, found[0])
+            now = (found[0] / max(seconds, 1e-9) - 1) / (ratio - 1)
+            grew = min(1.0, max(now, grew or 0.0))
+        elif grew is not None:
+            costs[seat.codec] = Cost(seconds * (1 - grew), seconds * grew / max(1, size))
+    return grew is not None
 
 
 def round_s(seat: Seat) -> float:
     """Wall time of one call of each of the seat's operations, in seconds: what a time limit pays."""
+    if not sure(seat):
+        return sum(seat.expected_s(operation) for operation in seat.operations)
     return sum(
         fmean(wall / batch for wall, batch in zip(columns["wall_ns"], columns["batch"], strict=True)) / 1e9
         for columns in seat.samples.values()
