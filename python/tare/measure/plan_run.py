@@ -137,14 +137,21 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
     part = session.part(1.0)
     batches: list[tuple[str, Codec, list[Contender]]] = []
     everybody: list[Contender] = []
+    launches = 3 if session.settings.quick else plan.statistics.launches
     for some in _comparable(pending):
         contenders = [
-            Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some
+            Contender(
+                _codec(session, case),
+                _put(session, case, part),
+                case.operations,
+                launches=min(case.launches, launches) if session.settings.quick else case.launches,
+                rounds=case.rounds,
+            )
+            for case in some
         ]
         base = _base(session, kind, contenders)
         batches += [(some[0].labels["medium"], base, group) for group in _groups(contenders, base)]
         everybody += contenders
-    launches = 3 if session.settings.quick else plan.statistics.launches
     ends_s = session.limit_s(_WEIGHED_BY)
     for number, (medium, base, group) in enumerate(batches):
         if session.elapsed_s > ends_s:
@@ -157,9 +164,11 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
         until_s = session.elapsed_s + max(0.0, left_s) / (len(batches) - number)
         session.tell("weigh", number, len(batches), f"{session.name}@{medium}")
         if medium in _STREAMS:
-            weigh_streams(session, group, part, until_s=until_s, launches=launches)
+            weigh_streams(
+                session, group, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
+            )
         else:
-            weigh(session, group, base, part, until_s=until_s, launches=launches, slow=plan.statistics)
+            weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)
     measure_memory(session, _one_peak_each(everybody), part, session.limit_s(1.0))
 
 

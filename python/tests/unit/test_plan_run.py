@@ -155,3 +155,42 @@ def test_large_data_and_curves_are_expected_to_take_longer():
     least, most = plan_seconds(grown, some)
     assert least < most
     assert most > len({case.curve for case in some}) * grown.grow.stop_s
+
+
+def test_a_plan_says_how_often():
+    """Launches and rounds are the plan's, or those of the override that names the case; not the defaults."""
+    plan = Plan.from_dict({
+        "plan": 1,
+        "name": "mine",
+        "statistics": {"launches": 2, "rounds": 11},
+        "block": [{"dataset": ["d"], "codec": ["arrow:pyarrow", "parquet:pyarrow", "csv:pyarrow"]}],
+        "override": [
+            {"where": {"codec": "arrow:pyarrow"}, "launches": 1, "rounds": 3},
+            {"where": {"codec": "csv:pyarrow"}, "launches": 3},
+        ],
+    })  # fmt: skip
+    result = measure.run(TABLE, plan=plan, time_s=0)
+    found = {
+        case["labels"]["codec"]: [
+            max(next(iter(launch["samples"].values()))["round"]) for launch in case["launches"]
+        ]
+        for case in labelled(result)
+    }
+    assert {"parquet:pyarrow": [11, 11], "arrow:pyarrow": [3], "csv:pyarrow": [11, 11, 11]} == found
+
+
+def test_a_plan_says_how_often_on_streams():
+    """The same over media with two ends."""
+    plan = Plan.from_dict({
+        "plan": 1,
+        "name": "mine",
+        "statistics": {"launches": 1, "rounds": 4},
+        "block": [{"dataset": ["d"], "codec": ["arrow:pyarrow", "csv:pyarrow"], "medium": ["fifo"]}],
+        "override": [{"where": {"codec": "csv:pyarrow"}, "launches": 2, "rounds": 2}],
+    })  # fmt: skip
+    result = measure.run(TABLE, plan=plan, time_s=0)
+    found = {
+        case["labels"]["codec"]: [len(launch["samples"]["span"]["round"]) for launch in case["launches"]]
+        for case in labelled(result)
+    }
+    assert {"arrow:pyarrow": [4], "csv:pyarrow": [2, 2]} == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import Loading, run_rounds
 from tare.measure.seat import Seat
-from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES, available_bytes, in_groups
+from tare.measure.stages.fit import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, available_bytes, in_groups
 from tare.measure.stages.memory import missing_peak, peak
 
 if TYPE_CHECKING:
@@ -34,25 +35,44 @@ class Contender:
         codec: The codec.
         case: Its dict in the record.
         operations: What to sample; empty for the medium's own.
+        launches: Launches to make at most; 0 for those of the run.
+        rounds: Rounds to take in each launch at most; 0 for those of the run.
     """
 
     codec: Codec
     case: dict[str, Any]
     operations: tuple[str, ...] = ()
+    launches: int = 0
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
 class _Turn:
-    """One launch of one group: whom it weighs, which launch of how many it is, when it ends."""
+    """One launch of one group: whom it weighs, which launch of how many it is, when it ends.
+
+    ``nth`` is the number without launches of an interrupted run that not every case had.
+    """
 
     group: Sequence[Contender]
     base: Codec
     part: Part
     number: int
+    nth: int
+    usual: int
     wanted: int
     until_s: float
-    slow: Statistics | None
+    plan: Statistics | None
+    limited: bool
     peaks: bool
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """Rounds to take if there is time, and the most to take while times are not steady."""
+        asked = [one.rounds for one in self.group]
+        if self.plan is not None:
+            wanted = max(one or self.plan.rounds for one in asked)
+            return wanted, wanted
+        return (_ROUNDS if self.limited else _ROUNDS_UNLIMITED), _ROUNDS_MOST
 
 
 class _Floor(Seat):
@@ -131,19 +151,19 @@ class _Launch:
             floor.ready()
             floor.warm("copy")
             self._seats.append(floor)
-        if turn.slow is not None:
+        if turn.plan is not None:
             for seat in self._seats:
-                if _is_slow(seat.case, turn.slow):
-                    seat.rounds_left = turn.slow.slow_rounds
+                seat.rounds_left = _rounds_of(seat.case, turn)
         self._before = pressure.snapshot()
         began_s = session.elapsed_s
+        wanted, most = turn.rounds
         rounds = run_rounds(
             session,
             self._seats,
-            rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
+            rounds=wanted,
             until_s=turn.until_s,
             at_least=1,
-            most=_ROUNDS_MOST,
+            most=most,
             on_round=lambda r: session.tell(
                 "weigh", turn.number - 1, turn.wanted, f"launch {turn.number}, round {r}"
             ),
@@ -174,7 +194,7 @@ class _Launch:
     def _seat(self, contender: Contender) -> Seat | None:
         """The contender's seat, unless it failed or has had its launches."""
         case, turn = contender.case, self._turn
-        if case["status"] not in ("pending", "ok", "lossy") or _spared(case, turn.number, turn.slow):
+        if case["status"] not in ("pending", "ok", "lossy") or _spared(contender, turn):
             return None
         # The first launch times first calls, and nothing may come before those.
         kind = _PeakSeat if turn.peaks and "cold" in case and missing_peak(case) else Seat
@@ -200,7 +220,7 @@ def weigh(
     *,
     until_s: float,
     launches: int | None = None,
-    slow: Statistics | None = None,
+    plan: Statistics | None = None,
     peaks: bool = False,
 ) -> int:
     """Weigh the contenders; every launch is a new set of processes.
@@ -211,53 +231,59 @@ def weigh(
         base: Base codec; it runs twice, the second time as the A/A twin.
         part: The data.
         until_s: Elapsed seconds of the run at which this stage must end.
-        launches: Launches to make; None for five (three if quick).
-        slow: How often slow cases are measured; None treats all alike.
+        launches: Launches to make; None for five (three if quick), and more where a contender wants more.
+        plan: How often a plan measures, slow cases apart; None for as often as there is time.
         peaks: Whether launches after the first measure peaks of memory before they sample.
 
     Returns:
         Launches made.
     """
-    wanted = launches or (QUICK_LAUNCHES if session.settings.quick else LAUNCHES)
+    usual = launches or (QUICK_LAUNCHES if session.settings.quick else LAUNCHES)
+    most = max((contender.launches or usual for contender in contenders), default=usual)
     groups = in_groups(contenders, base, part, available_bytes() // 2)
     began_s = session.elapsed_s
     # Launches that are there already count: an interrupted run's, or the base's of another group.
-    had = [max((launch["n"] for launch in c.case["launches"]), default=0) for c in contenders]
+    had = [_last(case) for case in _with_controls(session, contenders, base, part)]
     first = 1 + max(had, default=0)
-    wanted = max(first - 1, first - 1 + wanted - min(had, default=0))
-    step_s = (until_s - began_s) / max(1, wanted - first + 1) / len(groups)
+    skipped = first - 1 - min(had, default=0)
+    wanted = max(first - 1, skipped + most)
+    numbers = range(first, wanted + 1)
+    # The first launch times first calls and compares what came back.
+    weights = [FIRST_WEIGHT if number == 1 else 1.0 for number in numbers for _ in groups]
+    ends = itertools.accumulate(weights)
     turns = [
         _Turn(
-            groups[n % len(groups)],
+            group,
             base,
             part,
-            number=first + n // len(groups),
+            number=number,
+            nth=number - skipped,
+            usual=usual,
             wanted=wanted,
-            until_s=began_s + (n + 1) * step_s,
-            slow=slow,
+            until_s=began_s + end * (until_s - began_s) / sum(weights),
+            plan=plan,
+            limited=bool(session.settings.time_s),
             peaks=peaks,
         )
-        for n in range((wanted - first + 1) * len(groups))
+        for (number, group), end in zip(itertools.product(numbers, groups), ends, strict=True)
     ]
-    made = _take(session, turns, until_s)
-    if not made:  # an interrupted run had made them all
-        _take_over_controls(session, contenders, base, part)
-    return made
+    return _take(session, turns, until_s)
 
 
 def _take(session: Session, turns: Sequence[_Turn], until_s: float) -> int:
     """Take the turns; each one's workers start and load while the results of the one before are folded."""
-    made, launch, following = 0, None, None
+    made, launch, following, least_s = 0, None, None, 0.0
     try:
         for turn, after in zip(turns, [*turns[1:], None], strict=True):
             launch, following = following or _Launch(session, turn), None
             launch.measure()
+            least_s += launch.least_s
             last = after is None or after.number != turn.number
-            if after is not None and not (last and session.elapsed_s + launch.least_s > until_s):
+            if after is not None and not (last and session.elapsed_s + least_s > until_s):
                 following = _Launch(session, after)
             launch.fold()
             if last:
-                made = turn.number
+                made, least_s = turn.number, 0.0
                 if made >= 2:
                     session.verdict("weigh", f"launch {made} of {turn.wanted} done")
                 if following is None:
@@ -270,12 +296,23 @@ def _take(session: Session, turns: Sequence[_Turn], until_s: float) -> int:
     return made
 
 
-def _take_over_controls(session: Session, contenders: Sequence[Contender], base: Codec, part: Part) -> None:
-    """Put the base's twin and the floor of an interrupted run into the record, as its launches would."""
+def _with_controls(
+    session: Session, contenders: Sequence[Contender], base: Codec, part: Part
+) -> list[dict[str, Any]]:
+    """The cases of the contenders, and those of the twin and the floor where an interrupted run had the base's.
+
+    A kill between two cases of one launch leaves the base without its controls: they want a launch too.
+    """
+    cases = [contender.case for contender in contenders]
     for contender in contenders:
         if contender.codec == base and contender.case["launches"]:
-            _twin(session, contender.case, base, part)
-            session.case("copy", part, "weigh")
+            cases += [_twin(session, contender.case, base, part), session.case("copy", part, "weigh")]
+    return cases
+
+
+def _last(case: dict[str, Any]) -> int:
+    """The number of the last launch of a case; 0 if there is none."""
+    return max((launch["n"] for launch in case["launches"]), default=0)
 
 
 def _twin(session: Session, case: dict[str, Any], base: Codec, part: Part) -> dict[str, Any]:
@@ -288,11 +325,22 @@ def _shared_labels(case: dict[str, Any]) -> dict[str, str]:
     return {name: level for name, level in case["labels"].items() if name not in ("dataset", "size", "codec")}
 
 
-def _is_slow(case: dict[str, Any], slow: Statistics) -> bool:
+def _is_slow(case: dict[str, Any], plan: Statistics) -> bool:
     cold = case.get("cold") or {}
-    return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > slow.slow_s * 1e9
+    return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > plan.slow_s * 1e9
 
 
-def _spared(case: dict[str, Any], number: int, slow: Statistics | None) -> bool:
-    """Whether a slow case has had its launches."""
-    return slow is not None and number > slow.slow_launches and _is_slow(case, slow)
+def _spared(contender: Contender, turn: _Turn) -> bool:
+    """Whether a case has had its launches: those it wants itself, else the usual ones, fewer if it is slow."""
+    usual = turn.usual
+    if turn.plan is not None and _is_slow(contender.case, turn.plan):
+        usual = min(usual, turn.plan.slow_launches)
+    return turn.nth > (contender.launches or usual)
+
+
+def _rounds_of(case: dict[str, Any], turn: _Turn) -> int:
+    """Rounds of a case in a plan's launch; the base's twin and the floor get the most."""
+    asked = next((one.rounds for one in turn.group if one.case is case), 0)
+    if turn.plan is None or asked:
+        return asked or turn.rounds[0]
+    return turn.plan.slow_rounds if _is_slow(case, turn.plan) else turn.rounds[0]
