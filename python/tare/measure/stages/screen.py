@@ -38,6 +38,8 @@ _SAMPLED_S = 2.0
 _USUAL_S = 60.0
 _REST = 0.25
 """Share of the time left after the first answer in which the other candidates are screened."""
+_ROUNDS_SHARE = 0.03
+"""Share of the time limit that rounds get at least, however late the trials ended."""
 
 
 def small_part(session: Session, base: Codec) -> Part:
@@ -100,13 +102,14 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, f
         session.tell("screen", done, len(codecs), str(seat.codec))
 
     now_s = session.elapsed_s
+    least_s = _ROUNDS_SHARE * (session.settings.time_s or _USUAL_S)
     trials.run(now_s + _TRY_SHARE * (first_s - now_s), last=False, on_done=tell)
-    rounds = _sample(session, list(seats.values()), max(first_s, session.elapsed_s + _SLOW_S), 0)
+    rounds = _sample(session, list(seats.values()), max(first_s, session.elapsed_s + least_s / 2), 0)
     session.verdict("screen", "first verdict")
     until_s = session.elapsed_s + _REST * (session.limit_s(1.0) - session.elapsed_s)
     now_s, more = session.elapsed_s, trials.waiting
     trials.run(min(until_s, now_s + _TRY_SHARE * (until_s - now_s)), last=True, on_done=tell)
-    _sample(session, list(seats.values()), until_s, rounds)
+    _sample(session, list(seats.values()), max(until_s, session.elapsed_s + least_s), rounds)
     for seat in seats.values():
         session.save_case(seat.case)
     if more:

@@ -85,19 +85,22 @@ def _step(
 ) -> bool:
     """Try a larger part; ``known`` and ``costs`` get what was found. Whether any codec was tried."""
     grew: float | None = None
+    loading_s = 0.0
     for seat, (size, seconds) in known.items():
         ratio = part.bytes_memory / max(1, size)
         if ratio < _WORTH:
             continue
-        expected_s = _CALLS * seconds * (1 + (1.0 if grew is None else grew) * (ratio - 1))
+        began_s = session.elapsed_s
+        expected_s = loading_s + _CALLS * seconds * (1 + (1.0 if grew is None else grew) * (ratio - 1))
         found = None
-        if session.elapsed_s + expected_s < until_s:
+        if began_s + expected_s < until_s:
             found = _again(session, seat, part)
         if found is not None:
             costs[seat.codec] = Cost.through(
                 (size, seconds), (part.bytes_memory, found[0]), found[1] / max(1, part.bytes_memory)
             )
             known[seat] = (part.bytes_memory, found[0])
+            loading_s = max(loading_s, session.elapsed_s - began_s - found[0])
             now = (found[0] / max(seconds, 1e-9) - 1) / (ratio - 1)
             grew = min(1.0, max(now, grew or 0.0))
         elif grew is not None:
