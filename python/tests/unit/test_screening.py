@@ -190,6 +190,17 @@ def test_fewer_launches_before_less_of_the_data():
     assert (5, 1.0) == found[3]
 
 
+def test_a_run_that_had_all_its_launches_is_resumed(tmp_path):
+    """Killed after the last launch, it goes on behind it, with the twin and the floor it had."""
+    out = tmp_path / "r.tare.json"
+    options: dict[str, Any] = {"codecs": ("json:orjson",), "time_s": 8, "media": ("memory",), "quick": True}
+    before = measure.run(DOCUMENT, out=out, **options)
+    out.write_text(json.dumps({**before.record, "interrupted": True, "derived": {}}))
+    result = measure.run(DOCUMENT, resume=out, **options)
+    made = {case["key"]: len(case["launches"]) for case in before.cases if case["stage"] == "weigh"}
+    assert made == {case["key"]: len(case["launches"]) for case in result.cases if case["stage"] == "weigh"}
+
+
 def test_a_kill_before_the_controls_were_saved_is_made_up_for(tmp_path):
     """An interrupted run that had the base's only launch, but not its twin's, makes one more on resume."""
     out = tmp_path / "r.tare.json"

@@ -274,7 +274,7 @@ def _take(session: Session, turns: Sequence[_Turn], until_s: float) -> int:
     """Take the turns; each one's workers start and load while the results of the one before are folded."""
     made, launch, following, least_s = 0, None, None, 0.0
     try:
-        for turn, after in zip(turns, [*turns[1:], None], strict=True):
+        for turn, after in itertools.zip_longest(turns, turns[1:]):
             launch, following = following or _Launch(session, turn), None
             launch.measure()
             least_s += launch.least_s
