@@ -3,7 +3,7 @@
 #   make demo                  weigh real data and open a report
 #   make test [ONLY=word]      every test, or those whose name has the word
 #   make bench NAME=measure    one benchmark of bench/
-#   make lint                  formats, lints, types, house rules
+#   make lint                  formats, lints, types, licences, house rules
 #   make fuzz [SECONDS=60]     each decoder for so long; 0 replays what is in the corpora
 
 SHELL := /bin/bash
@@ -48,6 +48,7 @@ lint: setup
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
 	cargo test --locked --quiet --test layers
+	.ci/run-deny $(V)/python
 	$(V)/ruff check
 	$(V)/ruff format --check
 	$(V)/mypy

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-__all__ = ["replacing", "write_atomic"]
+__all__ = ["make_folders", "refuse_unwritable", "remove_folders", "replacing", "write_atomic"]
 
 
 def write_atomic(
@@ -67,6 +67,73 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def refuse_unwritable(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that could not be written, before the work that makes it; nothing is made or changed.
+
+    Folders of the path that are missing count as writable if the nearest one that is there is.
+
+    Args:
+        path: The file, there or not.
+
+    Raises:
+        OSError: It cannot be written there.
+
+    >>> refuse_unwritable(os.path.join(tempfile.gettempdir(), "new", "folder", "x.json"))
+    """
+    try:
+        if os.path.lexists(path):
+            with open(path, "ab"):
+                return
+        missing = _missing_folders(path)
+        with tempfile.TemporaryFile(dir=os.path.dirname(missing[-1] if missing else os.path.abspath(path))):
+            return
+    except OSError as error:
+        name = os.fspath(path)
+        raise OSError(f"{name}: cannot be written: {error.strerror}. Name another place.") from error
+
+
+def make_folders(path: str | os.PathLike[str]) -> list[str]:
+    """Make the folders that lead to a file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Those that were not there, the innermost first: what `remove_folders` takes.
+
+    Raises:
+        OSError: One of them cannot be made.
+    """
+    missing = _missing_folders(path)
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    except OSError:
+        remove_folders(missing)
+        raise
+    return missing
+
+
+def remove_folders(made: list[str]) -> None:
+    """Remove folders that `make_folders` made, as far as they are empty."""
+    for folder in made:
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
+def _missing_folders(path: str | os.PathLike[str]) -> list[str]:
+    """The folders that lead to a file and are not there, the innermost first."""
+    folder = os.path.dirname(os.path.abspath(path))
+    missing = []
+    while True:
+        try:
+            os.lstat(folder)
+        except FileNotFoundError:
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        else:
+            return missing
 
 
 def _mode(target: str) -> int:

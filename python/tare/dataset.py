@@ -102,7 +102,10 @@ class Dataset:
 
     @functools.cached_property
     def _hash(self) -> str:
-        return saving.hash_table(self.value) if self.kind == "table" else saving.hash_document(self.value)
+        hashed = saving.hash_table if self.kind == "table" else saving.hash_document
+        digest = hashed(self.value)
+        footprint.give_back()
+        return digest
 
     def summary(self) -> dict[str, Any]:
         """Kind, sizes, types, missing values, distinct shares, shape: plain data, ready for JSON.
@@ -180,6 +183,37 @@ class Dataset:
             Unsupported: The document holds a type that nothing here can carry.
         """
         return saving.save(self.value, self.kind, path)
+
+    def save_part(self, path: str | os.PathLike[str], size: float = 1.0, *, seed: int = 0) -> saving.Saved:
+        """Write a random part for workers, as `subset` draws it; of a table no copy is held.
+
+        Args:
+            path: Where it is written.
+            size: Share in (0, 1].
+            seed: Another seed draws other rows.
+
+        Raises:
+            OSError: The file cannot be written.
+            Unsupported: The document holds a type that nothing here can carry.
+            UsageError: A size out of range.
+        """
+        if self.kind == "document":
+            piece = self if size == 1 else self.subset(size, seed=seed)
+            how = piece.save(path)["as"]
+            return saving.Saved(
+                os.fspath(path), how, self.kind, piece.items, piece.bytes_memory, piece.hash()
+            )
+        data = self.value
+        mask = sampling.drawn_mask(data, size, seed=seed)
+        if mask is None:
+            rows, nbytes = saving.save_batches(data.to_batches(), data.schema, path)
+            digest = self.hash()
+        else:
+            rows, nbytes = saving.save_batches(sampling.masked(data, mask), data.schema, path)
+            footprint.give_back()
+            digest = saving.hash_columns(data.schema, sampling.masked_columns(data, mask))
+        footprint.give_back()
+        return saving.Saved(os.fspath(path), "arrow", self.kind, rows, nbytes, digest)
 
 
 def open_dataset(

@@ -27,6 +27,8 @@ from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tare.inspecting.findings import Inspection
 
 __all__ = ["Conversion", "convert", "inspect", "read", "write"]
@@ -184,7 +186,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
                 open_dataset(src, format=format, allow_pickle=allow_pickle)  # raises if it is no such file
             return _recompress(source, job)
         if _streams(source, target, job):
-            return _stream(source, job)
+            with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
+                return _stream(source, job, *batches.reader(source, columns=columns))
     data = open_dataset(src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns)
     return _whole(data, job)
 
@@ -371,10 +374,9 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
     )  # fmt: skip
 
 
-def _stream(source: Source, job: _Job) -> Conversion:
+def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.RecordBatch]) -> Conversion:
     import pyarrow as pa
 
-    schema, rows = batches.reader(source, columns=job.columns, encoding=job.encoding)
     count = 0
     with _opened(job.dst) as file:
         counted = _Counted(file)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tare.codec import Codec, set_threads
+from tare.codec.refusals import mapped
 from tare.errors import DecodeError, EncodeError, Limit, Malformed, NotTrusted, Truncated, UsageError
 
 __all__ = ["MEDIA", "Route"]
@@ -241,7 +242,7 @@ class Route:
         assert stream is not None  # checked when the route was made
         native = self.codec.native(kinds.kind_of(obj))
         value = obj if native == "python" else kinds.convert(obj, native)
-        with self._threads(), self.codec._mapped(EncodeError):  # noqa: SLF001 - the codec's own error map
+        with self._threads(), mapped(self.codec, EncodeError):
             file = io.BufferedWriter(counted, _STEP_BYTES >> 4)
             stream.write(value, file, **self.codec.options)
             file.flush()
@@ -251,7 +252,7 @@ class Route:
     def _receive_parts(self, raw: _Raw) -> Any:
         stream = self.codec.stream
         assert stream is not None
-        with self._threads(), self.codec._mapped(Malformed):  # noqa: SLF001 - the codec's own error map
+        with self._threads(), mapped(self.codec, Malformed):
             file = io.BufferedReader(raw, _STEP_BYTES >> 2)
             return stream.join(list(stream.read(file, **self.codec.options)))
 

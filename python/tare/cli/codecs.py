@@ -33,8 +33,11 @@ def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
     chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
     pairs = [(format, library) for format in chosen for library in format.libraries]
     if missing:
-        for line in _install_lines(pairs):
+        lines = _install_lines(pairs)
+        for line in lines:
             click.echo(line)
+        if not lines:
+            click.echo("nothing is missing: every library is installed", err=True)
     elif as_json:
         click.echo(json.dumps([_described(format, library) for format, library in pairs], indent=1))
     elif sys.stdout.isatty():
@@ -120,6 +123,17 @@ def _print_plain(pairs: list[tuple[Format, Library]]) -> None:
             head = " " * len(head)
 
 
+def _compressors() -> str:
+    """Every compressor as an id ends with it, with its levels."""
+    from tare.compress import COMPRESSORS
+
+    return "  ".join(
+        f"+{known.name}:{known.default_level} ({known.levels[0]}..{known.levels[1]})"
+        for known in COMPRESSORS
+        if known.levels is not None
+    )
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
@@ -140,6 +154,7 @@ def _print_table(pairs: list[tuple[Format, Library]]) -> None:
         style = "" if library.installed else "dim"
         table.add_row(*(Text(cell, style=style) for cell in _row(format, library)))
     console.print(table)
+    click.echo(f"compressors: {_compressors()}", err=True)
     missing = len(_install_lines(pairs))
     click.echo(
         "d documents  t tables  s streams  m all cores  x hostile bytes can run code or crash Python"

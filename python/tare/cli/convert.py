@@ -93,12 +93,12 @@ def command(src: str, dst: str, **options: Any) -> int:
 
 def _report(done: Conversion, dst: str) -> None:
     from tare.datasets.source import printable
-    from tare.datasets.summary import size_text
+    from tare.report import text
 
     sizes = (
-        f"{size_text(done.bytes_in)} -> {size_text(done.bytes_out)}"
+        f"{text.size(done.bytes_in)} -> {text.size(done.bytes_out)}"
         if done.bytes_in
-        else size_text(done.bytes_out)
+        else text.size(done.bytes_out)
     )
     rows = f"  {done.rows:,} row{'s' * (done.rows != 1)} or items" if done.rows else ""
     checked = "  read back and compared" if done.verified and not done.same_bytes else ""
@@ -106,8 +106,8 @@ def _report(done: Conversion, dst: str) -> None:
     for change in done.changes[:_SHOWN]:
         count = "" if change["count"] is None else f"  {change['count']:,} values"
         what = "type only" if change["verdict"] == "type" else "VALUES CHANGED"
-        text = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
-        click.echo(text, err=True)
+        said = f"  {printable(change['path'], 30)}: {change['from']} comes back as {change['to']}  ({what}{count})"
+        click.echo(said, err=True)
     if len(done.changes) > _SHOWN:
         click.echo(f"  ... {len(done.changes) - _SHOWN} more changes; --json lists them", err=True)
     for note in done.notes:

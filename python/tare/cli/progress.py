@@ -123,6 +123,8 @@ class _Live:
         from rich.table import Table
         from rich.text import Text
 
+        from tare.report.words import RATIO
+
         parts: list[Any] = [Text(line(event), no_wrap=True, overflow="ellipsis")]
         if event.budget_s:
             parts.append(
@@ -132,7 +134,7 @@ class _Live:
             parts.append(Text("so far: " + self._verdict, style="bold"))
         if self._rows:
             table = Table(box=None, pad_edge=False, show_edge=False)
-            for heading in ("best so far", "x base", "size"):
+            for heading in ("best so far", RATIO, "size"):
                 table.add_column(heading, justify="left" if heading == "best so far" else "right")
             for row in self._rows:
                 table.add_row(*(Text(cell) for cell in row))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tare.datasets import csvs, documents, encodings
-from tare.datasets.source import Source, printable
+from tare.datasets import csvs, csvstream, documents, encodings
+from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors
 from tare.errors import EncodeError, Malformed, Unsupported
 
@@ -25,7 +25,7 @@ _BATCH_ROWS = 65_536
 Batches = tuple["pa.Schema", Iterator["pa.RecordBatch"]]
 
 
-def reader(source: Source, *, columns: list[str] | None = None, encoding: str | None = None) -> Batches:
+def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
     """The rows of a file in batches, and their schema, which is known before the first batch.
 
     Text formats are read twice: types are found in the whole file first, so that no
@@ -34,10 +34,10 @@ def reader(source: Source, *, columns: list[str] | None = None, encoding: str | 
     Raises:
         Truncated, Malformed: Not what the format says.
         EncodeError: NDJSON whose values have no common type.
-        Unsupported: The format cannot be read batch by batch.
+        Unsupported: The format, or this text, cannot be read batch by batch.
     """
     if source.format == "csv":
-        return _csv(source, columns, encoding)
+        return _csv(source, columns)
     if source.format == "ndjson":
         return _ndjson(source, columns)
     if source.format == "parquet":
@@ -156,64 +156,22 @@ class _Lines:
             self.file.write(Codec.parse("ndjson").encode(pa.Table.from_batches([batch])))
 
 
-def _csv(source: Source, columns: list[str] | None, encoding: str | None) -> Batches:
+def _csv(source: Source, columns: list[str] | None) -> Batches:
     import pyarrow as pa
 
-    types: dict[str, Any] = {}
-    order: list[str] = []
-    beyond: set[str] = set()  # integers that no double holds
-    for table in _csv_tables(source, encoding, columns, {}):
-        order = table.column_names
-        for field, column in zip(table.schema, table.columns, strict=True):
-            types[field.name] = _wider(types.get(field.name, field.type), field.type)
-            if field.name not in beyond and pa.types.is_int64(field.type) and not _fits_double(column):
-                beyond.add(field.name)
-    text = [name for name, type in types.items() if name in beyond and pa.types.is_floating(type)]
-    if text:
-        types.update(dict.fromkeys(text, pa.string()))
-        source.notes.append(f"{csvs.KEPT}: {', '.join(printable(name, 30) for name in text[:5])}")
-    schema = pa.schema([(name, types[name]) for name in order])
+    try:
+        found = csvstream.guess(source, columns=columns)
+    except csvstream.Undecided:
+        raise Unsupported(f"{source.name}: only its whole text tells where rows end", format="csv") from None
+    text = [name for name in found.types if name in found.kept]
+    csvs.note(source, pa.table({}), text)
+    schema = pa.schema(list(found.types.items()))
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for table in _csv_tables(source, encoding, columns, types):
+        for table in csvstream.tables(source, csvstream.Blocks(source), found, columns=columns):
             yield from table.cast(schema).to_batches(_BATCH_ROWS)
 
     return schema, batches()
-
-
-def _fits_double(column: Any) -> bool:
-    """Whether no integer is beyond 2^53, where doubles skip some."""
-    import pyarrow.compute as pc
-
-    ends: Any = pc.min_max(column).as_py()
-    return all(end is None or abs(end) <= 1 << 53 for end in ends.values())
-
-
-def _csv_tables(
-    source: Source, encoding: str | None, columns: list[str] | None, types: dict[str, Any]
-) -> Iterator[pa.Table]:
-    """Blocks of whole rows, each under the header."""
-    header: bytes | None = None
-    for block in _whole(source, csvs.last_row):
-        text = encodings.to_utf8(source, block, encoding)
-        if header is None:
-            header = text[: csvs.first_row(text)]
-            yield csvs.parse(source, text, columns=columns, types=types)
-        else:
-            yield csvs.parse(source, header + text, columns=columns, types=types)
-
-
-def _wider(a: Any, b: Any) -> Any:
-    """A type that holds the values of both, as they were written; integers above 2^53 are the caller's."""
-    import pyarrow as pa
-
-    if a == b or pa.types.is_null(b):
-        return a
-    if pa.types.is_null(a):
-        return b
-    if {a, b} == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    return pa.string()
 
 
 def _ndjson(source: Source, columns: list[str] | None) -> Batches:

@@ -15,20 +15,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from tare.datasets import encodings
 from tare.datasets.source import Source, printable
-from tare.errors import Limit, Malformed, Truncated, UsageError
+from tare.errors import Malformed, Truncated, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KEPT", "MISSING", "Dialect", "dialect", "first_row", "last_row", "load", "parse"]
+__all__ = [
+    "KEPT", "MISSING", "Dialect", "dialect", "first_row", "has_leading_zeros", "last_row", "note", "parse", "read",
+]  # fmt: skip
 
 MISSING = ("", "NA", "N/A", "#N/A", "NULL", "null")
 KEPT = "numbers with leading zeros, or with more digits than fit a number, are kept as text"
 _DELIMITERS = (",", "\t", ";", "|")
 _MAX_EXACT = 2.0**53
-_PROBE_BYTES = 1 << 20
+_ONE_BLOCK_BYTES = 2 << 20
 _MAX_BLOCK_BYTES = (1 << 31) - (1 << 20)
 
 
@@ -47,44 +48,6 @@ class Dialect:
     decimal: str = "."
 
 
-def load(
-    source: Source,
-    *,
-    max_bytes: int | None = None,
-    encoding: str | None = None,
-    columns: list[str] | None = None,
-) -> tuple[pa.Table, float]:
-    """Read a CSV file, or as many of its first rows as fit in memory.
-
-    Args:
-        source: The file.
-        max_bytes: Bound on the table's bytes in memory.
-        encoding: The text's encoding if it is not UTF-8.
-        columns: Names of the columns to read; all by default.
-
-    Returns:
-        The table, and the share of the file's bytes that was read.
-
-    Raises:
-        Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
-    """
-    limit = None
-    if max_bytes is not None and source.size * (8 if source.compressors else 1) > max_bytes // 4:
-        limit = _limit(source, max_bytes, encoding)
-    data, share = source.read(limit)
-    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
-    if share < 1.0:
-        whole = last_row(data)
-        if whole == 0:
-            raise source.error(
-                Limit,
-                f"one row is longer than {len(data):,} bytes",
-                advice="Raise the memory limit (max_bytes).",
-            )
-        share, data = share * whole / len(data), data[:whole]
-    return parse(source, data, columns=columns), share
-
-
 def parse(
     source: Source, data: bytes, *, columns: list[str] | None = None, types: dict[str, Any] | None = None
 ) -> pa.Table:
@@ -99,24 +62,55 @@ def parse(
     Raises:
         Malformed, Truncated: Rows of unequal length; row and offset are given.
     """
+    import pyarrow as pa
+
+    table, kept = read(source, data, dialect(data), columns=columns, types=types)
+    note(source, table, [name for name, array in kept.items() if pa.types.is_string(array.type)])
+    return table
+
+
+def read(
+    source: Source,
+    data: bytes,
+    style: Dialect,
+    *,
+    columns: list[str] | None = None,
+    types: dict[str, Any] | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Make a table of UTF-8 text whose dialect is known; takes no notes.
+
+    Returns:
+        The table, and those of its columns that were taken back from a guess that loses digits.
+
+    Raises:
+        Malformed, Truncated: As `parse`.
+    """
     if re.search(rb"\S", data) is None:
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
     if b"\n" not in data and b"\r" not in data:
         data += b"\n"  # names alone, and their line not ended: a table without rows
-    style = dialect(data)
     table = _read(source, data, style, types or {}, columns)
-    texts = {} if types else _keep_as_text(source, data, style, table)
-    for name, array in texts.items():
+    kept = {} if types else _keep_as_text(source, data, style, table)
+    for name, array in kept.items():
         for at in table.schema.get_all_field_indices(name):
             table = table.set_column(at, name, array)
-    if texts:
-        names = ", ".join(printable(name, 30) for name in list(texts)[:5]) + (
-            ", ..." if len(texts) > 5 else ""
-        )
-        source.notes.append(f"{KEPT}: {names}")
+    return table, kept
+
+
+def note(source: Source, table: pa.Table, kept: list[str]) -> None:
+    """Note what a user may not expect: the columns kept as text, and names that look like values."""
+    if kept:
+        some = ", ".join(printable(name, 30) for name in kept[:5]) + (", ..." if len(kept) > 5 else "")
+        source.notes.append(f"{KEPT}: {some}")
     if table.column_names and all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in table.column_names):
         source.notes.append("its first line holds numbers only, and was read as column names")
-    return table
+
+
+def has_leading_zeros(text: Any) -> bool:
+    """Whether a value of a text column starts with a zero and another digit: then no number was meant."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py())
 
 
 def dialect(data: bytes) -> Dialect:
@@ -147,9 +141,10 @@ def options(style: Dialect, types: dict[str, Any], columns: list[str] | None, si
     """The options of pyarrow's CSV reader that every read here uses."""
     from pyarrow import csv
 
-    block = min(max(1 << 20, size // 64), 16 << 20)
+    few = size <= _ONE_BLOCK_BYTES
+    block = size + 1 if few else min(max(1 << 20, size // 64), 16 << 20)
     return {
-        "read_options": csv.ReadOptions(block_size=block),
+        "read_options": csv.ReadOptions(block_size=block, use_threads=not few),
         "parse_options": csv.ParseOptions(delimiter=style.delimiter, newlines_in_values=style.quoted),
         "convert_options": csv.ConvertOptions(
             null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=False,
@@ -171,6 +166,7 @@ def _read(
     from pyarrow import csv
 
     given = options(style, types, columns, len(data))
+    given["memory_pool"] = pa.system_memory_pool()  # the one that gives freed blocks back to the system
     try:
         return csv.read_csv(_file(data), **given)
     except pa.ArrowInvalid as error:
@@ -244,8 +240,8 @@ def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) 
     for name in numeric - doubtful:
         column = table.column(table.schema.get_all_field_indices(name)[0])
         if pa.types.is_floating(column.type):
-            most = pc.max(pc.abs(column)).as_py()
-            if most is not None and most >= _MAX_EXACT:
+            ends: Any = pc.min_max(column).as_py()
+            if any(end is not None and abs(end) >= _MAX_EXACT for end in ends.values()):
                 doubtful.add(name)
     if not doubtful:
         return {}
@@ -254,7 +250,7 @@ def _keep_as_text(source: Source, data: bytes, style: Dialect, table: pa.Table) 
     kept = {}
     for name in names:
         text = texts.column(texts.schema.get_all_field_indices(name)[0])
-        if pc.any(pc.match_substring_regex(text, r"^[+-]?0[0-9]")).as_py():
+        if has_leading_zeros(text):
             kept[name] = text
         elif pa.types.is_floating(table.field(table.schema.get_all_field_indices(name)[0]).type):
             if _integers(text):
@@ -342,18 +338,3 @@ def last_row(data: bytes) -> int:
         odd ^= data.count(b'"', before, end) % 2 == 1
         end = before
     return end
-
-
-def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
-    """How many bytes of text make a table of `max_bytes`, judged by the first of them."""
-    data, share = source.read(_PROBE_BYTES)
-    if share == 1.0:
-        return None
-    data = encodings.to_utf8(source, data, encoding, final=False)
-    source.notes.clear()
-    whole = data[: last_row(data)]
-    if not whole:
-        return max(max_bytes, _PROBE_BYTES)
-    per_byte = parse(source, whole).nbytes / len(whole)
-    source.notes.clear()
-    return max(int(max_bytes / max(per_byte, 0.05)), 4096)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tare.datasets import encodings, jsonscan
+from tare.datasets import encodings, jsonscan, prefixes
 from tare.datasets.numbers import has_long_number
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -30,6 +30,13 @@ _TOO_DEEP = re.compile(r"StackError|nest|recurs|depth", re.IGNORECASE)
 _MAX_SHARED = 10_000_000
 # Formats whose values are trees: nothing can be shared, so nothing must be looked up.
 _TREES = ("msgpack", "cbor", "bson", "avro")
+# Why a file of a format that can be read in part is not.
+_WHOLE = dict.fromkeys(prefixes.READ, "a file that is one value and no list, or damaged, is read whole")
+# The JSON and MessagePack libraries installed stop between 1,000 and 1,024 levels, all of them.
+_FLATTEN = (
+    "The libraries stop near there (1,024 levels), so it is neither measured nor converted: flatten it. "
+    "`tare inspect` says how deep it is."
+)
 _CONTAINERS = (dict, list, tuple)
 
 
@@ -54,14 +61,15 @@ def load(
     """
     readers: dict[str, Callable[[Source, bytes], Any]] = {"json": _json, "ndjson": parse_lines, "yaml": _yaml}
     read = readers.get(source.format)
+    large = max_bytes is not None and source.size * (8 if source.compressors else 1) * 3 > max_bytes
     if read is None:
+        if max_bytes is not None and large and source.format in prefixes.READ:
+            part = _first_items(source, max_bytes)
+            if part is not None:
+                return part
         return _other(source, max_bytes, allow_pickle), 1.0
     limit = None
-    if (
-        max_bytes is not None
-        and source.format != "yaml"
-        and source.size * (8 if source.compressors else 1) * 3 > max_bytes
-    ):
+    if max_bytes is not None and large:
         limit = _limit(source, max_bytes, encoding, read)
     data, share = source.read(limit)
     data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
@@ -146,7 +154,7 @@ def _json_fault(
             Limit,
             f"nested {found.depth:,} levels deep{where}; at most {MAX_DEPTH:,} are read",
             offset=base + found.too_deep_at,
-            advice="No JSON library in use here reads deeper; flatten it.",
+            advice=_FLATTEN,
         )
     position = getattr(error, "pos", None)
     text = getattr(error, "msg", None) or str(error)
@@ -187,7 +195,7 @@ def _yaml(source: Source, data: bytes) -> Any:
     except yaml.YAMLError as error:
         raise _yaml_fault(source, data, error) from None
     except RecursionError:
-        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
     except (ValueError, TypeError, OverflowError) as error:  # such as a date on the 31st of February
         raise source.error(
             Malformed, printable(str(error)), advice="Quote the value that is meant as text."
@@ -205,7 +213,7 @@ def _yaml_depth(source: Source, data: bytes) -> None:
         if found.too_deep_at is not None and re.search(rb"(?:[\[{]\s*){%d}" % MAX_DEPTH, data):
             raise source.error(
                 Limit, f"nested {found.depth:,} levels deep; at most {MAX_DEPTH:,} are read",
-                offset=found.too_deep_at, advice="Flatten it.",
+                offset=found.too_deep_at, advice=_FLATTEN,
             )  # fmt: skip
     deep = re.search(rb"(?:- ){%d}" % MAX_DEPTH, data)
     if deep is not None:
@@ -213,7 +221,7 @@ def _yaml_depth(source: Source, data: bytes) -> None:
             Limit,
             f"nested deeper than {MAX_DEPTH:,} levels",
             offset=deep.start() + 2 * MAX_DEPTH,
-            advice="Flatten it.",
+            advice=_FLATTEN,
         )
 
 
@@ -248,7 +256,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
     if max_bytes is not None and source.size > max_bytes:
         raise source.error(
             Limit,
-            f"{source.size:,} bytes do not fit in {max_bytes:,}, and this format is read whole",
+            f"{source.size:,} bytes do not fit in {max_bytes:,}, and {_WHOLE.get(source.format, 'this format is read whole')}",
             advice="Raise the limit (max_bytes), or convert it to NDJSON or Parquet on a larger machine.",
         )
     data, _ = source.read(None if max_bytes is None else max_bytes * 2)
@@ -259,9 +267,7 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
         if value is None:
             text = printable(re.sub(r"^[\w,=:]+: ", "", str(error)), 160).rstrip(".")
             if _TOO_DEEP.search(text):
-                raise source.error(
-                    Limit, "nested deeper than its reader goes", advice="Flatten it."
-                ) from None
+                raise source.error(Limit, "nested deeper than its reader goes", advice=_FLATTEN) from None
             cut = isinstance(error, Truncated)
             advice = (
                 "The file was cut: fetch or write it again." if cut else "Fetch it again, or say --format."
@@ -269,9 +275,20 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
             raise source.error(type(error), text, offset=error.offset, advice=advice) from None
     except (RecursionError, EncodeError):
         value = None
-        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice="Flatten it.") from None
+        raise source.error(Limit, f"nested deeper than {MAX_DEPTH:,} levels", advice=_FLATTEN) from None
     _check_tree(source, value, shares=source.format not in _TREES)
     return value
+
+
+def _first_items(source: Source, max_bytes: int) -> tuple[Any, float] | None:
+    """As many items as fit; None if the whole must be read, which also names what is wrong with it."""
+    try:
+        found = prefixes.first_items(source, max_bytes)
+    except Exception:  # the readers of four libraries, each with errors of its own
+        return None
+    if found is not None:
+        _check_tree(source, found[0], shares=False)
+    return found
 
 
 def _several(source: Source, data: bytes) -> list[Any] | None:
@@ -311,7 +328,7 @@ def _check_tree(source: Source, value: Any, *, shares: bool) -> None:
             break
     else:
         text = f"nested deeper than {MAX_DEPTH:,} levels{' (or it contains itself)' * shares}"
-        raise source.error(Limit, text, advice="Flatten it.")
+        raise source.error(Limit, text, advice=_FLATTEN)
     if shares and _expanded(value) > _MAX_SHARED:
         raise source.error(
             Limit,
@@ -340,8 +357,9 @@ def _expanded(value: Any) -> int:
 
 def _whole(source: Source, data: bytes) -> tuple[bytes, int]:
     """The part of a beginning that can be parsed, and how many bytes it stands for."""
-    if source.format == "ndjson":
-        end = data.rfind(b"\n") + 1
+    if source.format in ("ndjson", "yaml"):
+        # A document of YAML ends where the next begins.
+        end = data.rfind(b"\n" if source.format == "ndjson" else b"\n---") + 1
         whole, used = data[:end], end
     else:
         whole, used = jsonscan.cut(data)
@@ -362,6 +380,14 @@ def _limit(
 
     data, share = source.read(min(_PROBE_BYTES, max(max_bytes // 4, 4096)))
     if share == 1.0:
+        return None
+    if source.format == "yaml" and b"\n---" not in data:  # one document: it is read whole if at all
+        if source.size > max_bytes:
+            raise source.error(
+                Limit,
+                f"{source.size:,} bytes do not fit in {max_bytes:,}, and one YAML document is read whole",
+                advice="Raise the limit (max_bytes), or convert it to NDJSON on a larger machine.",
+            )
         return None
     notes = list(source.notes)
     data, used = _whole(source, encodings.to_utf8(source, data, encoding, final=False))

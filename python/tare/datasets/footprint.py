@@ -1,13 +1,14 @@
-"""Bytes a document takes in memory, in bounded time: long lists are judged by some of their items."""
+"""Bytes in memory: of a document, in bounded time, as long lists are judged by some of their items; and given back."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
 from tare import kinds
 
-__all__ = ["document_bytes"]
+__all__ = ["document_bytes", "give_back"]
 
 _LONG_LIST = 20_000
 _SAMPLED = 5_000
@@ -22,6 +23,19 @@ def document_bytes(value: Any) -> int:
     True
     """
     return round(_bytes(value, _LEVELS))
+
+
+def give_back() -> None:
+    """Return freed memory to the system: the C library's heap and Arrow's pool."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None:
+        arrow.default_memory_pool().release_unused()
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        return  # another C library
 
 
 def _bytes(value: Any, levels: int) -> float:

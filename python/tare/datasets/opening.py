@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.datasets import csvs, documents, tables
+from tare.datasets import csvload, documents, tables
 from tare.datasets.source import Source, free_memory
 from tare.errors import Limit
 
@@ -61,7 +61,7 @@ def load(source: Source, options: Options) -> Loaded:
     partial: dict[str, Any] | None
     with source.naming():
         if source.format == "csv":
-            value, share = csvs.load(
+            value, share = csvload.load(
                 source, max_bytes=options.max_bytes, encoding=options.encoding, columns=options.columns
             )
             partial = _first("first rows", value.num_rows, share)
@@ -84,7 +84,7 @@ def _document(source: Source, options: Options) -> Loaded:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
             value = _select(source, value, options.columns)
-        return Loaded(value, "table", None, source.notes)
+        return Loaded(value, "table", _first("first rows", value.num_rows, share), source.notes)
     if (
         options.columns is not None
         and isinstance(value, list)

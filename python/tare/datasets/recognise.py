@@ -165,10 +165,13 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
 
     >>> tell(b'[{"a": 1}]', "csv")
     ('json', 'named as csv, but it is json')
+    >>> tell(b'"a","b"\n1,2\n', "json")
+    ('csv', 'named as json, but it looks like csv; --format json if it is not')
     >>> tell(b"a,b\n1,2\n", None)
     ('csv', None)
     """
     found = looks_like(head)
+    sure = found is not None
     if found is None and (named is None or not _fits(head, named)):
         found = _text_without_marks(head)
     if found is None or found == named:
@@ -177,7 +180,10 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
         return named or found, None  # JSON is YAML too
     if named == "ndjson" and found == "json" and b"\n" not in head.strip():
         return named, None  # one line may be a stream of one value
-    return found, f"named as {named}, but it is {found}"
+    if sure:
+        return found, f"named as {named}, but it is {found}"
+    other = f"; --format {named} if it is not" if formats.get(named).text else ""
+    return found, f"named as {named}, but it looks like {found}{other}"
 
 
 def _fits(head: bytes, named: str) -> bool:
@@ -187,6 +193,9 @@ def _fits(head: bytes, named: str) -> bool:
         return False
     if named in ("json", "ndjson"):
         start = _without_bom(head).lstrip()[:1]
+        # Words, numbers and quoted texts begin values, but rows of them with delimiters are no JSON.
+        if start not in (b"{", b"[") and _text_without_marks(head) == "csv":
+            return False
         return start in (
             b'"',
             b"t",

@@ -8,7 +8,8 @@ would flatter compressors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import UsageError
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["count", "document", "rule", "table"]
+__all__ = ["count", "document", "drawn_mask", "masked", "masked_columns", "rule", "table"]
 
+_BATCH_ROWS = 65_536
 # Shorter lists are structure, such as a pair of coordinates, and stay whole.
 _SHORT_LIST = 8
 _LONG_MAP = 256
@@ -56,9 +58,41 @@ def table(data: pa.Table, size: float, *, how: str = "random", seed: int = 0) ->
         return data
     if how == "head":
         return data.slice(0, wanted)
+    return data.filter(_booleans(_mask(data, wanted, how, seed)))
+
+
+def drawn_mask(data: pa.Table, size: float, *, seed: int = 0) -> np.ndarray[Any, Any] | None:
+    """Which rows `table` draws at random; None for all.
+
+    Raises:
+        UsageError: A size out of range.
+    """
+    wanted = count(data.num_rows, size)
+    return None if wanted == data.num_rows else _mask(data, wanted, "random", seed)
+
+
+def masked(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.RecordBatch]:
+    """The rows where the mask is true, batch by batch."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pool = pa.system_memory_pool()  # the one that gives freed blocks back to the system
+    at = 0
+    for batch in data.to_batches(_BATCH_ROWS):
+        chosen = _booleans(mask[at : at + batch.num_rows])
+        at += batch.num_rows
+        drawn: Any = pc.filter(cast(Any, batch), chosen, memory_pool=pool)
+        if drawn.num_rows:
+            yield drawn
+
+
+def masked_columns(data: pa.Table, mask: np.ndarray[Any, Any]) -> Iterator[pa.ChunkedArray[Any]]:
+    """Each column's values where the mask is true, one column at a time."""
     import pyarrow as pa
 
-    return data.filter(pa.array(_mask(data, wanted, how, seed)))
+    for at, field in enumerate(data.schema):
+        parts = [batch.column(0) for batch in masked(data.select([at]), mask)]
+        yield pa.chunked_array(parts, field.type)
 
 
 def document(data: Any, size: float, *, how: str = "random", seed: int = 0) -> Any:
@@ -124,13 +158,24 @@ class _Drawer:
         return sorted(self.generator.permutation(n)[:wanted].tolist())
 
 
+def _booleans(mask: np.ndarray[Any, Any]) -> Any:
+    """The mask as Arrow has it. Not by ``pa.array``, which imports pandas to look at what it is given."""
+    import numpy as np
+    import pyarrow as pa
+
+    bits = pa.py_buffer(np.packbits(mask, bitorder="little").data)
+    return pa.BooleanArray.from_buffers(pa.bool_(), len(mask), [None, bits])
+
+
 def _mask(data: pa.Table, wanted: int, how: str, seed: int) -> Any:
     import numpy as np
 
     generator = np.random.default_rng(seed)
     mask = np.zeros(data.num_rows, dtype=bool)
     if how == "random":
-        mask[generator.permutation(data.num_rows)[:wanted]] = True
+        order = np.arange(data.num_rows, dtype=np.int32 if data.num_rows < 1 << 31 else np.int64)
+        generator.shuffle(order)
+        mask[order[:wanted]] = True
         return mask
     name = how.removeprefix("stratify=")
     if name == how or name not in data.column_names:

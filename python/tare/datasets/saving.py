@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
@@ -11,9 +13,30 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["hash_document", "hash_table", "load_saved", "save"]
+__all__ = ["Saved", "hash_columns", "hash_document", "hash_table", "load_saved", "save", "save_batches"]
 
 _HASH_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A part of the data as a file for workers.
+
+    Args:
+        path: Where it is.
+        as_: How it is saved: ``arrow``, ``json`` or ``values``.
+        kind: ``document`` or ``table``.
+        items: Rows of a table, items of a list, 1 for any other document.
+        bytes_memory: Its size in memory.
+        hash: Content hash.
+    """
+
+    path: str
+    as_: str
+    kind: str
+    items: int
+    bytes_memory: int
+    hash: str
 
 
 def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -42,6 +65,28 @@ def save(value: Any, kind: str, path: str | os.PathLike[str]) -> dict[str, str]:
     with open(name, "wb") as file:
         file.write(text)
     return {"path": name, "as": how, "kind": kind}
+
+
+def save_batches(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str | os.PathLike[str]
+) -> tuple[int, int]:
+    """Write a table batch by batch as `save` writes it whole.
+
+    Returns:
+        Its rows, and its bytes in memory.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    from pyarrow import ipc
+
+    rows = size = 0
+    with ipc.new_file(os.fspath(path), schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+            size += batch.nbytes
+    return rows, size
 
 
 def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -> Any:
@@ -73,17 +118,33 @@ def load_saved(path: str | os.PathLike[str], as_: str, kind: str = "document") -
 
 def hash_table(data: pa.Table) -> str:
     """SHA-256 of names, types, nulls and values, however the table is cut into chunks."""
+    return hash_columns(data.schema, data.itercolumns())
+
+
+def hash_columns(schema: pa.Schema, columns: Iterable[Any]) -> str:
+    """`hash_table` of a table whose columns come one after another, so that no two need be held."""
     import pyarrow as pa
 
     digest = hashlib.sha256()
-    digest.update(data.schema.remove_metadata().serialize())
-    for column in data.itercolumns():
-        whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-        if isinstance(whole, pa.ChunkedArray):  # too long for one array
-            whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
-        for start in range(0, len(whole), _HASH_ROWS):
-            _hash_array(digest, _plain(whole.slice(start, _HASH_ROWS)))
+    digest.update(schema.remove_metadata().serialize())
+    for column in columns:
+        if pa.types.is_dictionary(column.type) or column.type.num_fields:
+            column = pa.chunked_array([_joined(column)])  # noqa: PLW2901 - codes mean the same in all rows
+        for start in range(0, len(column), _HASH_ROWS):
+            _hash_array(digest, _plain(_joined(column.slice(start, _HASH_ROWS))))
     return digest.hexdigest()
+
+
+def _joined(column: pa.ChunkedArray[Any]) -> Any:
+    """One array of all chunks, from the pool that gives freed memory back to the system."""
+    import pyarrow as pa
+
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    whole: Any = column.combine_chunks(memory_pool=pa.system_memory_pool())
+    if isinstance(whole, pa.ChunkedArray):  # too long for one array
+        return pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
+    return whole
 
 
 def hash_document(value: Any) -> str:
@@ -100,9 +161,13 @@ def hash_document(value: Any) -> str:
 
 def _plain(array: Any) -> tuple[Any, ...]:
     """Without bytes that are there but mean nothing: what stands under a null."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return (pc.is_null(array), pc.drop_null(array)) if array.null_count else (array,)
+    if not array.null_count:
+        return (array,)
+    pool = pa.system_memory_pool()
+    return pc.is_null(array, memory_pool=pool), pc.drop_null(array, memory_pool=pool)
 
 
 def _hash_array(digest: Any, arrays: tuple[Any, ...]) -> None:
@@ -111,4 +176,4 @@ def _hash_array(digest: Any, arrays: tuple[Any, ...]) -> None:
 
     for array in arrays:
         batch = pa.RecordBatch.from_arrays([array], ["x"])
-        digest.update(batch.serialize())
+        digest.update(batch.serialize(memory_pool=pa.system_memory_pool()))

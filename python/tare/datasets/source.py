@@ -21,7 +21,9 @@ __all__ = ["HEAD_BYTES", "Source", "find", "free_memory", "printable"]
 HEAD_BYTES = 64 << 10
 _STEP_BYTES = 4 << 20
 _BOUND = "Give a bound (max_bytes) to open the part that fits."
+_STDIN = "standard input"
 _LAYERS = 3  # compressors in compressors: more is no honest file
+_NEARLY = 0.999  # decompressors read ahead: a part may seem to be the whole
 _E = TypeVar("_E", bound=TareError)
 
 
@@ -83,7 +85,11 @@ class Source:
             if limit is None or len(data) < limit or not plain.read(1):
                 return data, 1.0 if not self.cut else min(1.0, len(data) / max(self.size, 1))
             stored = plain.stored.tell() if isinstance(plain, _Owner) else len(data)
-            return data, min(stored / max(self.size, 1), 1.0)
+            return data, self.part_share(stored)
+
+    def part_share(self, stored: int) -> float:
+        """The share of the file that a part of it is, of which so many stored bytes were read; below 1."""
+        return min(stored / max(self.size, 1), _NEARLY)
 
     def _read_all(self, plain: BinaryIO) -> bytes:
         """Everything, unless it grows beyond the memory: small compressed files may stand for endless ones."""
@@ -233,7 +239,7 @@ def _stored(x: Any, name: str | None, max_bytes: int | None) -> Source:
     if isinstance(x, str) and x == "-":
         import sys
 
-        return _drained(sys.stdin.buffer, name or "standard input", max_bytes)
+        return _drained(sys.stdin.buffer, name or _STDIN, max_bytes)
     if hasattr(x, "read"):
         known = getattr(x, "name", None)
         return _drained(
@@ -345,17 +351,23 @@ def _tell(source: Source, *, known_only: bool) -> None:
                 Malformed,
                 f"named as {named}, but its bytes are not ({first} ...)",
                 offset=0,
-                advice="Fetch it again, or say what it is with --format.",
+                advice=f"Fetch it again, or say what it is{_said(source)}.",
             )
         raise source.error(
             Unsupported,
             f"cannot tell what it is (first bytes {first} ...)",
             offset=0,
-            advice="Say so with --format; `tare codecs` lists the formats.",
+            advice=f"Say what it is{_said(source)}; `tare codecs` lists the formats.",
         )
     source.format = found
     if note:
         source.notes.append(note)
+
+
+def _said(source: Source) -> str:
+    """How a format is named: bytes and file objects come from Python only."""
+    python_only = source.path is None and source.name != _STDIN
+    return ", such as format='csv'" if python_only else " with --format"
 
 
 def _named(name: str) -> str | None:

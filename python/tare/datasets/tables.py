@@ -10,10 +10,12 @@ from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["arrow_errors", "load_arrow", "load_orc", "load_parquet", "random_access"]
+__all__ = ["arrow_errors", "ends_with", "load_arrow", "load_orc", "load_parquet", "random_access"]
 
 # Rows taken at a time when the first rows are all that fits.
 _BATCH_ROWS = 16_384
+_AGAIN = "Fetch or write it again"
+_HOW_FAR = "`tare inspect` says how far it is readable."
 Part = dict[str, Any] | None
 
 
@@ -30,7 +32,7 @@ def load_parquet(
     """
     import pyarrow.parquet as pq
 
-    _ends_with(source, b"PAR1", least=12)
+    ends_with(source, b"PAR1", least=12)
     with (
         arrow_errors(source),
         random_access(source) as file,
@@ -68,7 +70,7 @@ def load_arrow(source: Source, *, max_bytes: int | None, columns: list[str] | No
         if not source.head.startswith(b"ARROW1"):
             table, part = _stream(source, ipc.open_stream(file), max_bytes)
         else:
-            _ends_with(source, b"ARROW1", least=16)
+            ends_with(source, b"ARROW1", least=16)
             reader = ipc.open_file(file)
             table, part = _batches(source, reader, max_bytes)
         _check_columns(source, table.schema, columns)
@@ -193,8 +195,12 @@ def random_access(source: Source) -> Any:
     return pa.BufferReader(source.read()[0])
 
 
-def _ends_with(source: Source, magic: bytes, *, least: int) -> None:
-    """A file whose last bytes are not the closing magic was cut."""
+def ends_with(source: Source, magic: bytes, *, least: int, advice: str = f"{_AGAIN}.") -> None:
+    """Refuse a file whose last bytes are not the closing magic: it was cut.
+
+    Raises:
+        Truncated: The magic is not there; the offset is where the file ends.
+    """
     if source.compressors or source.path is None:
         data = source.read()[0]
         size, end = len(data), data[-len(magic) :]
@@ -208,15 +214,21 @@ def _ends_with(source: Source, magic: bytes, *, least: int) -> None:
             Truncated,
             f"it starts as {source.format} but does not end with {magic.decode()}: the end of the file is missing",
             offset=size,
-            advice="Fetch or write it again.",
+            advice=advice,
         )
 
 
 class arrow_errors:  # noqa: N801 - it is used as a statement
-    """Turns Arrow's errors into ours: with the file's name, short, and with what to do."""
+    """Turns Arrow's errors into ours: with the file's name, short, and with what to do.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: The file.
+        advice: What to do with a damaged one.
+    """
+
+    def __init__(self, source: Source, advice: str = f"{_AGAIN}; {_HOW_FAR}") -> None:
         self.source = source
+        self.advice = advice
 
     def __enter__(self) -> None:
         return None
@@ -227,10 +239,9 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
         if error is None or isinstance(error, TareError):
             return
         text = printable(str(error).split("\n")[0], 160).rstrip(". ")
-        damaged = "Fetch or write it again; `tare inspect` says how far it is readable."
         if isinstance(error, pa.ArrowMemoryError | MemoryError):
             raise self.source.error(
-                Limit, f"it asks for more memory than there is ({text})", advice=damaged
+                Limit, f"it asks for more memory than there is ({text})", advice=self.advice
             ) from error
         if isinstance(error, pa.ArrowNotImplementedError):
             raise self.source.error(
@@ -248,4 +259,4 @@ class arrow_errors:  # noqa: N801 - it is used as a statement
                 for word in ("end of", "truncat", "eof", "fewer", "expected to be able to read")
             )
             kind = ChecksumMismatch if "checksum" in text.lower() else Truncated if cut else Malformed
-            raise self.source.error(kind, text, advice=damaged) from error
+            raise self.source.error(kind, text, advice=self.advice) from error

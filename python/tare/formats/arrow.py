@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.base import Buffer, Format, Option, Stream
+from tare.formats.columnar import (
+    CHUNK_ROWS,
+    batches,
+    join,
+    levels,
+    plain_name,
+    polars_library,
+    pyarrow_library,
+    written,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,14 +31,6 @@ _COMPRESSION = Option(
 )
 _LEVEL = Option(None, (), "Level of zstd; unset = Arrow's default, 1.", "int")
 _LAYOUT = Option("file", ("file", "stream"), "With a footer that finds any batch, or in order only.")
-_CHUNK_ROWS = 65_536
-
-
-def _resolve(options: dict[str, Any]) -> dict[str, Any]:
-    zstd = options["compression"] == "zstd"
-    if options["level"] is not None and not zstd:
-        raise ValueError(f"compression {options['compression']} has no levels")
-    return {**options, "level": 1} if zstd and options["level"] is None else options
 
 
 def _ipc_options(compression: Any, level: int | None) -> Any:
@@ -40,14 +42,15 @@ def _ipc_options(compression: Any, level: int | None) -> Any:
 
 
 def _encode_pyarrow(obj: pa.Table, *, compression: str, layout: str, level: int | None) -> bytes:
-    import pyarrow as pa
     from pyarrow import ipc
 
-    sink = pa.BufferOutputStream()
     new = ipc.new_file if layout == "file" else ipc.new_stream
-    with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
-        writer.write_table(obj)
-    return sink.getvalue().to_pybytes()
+
+    def write(sink: Any) -> None:
+        with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
+            writer.write_table(obj)
+
+    return written(write)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, layout: str, level: int | None) -> pa.Table:
@@ -58,6 +61,14 @@ def _subset_pyarrow(
     data: Buffer, columns: list[str], *, compression: str, layout: str, level: int | None
 ) -> pa.Table:
     return _read_pyarrow(data, columns)
+
+
+def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    """Those rows, copied out: of uncompressed bytes nothing else is touched."""
+    import pyarrow as pa
+
+    part = _read_pyarrow(data, None).slice(start, count)
+    return part.take(pa.array(range(len(part)), pa.int64()))
 
 
 def _open_pyarrow(data: Buffer, **options: Any) -> pa.Table:
@@ -96,41 +107,23 @@ def _read_pyarrow(data: Buffer | pa.Buffer, columns: list[str] | None) -> pa.Tab
     return table if columns is None else table.select(columns)
 
 
-def _threads_pyarrow(threads: int | None) -> int:
-    import os
-
-    import pyarrow as pa
-
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads or os.cpu_count() or 1)
-    return before
-
-
 def _write_pyarrow(obj: pa.Table, file: Any, *, compression: str, layout: str, level: int | None) -> None:
     from pyarrow import ipc
 
     with ipc.new_stream(file, obj.schema, options=_ipc_options(compression, level)) as writer:
-        writer.write_table(obj, max_chunksize=_CHUNK_ROWS)
+        writer.write_table(obj, max_chunksize=CHUNK_ROWS)
 
 
 def _read_stream(file: Any, *, compression: str, layout: str, level: int | None) -> Iterator[pa.Table]:
-    import pyarrow as pa
     from pyarrow import ipc
 
     with ipc.open_stream(file) as reader:
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
-
-
-def _join(parts: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(parts)
+        yield from batches(reader)
 
 
 def _encode_polars(obj: pl.DataFrame, *, compression: Any, layout: str) -> bytes:
     file = BytesIO()
-    name: Any = "uncompressed" if compression == "none" else compression
+    name: Any = plain_name(compression)
     if layout == "file":
         obj.write_ipc(file, compression=name)
     else:
@@ -154,6 +147,14 @@ def _read_polars(data: Buffer, columns: list[str] | None) -> pl.DataFrame:
     return pl.read_ipc_stream(BytesIO(data), columns=columns)
 
 
+def _rows_polars(data: Buffer, start: int, count: int, **options: Any) -> pl.DataFrame:
+    import polars as pl
+
+    if bytes(data[: len(_MAGIC)]) == _MAGIC:
+        return pl.scan_ipc(BytesIO(data)).slice(start, count).collect()
+    return pl.read_ipc_stream(BytesIO(data), n_rows=start + count).slice(start, count)
+
+
 _VARIANTS: tuple[dict[str, object], ...] = ({}, {"compression": "lz4"}, {"compression": "zstd"})
 
 FORMAT = Format(
@@ -168,38 +169,28 @@ FORMAT = Format(
     subset=("columns", "rows"),
     sniff=lambda head: head.startswith(_CONTINUED),
     libraries=(
-        Library(
-            name="pyarrow",
-            native={"table": "arrow"},
+        pyarrow_library(
             encode=_encode_pyarrow,
             decode=_decode_pyarrow,
-            modules=("pyarrow",),
-            distribution="pyarrow",
             options={"compression": _COMPRESSION, "layout": _LAYOUT, "level": _LEVEL},
             variants={"table": _VARIANTS},
-            threads=(1, "all"),
-            resolve=_resolve,
-            set_threads=_threads_pyarrow,
-            stream=Stream(_write_pyarrow, _read_stream, _join),
+            resolve=levels({"zstd": 1}),
+            stream=Stream(_write_pyarrow, _read_stream, join),
             subset=_subset_pyarrow,
+            rows=_rows_pyarrow,
             open=_open_pyarrow,
             check=_check,
             notes=(
                 "Reading copies the bytes once, so that the table does not hang on them; `open` does not.",
             ),
         ),
-        Library(
-            name="polars",
-            native={"table": "polars"},
+        polars_library(
             encode=_encode_polars,
             decode=_decode_polars,
-            modules=("polars",),
-            distribution="polars",
-            extra="tables",
             options={"compression": _COMPRESSION, "layout": _LAYOUT},
             variants={"table": _VARIANTS[:2]},
-            threads=(1, "all"),
             subset=_subset_polars,
+            rows=_rows_polars,
             check=_check,
         ),
     ),

@@ -101,7 +101,6 @@ FORMAT = Format(
     magic=(b"Obj\x01",),
     spec="https://avro.apache.org/docs/1.12.0/specification/",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "ruby", "rust"),
-    append=True,
     libraries=(
         Library(
             name="fastavro",

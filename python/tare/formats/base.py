@@ -16,9 +16,25 @@ from typing import Any
 
 from tare.errors import MissingLibrary
 
-__all__ = ["Buffer", "Format", "Library", "Option", "Stream", "spell"]
+__all__ = ["ANY_LANGUAGE", "Buffer", "Format", "Library", "Option", "Stream", "spell"]
 
 Buffer = bytes | bytearray | memoryview
+
+# Where the most usual text formats are read: every language that a `Format.languages` names.
+ANY_LANGUAGE = (
+    "c",
+    "c++",
+    "csharp",
+    "go",
+    "java",
+    "javascript",
+    "julia",
+    "php",
+    "python",
+    "r",
+    "ruby",
+    "rust",
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +132,12 @@ class Library:
         variants: For each kind, the option sets that ``tare measure`` tries by default.
         threads: ``(1,)``, or ``(1, "all")`` if it can use several cores.
         stream: Reading and writing in parts, if the library can.
+        append: ``append(obj, **options) -> Buffer`` gives bytes that, written behind what ``encode`` made of
+            rows or list items, make ``decode`` give all of them; None if it cannot, or would rewrite the file.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
+        rows: ``rows(data, start, count, **options)`` reads a run of rows of a table only.
+        path: ``path(data, steps, **options)`` reads one property of a document only; steps are the
+            names and positions of a JSON Pointer, as text.
         open: ``open(data, **options)`` gives a lazy view, for ``materialise=open``.
         resolve: ``resolve(options) -> options`` fills in defaults that depend on
             other options, such as the level of the chosen compression.
@@ -143,7 +164,10 @@ class Library:
     variants: Mapping[str, tuple[Mapping[str, object], ...]] = field(default_factory=dict)
     threads: tuple[int | str, ...] = (1,)
     stream: Stream | None = None
+    append: Callable[..., Buffer] | None = None
     subset: Callable[..., Any] | None = None
+    rows: Callable[..., Any] | None = None
+    path: Callable[..., Any] | None = None
     open: Callable[..., Any] | None = None
     resolve: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     set_threads: Callable[[int | None], int | None] | None = None
@@ -199,7 +223,6 @@ class Format:
         libraries: The implementations, the default one first.
         text: Whether people can read it.
         executes_code: The same of the format itself, whichever library reads it.
-        append: Whether values can be appended to an existing file.
         subset: What can be read without the rest: of ``columns``, ``rows``, ``path``.
         sniff: ``sniff(head: bytes) -> bool`` for formats that no fixed magic tells.
         depth: ``depth(data, limit) -> int``: nesting of encoded bytes, counting
@@ -220,7 +243,6 @@ class Format:
     languages: tuple[str, ...] = ()
     text: bool = False
     executes_code: bool = False
-    append: bool = False
     subset: tuple[str, ...] = ()
     sniff: Callable[[bytes], bool] | None = None
     depth: Callable[[Buffer, int], int] | None = None

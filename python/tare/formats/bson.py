@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, as_text
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, as_text
 
 __all__ = ["FORMAT"]
 
@@ -45,6 +45,21 @@ def _decode(data: Buffer, *, default: str, layout: str) -> Any:
     return items[0] if layout == "auto" and len(items) == 1 else items
 
 
+def _path(data: Buffer, steps: list[str], **options: Any) -> Any:
+    """The value there; of each mapping on the way the names and lengths alone are read."""
+    import bson
+    from bson.raw_bson import DEFAULT_RAW_BSON_OPTIONS, RawBSONDocument
+
+    found: Any = bson.decode_all(data, DEFAULT_RAW_BSON_OPTIONS)
+    if options["layout"] == "auto" and len(found) == 1:
+        found = found[0]
+    for step in steps:
+        found = found[step] if isinstance(found, RawBSONDocument) else found[int(step)]
+    if isinstance(found, RawBSONDocument):
+        return bson.decode(found.raw)
+    return bson.decode(bson.encode({"": found}))[""] if isinstance(found, list) else found
+
+
 def _sniff(head: bytes) -> bool:
     """The length that opens it, a known element type or the end, and the final NUL if it is in sight."""
     length = int.from_bytes(head[:4], "little")
@@ -63,19 +78,20 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://bsonspec.org/spec.html",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "ruby", "rust"),
-    append=True,
     sniff=_sniff,
     libraries=(
         Library(
             name="pymongo",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
+            append=_encode,
             decode=_decode,
             modules=("bson", "pymongo"),
             distribution="pymongo",
             extra="documents",
             options={"default": DEFAULT, "layout": _LAYOUT},
-            variants={"document": ({},), "table": ()},
+            path=_path,
+            variants=DOCUMENTS_ONLY,
             notes=(
                 "Datetimes are kept to the millisecond and come back without their zone.",
                 "A list of one mapping comes back as that mapping unless layout=sequence.",

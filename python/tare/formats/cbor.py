@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Stream
-from tare.formats.scalars import DEFAULT, ORIENT, as_text, parts_of
+from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, ROWS_AS_TEXT, as_text, parts_of
 
 __all__ = ["FORMAT"]
 
@@ -82,18 +82,17 @@ FORMAT = Format(
     magic=(b"\xd9\xd9\xf7",),  # the tag "self-described CBOR"
     spec="https://www.rfc-editor.org/rfc/rfc8949",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "python", "rust"),
-    append=True,
     libraries=(
         Library(
             name="cbor2",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             modules=("cbor2",),
             distribution="cbor2",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": ({"default": "text"},)},
+            variants=ROWS_AS_TEXT,
             stream=Stream(_write, _read, list),
             max_depth=3_000,  # writing 10,000 deep overflows its stack; reading refuses more than 400 itself
             notes=("Bytes after the value are not noticed.",),

@@ -6,14 +6,25 @@ A header line names the columns; types are not written, so every reader guesses.
 from __future__ import annotations
 
 import csv as stdlib_csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from io import BytesIO, StringIO, TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.errors import Truncated
 from tare.formats import duck
-from tare.formats.base import Buffer, Format, Library, Option, Stream
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option, Stream
+from tare.formats.columnar import (
+    CHUNK_ROWS,
+    INFER_ROWS,
+    batches,
+    join,
+    polars_library,
+    pyarrow_library,
+    run_of_rows,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,13 +36,21 @@ __all__ = ["FORMAT"]
 
 _CHARACTERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 _DELIMITER = Option("comma", tuple(_CHARACTERS), "What stands between fields; `tab` makes it TSV.")
-_CHUNK_ROWS = 65_536
 
 
 def _not_empty(data: Buffer) -> Buffer:
     if not len(data):
         raise Truncated("csv: no bytes at all, expected a header line", format="csv", offset=0)
     return data
+
+
+def _headless(encode: Callable[..., Buffer], empty: Callable[[Any], Any]) -> Callable[..., Buffer]:
+    """Rows without the header: what ``encode`` writes behind what it writes of none of them."""
+
+    def append(obj: Any, **options: Any) -> Buffer:
+        return encode(obj, **options)[len(encode(empty(obj), **options)) :]
+
+    return append
 
 
 # -- csv of the standard library: text in, text out
@@ -46,17 +65,26 @@ def _encode_stdlib(obj: dict[str, list[Any]], *, delimiter: str) -> bytes:
 
 
 def _decode_stdlib(data: Buffer, *, delimiter: str) -> dict[str, list[str]]:
-    text = str(_not_empty(data), "utf-8-sig")
-    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    rows = _rows_stdlib(data, delimiter)
     return _columns(next(rows, []), list(rows))
 
 
 def _subset_stdlib(data: Buffer, columns: list[str], *, delimiter: str) -> dict[str, list[str]]:
-    text = str(_not_empty(data), "utf-8-sig")
-    rows = stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
+    rows = _rows_stdlib(data, delimiter)
     header = next(rows, [])
     places = [header.index(name) for name in columns]
     return _columns(columns, [[row[place] for place in places] for row in rows if row])
+
+
+def _part_stdlib(data: Buffer, start: int, count: int, *, delimiter: str) -> dict[str, list[str]]:
+    rows = _rows_stdlib(data, delimiter)
+    header = next(rows, [])
+    return _columns(header, list(islice(filter(None, rows), start, start + count)))
+
+
+def _rows_stdlib(data: Buffer, delimiter: str) -> Iterator[list[str]]:
+    text = str(_not_empty(data), "utf-8-sig")
+    return stdlib_csv.reader(StringIO(text, newline=""), delimiter=_CHARACTERS[delimiter], strict=True)
 
 
 def _columns(header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
@@ -78,7 +106,7 @@ def _write_stdlib(obj: dict[str, list[Any]], file: BinaryIO, *, delimiter: str) 
     head: list[Any] = [tuple(obj)]
     while True:
         part = StringIO(newline="")
-        chunk = head + list(islice(rows, _CHUNK_ROWS))
+        chunk = head + list(islice(rows, CHUNK_ROWS))
         if not chunk:
             return
         stdlib_csv.writer(part, delimiter=_CHARACTERS[delimiter]).writerows(chunk)
@@ -93,7 +121,7 @@ def _read_stdlib(file: BinaryIO, *, delimiter: str) -> Iterator[dict[str, list[s
     if header is None:
         _not_empty(b"")
         return
-    while chunk := list(islice(rows, _CHUNK_ROWS)):
+    while chunk := list(islice(rows, CHUNK_ROWS)):
         yield _columns(header, chunk)
     text.detach()
 
@@ -118,6 +146,12 @@ def _subset_pandas(data: Buffer, columns: list[str], *, delimiter: str, engine: 
     return _read_pandas_csv(data, delimiter=delimiter, engine=engine, usecols=columns)[columns]
 
 
+def _part_pandas(data: Buffer, start: int, count: int, *, delimiter: str, engine: str) -> pd.DataFrame:
+    return _read_pandas_csv(
+        data, delimiter=delimiter, engine=engine, skiprows=range(1, start + 1), nrows=count
+    )
+
+
 def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) -> pd.DataFrame:
     import pandas as pd
 
@@ -129,15 +163,15 @@ def _read_pandas_csv(data: Buffer, *, delimiter: str, engine: Any, **more: Any) 
 
 
 def _write_pandas(obj: pd.DataFrame, file: BinaryIO, *, delimiter: str, engine: str) -> None:
-    for start in range(0, max(len(obj), 1), _CHUNK_ROWS):
-        part = obj.iloc[start : start + _CHUNK_ROWS]
+    for start in range(0, max(len(obj), 1), CHUNK_ROWS):
+        part = obj.iloc[start : start + CHUNK_ROWS]
         file.write(part.to_csv(sep=_CHARACTERS[delimiter], index=False, header=start == 0).encode())
 
 
 def _read_pandas(file: BinaryIO, *, delimiter: str, engine: str) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
-    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=_CHUNK_ROWS, low_memory=False)
+    yield from pd.read_csv(file, sep=_CHARACTERS[delimiter], chunksize=CHUNK_ROWS, low_memory=False)
 
 
 def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
@@ -150,11 +184,7 @@ def _join_pandas(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _encode_pyarrow(obj: pa.Table, *, delimiter: str, newlines: bool) -> bytes:
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    _write_pyarrow(obj, sink, delimiter=delimiter, newlines=newlines)
-    return sink.getvalue().to_pybytes()
+    return written(partial(_write_pyarrow, obj, delimiter=delimiter, newlines=newlines))
 
 
 def _decode_pyarrow(data: Buffer, *, delimiter: str, newlines: bool) -> pa.Table:
@@ -177,6 +207,16 @@ def _subset_pyarrow(data: Buffer, columns: list[str], *, delimiter: str, newline
     return csv.read_csv(source, parse_options=parse, convert_options=convert)
 
 
+def _part_pyarrow(data: Buffer, start: int, count: int, *, delimiter: str, newlines: bool) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    read = csv.ReadOptions(skip_rows_after_names=start)
+    source: Any = pa.BufferReader(_not_empty(data))
+    with csv.open_csv(source, read_options=read, parse_options=_parse_options(delimiter, newlines)) as reader:
+        return run_of_rows(batches(reader), 0, count)
+
+
 def _parse_options(delimiter: str, newlines: bool) -> pa_csv.ParseOptions:
     from pyarrow import csv
 
@@ -190,28 +230,10 @@ def _write_pyarrow(obj: pa.Table, file: Any, *, delimiter: str, newlines: bool) 
 
 
 def _read_pyarrow(file: BinaryIO, *, delimiter: str, newlines: bool) -> Iterator[pa.Table]:
-    import pyarrow as pa
     from pyarrow import csv
 
     with csv.open_csv(file, parse_options=_parse_options(delimiter, newlines)) as reader:
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
-
-
-def _join_pyarrow(parts: list[pa.Table]) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(parts)
-
-
-def _threads_pyarrow(threads: int | None) -> int:
-    import os
-
-    import pyarrow as pa
-
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads or os.cpu_count() or 1)
-    return before
+        yield from batches(reader)
 
 
 # -- polars
@@ -231,6 +253,20 @@ def _subset_polars(
     data: Buffer, columns: list[str], *, dates: bool, delimiter: str, infer_rows: int
 ) -> pl.DataFrame:
     return _read_polars_csv(data, columns, dates=dates, delimiter=delimiter, infer_rows=infer_rows)
+
+
+def _part_polars(
+    data: Buffer, start: int, count: int, *, dates: bool, delimiter: str, infer_rows: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    lazy = pl.scan_csv(
+        BytesIO(_not_empty(data)),
+        separator=_CHARACTERS[delimiter],
+        infer_schema_length=infer_rows or None,
+        try_parse_dates=dates,
+    )
+    return lazy.slice(start, count).collect()
 
 
 def _read_polars_csv(
@@ -267,6 +303,11 @@ def _subset_duckdb(data: Buffer, columns: list[str], *, delimiter: str) -> pa.Ta
     return duck.query(_not_empty(data), f"SELECT {duck.quote(columns)} FROM {source}")  # noqa: S608 - quoted
 
 
+def _part_duckdb(data: Buffer, start: int, count: int, *, delimiter: str) -> pa.Table:
+    source = f"read_csv({{path}}, header = true, delim = '{_CHARACTERS[delimiter]}')"
+    return duck.query(_not_empty(data), f"FROM {source} LIMIT {count} OFFSET {start}")
+
+
 def _sniff(head: bytes) -> bool:
     """Two full lines or more with the same number, above zero, of one delimiter."""
     try:
@@ -292,76 +333,47 @@ FORMAT = Format(
     extension_options={".tsv": {"delimiter": "tab"}, ".tab": {"delimiter": "tab"}},
     kinds=frozenset({"table"}),
     spec="https://www.rfc-editor.org/rfc/rfc4180",
-    languages=(
-        "c",
-        "c++",
-        "csharp",
-        "go",
-        "java",
-        "javascript",
-        "julia",
-        "php",
-        "python",
-        "r",
-        "ruby",
-        "rust",
-    ),
+    languages=ANY_LANGUAGE,
     text=True,
-    append=True,
     sniff=_sniff,
     libraries=(
-        Library(
-            name="pyarrow",
-            native={"table": "arrow"},
+        pyarrow_library(
             encode=_encode_pyarrow,
+            append=_headless(_encode_pyarrow, lambda table: table.slice(0, 0)),
             decode=_decode_pyarrow,
-            modules=("pyarrow",),
-            distribution="pyarrow",
             options={
                 "delimiter": _DELIMITER,
                 "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),
             },
-            threads=(1, "all"),
-            set_threads=_threads_pyarrow,
-            stream=Stream(_write_pyarrow, _read_pyarrow, _join_pyarrow),
+            stream=Stream(_write_pyarrow, _read_pyarrow, join),
             subset=_subset_pyarrow,
+            rows=_part_pyarrow,
         ),
-        Library(
-            name="polars",
-            native={"table": "polars"},
+        polars_library(
             encode=_encode_polars,
+            append=_headless(_encode_polars, lambda frame: frame.head(0)),
             decode=_decode_polars,
-            modules=("polars",),
-            distribution="polars",
-            extra="tables",
             options={
                 "dates": Option(False, (False, True), "Turn text that looks like a date or time into one."),
                 "delimiter": _DELIMITER,
-                "infer_rows": Option(
-                    100, (), "Rows from which types are guessed; 0 = all, slower and safer."
-                ),
+                "infer_rows": INFER_ROWS,
             },
-            threads=(1, "all"),
             subset=_subset_polars,
+            rows=_part_polars,
         ),
-        Library(
-            name="duckdb",
-            native={"table": "arrow"},
+        duck.library(
             encode=_encode_duckdb,
+            append=_headless(_encode_duckdb, lambda table: table.slice(0, 0)),
             decode=_decode_duckdb,
-            modules=("duckdb", "pyarrow"),
-            distribution="duckdb",
-            extra="tables",
             options={"delimiter": _DELIMITER},
-            threads=(1, "all"),
-            set_threads=duck.set_threads,
             subset=_subset_duckdb,
-            notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
+            rows=_part_duckdb,
         ),
         Library(
             name="pandas",
             native={"table": "pandas"},
             encode=_encode_pandas,
+            append=_headless(_encode_pandas, lambda frame: frame.head(0)),
             decode=_decode_pandas,
             modules=("pandas",),
             distribution="pandas",
@@ -372,15 +384,18 @@ FORMAT = Format(
             },
             stream=Stream(_write_pandas, _read_pandas, _join_pandas),
             subset=_subset_pandas,
+            rows=_part_pandas,
         ),
         Library(
             name="stdlib",
             native={"table": "columns"},
             encode=_encode_stdlib,
+            append=_headless(_encode_stdlib, lambda columns: {name: [] for name in columns}),
             decode=_decode_stdlib,
             options={"delimiter": _DELIMITER},
             stream=Stream(_write_stdlib, _read_stdlib, _join_stdlib),
             subset=_subset_stdlib,
+            rows=_part_stdlib,
             slow=True,
             notes=("Every field comes back as text.",),
         ),

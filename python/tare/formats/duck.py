@@ -12,16 +12,16 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from tare.formats.base import Buffer
+from tare.formats.base import Buffer, Library
 
 if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["copy_to", "query", "quote", "set_threads"]
+__all__ = ["copy_to", "library", "query", "quote"]
 
 
 @lru_cache(maxsize=1)
@@ -35,7 +35,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     return opened
 
 
-def set_threads(threads: int | None) -> None:
+def _set_threads(threads: int | None) -> None:
     """Let Tare's own DuckDB use that many threads; None is all cores. A user's connections keep theirs."""
     connection().execute(f"SET threads = {int(threads or os.cpu_count() or 1)}")
 
@@ -75,3 +75,17 @@ def _file() -> Iterator[tuple[str, Any]]:
         path = os.path.join(folder, "data")
         with open(path, "w+b") as file:
             yield path.replace("'", "''"), file
+
+
+# DuckDB as every format lists it.
+library = partial(
+    Library,
+    name="duckdb",
+    native={"table": "arrow"},
+    modules=("duckdb", "pyarrow"),
+    distribution="duckdb",
+    extra="tables",
+    threads=(1, "all"),
+    set_threads=_set_threads,
+    notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
+)

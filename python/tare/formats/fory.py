@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, ORIENT, texted
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, texted
 
 __all__ = ["FORMAT"]
 
@@ -24,7 +24,7 @@ _GRAPH_FACTOR = 64  # a value in memory is no larger than this many times its by
 
 
 def _encode(obj: Any, *, default: str, orient: str, xlang: bool) -> bytes:
-    return bytes(_fory(xlang, _GRAPH_BYTES).serialize(texted(obj, _KNOWN) if default == "text" else obj))
+    return bytes(_fory(xlang, _GRAPH_BYTES).serialize(texted(obj, _KNOWN, default)))
 
 
 def _decode(data: Buffer, *, default: str, orient: str, xlang: bool) -> Any:
@@ -50,14 +50,14 @@ FORMAT = Format(
     libraries=(
         Library(
             name="pyfory",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             modules=("pyfory",),
             distribution="pyfory",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT, "xlang": _XLANG},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             max_depth=3_000,  # writing 50,000 deep overflows its stack; reading refuses more than 50 itself
             notes=("Integers above 64 bits are refused, and so is nesting deeper than 50.",),
         ),

@@ -48,7 +48,6 @@ FORMAT = Format(
     spec="https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html",
     languages=("c", "c++", "csharp", "java", "julia", "python", "r"),
     executes_code=True,
-    append=True,
     libraries=(
         Library(
             name="pandas",

@@ -10,8 +10,17 @@ import json as stdlib_json
 import re
 from typing import Any
 
-from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, ORIENT, hook, is_lines
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Option
+from tare.formats.scalars import (
+    BOTH_ORIENTS,
+    DEFAULT,
+    DOCUMENTS_ONLY,
+    NATIVE,
+    ORIENT,
+    ROWS_AS_TEXT,
+    hook,
+    is_lines,
+)
 
 __all__ = ["FORMAT"]
 
@@ -26,8 +35,6 @@ _SORT_KEYS = Option(
     (False, True),
     "Write the names of each mapping sorted by code point instead of in the order they came.",
 )
-_TABLE_TEXT: tuple[dict[str, object], ...] = ({"default": "text"},)
-_NATIVE = {"document": "python", "table": "records"}
 
 
 def _encode_stdlib(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool = False) -> bytes:
@@ -101,6 +108,18 @@ def _open_simdjson(data: Buffer, **options: Any) -> Any:
     return simdjson.Parser().parse(data)
 
 
+def _path_simdjson(data: Buffer, steps: list[str], **options: Any) -> Any:
+    """The value there; of the rest only the structure is found."""
+    import simdjson
+
+    value: Any = simdjson.Parser().parse(data)
+    for step in steps:
+        value = value[step] if isinstance(value, simdjson.Object) else value[int(step)]
+    if isinstance(value, simdjson.Object):
+        return value.as_dict()
+    return value.as_list() if isinstance(value, simdjson.Array) else value
+
+
 def _encode_simplejson(obj: Any, *, compact: bool, default: str, orient: str, sort_keys: bool) -> bytes:
     import simplejson
 
@@ -145,37 +164,24 @@ FORMAT = Format(
     extensions=(".json", ".geojson"),
     kinds=frozenset({"document", "table"}),
     spec="https://www.rfc-editor.org/rfc/rfc8259",
-    languages=(
-        "c",
-        "c++",
-        "csharp",
-        "go",
-        "java",
-        "javascript",
-        "julia",
-        "php",
-        "python",
-        "r",
-        "ruby",
-        "rust",
-    ),
+    languages=ANY_LANGUAGE,
     text=True,
     sniff=_sniff,
     libraries=(
         Library(
             name="stdlib",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_stdlib,
             decode=_decode_stdlib,
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": _TABLE_TEXT},
+            variants=ROWS_AS_TEXT,
             notes=(
                 "Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",
             ),
         ),
         Library(
             name="orjson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_orjson,
             decode=_decode_orjson,
             modules=("orjson",),
@@ -186,69 +192,67 @@ FORMAT = Format(
                 "orient": ORIENT,
                 "sort_keys": _SORT_KEYS,
             },
-            variants={
-                "document": ({},),
-                "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
-            },
+            variants=BOTH_ORIENTS,
             notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
         ),
         Library(
             name="msgspec",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgspec,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
         ),
         Library(
             name="ujson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_ujson,
             decode=_decode_ujson,
             modules=("ujson",),
             distribution="ujson",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=("Decimals become floats silently.",),
         ),
         Library(
             name="rapidjson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_rapidjson,
             decode=_decode_rapidjson,
             modules=("rapidjson",),
             distribution="python-rapidjson",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
         ),
         Library(
             name="simdjson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_stdlib,
             decode=_decode_simdjson,
             modules=("simdjson",),
             distribution="pysimdjson",
             extra="documents",
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             open=_open_simdjson,
+            path=_path_simdjson,
             notes=("Reads only: writing is the standard library's, as its own `dumps` is.",),
         ),
         Library(
             name="simplejson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_simplejson,
             decode=_decode_simplejson,
             modules=("simplejson",),
             distribution="simplejson",
             extra="documents",
             options={"compact": _COMPACT, "default": DEFAULT, "orient": ORIENT, "sort_keys": _SORT_KEYS},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
         ),
     ),
 )

@@ -10,7 +10,7 @@ import marshal as stdlib_marshal
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, ORIENT, texted
+from tare.formats.scalars import DEFAULT, NATIVE, ORIENT, texted
 
 __all__ = ["FORMAT"]
 
@@ -21,7 +21,7 @@ _KNOWN = (bool, int, float, complex, str, bytes)
 
 
 def _encode(obj: Any, *, default: str, orient: str, version: int) -> bytes:
-    value: Any = texted(obj, _KNOWN) if default == "text" else obj
+    value: Any = texted(obj, _KNOWN, default)
     return stdlib_marshal.dumps(value, version)
 
 
@@ -40,7 +40,7 @@ FORMAT = Format(
     libraries=(
         Library(
             name="stdlib",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             options={"default": DEFAULT, "orient": ORIENT, "version": _VERSION},

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import DEFAULT, ORIENT, hook, parts_of
+from tare.formats.scalars import (
+    BOTH_ORIENTS,
+    DEFAULT,
+    DOCUMENTS_ONLY,
+    NATIVE,
+    ORIENT,
+    ROWS_AS_TEXT,
+    hook,
+    parts_of,
+)
 
 __all__ = ["FORMAT"]
 
@@ -16,8 +26,6 @@ _DATETIME = Option(
     "Write datetimes that have a zone as MessagePack timestamps and read them back in UTC.",
 )
 _IMPL = Option("c", ("c", "python"), "Which of its two implementations runs.")
-_NATIVE = {"document": "python", "table": "records"}
-_TABLE = ({"default": "text"},)
 
 
 def _encode_msgpack(obj: Any, *, datetime: bool, default: str, impl: str, orient: str) -> bytes:
@@ -38,6 +46,35 @@ def _decode_msgpack(data: Buffer, *, datetime: bool, default: str, impl: str, or
     if unpacker.tell() != len(data):
         raise ValueError(f"{len(data) - unpacker.tell()} bytes follow the value")
     return value
+
+
+def _path_msgpack(data: Buffer, steps: list[str], *, datetime: bool, impl: str, **options: Any) -> Any:
+    """The value there; what lies before it is skipped, what lies behind it is not looked at."""
+    if impl == "c":
+        from msgpack import Unpacker
+    else:
+        from msgpack.fallback import Unpacker
+
+    unpacker = Unpacker(BytesIO(data), timestamp=3 if datetime else 0, strict_map_key=False)
+    for step in steps:
+        if _is_map(data[unpacker.tell()]):
+            for _ in range(unpacker.read_map_header()):
+                if unpacker.unpack() == step:
+                    break
+                unpacker.skip()
+            else:
+                raise KeyError(step)
+            continue
+        if not 0 <= int(step) < unpacker.read_array_header():
+            raise IndexError(step)
+        for _ in range(int(step)):
+            unpacker.skip()
+    return unpacker.unpack()
+
+
+def _is_map(head: int) -> bool:
+    """Whether a value that begins with this byte is a mapping (fixmap, map 16, map 32)."""
+    return 0x80 <= head <= 0x8F or head in (0xDE, 0xDF)
 
 
 def _packer(datetime: bool, default: str, impl: str) -> Any:
@@ -95,37 +132,34 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     spec="https://github.com/msgpack/msgpack/blob/master/spec.md",
     languages=("c", "c++", "csharp", "go", "java", "javascript", "php", "python", "r", "ruby", "rust"),
-    append=True,
     libraries=(
         Library(
             name="msgpack",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgpack,
             decode=_decode_msgpack,
             modules=("msgpack",),
             distribution="msgpack",
             extra="documents",
             options={"datetime": _DATETIME, "default": DEFAULT, "impl": _IMPL, "orient": ORIENT},
-            variants={
-                "document": ({},),
-                "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
-            },
+            variants=BOTH_ORIENTS,
             stream=Stream(_write_msgpack, _read_msgpack, list),
+            path=_path_msgpack,
         ),
         Library(
             name="msgspec",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgspec,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": _TABLE},
+            variants=ROWS_AS_TEXT,
             notes=("Datetimes come back in UTC; decimals and UUIDs come back as text.",),
         ),
         Library(
             name="ormsgpack",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_ormsgpack,
             decode=_decode_ormsgpack,
             modules=("ormsgpack",),
@@ -138,7 +172,7 @@ FORMAT = Format(
                 ),
                 "orient": ORIENT,
             },
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=("Dates, times and UUIDs become text silently; bytes after the value are not noticed.",),
         ),
     ),

@@ -12,18 +12,16 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import DEFAULT, hook, is_lines, parts_of
+from tare.formats.base import ANY_LANGUAGE, Buffer, Format, Library, Stream
+from tare.formats.columnar import INFER_ROWS, polars_library
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ROWS_AS_TEXT, hook, is_lines, parts_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["FORMAT"]
 
-_NATIVE = {"document": "python", "table": "records"}
 _OPTIONS = {"default": DEFAULT}
-_VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"document": ({},), "table": ({"default": "text"},)}
-_NO_TABLE: dict[str, tuple[dict[str, object], ...]] = {"document": ({},), "table": ()}
 
 
 def _lines(data: Buffer) -> list[bytes]:
@@ -124,74 +122,54 @@ FORMAT = Format(
     kinds=frozenset({"document", "table"}),
     sequence=True,
     spec="https://github.com/ndjson/ndjson-spec",
-    languages=(
-        "c",
-        "c++",
-        "csharp",
-        "go",
-        "java",
-        "javascript",
-        "julia",
-        "php",
-        "python",
-        "r",
-        "ruby",
-        "rust",
-    ),
+    languages=ANY_LANGUAGE,
     text=True,
-    append=True,
     sniff=is_lines,
     libraries=(
         Library(
             name="orjson",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_orjson,
+            append=_encode_orjson,
             decode=_decode_orjson,
             modules=("orjson",),
             distribution="orjson",
             options=_OPTIONS,
-            variants=_VARIANTS,
+            variants=ROWS_AS_TEXT,
             stream=Stream(_write_orjson, _read_orjson, list),
             notes=("NaN and Infinity become null silently; dates and UUIDs become text.",),
         ),
         Library(
             name="msgspec",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_msgspec,
+            append=_encode_msgspec,
             decode=_decode_msgspec,
             modules=("msgspec",),
             distribution="msgspec",
             options=_OPTIONS,
-            variants=_NO_TABLE,
+            variants=DOCUMENTS_ONLY,
             stream=Stream(_write_msgspec, _read_msgspec, list),
             notes=("NaN and Infinity become null and bytes become base64 text, silently.",),
         ),
         Library(
             name="stdlib",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_stdlib,
+            append=_encode_stdlib,
             decode=_decode_stdlib,
             options=_OPTIONS,
-            variants=_NO_TABLE,
+            variants=DOCUMENTS_ONLY,
             stream=Stream(_write_stdlib, _read_stdlib, list),
             notes=(
                 "Writes NaN and Infinity, which other readers refuse; keys that are not text become text.",
             ),
         ),
-        Library(
-            name="polars",
-            native={"table": "polars"},
+        polars_library(
             encode=_encode_polars,
+            append=_encode_polars,
             decode=_decode_polars,
-            modules=("polars",),
-            distribution="polars",
-            extra="tables",
-            options={
-                "infer_rows": Option(
-                    100, (), "Rows from which types are guessed; 0 = all, slower and safer."
-                ),
-            },
-            threads=(1, "all"),
+            options={"infer_rows": INFER_ROWS},
         ),
     ),
 )

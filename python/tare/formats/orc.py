@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.columnar import batches, plain_name, run_of_rows, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,13 +16,10 @@ _COMPRESSION = Option("none", ("none", "snappy", "zlib", "lz4", "zstd"), "Compre
 
 
 def _encode(obj: pa.Table, *, compression: str) -> bytes:
-    import pyarrow as pa
     from pyarrow import orc
 
-    sink = pa.BufferOutputStream()
-    name: Any = "uncompressed" if compression == "none" else compression
-    orc.write_table(obj, sink, compression=name)
-    return sink.getvalue().to_pybytes()
+    name: Any = plain_name(compression)
+    return written(lambda sink: orc.write_table(obj, sink, compression=name))
 
 
 def _decode(data: Buffer, *, compression: str) -> pa.Table:
@@ -30,6 +28,15 @@ def _decode(data: Buffer, *, compression: str) -> pa.Table:
 
 def _subset(data: Buffer, columns: list[str], *, compression: str) -> pa.Table:
     return _read(data, columns)
+
+
+def _rows(data: Buffer, start: int, count: int, *, compression: str) -> pa.Table:
+    """Those rows; the stripes before them are read too, because only a stripe says how long it is."""
+    import pyarrow as pa
+    from pyarrow import orc
+
+    file = orc.ORCFile(pa.BufferReader(data))
+    return run_of_rows(batches(map(file.read_stripe, range(file.nstripes))), start, count)
 
 
 def _read(data: Buffer, columns: list[str] | None) -> pa.Table:
@@ -60,6 +67,7 @@ FORMAT = Format(
             options={"compression": _COMPRESSION},
             variants={"table": ({"compression": "zstd"},)},
             subset=_subset,
+            rows=_rows,
         ),
     ),
 )

@@ -7,6 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tare.formats import duck
 from tare.formats.base import Buffer, Format, Library, Option
+from tare.formats.columnar import (
+    CHUNK_ROWS,
+    batches,
+    levels,
+    plain_name,
+    polars_library,
+    pyarrow_library,
+    run_of_rows,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,30 +37,20 @@ def _compression(default: str, *names: str) -> Option:
     return Option(default, names, "Compression of the column pages.")
 
 
+_SNAPPY_FIRST = _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli")
+
 # Default levels of each library, by compression; a test compares the bytes with level unset.
 _LEVELS_PYARROW = {"zstd": 1, "gzip": 9, "brotli": 8}
 _LEVELS_POLARS = {"zstd": 3, "gzip": 6, "brotli": 1}
 _LEVELS_DUCKDB = {"zstd": 3}
 
 
-def _level(table: dict[str, int]) -> Any:
-    def resolve(options: dict[str, Any]) -> dict[str, Any]:
-        if options["level"] is None:
-            return {**options, "level": table.get(options["compression"])}
-        if options["compression"] not in table:
-            raise ValueError(f"compression {options['compression']} has no levels")
-        return options
-
-    return resolve
-
-
 def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> bytes:
-    import pyarrow as pa
     from pyarrow import parquet
 
-    sink = pa.BufferOutputStream()
-    parquet.write_table(obj, sink, compression=compression, compression_level=level)
-    return sink.getvalue().to_pybytes()
+    return written(
+        lambda sink: parquet.write_table(obj, sink, compression=compression, compression_level=level)
+    )
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
@@ -67,6 +67,21 @@ def _read_pyarrow(data: Buffer, columns: list[str] | None) -> pa.Table:
 
     with parquet.ParquetFile(pa.BufferReader(data)) as file:
         return file.read(columns=columns)
+
+
+def _rows_pyarrow(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    """Those rows; of the row groups that hold them, what lies before is read too."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(pa.BufferReader(data)) as file:
+        sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        group = 0
+        while group < len(sizes) - 1 and start >= sizes[group]:
+            start -= sizes[group]
+            group += 1
+        groups = list(range(group, len(sizes)))
+        return run_of_rows(batches(file.iter_batches(CHUNK_ROWS, row_groups=groups)), start, count)
 
 
 def _open_pyarrow(data: Buffer, **options: Any) -> Any:
@@ -88,19 +103,9 @@ def _check(data: Buffer) -> None:
             raise ValueError(f"{rows} rows where the footer says {file.metadata.num_rows}")
 
 
-def _threads_pyarrow(threads: int | None) -> int:
-    import os
-
-    import pyarrow as pa
-
-    before = pa.cpu_count()
-    pa.set_cpu_count(threads or os.cpu_count() or 1)
-    return before
-
-
 def _encode_polars(obj: pl.DataFrame, *, compression: Any, level: int | None) -> bytes:
     file = BytesIO()
-    name: Any = "uncompressed" if compression == "none" else compression
+    name: Any = plain_name(compression)
     obj.write_parquet(file, compression=name, compression_level=level)
     return file.getvalue()
 
@@ -115,6 +120,12 @@ def _subset_polars(data: Buffer, columns: list[str], *, compression: str, level:
     import polars as pl
 
     return pl.read_parquet(BytesIO(data), columns=columns)
+
+
+def _rows_polars(data: Buffer, start: int, count: int, **options: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.scan_parquet(BytesIO(data)).slice(start, count).collect()
 
 
 class _Kept(BytesIO):
@@ -147,10 +158,25 @@ def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -
     return frame
 
 
+def _rows_fastparquet(data: Buffer, start: int, count: int, **options: Any) -> pd.DataFrame:
+    """Those rows, out of the row groups that hold them."""
+    import fastparquet
+
+    file = fastparquet.ParquetFile(BytesIO(data))
+    sizes = [group.num_rows for group in file.row_groups]
+    first, last = 0, len(sizes)
+    while first < last - 1 and start >= sizes[first]:
+        start -= sizes[first]
+        first += 1
+    while last > first + 1 and sum(sizes[first : last - 1]) >= start + count:
+        last -= 1
+    frame: pd.DataFrame = file[first:last].to_pandas()
+    return frame.iloc[start : start + count]
+
+
 def _encode_duckdb(obj: pa.Table, *, compression: str, level: int | None) -> bytes:
-    name = "uncompressed" if compression == "none" else compression
     more = f", COMPRESSION_LEVEL {level}" if level is not None else ""
-    return duck.copy_to(obj, f"FORMAT parquet, COMPRESSION {name}{more}")
+    return duck.copy_to(obj, f"FORMAT parquet, COMPRESSION {plain_name(compression)}{more}")
 
 
 def _decode_duckdb(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
@@ -159,6 +185,10 @@ def _decode_duckdb(data: Buffer, *, compression: str, level: int | None) -> pa.T
 
 def _subset_duckdb(data: Buffer, columns: list[str], *, compression: str, level: int | None) -> pa.Table:
     return duck.query(data, f"SELECT {duck.quote(columns)} FROM read_parquet({{path}})")  # noqa: S608 - quoted
+
+
+def _rows_duckdb(data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
+    return duck.query(data, f"FROM read_parquet({{path}}) LIMIT {count} OFFSET {start}")
 
 
 _ZSTD: tuple[dict[str, object], ...] = ({}, {"compression": "zstd"})
@@ -173,61 +203,44 @@ FORMAT = Format(
     languages=("c++", "csharp", "go", "java", "javascript", "julia", "python", "r", "rust"),
     subset=("columns", "rows"),
     libraries=(
-        Library(
-            name="pyarrow",
-            native={"table": "arrow"},
+        pyarrow_library(
             encode=_encode_pyarrow,
             decode=_decode_pyarrow,
-            modules=("pyarrow",),
-            distribution="pyarrow",
             options={
-                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli"),
+                "compression": _SNAPPY_FIRST,
                 "level": _LEVEL,
             },
             variants={
                 "table": (*_ZSTD, {"compression": "zstd", "level": 9}, {"compression": "none"}),
             },
-            threads=(1, "all"),
-            resolve=_level(_LEVELS_PYARROW),
-            set_threads=_threads_pyarrow,
+            resolve=levels(_LEVELS_PYARROW),
             subset=_subset_pyarrow,
+            rows=_rows_pyarrow,
             open=_open_pyarrow,
         ),
-        Library(
-            name="polars",
-            native={"table": "polars"},
+        polars_library(
             encode=_encode_polars,
             decode=_decode_polars,
-            modules=("polars",),
-            distribution="polars",
-            extra="tables",
             options={
                 "compression": _compression("zstd", "zstd", "snappy", "none", "lz4", "gzip", "brotli"),
                 "level": _LEVEL,
             },
-            threads=(1, "all"),
-            resolve=_level(_LEVELS_POLARS),
+            resolve=levels(_LEVELS_POLARS),
             subset=_subset_polars,
+            rows=_rows_polars,
             check=_check,
             notes=("Damaged bytes can abort it: they are read with Arrow first unless trusted.",),
         ),
-        Library(
-            name="duckdb",
-            native={"table": "arrow"},
+        duck.library(
             encode=_encode_duckdb,
             decode=_decode_duckdb,
-            modules=("duckdb", "pyarrow"),
-            distribution="duckdb",
-            extra="tables",
             options={
-                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli"),
+                "compression": _SNAPPY_FIRST,
                 "level": _LEVEL,
             },
-            threads=(1, "all"),
-            resolve=_level(_LEVELS_DUCKDB),
-            set_threads=duck.set_threads,
+            resolve=levels(_LEVELS_DUCKDB),
             subset=_subset_duckdb,
-            notes=("It reads and writes files only: bytes in memory go through an anonymous file.",),
+            rows=_rows_duckdb,
         ),
         Library(
             name="fastparquet",
@@ -237,10 +250,9 @@ FORMAT = Format(
             modules=("fastparquet", "pandas"),
             distribution="fastparquet",
             extra="tables",
-            options={
-                "compression": _compression("snappy", "snappy", "none", "lz4", "zstd", "gzip", "brotli")
-            },
+            options={"compression": _SNAPPY_FIRST},
             subset=_subset_fastparquet,
+            rows=_rows_fastparquet,
             check=_check,
             executes_code=True,  # not by design, but damaged footers overrun its memory or never end
             notes=("Damaged bytes can crash it or hang it: trusted files only.",),

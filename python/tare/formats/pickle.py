@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from tare.formats.base import Buffer, Format, Library, Option, Stream
-from tare.formats.scalars import ORIENT, parts_of
+from tare.formats.scalars import NATIVE, ORIENT, parts_of
 
 __all__ = ["FORMAT"]
 
@@ -77,13 +77,12 @@ FORMAT = Format(
     magic=(b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     languages=("python",),
     executes_code=True,
-    append=True,
     sniff=_sniff,
     home="stdlib",
     libraries=(
         Library(
             name="stdlib",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             options={"impl": _IMPL, "orient": ORIENT, "protocol": _PROTOCOL},

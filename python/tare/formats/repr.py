@@ -9,7 +9,7 @@ import ast
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library
-from tare.formats.scalars import DEFAULT, ORIENT, texted
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, texted
 
 __all__ = ["FORMAT"]
 
@@ -17,7 +17,7 @@ _KNOWN = (bool, int, float, complex, str, bytes)
 
 
 def _encode(obj: Any, *, default: str, orient: str) -> bytes:
-    return repr(texted(obj, _KNOWN) if default == "text" else obj).encode()
+    return repr(texted(obj, _KNOWN, default)).encode()
 
 
 def _decode(data: Buffer, *, default: str, orient: str) -> Any:
@@ -35,11 +35,11 @@ FORMAT = Format(
     libraries=(
         Library(
             name="stdlib",
-            native={"document": "python", "table": "records"},
+            native=NATIVE,
             encode=_encode,
             decode=_decode,
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             slow=True,
             notes=("What is no literal (dates, NaN) is written and cannot be read.",),
         ),

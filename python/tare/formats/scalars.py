@@ -1,4 +1,4 @@
-"""What document formats share: the options ``orient`` and ``default``, and values as text.
+"""What document formats share: kinds, variants, the options ``orient`` and ``default``, values as text.
 
 Not a format. JSON and its kin have no dates, decimals or bytes; with
 ``default=text`` such a value is written in its usual text form, from which
@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from tare.formats.base import Option
 
-__all__ = ["DEFAULT", "ORIENT", "as_text", "hook", "is_lines", "parts_of", "texted"]
+__all__ = [
+    "BOTH_ORIENTS",
+    "DEFAULT",
+    "DOCUMENTS_ONLY",
+    "NATIVE",
+    "ORIENT",
+    "ROWS_AS_TEXT",
+    "as_text",
+    "hook",
+    "is_lines",
+    "parts_of",
+    "texted",
+]
 
 ORIENT = Option(
     "rows",
@@ -28,6 +41,18 @@ DEFAULT = Option(
     ("refuse", "text"),
     "Values the library does not know: refuse them, or write dates, decimals, bytes and UUIDs as text.",
 )
+
+# What a library takes and gives that knows trees alone: a table is its rows.
+NATIVE: Mapping[str, str] = {"document": "python", "table": "records"}
+
+# What `tare measure` tries by default of such a library: tables not at all, as rows, or both ways.
+_Variants = Mapping[str, tuple[Mapping[str, object], ...]]
+DOCUMENTS_ONLY: _Variants = {"document": ({},), "table": ()}
+ROWS_AS_TEXT: _Variants = {"document": ({},), "table": ({"default": "text"},)}
+BOTH_ORIENTS: _Variants = {
+    "document": ({},),
+    "table": ({"default": "text"}, {"default": "text", "orient": "columns"}),
+}
 
 
 def as_text(value: object) -> str:
@@ -86,18 +111,23 @@ def is_lines(head: bytes) -> bool:
     return True
 
 
-def texted(obj: object, known: tuple[type, ...]) -> object:
-    """A copy of a tree in which scalars of other types than ``known`` are text.
+def texted(obj: object, known: tuple[type, ...], default: str) -> Any:
+    """What a library that takes no hook is given for the option ``default``.
 
-    For libraries that take no hook.
+    With ``text`` a copy of the tree in which scalars of other types than
+    ``known`` are text, otherwise the tree itself.
 
-    >>> texted([1, date(2013, 1, 1)], (int,))
+    >>> texted([1, date(2013, 1, 1)], (int,), "text")
     [1, '2013-01-01']
     """
+    return _texted(obj, known) if default == "text" else obj
+
+
+def _texted(obj: object, known: tuple[type, ...]) -> object:
     if isinstance(obj, dict):
-        return {key: texted(value, known) for key, value in obj.items()}
+        return {key: _texted(value, known) for key, value in obj.items()}
     if isinstance(obj, list):
-        return [texted(value, known) for value in obj]
+        return [_texted(value, known) for value in obj]
     return obj if obj is None or isinstance(obj, known) else as_text(obj)
 
 

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, ORIENT, hook, texted
+from tare.formats.scalars import DEFAULT, DOCUMENTS_ONLY, NATIVE, ORIENT, hook, texted
 
 __all__ = ["FORMAT"]
 
@@ -21,14 +21,13 @@ _LOADER = Option(
 )
 _SORT_KEYS = Option(True, (True, False), "Write keys in alphabetical order, PyYAML's own default.")
 _KNOWN = (bool, int, float, str, bytes, date, datetime)
-_NATIVE = {"document": "python", "table": "records"}
 
 
 def _encode_pyyaml(obj: Any, *, default: str, loader: str, orient: str, sort_keys: bool) -> bytes:
     import yaml
 
     dumper = yaml.CSafeDumper if loader == "c" else yaml.SafeDumper
-    value = texted(obj, _KNOWN) if default == "text" else obj
+    value = texted(obj, _KNOWN, default)
     text: bytes = yaml.dump(value, Dumper=dumper, encoding="utf-8", sort_keys=sort_keys)
     return text
 
@@ -41,7 +40,7 @@ def _decode_pyyaml(data: Buffer, *, default: str, loader: str, orient: str, sort
 
 def _encode_ruamel(obj: Any, *, default: str, orient: str) -> bytes:
     file = BytesIO()
-    _ruamel().dump(texted(obj, _KNOWN) if default == "text" else obj, file)
+    _ruamel().dump(texted(obj, _KNOWN, default), file)
     return file.getvalue()
 
 
@@ -114,7 +113,7 @@ FORMAT = Format(
     libraries=(
         Library(
             name="pyyaml",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_pyyaml,
             decode=_decode_pyyaml,
             modules=("yaml",),
@@ -131,28 +130,28 @@ FORMAT = Format(
         ),
         Library(
             name="rapidyaml",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_rapidyaml,
             decode=_decode_rapidyaml,
             modules=("ryml",),
             distribution="rapidyaml",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             notes=(
                 "Through its JSON: values of YAML that JSON lacks come as text, and `~` comes as text too.",
             ),
         ),
         Library(
             name="ruamel",
-            native=_NATIVE,
+            native=NATIVE,
             encode=_encode_ruamel,
             decode=_decode_ruamel,
             modules=("ruamel.yaml",),
             distribution="ruamel.yaml",
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT},
-            variants={"document": ({},), "table": ()},
+            variants=DOCUMENTS_ONLY,
             slow=True,
         ),
     ),

@@ -5,18 +5,60 @@ from __future__ import annotations
 from typing import Any
 
 from tare.datasets.source import Source
-from tare.datasets.tables import arrow_errors, random_access
+from tare.datasets.tables import arrow_errors, ends_with, random_access
+from tare.errors import DecodeError
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
 
+_MAGIC = b"ARROW1\x00\x00"  # padded to eight bytes at the start
+
 
 def look(source: Source, max_bytes: int) -> Findings:
-    """Read batches up to `max_bytes`; the rest is estimated."""
+    """Read batches up to `max_bytes`; the rest is estimated.
+
+    Raises:
+        DecodeError: It is damaged; the message says how many batches are readable, and to which byte.
+    """
+    try:
+        return _look(source, max_bytes)
+    except DecodeError as error:
+        rows, batches, at = _readable(source)
+        far = f"{rows:,} rows in {batches:,} record batches are readable, to byte {at:,}."
+        raise type(error)(
+            f"{error} {far if batches else 'No record batch of it is readable.'}",
+            format=source.format,
+            offset=at if error.offset is None else error.offset,
+            path=source.path,
+        ) from error
+
+
+def _readable(source: Source) -> tuple[int, int, int]:
+    """Rows and batches from the start to the first fault, and the byte where they end.
+
+    The messages of a file are those of a stream between its two magics.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    rows = batches = at = 0
+    with random_access(source) as file:
+        file.seek(len(_MAGIC) if source.head.startswith(_MAGIC) else 0)
+        try:
+            for batch in ipc.open_stream(file):
+                rows, batches, at = rows + batch.num_rows, batches + 1, file.tell()
+        except (pa.ArrowException, OSError, ValueError):
+            pass  # the fault that was told
+    return rows, batches, at
+
+
+def _look(source: Source, max_bytes: int) -> Findings:
     from pyarrow import ipc
 
     stream = not source.head.startswith(b"ARROW1")
-    with arrow_errors(source), random_access(source) as file:
+    if not stream:
+        ends_with(source, b"ARROW1", least=16)
+    with arrow_errors(source, advice="Fetch or write it again."), random_access(source) as file:
         opened: Any = ipc.open_stream(file) if stream else ipc.open_file(file)
         schema = opened.schema
         sizes, nulls = [0] * len(schema), [0] * len(schema)

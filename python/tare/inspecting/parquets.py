@@ -6,20 +6,30 @@ from collections import Counter
 from typing import Any
 
 from tare.datasets.source import Source
-from tare.datasets.tables import arrow_errors, random_access
+from tare.datasets.tables import arrow_errors, ends_with, random_access
 from tare.inspecting.findings import Findings, Part
 
 __all__ = ["look"]
 
 # Column chunks looked at one by one; beyond, row groups are sampled.
 _MOST_CHUNKS = 60_000
+_NO_FOOTER = "Without the footer at its end no part of it can be read: fetch or write it again."
 
 
 def look(source: Source, max_bytes: int) -> Findings:
-    """Read the footer."""
+    """Read the footer.
+
+    Raises:
+        Truncated, Malformed: It is missing or damaged; then nothing can be read.
+    """
     from pyarrow import parquet
 
-    with arrow_errors(source), random_access(source) as file, parquet.ParquetFile(file) as opened:
+    ends_with(source, b"PAR1", least=12, advice=_NO_FOOTER)
+    with (
+        arrow_errors(source, advice=_NO_FOOTER),
+        random_access(source) as file,
+        parquet.ParquetFile(file) as opened,
+    ):
         meta = opened.metadata
         findings = Findings(version=meta.format_version, kind="table", rows=meta.num_rows)
         total = meta.num_row_groups

@@ -5,6 +5,85 @@
 True
 
 Names are resolved on first use, so that importing this package costs nothing.
+
+What to do
+    plan            the grid of a study: ``Plan``
+    plan_reader     a plan's TOML, checked
+    plan_run        runs a plan
+    planning        ``--dry-run``: the cases and the time of a run, without running it
+    cases           one cell of the grid, named by its labels
+    supports        why a cell cannot be measured
+    named_data      the data sets that plans name
+    subsets         reading a part: a column, rows, a property, the first value
+
+A run, in the parent
+    run             a default run, stage by stage; the stages are in ``stages/``
+    session         what the stages share: settings, parts of the data, cases, budget
+    seat            one case in one launch, in a worker
+    rounds          all seats once per operation, interleaved
+    sampling        how many calls make a sample
+    driver          one worker process: requests, replies, deadlines
+    spawn           starts a process in isolation
+    streams         one message from end to end
+    remote_end      the worker on another host
+    link_check      what a link really reaches
+    pressure        how busy the machine is
+    machine         what a record says of the machine
+    scratch         private directories
+
+A worker, in its own process
+    worker          answers requests
+    ops             one method for each request
+    job             one request, sampled
+    prepared        one codec with its value and its calls
+    ends            the ends of media it holds
+    clocks          clocks, and one sample
+    memory          peak memory of a call
+    touch           reads every value of a lazy view
+    phases          errors, and in which phase
+
+Proof: what came back
+    fidelity        encodes, decodes and judges
+    compare_tables  a table with what came back
+    compare_values  a document with what came back
+    comparison      what such a comparison says
+    column_casts    brings a column back to its type
+    column_masks    which rows differ
+    rebuild         whether a value can be rebuilt from another
+    hooks           options that keep more
+    probes          single values that formats lose
+    probe_columns   columns that formats lose
+
+Figures, from a record's samples
+    series          samples as launch -> round -> time
+    statistics      medians and intervals
+    letters         tie letters
+    analysis        one figure for each operation of each case
+    growth          the fit of a growth curve
+    curves          the growth curves of a record
+    derive          all of this in one block: ``derived``
+
+The verdict
+    recommend       one route for a use
+    mains           the cases it rests on
+    constraints     what a codec must offer
+    full_size       figures for the whole data, of a part
+    cost            what a use costs
+    ties            who is not told apart
+    flips           what would change the choice
+    smallness       data too small to matter
+    wording         all of it in words
+
+Records
+    record          reads and writes one
+    record_schema   its shape
+    result          one as an object: ``Result``
+    journal         one while it grows
+    resume          what of an interrupted one may be used again
+    comparing       two side by side: ``compare``
+    gating          the check against a baseline: ``gate``
+    imports         made of what others published
+    replay          what a published study said
 """
 
 from __future__ import annotations

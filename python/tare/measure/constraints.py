@@ -169,7 +169,7 @@ def kept(case: Mapping[str, Any]) -> str:
     }
     columns = verify.get("columns")
     if columns:
-        return f"{max(0, columns - len(bad))}/{columns}"
+        return f"{max(0, columns - len(bad)):,}/{columns:,}"
     if not bad:
         return "all" if verify.get("verdict") in ("same", "type") else ""
     return f"{len(bad)} changed"

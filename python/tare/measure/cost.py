@@ -29,6 +29,7 @@ __all__ = [
     "envelope",
     "pareto",
     "parse_link",
+    "timed_share",
     "wins",
 ]
 
@@ -74,6 +75,23 @@ class Profile:
         rate, rtt = parse_link(link) if isinstance(link, str) else link
         return replace(self, bytes_per_s=rate, rtt_s=rtt, measured=("memory", "file"), linked=True)
 
+    def weights(self) -> dict[str, float | None]:
+        """The numbers of the cost as plain JSON: w, r, n, s as above, bandwidth v and round trip in seconds.
+
+        ``v`` is None where the medium's own time was measured, so that no link is added.
+
+        >>> PROFILES["exchange"].weights()
+        {'w': 1.0, 'r': 3, 'n': 0.0, 'v': 12500000.0, 'rtt': 0.0, 's': 0.0}
+        """
+        return {
+            "w": self.writes,
+            "r": self.reads,
+            "n": self.subset_reads,
+            "v": self.bytes_per_s if math.isfinite(self.bytes_per_s) else None,
+            "rtt": self.rtt_s,
+            "s": self.seconds_per_byte,
+        }
+
 
 PROFILES = {
     profile.name: profile
@@ -115,7 +133,8 @@ PROFILES = {
 }
 
 
-@dataclass
+# Compared by identity: arrays have no truth value.
+@dataclass(eq=False)
 class Costed:
     """One codec with the figures a cost is made of, for the whole data.
 
@@ -179,6 +198,19 @@ def cost(one: Costed, profile: Profile) -> tuple[float, Array]:
     """
     constant, slope, constant_draws, slope_draws = one.line(profile, "reads")
     return constant + profile.reads * slope, constant_draws + profile.reads * slope_draws
+
+
+def timed_share(one: Costed, profile: Profile) -> float:
+    """The part of a cost that was timed, 0 to 1; the rest (bytes over a link, their price) has no noise.
+
+    >>> one = Costed("a", "a", 100e6, 1.0, 1.0, np.ones(1), np.ones(1))
+    >>> timed_share(one, Profile("p", "", "file", bytes_per_s=50e6))
+    0.5
+    """
+    timed = profile.writes * one.write_s + profile.reads * one.read_s
+    timed += profile.subset_reads * (one.subset_s or 0.0)
+    whole = cost(one, profile)[0]
+    return timed / whole if whole > 0 else 1.0
 
 
 def wins(draws: Sequence[Array]) -> list[float]:

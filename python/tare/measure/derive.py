@@ -17,8 +17,10 @@ import numpy as np
 from tare.measure.analysis import Analysis, Figure, analyse
 from tare.measure.constraints import kept
 from tare.measure.cost import PROFILES, Profile, envelope, pareto
+from tare.measure.full_size import OPERATIONS
 from tare.measure.mains import TOTAL, is_ranked, main_cases, peak_of
-from tare.measure.recommend import OPERATIONS, Evidence, choose, default_profile, gather, recommend
+from tare.measure.memory import copies
+from tare.measure.recommend import Evidence, choose, default_profile, gather, recommend
 
 __all__ = ["VERSION", "derive", "noise_of", "pareto_keys"]
 
@@ -29,8 +31,6 @@ QUIET_FLOOR = 0.05
 QUIET_PSI = 0.10
 # Copying as measured once and again differs by the state of caches; only below this share of it is a decode too fast.
 COPY_MARGIN = 0.8
-# A peak is counted in pages: beside fewer encoded bytes than this, copies of them mean nothing.
-COPIED = 64 * 1024
 
 
 def derive(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,8 +165,8 @@ def _case(case: Mapping[str, Any], figures: Mapping[str, Figure]) -> dict[str, A
         "bytes": encoded,
         "size_share": encoded / raw if encoded is not None and raw else None,
         "peak_bytes": peak,
-        "copies_encoded": peak / encoded if peak is not None and encoded and encoded >= COPIED else None,
-        "copies_memory": peak / raw if peak is not None and raw else None,
+        "copies_encoded": copies(peak, encoded),
+        "copies_memory": copies(peak, raw),
         "kept": kept(case),
     }
 

@@ -93,6 +93,7 @@ class Worker:
         self._asked: set[int] = set()
         self._next = 1
         self._dead: WorkerError | None = None
+        self._quitting = False
         environment = clean_environment(self.directory, threads=threads, hash_seed=hash_seed)
         try:
             self._spawned: Spawned = spawn(
@@ -206,13 +207,19 @@ class Worker:
 
     # --- ending -----------------------------------------------------------------
 
+    def quit(self) -> None:
+        """Ask the worker to end, without waiting for it: ``close`` must follow."""
+        if self._dead is None and not self._asked:  # one that is busy would not read it
+            with contextlib.suppress(WorkerError, OSError):
+                self.send("quit")
+                self._quitting = True
+
     def close(self) -> None:
         """End the worker: ``quit``, then the end of its input, then TERM and KILL; its directory goes."""
         if self._dead is None:
-            with contextlib.suppress(WorkerError, OSError):
-                if not self._asked:  # one that is busy would not read it
-                    self.send("quit")
-                    _wait_exit(self._spawned, _GRACE_S)
+            self.quit()
+            if self._quitting:
+                _wait_exit(self._spawned, _GRACE_S)
             self._dead = self._error("closed", "the worker has been closed")
         self._end()
 

@@ -114,7 +114,7 @@ class Job(sampling.Around):
         return ready.opener(), ready.need_encoded()
 
     def _make_subset(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        read = ready.subsetter(text(self.request, "subset"))
+        read = ready.subsetter(text(self.request, "subset"), self.ops.items)
         self._result_bytes = max(self.ops.resident, 1)
         if self.request.get("path"):
             from tare.media import file

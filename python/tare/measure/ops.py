@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tare._version import __version__
 from tare.errors import Unsupported
 from tare.measure import clocks
 from tare.measure.job import Job, text
@@ -51,6 +52,7 @@ class Ops:
         return {
             "proto": 1,
             "worker": "python",
+            "tare": __version__,
             "runtime": sys.implementation.name,
             "version": f"{version[0]}.{version[1]}.{version[2]}",
             "pid": os.getpid(),
@@ -141,8 +143,8 @@ class Ops:
             with phase("decode"):
                 ready.last = ready.last_call()
         wanted = self.value
-        if ready.columns is not None:
-            wanted = self.value.select(ready.columns)
+        if ready.part is not None:
+            wanted = ready.part(wanted)
         limit = int(request.get("limit", 20)) if request.get("full", True) else 1
         with phase("verify"):
             if ready.order == "lexical" and self.data_kind == "document":

@@ -19,7 +19,8 @@ from typing import Any
 
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import Case, case_key, full_labels, operations
-from tare.measure.plan_reader import Block, Grow, Override, Statistics, read_plan
+from tare.measure.plan_reader import Block, Grow, Override, Statistics, is_level, read_plan
+from tare.measure.supports import canonical
 
 __all__ = ["PLANS", "Plan"]
 
@@ -163,14 +164,19 @@ class Plan:
         codecs: Iterable[str] | None = None,
         media: Iterable[str] | None = None,
         datasets: Iterable[str] | None = None,
+        threads: Iterable[str] | None = None,
         stop_s: float | None = None,
     ) -> Plan:
         """The same plan with fewer levels, as ``--codec`` and ``--medium`` ask.
 
+        Levels may end in ``*``, which keeps every one that begins so: ``json:*``.
+
         Args:
-            codecs: Codec ids, or formats (``json`` keeps every ``json:...``); None keeps all.
+            codecs: Codec ids; each names one codec, with the library and the options that the id
+                leaves out at their defaults. None keeps all.
             media: Media; None keeps all.
             datasets: Data sets; None keeps all.
+            threads: ``1`` or ``all``; None keeps both.
             stop_s: Where a growth curve ends, in seconds; None keeps the plan's.
 
         Raises:
@@ -178,8 +184,16 @@ class Plan:
 
         >>> {case.labels["codec"] for case in Plan.named("load").narrow(codecs=["json:orjson"]).cases()}
         {'json:orjson'}
+        >>> pickles = Plan.named("load").narrow(codecs=["pickle,*"]).cases()
+        >>> sorted({case.labels["codec"] for case in pickles})
+        ['pickle,impl=python', 'pickle,protocol=0', 'pickle,protocol=2']
         """
-        wanted = {"codec": _levels(codecs), "medium": _levels(media), "dataset": _levels(datasets)}
+        wanted = {
+            "codec": None if codecs is None else tuple(map(canonical, codecs)),
+            "medium": _levels(media),
+            "dataset": _levels(datasets),
+            "threads": _levels(threads),
+        }
         blocks = tuple(kept for block in self.blocks if (kept := block.narrowed(wanted)) is not None)
         if not blocks:
             asked = ", ".join(level for levels in wanted.values() for level in levels or ())
@@ -266,13 +280,9 @@ def matches(where: Mapping[str, tuple[str, ...]], labels: Mapping[str, str]) -> 
     True
     """
     return all(
-        any(_is_level(pattern, labels.get(name, "")) for pattern in patterns)
+        any(is_level(pattern, labels.get(name, "")) for pattern in patterns)
         for name, patterns in where.items()
     )
-
-
-def _is_level(pattern: str, level: str) -> bool:
-    return level.startswith(pattern[:-1]) if pattern.endswith("*") else level == pattern
 
 
 def _levels(wanted: Iterable[str] | None) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from tare.errors import PlanError
 from tare.measure.cases import FACTORS, label_text
 
-__all__ = ["Block", "Grow", "Override", "Statistics", "read_plan"]
+__all__ = ["Block", "Grow", "Override", "Statistics", "is_level", "read_plan"]
 
 OPERATIONS = ("encode", "decode", "write", "read", "send", "receive", "span", "subset", "open")
 _TOP = ("plan", "name", "question", "grow", "statistics", "block", "exclude", "override")
@@ -95,7 +95,7 @@ class Block:
             if patterns is None:
                 continue
             had = levels.get(name, (FACTORS[name].default or "",))
-            kept = tuple(level for level in had if any(_wanted(pattern, level) for pattern in patterns))
+            kept = tuple(level for level in had if any(is_level(pattern, level) for pattern in patterns))
             if not kept:
                 return None
             levels[name] = kept
@@ -306,9 +306,13 @@ class _Reader:
         return value
 
 
-def _wanted(pattern: str, level: str) -> bool:
-    """Whether a level is meant: itself, or a format that stands for all its codecs."""
-    return level == pattern or (":" not in pattern and level.startswith((f"{pattern}:", f"{pattern},")))
+def is_level(pattern: str, level: str) -> bool:
+    """Whether a level is meant: by itself, or by how it begins if the pattern ends in ``*``.
+
+    >>> is_level("pickle", "pickle,protocol=2"), is_level("pickle*", "pickle,protocol=2")
+    (False, True)
+    """
+    return level.startswith(pattern[:-1]) if pattern.endswith("*") else level == pattern
 
 
 def _join(path: str, key: str) -> str:

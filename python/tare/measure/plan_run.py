@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError, UsageError
 from tare.measure import pressure
+from tare.measure.analysis import GROUP_LABELS
+from tare.measure.planning import narrowed
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wiring
+from tare.measure.stages.fit import load_bytes
+from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
-from tare.measure.stages.weigh import Contender, load_bytes, weigh
+from tare.measure.stages.weigh import Contender, weigh
+from tare.measure.subsets import remark
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -31,6 +36,15 @@ _AT_ONCE = 8
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _LATE = "not reached in the time given; --time gives more"
 _UNLIMITED_S = 24 * 3600.0
+# The rest is for peaks of memory, a fresh process each.
+_WEIGHED_BY = 0.85
+_WHOLE = (
+    ("subset", "all"),
+    ("materialise", "full"),
+    ("sync", "none"),
+    ("cache", "warm"),
+    ("order", "insertion"),
+)
 
 
 def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Result:
@@ -52,7 +66,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
     from tare.measure.supports import supports
 
     settings = replace(settings, link=settings.link or DEFAULT_LINK)
-    plan = plan.narrow(codecs=settings.codecs, media=settings.media)
+    plan = narrowed(plan, settings)
     record: dict[str, Any] = {}
     cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
     began_s = time.monotonic()
@@ -83,6 +97,12 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         )
         session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
         session.journal = session.journal or (last.journal if last else None)
+        if last is not None:  # what is said of the run is said of all its data sets
+            session.pressure, session.sample_ns, session.round_ns = (
+                last.pressure,
+                last.sample_ns,
+                last.round_ns,
+            )
         last = session
         with session:
             try:
@@ -90,13 +110,15 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             except Stopped:
                 record["interrupted"] = True
                 break
+            finally:
+                _show_largest(record)
     if last is None:
         raise UsageError(
             f"no data set of the plan {plan.name!r} could be opened: "
             + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
         )
+    last.started_at = began_s
     finish(last, wiring.out)
-    record["elapsed_s"] = round(time.monotonic() - began_s, 3)
     return Result(record)
 
 
@@ -114,28 +136,60 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
         return
     part = session.part(1.0)
     batches: list[tuple[str, Codec, list[Contender]]] = []
-    for medium in dict.fromkeys(case.labels["medium"] for case in pending):
-        some = [case for case in pending if case.labels["medium"] == medium]
+    everybody: list[Contender] = []
+    launches = 3 if session.settings.quick else plan.statistics.launches
+    for some in _comparable(pending):
         contenders = [
-            Contender(_codec(session, case), _put(session, case, part), case.operations) for case in some
+            Contender(
+                _codec(session, case),
+                _put(session, case, part),
+                case.operations,
+                launches=min(case.launches, launches) if session.settings.quick else case.launches,
+                rounds=case.rounds,
+            )
+            for case in some
         ]
         base = _base(session, kind, contenders)
-        batches += [(medium, base, group) for group in _groups(contenders, base)]
-    launches = 3 if session.settings.quick else plan.statistics.launches
+        batches += [(some[0].labels["medium"], base, group) for group in _groups(contenders, base)]
+        everybody += contenders
+    ends_s = session.limit_s(_WEIGHED_BY)
     for number, (medium, base, group) in enumerate(batches):
-        if session.elapsed_s > session.limit_s(1.0):
+        if session.elapsed_s > ends_s:
             for contender in group:
                 if contender.case["status"] == "pending":
                     contender.case["reason"] = _LATE
             continue
         # What is left of the time is shared by the batches that are left.
-        left_s = min(session.limit_s(1.0), session.elapsed_s + _UNLIMITED_S) - session.elapsed_s
+        left_s = min(ends_s, session.elapsed_s + _UNLIMITED_S) - session.elapsed_s
         until_s = session.elapsed_s + max(0.0, left_s) / (len(batches) - number)
         session.tell("weigh", number, len(batches), f"{session.name}@{medium}")
         if medium in _STREAMS:
-            weigh_streams(session, group, part, until_s=until_s, launches=launches)
+            weigh_streams(
+                session, group, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
+            )
         else:
-            weigh(session, group, base, part, until_s=until_s, launches=launches, slow=plan.statistics)
+            weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)
+    measure_memory(session, _one_peak_each(everybody), part, session.limit_s(1.0))
+
+
+def _comparable(cases: Iterable[Case]) -> list[list[Case]]:
+    """Cases that will be compared with each other stand together, so that their rounds interleave."""
+    found: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        labels = tuple(case.labels.get(name, "") for name in GROUP_LABELS)
+        found.setdefault(labels, []).append(case)
+    return list(found.values())
+
+
+def _one_peak_each(contenders: Iterable[Contender]) -> list[Contender]:
+    """The cases whose memory is measured: whole, warm, without fsync, on the first such medium of their codec."""
+    found: dict[tuple[str, ...], Contender] = {}
+    for contender in contenders:
+        labels = contender.case["labels"]
+        if labels["medium"] in _STREAMS or any(labels.get(name, level) != level for name, level in _WHOLE):
+            continue
+        found.setdefault((labels["codec"], labels["threads"], labels.get("grain", "")), contender)
+    return list(found.values())
 
 
 def _grow(session: Session, plan: Plan, pending: Sequence[Case]) -> None:
@@ -205,8 +259,17 @@ def _put(session: Session, case: Case, part: Any = None, stage: str = "weigh") -
     labels = {name: value for name, value in case.labels.items() if name not in ("dataset", "codec", "size")}
     made = session.case(case.labels["codec"], part, stage, **labels)
     if made["status"] == "pending":
-        made.update(status=case.status, reason=case.reason, note=case.note, operations=list(case.operations))
+        note = case.note or (_part_remark(case) if case.status == "pending" else "")
+        made.update(status=case.status, reason=case.reason, note=note, operations=list(case.operations))
     return made
+
+
+def _part_remark(case: Case) -> str:
+    """What must be said of how a part is read; empty for the whole."""
+    from tare.codec import Codec
+
+    subset = case.labels.get("subset", "all")
+    return "" if subset == "all" else remark(Codec.parse(case.labels["codec"]), subset)
 
 
 def _codec(session: Session, case: Case) -> Codec:
@@ -267,6 +330,14 @@ def _join(record: dict[str, Any], fresh: dict[str, Any], name: str) -> None:
         record["cases"] = cases + record["cases"]
         record["datasets"] = {}
     record["datasets"][name] = fresh["dataset"]
+
+
+def _show_largest(record: dict[str, Any]) -> None:
+    """Put the largest data set at the record's head, of those measured to the end: the verdict is of that one."""
+    measured = {case["labels"]["dataset"] for case in record["cases"] if case.get("launches")}
+    unfinished = {case["labels"]["dataset"] for case in record["cases"] if case["status"] == "pending"}
+    found = [record["datasets"][name] for name in measured - unfinished or measured]
+    record["dataset"] = max(found, key=lambda block: block["bytes_memory"], default=record["dataset"])
 
 
 def _closed(case: Case, status: str, reason: str) -> dict[str, Any]:

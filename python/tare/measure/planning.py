@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tare.measure.named_data import nominal_bytes
+
 if TYPE_CHECKING:
+    from tare.measure.cases import Case
     from tare.measure.plan import Plan
     from tare.measure.session import Settings
 
-__all__ = ["estimate", "plan_seconds"]
+__all__ = ["estimate", "narrowed", "plan_seconds"]
 
-_LAUNCH_S = 0.35
-_ROUND_S = 0.05
+# A quick codec on a quiet machine, and a slow one on a busy machine: a launch, a round, and the
+# bytes a second that both ways together get through.
+_QUICK = (0.35, 0.05, 500e6)
+_SLOW = (1.0, 0.15, 10e6)
+# One size of a curve: processes start and load. Those of eight curves are run together.
+_GROWN_S = (1.5, 3.0)
+_TOGETHER = 8
+# The last size of a curve is loaded, checked and run once, each up to as long as the curve may take.
+_LAST_CALLS = 4
+_HOURS_FROM_S = 3 * 3600
 
 
 def estimate(
@@ -36,9 +47,10 @@ def estimate(
     if plan is not None:
         yield from _of_plan(plan, settings)
         return
-    from tare.codec import Codec, candidates
+    from tare.codec import candidates
     from tare.dataset import Dataset, open_dataset
-    from tare.measure.stages.weigh import load_bytes
+    from tare.measure.stages.fit import load_bytes
+    from tare.measure.supports import asked_for
 
     dataset = (
         data
@@ -46,7 +58,10 @@ def estimate(
         else open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
     )
     yield dataset.headline()
-    codecs = [Codec.parse(text) for text in settings.codecs] if settings.codecs else candidates(dataset.kind)
+    yield from (f"  note: {note}" for note in dataset.notes)
+    codecs = candidates(dataset.kind)
+    if settings.codecs:
+        codecs = asked_for(settings.codecs, codecs)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
     for codec in codecs:
         for medium in media:
@@ -59,12 +74,25 @@ def estimate(
     yield f"{len(codecs) * len(media)} cases to screen; time: {limit}"
 
 
+def narrowed(plan: Plan, settings: Settings) -> Plan:
+    """The part of a plan that was asked for.
+
+    Raises:
+        PlanError: Nothing is left of it.
+    """
+    return plan.narrow(
+        codecs=settings.codecs,
+        media=settings.media,
+        threads=None if settings.threads == 1 else ["all"],
+        stop_s=settings.stop_s,
+    )
+
+
 def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
     from tare.measure.supports import supports
 
-    cases = plan.narrow(codecs=settings.codecs, media=settings.media).cases(
-        supports=lambda labels: supports(labels, settings)
-    )
+    plan = narrowed(plan, settings)
+    cases = plan.cases(supports=lambda labels: supports(labels, settings))
     for case in cases:
         reason = f"  ({case.status}: {case.reason})" if case.status != "pending" else ""
         if case.labels.get("size", "1") == "1":
@@ -72,18 +100,48 @@ def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
             yield f"  {labels}{reason}"
     counts = Counter(case.status for case in cases)
     yield f"{plan.name}: {plan.question}"
-    yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; about {plan_seconds(plan, cases) / 60:.0f} min"
+    yield f"{counts['pending']} cases to measure, {counts['n/a']} not available here; {_said(plan_seconds(plan, cases), settings.time_s)}"
+    if plan.grow is not None:
+        yield f"a point of a growth curve may take {plan.grow.stop_s:g} s and more; --stop ends the curves earlier"
 
 
-def plan_seconds(plan: Plan, cases: Any) -> float:
-    """A rough upper estimate of a plan's time, in seconds.
+def plan_seconds(plan: Plan, cases: Sequence[Case]) -> tuple[float, float]:
+    """From how many to how many seconds a plan takes, before anything of it was tried.
 
-    A growth curve ends at ``stop_s``, and its sizes before that add up to a geometric
-    series; other cases are taken as half a second a launch.
+    The first is for codecs that are quick, on a quiet machine; the second for slow ones on a busy
+    machine, where calls beyond the plan's ``slow_s`` are made less often. It is no promise: a
+    codec may be slower still.
     """
     pending = [case for case in cases if case.status == "pending"]
     if plan.grow is not None:
-        curves = len({case.curve for case in pending})
-        return curves * plan.grow.stop_s / (1 - 1 / plan.grow.factor) / 4
+        curves, stop_s = len({case.curve for case in pending}), plan.grow.stop_s
+        least = curves * stop_s / (1 - 1 / plan.grow.factor) / 4 + len(pending) * _GROWN_S[0]
+        rounds_s = len(pending) / _TOGETHER * stop_s / 4
+        return least, len(pending) * _GROWN_S[1] + rounds_s + curves * stop_s * _LAST_CALLS
+    return (
+        sum(_case_seconds(plan, case, *_QUICK) for case in pending),
+        sum(_case_seconds(plan, case, *_SLOW) for case in pending),
+    )
+
+
+def _case_seconds(plan: Plan, case: Case, launch_s: float, round_s: float, bytes_per_s: float) -> float:
     statistics = plan.statistics
-    return len(pending) * statistics.launches * (_LAUNCH_S + statistics.rounds * _ROUND_S)
+    launches, rounds = case.launches or statistics.launches, case.rounds or statistics.rounds
+    call_s = round_s + nominal_bytes(case.labels.get("dataset", "")) / bytes_per_s
+    if call_s > statistics.slow_s:
+        launches, rounds = min(launches, statistics.slow_launches), min(rounds, statistics.slow_rounds)
+    return launches * (launch_s + (1 + rounds) * call_s)  # one call more, to check what came back
+
+
+def _said(seconds: tuple[float, float], limit_s: float) -> str:
+    """Minutes from and to; what is certain about them is the limit only.
+
+    >>> _said((80.0, 260.0), 0.0), _said((20.0, 30.0), 0.0), _said((80.0, 260.0), 45.0)
+    ('about 1 to 4 min, more if a codec is slow', 'about 1 min, more if a codec is slow', 'at most 45 s (--time)')
+    """
+    if limit_s and limit_s <= seconds[0]:
+        return f"at most {limit_s:.0f} s (--time)"
+    unit, unit_s = ("h", 3600) if seconds[1] > _HOURS_FROM_S else ("min", 60)
+    least, most = (max(1, round(part / unit_s)) for part in seconds)
+    span = f"{least} {unit}" if least == most else f"{least} to {most} {unit}"
+    return f"about {span}, {f'at most {limit_s:.0f} s (--time)' if limit_s else 'more if a codec is slow'}"

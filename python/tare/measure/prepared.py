@@ -91,7 +91,7 @@ class Prepared:
         self.batches: dict[tuple[Any, ...], int] = {}
         self.last: Any = None
         self.last_call: Callable[[], Any] | None = None
-        self.columns: list[str] | None = None
+        self.part: Callable[[Any], Any] | None = None
         self.native = codec.native(data_kind)
         self.kind = self.native if kind in _OWN else str(kind)
         self.encode = _each(self._encoder()) if grain == "each" else self._encoder()
@@ -153,19 +153,22 @@ class Prepared:
         options = self.codec.options
         return lambda data: function(data, **options)
 
-    def subsetter(self, subset: str) -> Callable[[Any], Any]:
-        """Read one column of the encoded bytes: ``column:NAME``.
+    def subsetter(self, subset: str, items: int) -> Callable[[Any], Any]:
+        """Read a part of the encoded bytes; see `tare.measure.subsets`.
+
+        Args:
+            subset: Which part.
+            items: Rows of the whole table.
 
         Raises:
-            Unsupported: The library reads the whole only, or the subset is of another sort.
+            Unsupported: The library cannot read that part.
+            UsageError: The part is not written as one.
         """
-        function = self.codec.library.subset
-        self._plain("be read in part")
-        what, _, name = subset.partition(":")
-        if function is None or what != "column":
-            raise Unsupported(f"{self.codec} cannot read {subset} without the rest")
-        options, self.columns = self.codec.options, [name]
-        return lambda data: function(data, [name], **options)
+        from tare.measure.subsets import subset_of
+
+        found = subset_of(self.codec, subset, self._decoder(), grain=self.grain, items=items)
+        self.part = found.of
+        return found.read
 
     def writer(self, target: Target, sync: str) -> Callable[[Any], Any]:
         """Open a new file, encode, write, [fsync,] close."""

@@ -7,32 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from tare.errors import UsageError
-from tare.measure import wording
+from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
 from tare.measure.constraints import Condition, allowed, conditions, losses
-from tare.measure.cost import PROFILES, Costed, Profile, cost, crossing, wins
+from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
-from tare.measure.mains import SPAN, TOTAL, main_cases, main_stage, number
-from tare.measure.statistics import Array, differs, quantiles, seed_of
+from tare.measure.flips import flips
+from tare.measure.full_size import costed
+from tare.measure.mains import TOTAL, main_cases, main_stage, number
+from tare.measure.statistics import FIRM, Array, quantiles
+from tare.measure.ties import tie_of
 
 __all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recommend"]
 
-OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
 # What a file medium is taken for when none was measured, in bytes per second.
 ASSUMED_FILE = 1e9
 SMALL_DOCUMENT = 4096
-SURE = 0.5
-# On a machine with a noise floor above NOISY a winner among ties needs more than the half.
-NOISY, SURE_IN_NOISE = 0.10, 0.95
-# Launches from which on an interval is more than a hint.
-FIRM = 3
-FASTEST, SLOWEST = 1e11, 1e3
-MOST_READS = 1e6
-# A change that may lie anywhere within a factor of ten is no advice.
-VAGUE = 10.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +55,7 @@ class Choice:
         notes: What was assumed.
         predicted: Whether times are predicted for the whole data from a part.
         flags: Flags of each codec's format.
+        unreached: Codecs for which the time did not suffice.
     """
 
     profile: Profile
@@ -75,6 +67,7 @@ class Choice:
     notes: list[str]
     predicted: bool
     flags: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    unreached: list[str] = field(default_factory=list)
 
     def runs_code(self, codec: str) -> bool:
         """Whether reading the codec's format runs code that the bytes name."""
@@ -115,8 +108,10 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
         evidence: Figures and growth rows of the record, if at hand.
 
     Returns:
-        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, executes_code,
-        provisional, sentence, reasons, flips, excluded``; ``route`` is None when nothing qualifies.
+        ``profile, route, codec, key, runner_up, p_best, p, cost_s, tie, named, vague, noise,
+        executes_code, provisional, small, weights, sentence, reasons, flips, excluded``; ``route`` is None when
+        nothing qualifies, ``vague`` says that the costs of the tie lie too far apart to choose by size,
+        ``noise`` is the noise floor where it is too high for sure words, else 0, and ``small`` says that the data is too small for its times to matter.
 
     Raises:
         UsageError: A profile, condition or link that does not exist.
@@ -130,8 +125,8 @@ def recommend(  # noqa: PLR0913 - one keyword for each thing a user may ask
     evidence = evidence or gather(record)
     choice = choose(evidence, use, conditions(use.conditions, must), allow_loss)
     if not choice.several:
-        return _nothing(choice)
-    return _verdict(choice, evidence.analysis)
+        return _nothing(choice, [condition.name for condition in conditions((), must)])
+    return smallness.settled(_verdict(choice, evidence.analysis), choice)
 
 
 def gather(record: Mapping[str, Any]) -> Evidence:
@@ -149,7 +144,7 @@ def _profile(
     if gb_seconds is not None:
         use = replace(use, seconds_per_byte=gb_seconds / 1e9)
     if weights is not None:
-        use = replace(use, writes=float(weights[0]), reads=float(weights[1]))
+        use = replace(use, says="as asked", writes=float(weights[0]), reads=float(weights[1]))
     if not all(math.isfinite(x) and x >= 0 for x in (use.writes, use.reads, use.seconds_per_byte)):
         raise UsageError("weights and seconds per GB must be 0 or more")
     return use
@@ -176,7 +171,7 @@ def choose(
     full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
     if choice.predicted:
-        notes.append(f"provisional: predicted from {100 / full:.3g} % of the data")
+        notes.append(f"provisional: predicted from {wording.percent(1 / full)} of the data")
     names = list(record.get("codecs") or {})
     names += [codec for codec, _ in mains if codec not in names]
     for codec in names:
@@ -186,7 +181,13 @@ def choose(
         one = None
         if case is not None:
             choice.cases[codec] = case
-            one = _costed(case, evidence, medium, full) if (codec, medium) in weighed else None
+            one = (
+                costed(case, analysis, evidence.growth, full, str(record.get("id", "")))
+                if (codec, medium) in weighed
+                else None
+            )
+            if case.get("status") == "pending":
+                choice.unreached.append(codec)
         if codec == analysis.base:
             choice.base = one
         entry = (record.get("codecs") or {}).get(codec) or {}
@@ -198,7 +199,14 @@ def choose(
             choice.excluded.append((codec, failed, why))
         else:
             choice.several.append(one)
+    notes += _short_of_time(choice)
     return choice
+
+
+def _short_of_time(choice: Choice) -> list[str]:
+    some = len(choice.unreached)
+    of = len(choice.several) + len(choice.excluded)
+    return [f"provisional: {wording.unreached(some, of)}"] if some else []
 
 
 def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
@@ -242,58 +250,6 @@ def _medium(
     return medium, use
 
 
-def _costed(case: Mapping[str, Any], evidence: Evidence, medium: str, full: float) -> Costed | None:
-    """The codec's figures for the whole data; None without times for both ways."""
-    figures = evidence.analysis.figures.get(case["key"], {})
-    codec = case["labels"]["codec"]
-    if case["labels"].get("medium", "memory") != medium or case.get("bytes") is None:
-        return None
-    partly = not math.isclose(full, 1.0)
-    rows = (
-        {row["op"]: row for row in evidence.growth if (row["codec"], row["medium"]) == (codec, medium)}
-        if partly
-        else {}
-    )
-
-    def seconds(op: str) -> tuple[float, Array] | None:
-        figure = figures.get(op)
-        if figure is None or not math.isfinite(figure.time_ns):
-            return None
-        row, factor = rows.get(op), full
-        draws = np.exp(figure.draws) / 1e9
-        if row is None or not row["predicted_ns"]:
-            return figure.time_ns * factor / 1e9, draws * factor
-        # How far the prediction may be off is part of the odds: each draw takes a factor of its range.
-        seed = seed_of(f"{evidence.record.get('id', '')}|{codec}|{medium}|{op}") & 0xFFFFFFFF
-        lo, hi = (
-            math.log(max(float(row[end] or row["predicted_ns"]), 1e-9) / figure.time_ns)
-            for end in ("predicted_lo_ns", "predicted_hi_ns")
-        )
-        factors = np.exp(np.random.RandomState(seed).uniform(min(lo, hi), max(lo, hi), draws.shape))
-        return row["predicted_ns"] / 1e9, draws * factors
-
-    if medium in OPERATIONS:
-        write, read = (seconds(op) for op in OPERATIONS[medium])
-        if list(case.get("operations") or ()) in ([OPERATIONS[medium][0]], [OPERATIONS[medium][1]]):
-            # A plan may ask for one way only: then only that way counts.
-            timed = write or read
-            nothing = None if timed is None else (0.0, np.zeros_like(timed[1]))
-            write, read = write or nothing, read or nothing
-    else:
-        write = seconds(SPAN)
-        read = None if write is None else (0.0, np.zeros_like(write[1]))
-    if write is None or read is None:
-        return None
-    encoded = next(
-        (row["predicted_bytes"] for row in rows.values() if row.get("predicted_bytes")), case["bytes"] * full
-    )
-    one = Costed(codec, case["key"], float(encoded), write[0], read[0], write[1], read[1])
-    part = seconds("subset")
-    if part is not None:
-        one.subset_s, one.subset_draws = part
-    return one
-
-
 def _unfit(
     case: Mapping[str, Any] | None, one: Costed | None, allow_loss: Sequence[str]
 ) -> tuple[tuple[str, ...], str]:
@@ -333,40 +289,40 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
     use = choice.profile
     costs = {one.codec: cost(one, use) for one in choice.several}
     shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
-    ranked = sorted(choice.several, key=lambda one: (-shares[one.codec], costs[one.codec][0], one.codec))
-    floor = max((analysis.floor(one.key, TOTAL) for one in choice.several), default=0.0)
-    tied = _tied(ranked[0], choice.several, costs, floor)
-    least = costs[ranked[0].codec][0]
-    within = any(
-        abs(costs[one.codec][0] / least - 1) < floor for one in tied if one is not ranked[0] and least > 0
-    )
-    noisy = floor > NOISY
-    if noisy:
-        choice.notes.append(f"provisional: the machine was too noisy: noise floor {100 * floor:.0f} %")
-    enough = shares[ranked[0].codec] >= (SURE_IN_NOISE if noisy else SURE)
-    named = len(tied) == 1 or (enough and not within)
-    winner = ranked[0] if named else tied[0]
+    tie = tie_of(choice.several, costs, shares, analysis, use)
+    winner = tie.winner
+    if tie.noise:
+        choice.notes.append(
+            f"provisional: the machine was too noisy: noise floor {wording.percent(tie.noise)}"
+        )
     others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
-    flips = _flips(winner, choice, costs)
+    cheapest = min(tie.members, key=lambda one: costs[one.codec][0])
+    few = analysis.figures[winner.key][TOTAL].launches < FIRM
+    if few:
+        choice.notes.append(f"provisional: fewer than {FIRM} launches")
     verdict = {
         "profile": use.name,
+        "weights": use.weights(),
         "route": f"{winner.codec}@{use.medium}",
         "codec": winner.codec,
         "key": winner.key,
         "runner_up": others[0].codec if others else None,
-        "p_best": shares[winner.codec],
+        # One alone is the best of nothing.
+        "p_best": shares[winner.codec] if others else None,
         "p": shares,
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
-        "tie": [one.codec for one in tied],
-        "named": named,
+        "tie": [one.codec for one in tie.members],
+        "named": tie.named,
+        "vague": tie.vague,
+        "noise": tie.noise,
         "executes_code": choice.runs_code(winner.codec),
-        "provisional": analysis.figures[winner.key][TOTAL].launches < FIRM or choice.predicted or noisy,
-        "flips": flips,
+        "provisional": few or choice.predicted or tie.noise > 0 or bool(choice.unreached),
+        "flips": flips(winner, choice, costs) if tie.named else flips(cheapest, choice, costs, tie.members),
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }
     base_cost = cost(choice.base, use)[0] if choice.base is not None and _complete(choice.base, use) else None
     verdict["sentence"] = wording.sentence(verdict, choice, winner, others, base_cost)
-    verdict["reasons"] = wording.reasons(verdict, choice, winner, others, base_cost)
+    verdict["reasons"] = wording.reasons(verdict, choice, winner, others)
     return verdict
 
 
@@ -379,62 +335,19 @@ def _ends(point: float, draws: Array) -> tuple[float, float]:
     return min(point, float(lo)), max(point, float(hi))
 
 
-def _tied(
-    best: Costed, several: Sequence[Costed], costs: Mapping[str, tuple[float, Array]], floor: float
-) -> list[Costed]:
-    """The codecs whose cost is not shown to differ from the best one's, smallest first; the best among them."""
-    tied = []
-    for one in several:
-        lo, hi = quantiles(costs[one.codec][1] / costs[best.codec][1])
-        if one is best or not differs(float(lo), float(hi), floor):
-            tied.append(one)
-    return sorted(tied, key=lambda one: (one.bytes, costs[one.codec][0], one.codec))
-
-
-def _flips(winner: Costed, choice: Choice, costs: Mapping[str, tuple[float, Array]]) -> list[dict[str, Any]]:
-    """The nearest change of each axis, to each side, that makes another codec the best."""
-    use, flips = choice.profile, []
-    rivals = [
-        one for one in choice.several if one is not winner and costs[one.codec][0] >= costs[winner.codec][0]
-    ]
-    spans = choice.medium not in OPERATIONS
-    for axis, now, least, most in (
-        ("bandwidth", use.bytes_per_s, SLOWEST, FASTEST),
-        ("reads", use.reads, 1.0, MOST_READS),
-    ):
-        if spans or (axis == "reads" and use.reads == 0):
-            continue
-        meets = [
-            (where, one)
-            for one in rivals
-            if (where := crossing(winner, one, use, axis))
-            and least <= where.at <= most
-            and where.hi <= VAGUE * where.lo
-        ]
-        below = [pair for pair in meets if pair[0].at < now]
-        above = [pair for pair in meets if pair[0].at > now]
-        for side, pairs, nearest in (("below", below, max), ("above", above, min)):
-            if pairs:
-                where, one = nearest(pairs, key=lambda pair: pair[0].at)
-                flips.append(
-                    {
-                        "text": wording.flip(axis, side, where, one.codec),
-                        "axis": axis,
-                        "at": where.at,
-                        "lo": where.lo,
-                        "hi": where.hi,
-                        "codec": one.codec,
-                        "side": side,
-                    }
-                )
-    return flips
-
-
-def _nothing(choice: Choice) -> dict[str, Any]:
+def _nothing(choice: Choice, must: Sequence[str]) -> dict[str, Any]:
     """No codec qualifies: say which condition removed whom, and what to give up."""
-    sentence, reasons = wording.nothing(choice.profile.name, choice.excluded)
+    sentence, reasons = wording.nothing(
+        choice.profile.name,
+        choice.excluded,
+        own=choice.profile.conditions,
+        must=must,
+        provisional=bool(choice.unreached),
+    )
     return {
         "profile": choice.profile.name,
+        "weights": choice.profile.weights(),
+        "small": False,
         "route": None,
         "codec": None,
         "key": None,
@@ -444,10 +357,13 @@ def _nothing(choice: Choice) -> dict[str, Any]:
         "cost_s": {},
         "tie": [],
         "named": False,
+        "vague": False,
+        "noise": 0.0,
         "executes_code": False,
-        "provisional": False,
+        "provisional": bool(choice.unreached),
         "sentence": sentence,
-        "reasons": reasons + choice.notes,
+        # How times were come by is no news where no time decided.
+        "reasons": reasons + _short_of_time(choice),
         "flips": [],
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }

@@ -156,13 +156,21 @@ def parse_record(data: bytes, source: str = "record") -> dict[str, Any]:
         record = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         at = error.pos
-        raise RecordError(
-            f"{source}: not a record: not JSON at byte {at} ({error.msg[:80]}); a *.tare.json was expected",
-            offset=at,
-        ) from None
+        why = f"not JSON at byte {at} ({error.msg[:80]})"
+        if not _is_text(data):
+            why = "these bytes are no text"
+        raise RecordError(f"{source}: not a record: {why}; a *.tare.json was expected", offset=at) from None
     if isinstance(record, dict) and _is_deep(record, MAX_DEPTH):
         raise RecordError(f"{source}: nested deeper than a record may be, {MAX_DEPTH} levels")
     return checked(record, source)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def checked(record: Any, source: str) -> dict[str, Any]:

@@ -7,7 +7,9 @@ import threading
 import time
 from typing import Any
 
-from tare.errors import UsageError
+from tare._version import __version__
+from tare.errors import UsageError, WorkerError
+from tare.measure.driver import Worker
 from tare.media.remote import Remote
 
 __all__ = ["RemoteEnd"]
@@ -23,7 +25,8 @@ class RemoteEnd:
 
     Raises:
         UsageError: No host was given, or it is not written as one.
-        OSError: The host's name or address cannot be found.
+        OSError: The host cannot be found or reached, or has no Tare of this version; the text says
+            which, and what to do.
     """
 
     def __init__(self, url: str | None) -> None:
@@ -34,6 +37,7 @@ class RemoteEnd:
         self._shipping = threading.Lock()
         self.address = self._remote.address()
         self.command = self._remote.worker_command()
+        self._check()
 
     def summary(self) -> dict[str, Any]:
         """How it is reached and the round trip, for the record; the host's name stays out of it."""
@@ -54,6 +58,30 @@ class RemoteEnd:
         """Remove what was shipped."""
         self._remote.remove(list(self._shipped.values()))
         self._shipped.clear()
+
+    def _check(self) -> None:
+        """Ask a worker there who it is: one message now instead of a failure in every case."""
+        host, named = self._remote.host, self._remote.command
+        try:
+            with Worker("remote", command=self.command) as worker:
+                there = worker.hello.get("tare", "of an older version")
+        except WorkerError as error:
+            said = f"{error}: {error.log_tail.strip()[-300:]}".rstrip(": ")
+            if error.type == "start":
+                raise OSError("ssh is not installed: install the OpenSSH client") from error
+            if "code 255" in str(error):
+                raise OSError(f"cannot reach {host} by ssh ({said})") from error
+            if error.type == "exit":
+                raise OSError(
+                    f"{host} has no {named} that runs ({said}): install Tare there, or say where it is:"
+                    " --remote ssh://host/path/to/tare"
+                ) from error
+            raise OSError(
+                f"what {host} answers for '{named} worker' is not this version's protocol ({said}):"
+                f" install tare {__version__} there; a login shell there must print nothing"
+            ) from error
+        if there != __version__:
+            raise OSError(f"{host} has tare {there}, here is {__version__}: install the same version there")
 
     def _round_trip_s(self) -> float | None:
         """The least time of a TCP connection to the ssh port: one round trip, nothing of ssh in it."""

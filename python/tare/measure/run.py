@@ -1,7 +1,7 @@
 """A whole measurement: open the data, go through the stages, derive, save.
 
 ```
-open -> screen -> weigh -> memory -> probe -> growth -> derive
+open -> screen -> probe -> weigh -> memory -> growth -> probe -> derive
 ```
 It prints nothing; a display is told by events, and a plan is run by ``plan_run``.
 """
@@ -19,24 +19,33 @@ from tare.errors import UsageError
 from tare.measure.cases import FACTORS
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
+from tare.measure.stages.choose import BEATEN, choose, per_call_ns, sure
+from tare.measure.stages.fit import fit_launches, load_bytes, plan_launches
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
-from tare.measure.stages.screen import BEATEN, choose, per_call_ns, screen, small_part
-from tare.measure.stages.weigh import Contender, fit_share, load_bytes, plan_launches, weigh
+from tare.measure.stages.screen import first_answer_s, release, screen, small_part
+from tare.measure.stages.sizing import costs_of
+from tare.measure.stages.weigh import Contender, weigh
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.dataset import Dataset
     from tare.measure.result import Result
     from tare.measure.seat import Seat
+    from tare.measure.session import Part
 
-__all__ = ["run"]
+__all__ = ["LEAST_S", "run"]
 
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _MEDIUM = {"document": "memory", "table": "file"}
 _ONE_END = ("memory", "file")
+_PROBED = ("ok", "lossy", "unproven", "refused")
+_PROBING = 2 / 60
+"""Share of the time limit for probes in the workers of screening."""
 _UNLIMITED_S = 24 * 3600.0
+LEAST_S = 2.0
+"""Shortest time limit of a run, in seconds: in less, not even a first library is started and tried."""
 
 
 def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
@@ -129,8 +138,11 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"{refusal}, not {settings.kind!r}")
     if settings.profile is not None and settings.profile not in PROFILES:
         raise UsageError(f"profile is one of {', '.join(PROFILES)}, not {settings.profile!r}")
-    if not 0 <= settings.time_s < float("inf"):
-        raise UsageError(f"time_s is 0 (no limit) or more seconds, not {settings.time_s!r}")
+    if settings.time_s != 0 and not LEAST_S <= settings.time_s < float("inf"):
+        raise UsageError(
+            f"time_s is 0 (no limit) or at least {LEAST_S:g} seconds, in which processes start and load, "
+            f"not {settings.time_s!r}"
+        )
     if not 0 < settings.deadline_s < float("inf"):
         raise UsageError(f"deadline_s is more than 0 seconds, not {settings.deadline_s!r}")
     if settings.threads not in (1, "all"):
@@ -170,40 +182,55 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     settings, dataset = session.settings, session.dataset
     base = base_codec(session)
     codecs = candidates(session, base)
-    medium = (settings.media or (_MEDIUM[dataset.kind],))[0]
     session.tell("open", 1, 1, dataset.headline())
     if before is not None:
         adopt(session, before)
     elif session.journal is not None:
         session.journal.stage("codecs", session.record["codecs"])
+    opened_s = session.elapsed_s
     small = small_part(session, base)
-    first = "file" if medium not in _ONE_END else medium
-    seats = screen(session, codecs, first, small, session.limit_s(SHARES["screen"]))
+    # A medium with two ends is too slow to try everything on.
+    medium = next((name for name in settings.media or () if name in _ONE_END), _MEDIUM[dataset.kind])
+    first_s = first_answer_s(settings.time_s, opened_s, session.elapsed_s)
+    seats = screen(session, codecs, medium, small, first_s)
     earlier = weighed_before(session, codecs)
     chosen = earlier or (list(codecs) if settings.codecs else choose(seats, base))
     chosen = [codec for codec in chosen if _alive(seats, codec)]
-    session.verdict("screen", "first verdict")
-    weigh_and_more(session, chosen, seats, base, small)
+    if session.elapsed_s > session.limit_s(1.0):
+        # A launch of all contenders would end nobody knows when; what was screened has a verdict.
+        release(session, seats)
+        session.tell(
+            "screen", len(seats), len(seats), "the time is up: nothing was weighed; --time gives more"
+        )
+        return
+    measure_chosen(session, chosen, seats, base, small)
 
 
-def weigh_and_more(
-    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Any
+def measure_chosen(
+    session: Session, chosen: Sequence[Codec], seats: Sequence[Seat], base: Codec, small: Part
 ) -> None:
-    """Weigh the chosen codecs on every medium, then memory, growth and probes."""
+    """All that follows screening: weigh the chosen codecs on every medium, then peaks, probes and growth."""
     settings, dataset = session.settings, session.dataset
     media = settings.media or (_MEDIUM[dataset.kind],)
+    probed = [seat.codec for seat in seats if seat.case["status"] in _PROBED]
+    probed.sort(key=lambda codec: codec not in chosen)
     ends = session.limit_s(SHARES["weigh"])
+    # The workers of screening have their libraries already.
+    measure_fidelity(session, probed, session.elapsed_s + session.limit_s(_PROBING), seats)
     budget = (ends - session.elapsed_s) / len(media)
-    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick)
+    start_s = session.start_s
+    launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick, start_s=start_s)
     again = weighed_share(session)
     if not settings.codecs and not again:
         chosen = keep_base(list(chosen), base, most)
-    seconds = {
-        seat.codec: sum(per_call_ns(seat, op) or 0.0 for op in seat.operations) / 1e9
-        for seat in seats
-        if seat.codec in chosen
-    }
-    share = again or fit_share(session, seconds, small, budget, launches) if chosen else small.share
+    share = again or small.share
+    if chosen and not again:
+        costs, tried = costs_of(session, [s for s in seats if s.codec in chosen], small, budget, launches)
+        budget = (ends - session.elapsed_s) / len(media)
+        launches, share = fit_launches(
+            costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried, start_s=start_s
+        )
+    release(session, seats)
     part = session.part(share)
     everyone: list[Contender] = []
     for index, medium in enumerate(media):
@@ -213,20 +240,21 @@ def weigh_and_more(
         ]
         if not contenders:
             continue
+        until = min(until, _UNLIMITED_S)
         if medium in _ONE_END:
-            weigh(session, contenders, base, part, until_s=min(until, _UNLIMITED_S), launches=launches)
+            weigh(session, contenders, base, part, until_s=until, launches=launches, peaks=True)
         else:
             from tare.measure.stages.stream import weigh_streams
 
-            weigh_streams(session, contenders, part, until_s=min(until, _UNLIMITED_S), launches=launches)
+            weigh_streams(session, contenders, part, until_s=until, launches=launches)
         everyone += contenders
-    mark_screened(session, seats, chosen, part)
+    mark_screened(seats, chosen, part)
+    show_on(session, media, seats)
     session.verdict("weigh", "weighed")
     local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
     measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
-    probed = [seat.codec for seat in seats if seat.case["status"] not in ("timeout", "killed", "error")]
-    measure_fidelity(session, sorted(probed, key=lambda c: c not in chosen), session.limit_s(SHARES["probe"]))
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
+    measure_fidelity(session, probed, session.limit_s(SHARES["probe"]))
 
 
 def adopt(session: Session, before: dict[str, Any]) -> None:
@@ -263,11 +291,18 @@ def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
     return kept if base in kept or base not in chosen else [*kept[:-1], base]
 
 
-def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Codec], part: Any) -> None:
-    """Codecs that were not weighed stay on screen, with the time predicted for the weighed size."""
+def mark_screened(seats: Sequence[Seat], chosen: Sequence[Codec], part: Part) -> None:
+    """Codecs that were not weighed stay on screen, with the time predicted for the weighed size.
+
+    One whose operations were not timed twice is predicted nothing: it counts as not reached.
+    """
     for seat in seats:
         case = seat.case
         if seat.codec in chosen or case["status"] not in ("ok", "lossy"):
+            continue
+        case["verdict_at_screening"] = case["status"]
+        if not sure(seat):
+            case["status"], case["reason"] = "pending", "only its first calls were timed; --time gives more"
             continue
         scale = part.bytes_memory / max(1, seat.part.bytes_memory)
         case["predicted"] = {
@@ -275,7 +310,6 @@ def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Code
             "bytes": round(case["bytes"] * scale),
             "ops": {op: round((per_call_ns(seat, op) or 0.0) * scale) for op in seat.operations},
         }
-        case["verdict_at_screening"] = case["status"]
         case["status"] = "screened"
         why = (
             f"{seat.distance:.0f} times over the best in every use"
@@ -283,6 +317,20 @@ def mark_screened(session: Session, seats: Sequence[Seat], chosen: Sequence[Code
             else "not among the best few at screening; --codec or more --time weighs it"
         )
         case["reason"] = f"{case['reason']}; {why}" if case["reason"] else why
+
+
+def show_on(session: Session, media: Sequence[str], seats: Sequence[Seat]) -> None:
+    """Show what became of each screened codec on the media that were asked for, and on no other.
+
+    Screening takes a file or memory in place of a medium with two ends. Its times are not
+    the medium's, so they go; what they were good for, the choice, stays with its reason.
+    """
+    for seat in seats:
+        if seat.case["labels"]["medium"] in media:
+            continue
+        session.drop(seat.case)
+        for medium in media:
+            session.screened_on(medium, seat.case)
 
 
 def base_codec(session: Session) -> Codec:
@@ -300,27 +348,14 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
     """
-    from tare.codec import Codec
     from tare.codec import candidates as installed
+    from tare.measure.supports import asked_for, left_after
 
-    settings = session.settings
+    settings, dataset = session.settings, session.dataset
+    found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
     if settings.codecs:
-        found = [Codec.parse(text) for text in settings.codecs]
-        for codec in found:
-            codec.library.require()
-    else:
-        dataset = session.dataset
-        found = installed(
-            dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list)
-        )
-    unwanted = set(settings.exclude)
-    found = [
-        c
-        for c in found
-        if str(c) not in unwanted
-        and c.format.id not in unwanted
-        and f"{c.format.id}:{c.library.name}" not in unwanted
-    ]
+        found = asked_for(settings.codecs, found)
+    found = left_after(settings.exclude, found)
     if base not in found:
         found.insert(0, base)
     session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
@@ -376,7 +411,12 @@ def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], w
         journal = Journal(Path(f"{wiring.out}l"))
     if journal is not None and wiring.resume is None:
         journal.head({name: value for name, value in record.items() if name != "cases"})
-    return Session(dataset, settings, record, wiring, journal)
+    try:
+        return Session(dataset, settings, record, wiring, journal)
+    except OSError:
+        if journal is not None and wiring.resume is None:
+            journal.remove()
+        raise
 
 
 def finish(session: Session, out: str | Path | None) -> None:
@@ -388,6 +428,8 @@ def finish(session: Session, out: str | Path | None) -> None:
     record["elapsed_s"] = round(session.elapsed_s, 3)
     now = session.pressure_since_start()
     record["noise"].update(now)
+    if session.settings.time_s:
+        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.time_s), 3)
     record["fidelity"]["own"] = {
         case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case
     }

@@ -7,6 +7,8 @@ a codec's fault.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["TARGET_NS", "Seat", "fail", "judge_verify", "level"]
+__all__ = ["TARGET_NS", "Seat", "calls_ns", "fail", "judge_verify", "level", "threads_of"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
@@ -28,6 +30,7 @@ _SLOWEST = 20
 # The first call is up to several times slower than the rest.
 _SURE = 10
 _SPARE_S = 2.0
+_TRIAL_MS = 300
 
 
 def level(case: dict[str, Any], factor: str) -> str:
@@ -37,6 +40,29 @@ def level(case: dict[str, Any], factor: str) -> str:
     'none'
     """
     return str(case["labels"].get(factor, FACTORS[factor].default))
+
+
+def threads_of(case: dict[str, Any]) -> int | str:
+    """Threads that the case's codec may use: 1, or ``all``.
+
+    >>> threads_of({"labels": {"threads": "all"}}), threads_of({"labels": {}})
+    ('all', 1)
+    """
+    return "all" if level(case, "threads") == "all" else 1
+
+
+def calls_ns(columns: dict[str, list[int]]) -> list[float]:
+    """Time of one call in each sample, in nanoseconds: CPU where another process took the CPU, else wall.
+
+    >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
+    [10.0, 20.0]
+    """
+    calls = []
+    for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
+        preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
+        cpu = columns["user_ns"][index] + columns["sys_ns"][index]
+        calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
+    return calls
 
 
 def fail(case: dict[str, Any], error: WorkerError) -> None:
@@ -56,14 +82,18 @@ def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> No
     case["verify"] = verify
     # What a call gave counts: a None in place of the value is nothing, not one changed document.
     came = min(verify.get("items_out") or 0, case.get("items", part.items) or 0)
+    first = verify["changes"][0] if verify.get("changes") else {}
     if not came and part.items:
         unit = "rows" if part.kind == "table" else "documents"
         case["status"] = "unproven"
         case["reason"] = f"no data came back (0 of {part.items} {unit})"
+    elif first.get("path") == "(whole)" and came < part.items:
+        # A generator, a view, a handle: a promise of data, whose time is not that of decoding.
+        case["status"] = "unproven"
+        case["reason"] = f"something else than the data came back: {first.get('out', '')}"[:200]
     elif verify["verdict"] in ("same", "type"):
         case["status"], case["reason"] = "ok", ""
     else:
-        first = verify["changes"][0] if verify.get("changes") else {}
         where = f" at {first['path']}" if first.get("path") else ""
         case["status"] = "lossy"
         case["reason"] = f"changed silently{where}"
@@ -96,6 +126,7 @@ class Seat:
         self.kind = codec.native(part.kind)
         self.medium = case["labels"]["medium"]
         self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
+        self.threads = threads_of(case)
         self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
         self.alive = True
@@ -103,9 +134,12 @@ class Seat:
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
         """How many times over the best it costs, in the use that suits it best; set at screening."""
+        self.room = part
+        """The largest part that its worker will have to hold."""
         self.shared = worker is not None
         self.worker = worker
-        self._expect_ns: dict[str, float] = {}
+        # What an earlier launch took is the best guess of what this one will.
+        self._expect_ns = session.expected.setdefault(case.get("key", ""), {})
         self._path = session.new_path() if self.medium == "file" else None
         self._hash_seed = session.rng.randrange(1, 2**32 - 1)
         self._began = time.time()
@@ -116,59 +150,105 @@ class Seat:
         """Use a worker that is loaded already and that somebody else ends."""
         self.worker, self.shared = worker, True
 
+    def take_over(self, other: Seat) -> None:
+        """Use the other's own worker from now on: a seat of another size, in the same process."""
+        self.worker, other.worker, other.alive = other.worker, None, False
+        self._hash_seed = other._hash_seed
+
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self.worker is None:
-            self.worker = self.session.worker(self.part, self.kind, hash_seed=self._hash_seed, loading=True)
+            self.session.check()
+            self.worker = self.session.worker(
+                self.room, self.kind, hash_seed=self._hash_seed, loading=True, threads=self.threads
+            )
 
     def ready(self, *, verify: bool = False) -> None:
-        """Load the data, encode it once, and compare what came back if ``verify``."""
+        """Load the data and prepare the codec.
+
+        Encode and decode once if the case's first calls have not been timed, and compare
+        what came back if that has not been done, or if ``verify``.
+        """
+        compares = verify or "verify" not in self.case
         try:
             if not self.shared:
-                self._ask("load", **self.part.request())
-            reply = self._ask(
-                "prepare",
-                codec=str(self.codec),
-                threads=self.session.settings.threads,
-                delivery=level(self.case, "delivery"),
-                grain=level(self.case, "grain"),
-                kind=level(self.case, "kind"),
-                order=level(self.case, "order"),
-            )
-            self._prepared(reply)
-            if verify or "verify" not in self.case:
+                self.load()
+            reply = self.prepare(cold=compares or "cold" not in self.case)
+            if "bytes" in reply:
+                self._prepared(reply)
+            if compares:
+                # What came back of the part is what is compared.
+                if self.operations == ("subset",) and self._run("subset", batch=1) is None:
+                    return
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
                 judge_verify(self.case, found, self.part)
-            if not self.shared and self.worker is not None:
-                self.session.settle(self.worker)
         except WorkerError as error:
             self.lose(error)
+
+    def settle(self) -> None:
+        """Move the worker to the CPU that is measured on; it loaded on any."""
+        if self.worker is not None and not self.shared and self.worker.alive:
+            self.session.settle(self.worker)
+
+    def load(self) -> None:
+        """Have the worker load the part.
+
+        Raises:
+            WorkerError: It cannot.
+        """
+        self._ask("load", **self.part.request())
+
+    def prepare(self, *, cold: bool) -> dict[str, Any]:
+        """Have the worker make the codec ready; its reply.
+
+        Args:
+            cold: Whether it encodes and decodes once, each first call timed.
+
+        Raises:
+            WorkerError: It cannot.
+        """
+        return self._ask(
+            "prepare",
+            codec=str(self.codec),
+            threads=self.threads,
+            delivery=level(self.case, "delivery"),
+            grain=level(self.case, "grain"),
+            kind=level(self.case, "kind"),
+            order=level(self.case, "order"),
+            cold=cold,
+        )
 
     def _prepared(self, reply: dict[str, Any]) -> None:
         self.case["bytes"] = reply["bytes"]
         self.case["sha256"] = reply.get("sha256", "")
         self.case["items"] = reply.get("items")
-        self.case.setdefault(
-            "cold", {"encode_ns": reply.get("cold_encode_ns"), "decode_ns": reply.get("cold_decode_ns")}
-        )
-        self._expect_ns["encode"] = self._expect_ns["write"] = reply.get("cold_encode_ns") or 0
-        self._expect_ns["decode"] = self._expect_ns["read"] = reply.get("cold_decode_ns") or 0
+        encode_ns, decode_ns = reply.get("cold_encode_ns"), reply.get("cold_decode_ns")
+        self.case.setdefault("cold", {"encode_ns": encode_ns, "decode_ns": decode_ns})
+        for operation, first_ns in (
+            ("encode", encode_ns), ("write", encode_ns), ("decode", decode_ns), ("read", decode_ns),
+        ):  # fmt: skip
+            self._expect_ns.setdefault(operation, first_ns or 0)
 
     def lose(self, error: WorkerError) -> None:
         """The case failed: write it down and give up the worker."""
         self.session.check()
         fail(self.case, error)
-        self.alive = False
+        self.close()
+
+    def quit(self) -> None:
+        """Ask the worker, if it is our own, to end, without waiting for it; ``close`` does."""
         if self.worker is not None and not self.shared:
-            self.session.release(self.worker)
-            self.worker = None
+            self.worker.quit()
 
     def close(self) -> None:
-        """End the worker, if it is our own."""
+        """End the worker, if it is our own; the file that was written goes too."""
         self.alive = False
         if self.worker is not None and not self.shared:
             self.session.release(self.worker)
             self.worker = None
+        if self._path is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
 
     # --- sampling ---------------------------------------------------------------
 
@@ -193,29 +273,44 @@ class Seat:
         self.session.sample_ns += sum(int(row[wall]) for row in reply["samples"])
         self.keep(operation, round_, position, reply)
 
-    def _run(self, operation: str) -> dict[str, Any] | None:
+    def trial_s(self, operation: str) -> float:
+        """Mean wall time of one call, in seconds, of two if they are short; nothing is kept.
+
+        Raises:
+            WorkerError: The worker failed.
+        """
+        reply = self._request(operation, samples=2, batch=1, budget_ms=_TRIAL_MS)
+        wall = reply["cols"].index("wall_ns")
+        return sum(int(row[wall]) for row in reply["samples"]) / len(reply["samples"]) / 1e9
+
+    def _run(self, operation: str, batch: int | None = None) -> dict[str, Any] | None:
         """One sample of the worker; None when there is none, and then the seat is lost."""
         if self.shared and self.worker is not None and not self.worker.alive:
             # Another codec ended the worker we share: our earlier samples stand.
             self.alive = False
             return None
-        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
+        budget_ms = int(self.session.settings.deadline_s * 1000)
         try:
-            return self._ask(
-                "run",
-                what=operation,
-                codec=str(self.codec),
-                path=self._path,
-                samples=1,
-                batch=self._batch_of(operation),
-                target_ns=TARGET_NS,
-                **factors,
-                budget_ms=int(self.session.settings.deadline_s * 1000),
-                deadline_s=self._deadline_s(operation),
-            )
+            calls = self._batch_of(operation) if batch is None else batch
+            return self._request(operation, samples=1, batch=calls, budget_ms=budget_ms)
         except WorkerError as error:
             self.lose(error)
             return None
+
+    def _request(self, operation: str, *, samples: int, batch: int, budget_ms: int) -> dict[str, Any]:
+        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
+        return self._ask(
+            "run",
+            what=operation,
+            codec=str(self.codec),
+            path=self._path,
+            samples=samples,
+            batch=batch,
+            target_ns=TARGET_NS,
+            **factors,
+            budget_ms=budget_ms,
+            deadline_s=self._deadline_s(operation),
+        )
 
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""
@@ -250,7 +345,7 @@ class Seat:
         return {
             "n": number,
             "pid": worker.pid if worker is not None else None,
-            "cpu": self.session.cpus[-1] if len(self.session.cpus) > 1 else None,
+            "cpu": self.session.cpus[-1] if self.threads == 1 and len(self.session.cpus) > 1 else None,
             "hash_seed": self._hash_seed,
             "started": round(self._began, 3),
             "psi_some": psi_some,

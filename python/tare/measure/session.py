@@ -8,10 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +109,7 @@ class Settings:
         allow_loss: Patterns of columns or paths that may be lossy.
         must: Hard constraints.
         quick: Three launches instead of five.
+        stop_s: Seconds at which the growth curves of a plan end; None for the plan's.
         grow: Follow growth by a factor of two up to the full size.
         directory: Where the file medium writes.
         seed: Seed of every random choice.
@@ -129,6 +132,7 @@ class Settings:
     allow_loss: tuple[str, ...] = ()
     must: tuple[str, ...] = ()
     quick: bool = False
+    stop_s: float | None = None
     grow: bool = False
     directory: str | None = None
     seed: int = 0
@@ -227,13 +231,18 @@ class Session:
         self._cases: dict[str, dict[str, Any]] = {}
         self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
+        self._pinned: set[Worker] = set()
         self._tmp = scratch.make()
         self._files = scratch.make(settings.directory)
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
+        self.expected: dict[str, dict[str, float]] = {}
+        self.encoded: dict[str, str] = {}
+        self.starts_s: list[float] = []
         self._relay: RelayProcess | None = None
         self._remote: RemoteEnd | None = None
+        self._reaching = threading.Lock()
         self.sample_ns = 0
         self.round_ns = 0
         self.pressure = pressure.snapshot()
@@ -273,6 +282,15 @@ class Session:
     def limit_s(self, share: float) -> float:
         """The moment (in elapsed seconds) when ``share`` of the budget is used; infinite without a budget."""
         return self.settings.time_s * share if self.settings.time_s else float("inf")
+
+    @property
+    def start_s(self) -> float:
+        """What starting a worker takes here and now, in seconds; 0 if none was timed."""
+        return median(self.starts_s) if self.starts_s else 0.0
+
+    def round_s(self, case: Mapping[str, Any]) -> float:
+        """What a sample of each operation of the case takes, in seconds, by the last ones; 0 if there are none."""
+        return sum(self.expected.get(case["key"], {}).values()) / 1e9
 
     @property
     def stop_asked(self) -> bool:
@@ -316,19 +334,17 @@ class Session:
         """The share of the data, saved for the workers; the same rows for every one of them."""
         label = f"{min(1.0, share):g}"
         if label not in self._parts:
-            whole = float(label) >= 1.0
-            piece = self.dataset if whole else self.dataset.subset(float(label), seed=self.settings.seed)
             path = self._tmp / f"part-{len(self._parts)}"
-            saved = piece.save(path)
+            saved = self.dataset.save_part(path, float(label), seed=self.settings.seed)
             part = Part(
                 float(label),
-                str(saved.get("path", path)),
-                saved["as"],
-                piece.kind,
-                piece.rows,
-                piece.items,
-                piece.bytes_memory,
-                piece.hash(),
+                saved.path,
+                saved.as_,
+                saved.kind,
+                saved.items,
+                saved.items,
+                saved.bytes_memory,
+                saved.hash,
             )
             self._parts[label] = part
             self.block.setdefault("sizes", {})[label] = {
@@ -345,11 +361,6 @@ class Session:
         """A path for the file medium that nothing else uses."""
         self._paths = getattr(self, "_paths", 0) + 1
         return str(self._files / f"{self._paths}")
-
-    @property
-    def files_directory(self) -> str:
-        """Where the file medium writes."""
-        return str(self._files)
 
     # --- cases ----------------------------------------------------------------
 
@@ -392,6 +403,27 @@ class Session:
         self.record["cases"].append(case)
         return case
 
+    def drop(self, case: dict[str, Any]) -> None:
+        """Take a case out of the record, unless a later stage's has taken its place."""
+        if self._cases.get(case["key"]) is case:
+            del self._cases[case["key"]]
+            self.record["cases"].remove(case)
+
+    def screened_on(self, medium: str, case: dict[str, Any]) -> None:
+        """Put what screening found, without its times, where no case of this medium stands."""
+        from tare.measure.cases import case_key
+
+        labels = {**case["labels"], "medium": medium}
+        whole = {name: level for name, level in labels.items() if name != "size"}
+        if any(whole == {n: v for n, v in c["labels"].items() if n != "size"} for c in self.record["cases"]):
+            return
+        made = {
+            name: value for name, value in case.items() if name not in ("predicted", "cold", "launches")
+        } | {"key": case_key(labels), "labels": labels, "launches": []}
+        self._cases[made["key"]] = made
+        self.record["cases"].append(made)
+        self.save_case(made)
+
     def _adopt(self, key: str, stage: str) -> dict[str, Any] | None:
         """The finished case of an interrupted run, if there is one of this stage."""
         found = self.adopted.get(key)
@@ -430,12 +462,13 @@ class Session:
         Raises:
             UsageError: None was given.
         """
-        if self._remote is None:
-            from tare.measure.remote_end import RemoteEnd
+        from tare.measure.remote_end import RemoteEnd
 
-            self._remote = RemoteEnd(self.settings.remote)
-            self.record["noise"]["remote"] = self._remote.summary()
-        return self._remote
+        with self._reaching:  # seats start two at a time, and each host is reached once
+            if self._remote is None:
+                self._remote = RemoteEnd(self.settings.remote)
+                self.record["noise"]["remote"] = self._remote.summary()
+            return self._remote
 
     def through_link(self, name: str, address: str) -> str:
         """The address the writer must use: the relay's on an emulated link, else the reader's own.
@@ -450,18 +483,26 @@ class Session:
         from tare.media.link import Link, RelayProcess
 
         link = Link.parse(self.settings.link or DEFAULT_LINK)
-        if self._relay is None:
-            from tare.measure.link_check import check_link
+        with self._reaching:
+            if self._relay is None:
+                from tare.measure.link_check import check_link
 
-            self.record["noise"]["link"] = check_link(link)
-            self._relay = RelayProcess(address, link)
-            return self._relay.address
+                self.record["noise"]["link"] = check_link(link)
+                self._relay = RelayProcess(address, link)
+                return self._relay.address
         return self._relay.retarget(address, link)
 
     # --- workers --------------------------------------------------------------
 
     def worker(
-        self, part: Part, kind: str, *, hash_seed: int = 0, loading: bool = False, cpu: int | None = None
+        self,
+        part: Part,
+        kind: str,
+        *,
+        hash_seed: int = 0,
+        loading: bool = False,
+        cpu: int | None = None,
+        threads: int | str | None = None,
     ) -> Worker:
         """Start a worker process for data of this size; it is pinned when threads is 1.
 
@@ -471,24 +512,25 @@ class Session:
             hash_seed: Seed of its hashes.
             loading: Whether it loads on any CPU in turn, to be moved by ``settle`` before it is timed.
             cpu: CPU to pin it to; None for the one that is measured on.
+            threads: 1 or ``all``; None for what the run was asked for.
         """
         from tare.measure.driver import Worker
 
         self._started += 1
+        threads = self.settings.threads if threads is None else threads
+        pins = threads == 1 and len(self.cpus) > 1
         chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
         worker = Worker(
             "python",
-            cpu=(self.timed_cpu if chosen is None else chosen) if self._pins else None,
+            cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
             hash_seed=hash_seed,
-            threads=self.settings.threads,
+            threads=threads,
             memory_limit=memory_limit_bytes(part, kind),
         )
         self._workers.add(worker)
+        if pins:
+            self._pinned.add(worker)
         return worker
-
-    @property
-    def _pins(self) -> bool:
-        return self.settings.threads == 1 and len(self.cpus) > 1
 
     @property
     def timed_cpu(self) -> int | None:
@@ -496,8 +538,8 @@ class Session:
         return self.cpus[-1] if self.cpus else None
 
     def settle(self, worker: Worker) -> None:
-        """Move a loaded worker, with all its threads, to the CPU that is measured on."""
-        if not self._pins or self.timed_cpu is None:
+        """Move a loaded worker, with all its threads, to the CPU that is measured on; one of many threads stays free."""
+        if worker not in self._pinned or self.timed_cpu is None:
             return
         for thread in os.listdir(f"/proc/{worker.pid}/task") if os.path.isdir("/proc") else [str(worker.pid)]:
             with contextlib.suppress(OSError):  # a thread that has ended meanwhile
@@ -514,6 +556,7 @@ class Session:
     def release(self, worker: Worker) -> None:
         """End a worker and forget it."""
         self._workers.discard(worker)
+        self._pinned.discard(worker)
         worker.close()
 
 

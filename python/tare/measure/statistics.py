@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "DRAWS",
+    "FIRM",
     "Resampler",
     "SampleTimes",
     "Summary",
@@ -48,6 +49,8 @@ DRAWS = 2000
 # Resamples of the rounds of one launch; each draw of a launch picks one of them.
 INNER = 500
 CONFIDENCE = 0.95
+# Launches from which on an interval is more than a hint: fewer tell nothing of what a launch shifts.
+FIRM = 3
 # No call is faster; a smaller figure is what subtracting left of nothing.
 _LEAST_NS = 0.1
 # Ratios within these bounds are no difference that anyone would feel.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from tare.errors import UsageError
 from tare.measure.cases import STREAMS
 from tare.measure.named_data import dataset_kind
+from tare.measure.plan_reader import is_level
+from tare.measure.subsets import refusal
 
-__all__ = ["canonical", "supports"]
+if TYPE_CHECKING:
+    from tare.codec import Codec
+
+__all__ = ["asked_for", "canonical", "supports"]
 
 _WORKERS = {"r": "R", "node": "Node", "java": "Java", "mono": "Mono"}
 _LATER = ("blit", "rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
@@ -65,6 +70,71 @@ def canonical(codec: str) -> str:
         return codec
 
 
+def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
+    """The codecs that ``--codec`` means.
+
+    Args:
+        wanted: Ids; each names one codec, and what it leaves out is at its default. One that ends
+            in ``*`` stands for every codec that is tried by default and whose id begins so.
+        installed: What is tried by default.
+
+    Raises:
+        UsageError: There is no such codec.
+        MissingLibrary: Its library is not installed.
+
+    >>> from tare.codec import candidates
+    >>> [str(codec) for codec in asked_for(["pickle", "json:std*"], candidates("document"))]
+    ['pickle', 'json:stdlib']
+    """
+    from tare.codec import Codec
+
+    found: dict[Codec, None] = {}
+    for text in wanted:
+        if not text.endswith("*"):
+            codec = Codec.parse(text)
+            codec.library.require()
+            found[codec] = None
+            continue
+        several = [codec for codec in installed if is_level(text, str(codec))]
+        if not several:
+            raise UsageError(f"no codec that is tried for this data begins with {text[:-1][:80]!r}")
+        found |= dict.fromkeys(several)
+    return list(found)
+
+
+def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
+    """The codecs that ``--not`` leaves.
+
+    Args:
+        unwanted: Ids of codecs, of libraries as ``json:orjson`` with all their options, or of
+            formats; one that ends in ``*`` stands for every codec whose id begins so.
+        found: What would be tried.
+
+    Raises:
+        UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
+
+    >>> from tare.codec import Codec
+    >>> left = left_after(["json", "pickle:stdlib"], [Codec.parse("json:orjson"), Codec.parse("csv:stdlib")])
+    >>> [str(codec) for codec in left]
+    ['csv:stdlib']
+    """
+    from tare.codec import Codec
+
+    out: set[Codec] = set()
+    for text in unwanted:
+        several = [
+            codec
+            for codec in found
+            if text in (str(codec), codec.format.id, f"{codec.format.id}:{codec.library.name}")
+            or (text.endswith("*") and is_level(text, str(codec)))
+        ]
+        if not several:
+            # One that exists and is not tried for this data is left out already.
+            Codec.parse(text.removesuffix("*").rstrip(":,"))
+        out.update(several)
+    return [codec for codec in found if codec not in out]
+
+
 def _codec(labels: Mapping[str, str]) -> str | None:
     from tare.codec import Codec
 
@@ -110,6 +180,7 @@ def _parts(labels: Mapping[str, str]) -> str | None:
     delivery = labels.get("delivery", "whole")
     subset, materialise = labels.get("subset", "all"), labels.get("materialise", "full")
     packed = codec.compressor is not None
+    no_part = None if subset == "all" else refusal(codec, subset, grain=labels.get("grain", "whole"))
     checks = (
         (labels.get("threads") == "all" and "all" not in library.threads, "uses one thread only"),
         (delivery != "whole" and not stream, f"has no {delivery} delivery: the medium has one end"),
@@ -118,14 +189,7 @@ def _parts(labels: Mapping[str, str]) -> str | None:
             materialise != "full" and (packed or library.open is None),
             "has no view to open: reading is always full",
         ),
-        (
-            subset.startswith("column:") and (packed or library.subset is None),
-            "cannot read some columns only",
-        ),
-        (
-            subset not in ("all", "") and not subset.startswith("column:"),
-            "reads no such part without the rest",
-        ),
+        (bool(no_part), no_part or ""),
         ("order" in labels and "sort_keys" not in library.options, "writes names in the order they come"),
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )

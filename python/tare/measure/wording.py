@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tare.measure.cost import Costed, Crossing
+    from tare.measure.cost import Costed, Crossing, Profile
     from tare.measure.recommend import Choice
 
-__all__ = ["failure", "flip", "listed", "nothing", "rate", "reasons", "sentence", "size"]
+__all__ = [
+    "failure",
+    "flip",
+    "listed",
+    "nothing",
+    "odds",
+    "percent",
+    "rate",
+    "reasons",
+    "sentence",
+    "size",
+    "unreached",
+]
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.15
@@ -55,6 +68,35 @@ def rate(value: float) -> str:
     return size(value) + "/s"
 
 
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> percent(0.3333), percent(0.044), percent(0.00012)
+    ('33 %', '4.4 %', '0.012 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+
+
+def odds(p: float) -> str:
+    """P(best), never printed as certain.
+
+    >>> odds(0.974), odds(1.0), odds(0.001)
+    ('0.97', '> 0.99', '< 0.01')
+    """
+    if p > 0.995:
+        return "> 0.99"
+    return "< 0.01" if p < 0.005 else f"{p:.2f}"
+
+
+def unreached(some: int, of: int) -> str:
+    """How many codecs the time did not suffice for.
+
+    >>> unreached(1, 9), unreached(8, 9)
+    ('1 of 9 codecs was not reached in the time given', '8 of 9 codecs were not reached in the time given')
+    """
+    return f"{some} of {of} codecs {'was' if some == 1 else 'were'} not reached in the time given"
+
+
 def listed(names: Sequence[str], most: int = 3) -> str:
     """A few names, and how many more there are.
 
@@ -82,13 +124,29 @@ def times(ratio: float) -> str:
 
 
 def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
-    """One change of the choice: ``below 21 MB/s [18, 25]: parquet``."""
+    """One change of the choice, with its interval where there is one.
+
+    >>> from tare.measure.cost import Crossing
+    >>> flip("bandwidth", "below", Crossing(21e6, 18e6, 25e6), "parquet")
+    'below 21 MB/s [18, 25]: parquet'
+    >>> flip("bandwidth", "below", Crossing(12.5e6, 12.5e6, 12.5e6), "parquet")
+    'below 12.5 MB/s: parquet'
+    >>> flip("reads", "below", Crossing(2.49, 1.52, 7.85), "json")
+    'fewer than 3 reads [2, 8]: json'
+    """
     if axis == "bandwidth":
         unit = size(where.at).split()[1]
         by = 1000 ** ("B", "kB", "MB", "GB", "TB").index(unit)
-        return f"{side} {where.at / by:.3g} {unit}/s [{where.lo / by:.3g}, {where.hi / by:.3g}]: {codec}"
-    more = "more" if side == "above" else "fewer"
-    return f"{more} than {where.at:.3g} reads [{where.lo:.3g}, {where.hi:.3g}]: {codec}"
+        at, lo, hi = (f"{rate / by:.3g}" for rate in (where.at, where.lo, where.hi))
+        lead, unit = side, f"{unit}/s"
+    else:
+        # Reads are whole: fewer than 2.49 are at most 2, more than 2.49 at least 3.
+        whole = math.floor if side == "above" else math.ceil
+        at, lo, hi = (f"{whole(reads):,}" for reads in (where.at, where.lo, where.hi))
+        lead, unit = "more than" if side == "above" else "fewer than", "read" if at == "1" else "reads"
+    # One run has no interval, and one that rounding closes says nothing.
+    between = "" if lo == hi else f" [{lo}, {hi}]"
+    return f"{lead} {at} {unit}{between}: {codec}"
 
 
 def came_back(case: Mapping[str, Any]) -> str:
@@ -100,17 +158,23 @@ def came_back(case: Mapping[str, Any]) -> str:
     if lost:
         return f"silently changed: {listed(lost)}"
     if typed:
-        of = f"{len(typed)} of {columns} columns" if columns else f"{len(typed)} path{'s' * (len(typed) > 1)}"
-        return f"{of} came back as another type"
+        return _typed(typed, columns)
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
-        return (
-            "its one column came back unchanged"
-            if columns == 1
-            else f"all {columns} columns came back unchanged"
-        )
-    return "everything came back unchanged"
+        of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
+        return f"{of} came back unchanged"
+    return "every value came back unchanged"
+
+
+def _typed(paths: Sequence[str], columns: int | None) -> str:
+    """What came back as another type: columns, paths, or what lies beside the columns (``(metadata)``)."""
+    if not columns:
+        return f"{len(paths)} path{'s' * (len(paths) > 1)} came back as another type, nothing lost"
+    changed = {path.partition(" (")[0] for path in paths if not path.startswith("(")}
+    if not changed:
+        return f"all columns came back unchanged, but for {listed(paths)}"
+    return f"{min(len(changed), columns):,} of {columns:,} columns came back as another type, nothing lost"
 
 
 def rival(winner: Costed, others: Sequence[Costed]) -> str:
@@ -133,13 +197,15 @@ def rival(winner: Costed, others: Sequence[Costed]) -> str:
     return ""
 
 
-def against_base(codec: str, base: Costed | None, cost_s: float, base_cost: float | None) -> str:
-    """The cost as a multiple of the base's."""
+def against_base(codec: str, choice: Choice, cost_s: float, base_cost: float | None) -> str:
+    """The cost as a multiple of the base's, and what it is the cost of."""
+    base = choice.base
     if base is None or not base_cost:
         return ""
     if base.codec == codec:
         return "the base all others are measured against"
-    return f"{cost_s / base_cost:.2f}x the base (`{base.codec}`) in total"
+    ratio = cost_s / base_cost
+    return f"{f'{ratio:.2f}' if ratio >= 0.1 else f'{ratio:.2g}'}x the base (`{base.codec}`) in total for {_counts(choice.profile)}"
 
 
 def sentence(
@@ -149,23 +215,52 @@ def sentence(
     others: Sequence[Costed],
     base_cost: float | None,
 ) -> str:
-    """The answer in one sentence."""
-    cost_s = verdict["cost_s"][winner.codec][0]
+    """The answer in one sentence; of a tie, in two."""
     if not verdict["named"]:
-        names = ", ".join(f"`{codec}`" for codec in verdict["tie"])
-        return (
-            f"A tie for {verdict['profile']}, smallest first: {names}. None is shown to be better; choose by size "
-            f"or fidelity: `{winner.codec}` takes {size(winner.bytes)}."
-        )
-    parts = [against_base(winner.codec, choice.base, cost_s, base_cost), f"P(best) {verdict['p_best']:.2f}"]
+        return _tie(verdict, choice, winner)
+    parts = [against_base(winner.codec, choice, verdict["cost_s"][winner.codec][0], base_cost)]
+    if others:
+        parts.append(f"P(best) {odds(verdict['p_best'])}")
+    elif choice.base is winner:
+        parts = [_alone(choice)]
+    else:
+        parts.insert(0, _alone(choice))
     use = "Provisional: use" if verdict["provisional"] else "Use"
     text = f"{use} `{verdict['route']}`: {', '.join(part for part in parts if part)}; {came_back(choice.cases[winner.codec])}"
     if verdict["executes_code"]:
-        text += "; bytes from others can run code or crash it, so only read your own"
+        text += f"; {DANGER}"
     given_up = rival(winner, others)
     if given_up:
         text += f"; {given_up}"
     return text + "."
+
+
+def _tie(verdict: Mapping[str, Any], choice: Choice, winner: Costed) -> str:
+    names = listed([f"`{codec}`" for codec in verdict["tie"]], most=6)
+    kept = came_back(choice.cases[winner.codec])
+    if verdict["vague"]:
+        # Few launches and a part of the data make draws wide on a quiet machine too.
+        noisy = verdict["noise"] > 0 or not verdict["provisional"]
+        spent = [verdict["cost_s"][codec][0] for codec in verdict["tie"]]
+        text = (
+            f"Too {'noisy' if noisy else 'early'} to choose for {verdict['profile']}: costs up to "
+            f"{times(max(spent) / min(spent))} apart are not told apart: {names}. The most likely best, by "
+            f"default, is `{verdict['route']}`: P(best) {odds(verdict['p_best'])}, {size(winner.bytes)}; {kept}"
+        )
+    else:
+        text = (
+            f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: "
+            f"{names}. None is shown to be better; choose by size or fidelity: `{winner.codec}` takes "
+            f"{size(winner.bytes)}; {kept}"
+        )
+    unsafe = [f"`{codec}`" for codec in verdict["tie"] if choice.runs_code(codec)]
+    return f"{text}{f'; of {listed(unsafe)}: {DANGER}' if unsafe else ''}."
+
+
+def _alone(choice: Choice) -> str:
+    """Why there is nothing to compare the only one with."""
+    rest = [names for _, names, _ in choice.excluded if names[0] not in ABSENT + BROKEN]
+    return "the only codec that qualifies" if rest else "the only codec that was weighed"
 
 
 def reasons(
@@ -173,89 +268,129 @@ def reasons(
     choice: Choice,
     winner: Costed,
     others: Sequence[Costed],
-    base_cost: float | None,
 ) -> list[str]:
     """What the answer rests on, one line each."""
     use, costs = choice.profile, verdict["cost_s"]
-    weigh = f"{use.says}: {use.writes:g} write{'s' * (use.writes != 1)}, {use.reads:g} read{'s' * (use.reads != 1)}"
-    if use.subset_reads:
-        weigh += f", {use.subset_reads:g} partial reads"
-    if use.bytes_per_s < float("inf"):
-        weigh += f", {rate(use.bytes_per_s)}"
+    weigh = f"{use.says}: {_counts(use)}"
     if use.rtt_s:
         weigh += f", {use.rtt_s * 1e3:.3g} ms round trip"
     if use.seconds_per_byte:
         weigh += f", {use.seconds_per_byte * 1e9:.3g} s per GB saved"
     lines = [weigh]
-    if others:
+    if others and verdict["named"]:
         ratio = costs[others[0].codec][0] / max(costs[winner.codec][0], 1e-30)
-        lines.append(f"next: `{others[0].codec}`, {ratio:.2f}x the cost")
+        lines.append(f"next: `{others[0].codec}`, {ratio:.3g}x the cost")
     if verdict["named"] and len(verdict["tie"]) > 1:
         ties = [f"`{codec}`" for codec in verdict["tie"] if codec != winner.codec]
         lines.append(f"a tie with {listed(ties)}: choose by size or fidelity")
     lines.append(came_back(choice.cases[winner.codec]))
     # A codec that falls to its own data or to a failure is no news of the profile's conditions.
-    removed: dict[str, list[str]] = defaultdict(list)
-    for codec, names, _ in choice.excluded:
-        for name in names:
-            removed[name].append(f"`{codec}`")
-    lines += [
-        f"{LEFT_OUT.get(name, name)} left out {listed(codecs)}"
-        for name, codecs in sorted(removed.items())
-        if name not in ABSENT
+    return lines + _left_out(choice.excluded, but=ABSENT) + choice.notes
+
+
+def _counts(use: Profile) -> str:
+    """What a cost is the cost of: ``1 write and 10 reads at 125 MB/s``."""
+    numbers = ((use.writes, "write"), (use.reads, "read"), (use.subset_reads, "partial read"))
+    parts = [f"{_count(times)} {what}{'s' * (times != 1)}" for times, what in numbers if times]
+    said = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts) or "nothing"
+    return said + (f" at {rate(use.bytes_per_s)}" if use.bytes_per_s < float("inf") else "")
+
+
+def _count(times: float) -> str:
+    return f"{times:,.0f}" if float(times).is_integer() else f"{times:g}"
+
+
+def _left_out(excluded: Sequence[tuple[str, tuple[str, ...], str]], but: Sequence[str]) -> list[str]:
+    """Who was left out and why, one part for codecs that fell to the same conditions."""
+    reasons_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for codec, names, _ in excluded:
+        told = tuple(name for name in names if name not in but)
+        if told:
+            reasons_of[told].append(f"`{codec}`")
+    return [
+        f"{listed(codecs)} left out ({'; '.join(_why(name) for name in names)})"
+        for names, codecs in sorted(reasons_of.items())
     ]
-    return lines + choice.notes
+
+
+def _why(name: str) -> str:
+    head, _, language = name.partition(":")
+    return f"not read in {language}" if head == "readable" else LEFT_OUT.get(name, name)
 
 
 # What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
 ABSENT = ("measured", "screened", "n/a", "pending")
 BROKEN = ("error", "timeout", "killed", "refused", "unproven")
 LEFT_OUT = {
-    "loss": "silent changes of the data",
+    "loss": "data changed silently",
     "spec": "no written spec",
-    "no code": "running code when read",
+    "no code": "can run code or crash when read",
     "two readers": "fewer than 2 independent readers",
     "three languages": "fewer than 3 languages",
-    "subset": "no reading of a part",
-    "subset measured": "no measured reading of a part",
-    "error": "failing",
-    "timeout": "taking too long",
-    "killed": "being killed",
-    "refused": "refusing the data",
-    "unproven": "nothing coming back",
+    "subset": "cannot be read in part",
+    "subset measured": "reading a part was not measured",
+    "keep-types": "types or values changed",
+    "untrusted": "not safe for bytes from others",
+    "append": "cannot be appended to",
+    "error": "failed",
+    "timeout": "took too long",
+    "killed": "killed",
+    "refused": "refused the data",
+    "unproven": "nothing came back",
 }
+DANGER = "bytes from others can run code or crash it, so only read your own"
 
 
-def nothing(profile: str, excluded: Sequence[tuple[str, tuple[str, ...], str]]) -> tuple[str, list[str]]:
+def nothing(
+    profile: str,
+    excluded: Sequence[tuple[str, tuple[str, ...], str]],
+    *,
+    own: Collection[str] = (),
+    must: Collection[str] = (),
+    provisional: bool = False,
+) -> tuple[str, list[str]]:
     """The sentence when no codec qualifies, and lines that say what to give up.
 
-    >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])
-    ('No route for cache: append removed `a`, `b`; untrusted removed `b`.', ['without append `a` would qualify'])
+    Args:
+        profile: Name of the use.
+        excluded: (codec, names of the conditions it fails, reason).
+        own: Conditions of the use itself, which no option gives up.
+        must: Conditions that the user added, or repeated.
+        provisional: Whether codecs may still come.
+
+    >>> nothing("cache", [("a", ("append",), "cannot be appended to"), ("b", ("append", "untrusted"), "...")])[0]
+    'No route for cache: `a` left out (cannot be appended to); `b` left out (cannot be appended to; not safe for bytes from others).'
     """
+    lead = f"{'Provisional: no' if provisional else 'No'} route for {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
-        return f"No route for {profile}: no codec was measured.", []
-    removed: dict[str, list[str]] = defaultdict(list)
+        return f"{lead}no codec was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
-        for name in names:
-            removed[name].append(f"`{codec}`")
-        if len(names) == 1:
+        if len(names) == 1 and names[0] not in ABSENT + BROKEN:
             alone[names[0]].append(f"`{codec}`")
-    parts = [
-        f"{LEFT_OUT.get(name, name)} removed {listed(codecs)}"
-        for name, codecs in removed.items()
-        if name not in ABSENT + BROKEN
-    ]
-    broken = sum(len(codecs) for name, codecs in removed.items() if name in BROKEN)
+    parts = _left_out(excluded, but=ABSENT + BROKEN)
+    broken = [f"`{codec}` {reason}" for codec, names, reason in excluded if names[0] in BROKEN]
     if broken:
-        parts.append(f"{broken} failed")
-    relax = [_without(name, codecs) for name, codecs in alone.items() if name not in ABSENT + BROKEN]
-    return f"No route for {profile}: {'; '.join(parts) or 'nothing was measured well enough'}.", relax
+        parts.append(f"{len(broken)} failed: {broken[0].rstrip('.')}")
+    relax = [_without(name, codecs, own, must) for name, codecs in alone.items()]
+    return f"{lead}{'; '.join(parts)}.", relax
 
 
-def _without(name: str, codecs: Sequence[str]) -> str:
+def _without(name: str, codecs: Sequence[str], own: Collection[str], must: Collection[str]) -> str:
     if name == "loss":
         return f"with --allow-loss for their paths {listed(codecs)} would qualify"
     if name == "subset measured":
-        return f"with a partial read measured {listed(codecs)} could qualify"
-    return f"without {name} {listed(codecs)} would qualify"
+        return f"with a plan that measures reading a part (factor subset) {listed(codecs)} could qualify"
+    if name not in own:
+        return f"without {name} {listed(codecs)} would qualify"
+    more = f", without --must {name}" if name in must else ""
+    other = f"for another use (--for cache, say{more}) {listed(codecs)} could qualify"
+    return f"{_in_part()}; {other}" if name == "subset" else other
+
+
+def _in_part() -> str:
+    """Which formats can be read in part."""
+    from tare.formats import FORMATS
+
+    able = [format.id for format in FORMATS if format.subset]
+    return f"{', '.join(able[:-1])} and {able[-1]} can be read in part, and hold tables"

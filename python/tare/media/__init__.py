@@ -44,8 +44,8 @@ class Listener(Protocol):
             timeout_s: Longest wait, in seconds; None waits for ever.
 
         Raises:
-            TimeoutError: Nobody came in time.
-            ConnectionError: Whoever came did not know the token.
+            TimeoutError: Nobody came in time, or nobody who knew the token.
+            ConnectionError: Whoever wrote did not know the token, on a medium that cannot tell writers apart.
         """
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import re
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -87,6 +88,7 @@ class RelayProcess:
     """
 
     def __init__(self, target: str, link: Link) -> None:
+        self._asking = threading.Lock()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-m", "tare.media.relay"],
             stdin=subprocess.PIPE,
@@ -100,9 +102,11 @@ class RelayProcess:
             raise
 
     def retarget(self, target: str, link: Link) -> str:
-        """Pass connections on to another listener from now on; returns the new address."""
-        self.address = self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
-        return self.address
+        """Pass connections on to another listener too; returns the address for it.
+
+        The last 32 addresses stay good, so that several threads may ask for one each and connect later.
+        """
+        return self._ask(f"{target} {link.bytes_per_second!r} {link.round_trip_s!r}")
 
     def close(self) -> None:
         """End the process."""
@@ -121,9 +125,10 @@ class RelayProcess:
     def _ask(self, line: str) -> str:
         if self._process.stdin is None or self._process.stdout is None:
             raise OSError("the relay has no pipes")
-        self._process.stdin.write(line.encode() + b"\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline().decode().strip()
+        with self._asking:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline().decode().strip()
         if not answer:
             raise OSError("the relay process ended without an address")
         return answer

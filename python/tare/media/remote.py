@@ -93,8 +93,18 @@ class Remote:
             )
 
     def address(self) -> str:
-        """Its address as seen from here, for the measured connection."""
-        return str(socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)[0][4][0])
+        """Its address as seen from here, for the measured connection.
+
+        Raises:
+            OSError: No such host is known.
+        """
+        try:
+            return str(socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)[0][4][0])
+        except OSError as error:
+            raise OSError(
+                f"cannot find the host {self.host} ({error.strerror or error}): check its spelling and the"
+                f" network; an alias of ssh's own settings is not enough, so give its full name or address"
+            ) from error
 
 
 def listen(address: str = "", *, token: bytes = b"") -> SocketListener:

@@ -10,7 +10,7 @@ import io
 import socket
 
 from tare.errors import UsageError
-from tare.media.sockets import SocketListener, open_end
+from tare.media.sockets import BACKLOG, SocketListener, open_end
 
 __all__ = ["connect", "listen", "parse_address"]
 
@@ -49,7 +49,7 @@ def listen(address: str = "", *, token: bytes = b"") -> SocketListener:
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
-        sock.listen(1)
+        sock.listen(BACKLOG)
     except OSError:
         sock.close()
         raise

@@ -8,7 +8,7 @@ import shutil
 import socket
 import tempfile
 
-from tare.media.sockets import SocketListener, open_end
+from tare.media.sockets import BACKLOG, SocketListener, open_end
 
 __all__ = ["connect", "listen"]
 
@@ -38,7 +38,7 @@ def listen(address: str = "", *, token: bytes = b"") -> SocketListener:
 
     try:
         sock.bind(address)
-        sock.listen(1)
+        sock.listen(BACKLOG)
     except OSError:
         sock.close()
         if folder is not None:

@@ -22,6 +22,7 @@ __all__ = [
     "basis_of",
     "chart_data",
     "featured",
+    "link_of",
     "orders",
     "spec",
     "themes",
@@ -54,7 +55,8 @@ CHARTS: dict[str, tuple[str, str]] = {
     "memory": (
         "Peak memory",
         "Bars: memory taken at the peak of one write (solid) and of one read (outlined), above what was in use "
-        "before. The dashed line is the size of the data in memory.",
+        "before, and the larger as a multiple of the encoded bytes where those are 1 MiB or more. The dashed line "
+        "is the size of the data in memory.",
     ),
     "samples": (
         "Raw samples",
@@ -154,6 +156,23 @@ def basis_of(found: Digest, profile: str) -> str:
     return next((medium for medium in (*preferred, *known) if medium in known), "")
 
 
+def link_of(found: Digest, profile: str) -> dict[str, Any]:
+    """A profile's weights for the chart: over its own link, or over none where the medium's time was measured.
+
+    A span that was measured over a link is in no curve: then the profile's usual link is added to them.
+    """
+    weights = found.weights(profile)
+    key = str(verdict_of(found, profile).get("key") or "")
+    if (
+        weights["v"] is None
+        and key
+        and all(row.key != key for grid in bases(found).values() for row in grid.rows)
+    ):
+        usual = PROFILES.get(profile, {})
+        return weights | {"v": usual.get("v"), "rtt": usual.get("rtt", 0.0)}
+    return weights
+
+
 def verdict_of(found: Digest, profile: str) -> dict[str, Any]:
     """A profile's verdict; an empty one when the record has none."""
     return mapping(mapping(found.derived.get("profiles")).get(profile))
@@ -175,6 +194,7 @@ def _cost_rows(
     for row in grid.rows:
         if not row.timed or row.bytes is None or row.write.t_ns is None or row.read.t_ns is None:
             continue
+        part = Times.of(mapping(row.derived.get("ops")).get("subset"))
         whole, n_bytes = _whole(found, grid, row)
         out.append(
             {
@@ -183,11 +203,12 @@ def _cost_rows(
                 "label": text.visible(row.codec, 40),
                 "slot": slots.get(row.codec, MUTED),
                 "B": short(n_bytes),
+                "S": short((part.t_ns or 0) * whole["subset"] / 1e9),
                 "ok": int(row.status == "ok"),
                 "out": removed.get(row.codec, []),
                 **{
-                    f"{side}{end}": short((value or 0) * factor / 1e9)
-                    for side, times, factor in zip("ED", (row.write, row.read), whole, strict=True)
+                    f"{side}{end}": short((value or 0) * whole[op] / 1e9)
+                    for side, times, op in zip("ED", (row.write, row.read), grid.ops, strict=True)
                     for end, value in (
                         ("", times.t_ns),
                         ("l", times.lo_ns or times.t_ns),
@@ -199,26 +220,28 @@ def _cost_rows(
     return out
 
 
-def _whole(found: Digest, grid: Grid, row: Row) -> tuple[tuple[float, float], float]:
-    """Factors from the measured part to the whole data, for write and read, and the whole's bytes.
+def _whole(found: Digest, grid: Grid, row: Row) -> tuple[dict[str, float], float]:
+    """Factors from the measured part to the whole data, by operation, and the whole's bytes.
 
     Costs are of the whole data, as in the record's verdicts: by the growth curve where there
     is one, else in proportion.
     """
+    timings = mapping(row.derived.get("ops"))
+    factors = dict.fromkeys((*grid.ops, "subset"), 1.0 / (found.partial or 1.0))
     if found.partial is None:
-        return (1.0, 1.0), row.bytes or 0.0
+        return factors, row.bytes or 0.0
     curves = {
         str(entry.get("op")): entry
         for entry in found.growth
         if (entry.get("codec"), entry.get("medium")) == (row.codec, grid.medium)
     }
-    factors = []
-    for op, times in zip(grid.ops, (row.write, row.read), strict=True):
-        predicted = number(mapping(curves.get(op)).get("predicted_ns"))
-        factors.append(predicted / times.t_ns if predicted and times.t_ns else 1 / found.partial)
+    for op in factors:
+        predicted, t_ns = number(mapping(curves.get(op)).get("predicted_ns")), Times.of(timings.get(op)).t_ns
+        if predicted and t_ns:
+            factors[op] = predicted / t_ns
     grown = [number(entry.get("predicted_bytes")) for entry in curves.values()]
     n_bytes = next((value for value in grown if value), (row.bytes or 0.0) / found.partial)
-    return (factors[0], factors[1]), n_bytes
+    return factors, n_bytes
 
 
 def orders(found: Digest, grid: Grid) -> dict[str, dict[str, int]]:
@@ -319,10 +342,13 @@ def _known(found: Digest) -> list[dict[str, Any]]:
 
 
 def _marks(found: Digest) -> list[dict[str, Any]]:
-    """Bandwidths worth a mark under the strip: the profiles' own."""
+    """Bandwidths worth a mark under the strip: the profiles' own; those that share one share its mark."""
     sides = {"message": "right", "archive": "left"}
+    names: dict[float, list[str]] = {}
+    for name in PROFILES:
+        v = link_of(found, name)["v"]
+        if v:
+            names.setdefault(v, []).append(name)
     return [
-        {"name": name, "v": found.weights(name)["v"], "align": sides.get(name, "center")}
-        for name in PROFILES
-        if found.weights(name).get("v")
+        {"name": ", ".join(some), "v": v, "align": sides.get(some[0], "center")} for v, some in names.items()
     ]

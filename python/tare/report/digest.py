@@ -15,20 +15,16 @@ from typing import Any
 
 __all__ = ["PROFILES", "TIMED", "Digest", "Grid", "Row", "Times", "digest", "items", "mapping", "number"]
 
-# Name -> writes, full reads, bytes per second, seconds per byte saved, what the profile is for.
+# Name -> what the profile is for, and its weights as `tare.measure.cost.Profile.weights` has them: what a
+# record says of its own verdicts comes first, these stand for records that do not.
 PROFILES: dict[str, dict[str, Any]] = {
-    "cache": {"w": 1.0, "r": 10.0, "v": None, "s": 0.0, "about": "written once, read ten times, here"},
-    "archive": {
-        "w": 1.0,
-        "r": 1.0,
-        "v": 200e6,
-        "s": 20e-9,
-        "about": "kept for years, readable by others, small",
-    },
-    "message": {"w": 1.0, "r": 1.0, "v": 125e6, "s": 0.0, "about": "sent once, received once, over a link"},
-    "exchange": {"w": 1.0, "r": 3.0, "v": 12.5e6, "s": 0.0, "about": "handed to other people and languages"},
-    "random": {"w": 1.0, "r": 1.0, "v": None, "s": 0.0, "about": "read in small parts, a thousand times"},
+    "cache": {"about": "written once, read ten times, here", "r": 10.0},
+    "archive": {"about": "kept for years, readable by others, small", "v": 200e6, "s": 20e-9},
+    "message": {"about": "sent once, received once, over a link", "v": 125e6, "rtt": 0.3e-3},
+    "exchange": {"about": "handed to other people and languages", "r": 3.0, "v": 12.5e6},
+    "random": {"about": "read in small parts, a thousand times", "n": 1000.0},
 }
+_ONCE: dict[str, Any] = {"w": 1.0, "r": 1.0, "n": 0.0, "v": None, "rtt": 0.0, "s": 0.0}
 TIMED = frozenset({"ok", "lossy"})
 
 
@@ -195,12 +191,13 @@ class Digest:
         return share if share < 0.9995 else None
 
     def weights(self, profile: str | None = None) -> dict[str, Any]:
-        """Writes, reads, bandwidth and price of a byte of a profile."""
+        """A profile's writes, reads, reads of a part, bandwidth (None: no link), round trip and price of a byte."""
         name = profile or self.profile
-        verdict = mapping(mapping(self.derived.get("profiles")).get(name))
-        given = {key: number(verdict.get(key)) for key in ("w", "r", "v", "s")}
+        given = mapping(mapping(mapping(self.derived.get("profiles")).get(name)).get("weights"))
+        if given:
+            return {key: number(given[key]) if key in given else value for key, value in _ONCE.items()}
         standard = PROFILES.get(name, PROFILES["message"])
-        return {**standard, **{key: value for key, value in given.items() if value is not None}}
+        return {key: standard.get(key, value) for key, value in _ONCE.items()}
 
 
 def digest(result: Any, *, profile: str | None = None) -> Digest:

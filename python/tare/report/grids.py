@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tare.measure.memory import copies
 from tare.report.digest import TIMED, Grid, Row, Times, items, mapping, number
 
 __all__ = ["Source", "grids_of"]
 
 _MEDIA = ("memory", "file", "conn", "fifo", "unix", "tcp", "remote", "link", "store")
-_PAIRS = (("write", "read"), ("encode", "decode"), ("send", "receive"))
+_PAIRS = (("write", "read"), ("encode", "decode"), ("send", "receive"), ("open", "subset"))
 _HIDDEN = frozenset({"codec", "size", "twin"})
 _FACTORS = (
     "dataset",
@@ -197,6 +198,9 @@ def _row(
     cost = [number(value) for value in items(mapping(around.verdict.get("cost_s")).get(codec))]
     n_bytes = number(own.get("bytes")) if number(own.get("bytes")) is not None else number(case.get("bytes"))
     raw = number(case.get("raw_bytes"))
+    if status == "screened" and _size(case) >= around.full * 0.9995 and number(case.get("bytes")) is not None:
+        # The sample was all of the data: what it encoded to is known, not predicted.
+        n_bytes = number(case.get("bytes"))
     projected = bool(case.get("predicted")) and number(own.get("bytes")) is not None
     if status == "screened" and n_bytes is not None and _size(case) < around.full * 0.9995 and not projected:
         n_bytes = n_bytes * around.full / _size(case)
@@ -216,7 +220,7 @@ def _row(
         bytes=n_bytes,
         size_share=share,
         peak_bytes=number(own.get("peak_bytes")),
-        copies=number(own.get("copies_encoded")),
+        copies=copies(number(own.get("peak_bytes")), n_bytes),
         k=number(steepest.get("k")),
         k_lo=number(steepest.get("k_lo")),
         superlinear=any(bool(entry.get("superlinear")) for entry in curve),
@@ -238,7 +242,7 @@ def _kept(case: dict[str, Any], own: dict[str, Any]) -> str:
         return str(own.get("kept") or "")
     if columns is None:
         return f"{silent} silent" if silent else str(verify.get("verdict") or "")
-    return f"{columns - silent:.0f}+{silent} silent" if silent else f"{columns:.0f}/{columns:.0f}"
+    return f"{columns - silent:,.0f}+{silent:,} silent" if silent else f"{columns:,.0f}/{columns:,.0f}"
 
 
 def _predicted(

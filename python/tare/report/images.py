@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.errors import MissingLibrary, UsageError
-from tare.report.charts import CHARTS, basis_of, chart_data, spec, themes
+from tare.report.charts import CHARTS, basis_of, chart_data, link_of, spec, themes
 from tare.report.digest import Digest, digest
 
 __all__ = ["complete_spec", "export"]
@@ -74,14 +74,13 @@ def complete_spec(
     if not data[source] or (name == "memory" and not any(row["mw"] or row["mr"] for row in data["rows"])):
         return None
     whole = spec(name)
-    weights = found.weights()
+    weights = link_of(found, found.profile)
     signals = {
         "profile": found.profile,
         "grid": 0,
-        "w": weights["w"],
-        "r": weights["r"],
-        "s": weights["s"],
+        **{key: weights[key] for key in ("w", "r", "n", "rtt", "s")},
         "v": weights["v"] or 125e6,
+        "linked": weights["v"] is not None,
         "basis": basis_of(found, found.profile),
         "ops": list(found.grids[0].ops) if found.grids else ["write", "read"],
     }

@@ -57,9 +57,12 @@ def _verdict(found: Digest) -> list[str]:
     said = words.headline(found)
     if said["empty"]:
         return ["No verdict: nothing was measured that could be recommended."]
-    if said["named"]:
+    if said["named"] and said["small"]:
+        lines = [_sentence(said["sentence"])]
+    elif said["named"]:
         lines = [
-            f"Use {_code(said['route'])} for {_md(said['profile'])}: P(best) {said['p_best']}"
+            f"Use {_code(said['route'])} for {_md(said['profile'])}"
+            + ("" if said["p_best"] == "-" else f": P(best) {said['p_best']}")
             + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "")
             + "."
         ]
@@ -68,17 +71,26 @@ def _verdict(found: Digest) -> list[str]:
             if said["runs_code"]
             else []
         )
+    elif said["vague"]:
+        lines = [_sentence(said["sentence"])]
     elif said["tie"]:
         lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
     else:
         lines = [f"No route fits {_md(said['profile'])}."]
+    lines += [_md(said["transfer"])] if said["transfer"] else []
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
     return [" ".join(lines), "\n".join(changes)]
 
 
+def _sentence(value: str) -> str:
+    """A sentence whose back-ticked parts stay code."""
+    parts = value.split("`")
+    return "".join(_code(part) if place % 2 else _md(part, 400) for place, part in enumerate(parts))
+
+
 def _table(found: Digest, grid: Grid) -> str:
     joint = bool(found.imported) or grid.ops[0] == "send"
-    heads = ["codec", "size", "%", grid.ops[0], grid.ops[1], "x base", "tie", "peak", "copies", "k", "kept"]
+    heads = ["codec", "size", "%", *grid.ops, words.RATIO, "tie", "peak", "copies", "k", "kept"]
     if joint:
         heads.insert(5, "span" if grid.ops[0] == "send" else "sum")
     if found.imported:
@@ -129,7 +141,11 @@ def _reason(row: Row, columns: int) -> list[str]:
     if row.status == "screened" and row.predicted_ns:
         said = f"~{text.duration(row.predicted_ns[0])} predicted; {said}"
     size = text.size(row.bytes) if row.bytes is not None else ""
-    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_md(row.status)}: {_md(said, 200)}"]
+    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_status(row.status)}: {_md(said, 200)}"]
+
+
+def _status(status: str) -> str:
+    return words.STATUS.get(status) or _md(status)
 
 
 def _lost(found: Digest) -> str:

@@ -18,6 +18,7 @@ Piece = tuple[str, str]
 Line = list[Piece]
 _WIDEST = 100
 _MAX_GRIDS = 8
+_CROWD = 3
 
 
 def render(
@@ -172,9 +173,20 @@ def _verdict(found: Digest, width: int) -> list[Line]:
     lines: list[Line] = []
     if said["empty"]:
         return [[("No verdict: ", "bold"), ("nothing was measured that could be recommended", "")]]
-    if said["named"]:
+    if said["named"] and said["small"]:
+        lines.append(
+            [
+                ("Too small to matter  ", "bold"),
+                (f"for {said['profile']}, by default  ", ""),
+                (said["route"], "bold green"),
+            ]
+        )
+        sentence = said["sentence"].removeprefix("Too small to matter: ").replace("`", "")
+        lines += _wrap(sentence[:1].upper() + sentence[1:], width, "     ")
+    elif said["named"]:
         line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
-        tail = f"   P(best) {said['p_best']}" + (f"   next: {said['runner_up']}" if said["runner_up"] else "")
+        tail = "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
+        tail += f"   next: {said['runner_up']}" if said["runner_up"] else ""
         if sum(text.width_of(piece) for piece, _ in line) + len(tail) <= width:
             lines.append([*line, (tail, "")])
         else:
@@ -182,14 +194,12 @@ def _verdict(found: Digest, width: int) -> list[Line]:
             lines += _wrap(tail.strip(), width, "     ")
         lines += _wrap(_row_sentence(found, said), width, "     ")
     else:
-        tied = ", ".join(said["tie"])
-        lines += _wrap(
-            f"A tie for {said['profile']}: {tied}" if tied else f"No winner for {said['profile']}",
-            width,
-            "",
-            "bold",
-        )
-        lines += _wrap(said["sentence"], width, "     ")
+        sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
+        lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
+        # Of no route the reasons are what to give up or to do instead.
+        for reason in [] if said["tie"] else said["reasons"]:
+            lines += _wrap(reason.replace("`", ""), width, "     ")
+    lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
     return lines
@@ -241,7 +251,7 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
         f"{verbs[1]} {scale.name}",
         f"{_joint(grid)} {scale.name}",
         "published",
-        "x base",
+        words.RATIO,
         "full size",
         "tie",
         "peak",
@@ -266,8 +276,8 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     ]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
-    for least in ("copies", "%", "peak", "tie", "k", "published", "full size", "x base", "size"):
-        if room >= min(longest, 29 if width >= 90 else 16) or len(keep) <= 3:
+    for least in ("copies", "%", "peak", "tie", "k", "published", "full size", words.RATIO, "size"):
+        if room >= min(longest, 28 if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
             drop = [heads[i] for i in keep].index(least)
@@ -280,8 +290,12 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     lines: list[Line] = [[(head, "dim")]]
     cells_of = {id(row): cells for row, cells in measured}
     again = 0
+    crowds = _crowds(grid, told)
     for row, name in zip(grid.rows, names, strict=True):
         same = (row.codec, row.status, row.reason)
+        if (row.status, row.reason) in crowds and same not in told:
+            told.add(same)
+            continue
         if id(row) not in cells_of and row.status != "screened" and same in told:
             again += 1
             continue
@@ -297,7 +311,22 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
             )
         else:
             lines.append(_reason(row, _pad(_middle(name, name_width), name_width), width, name_width))
+    for (status, _), crowd in crowds.items():
+        said = (
+            f"{len(crowd)} {words.STATUS.get(status, text.visible(status, 16))}, {words.row_note(crowd[0])}: "
+        )
+        shown = ", ".join(_isolated(text.visible(row.codec, 100)) for row in crowd)
+        lines += _wrap(said + shown, width, "", "dim")
     return lines + ([[(f"and {again} without a figure, as above", "dim")]] if again else [])
+
+
+def _crowds(grid: Grid, told: set[tuple[str, str, str]]) -> dict[tuple[str, str], list[Row]]:
+    """Rows that were not reached for one reason, where there are so many that one line says it better."""
+    shared: dict[tuple[str, str], list[Row]] = {}
+    for row in grid.rows:
+        if row.status == "pending" and row.bytes is None and (row.codec, row.status, row.reason) not in told:
+            shared.setdefault((row.status, row.reason), []).append(row)
+    return {key: rows for key, rows in shared.items() if len(rows) > _CROWD}
 
 
 def _joint(grid: Grid) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.measure.wording import came_back
 from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
 __all__ = [
+    "RATIO",
     "STATUS",
     "VERDICTS",
     "dataset_line",
@@ -37,6 +39,9 @@ STATUS = {
     "lossy": "lossy",
     "ok": "ok",
 }
+# Heading of one write and one read together as a multiple of the base's. A verdict's "cost" is another
+# thing: it weighs writes, reads and the link as the use does.
+RATIO = "time/base"
 # Verdict -> what it means, for legends.
 VERDICTS = {
     "same": "value and type came back",
@@ -115,8 +120,10 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
         "p_best": p_best(verdict.get("p_best")),
         "runner_up": text.visible(verdict.get("runner_up") or "", 200),
         "tie": tie,
+        "vague": bool(verdict.get("vague")),
         "sentence": text.one_line(verdict.get("sentence") or "", 600),
         "provisional": bool(verdict.get("provisional")),
+        "small": bool(verdict.get("small")),
         "runs_code": runs_code(found, verdict.get("codec")),
         "reasons": [text.one_line(reason, 300) for reason in verdict.get("reasons") or []],
         "excluded": [
@@ -124,8 +131,22 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
             for entry in verdict.get("excluded") or []
             if isinstance(entry, dict)
         ],
+        "transfer": "" if found.imported else _transfer(verdict),
         "empty": not verdict,
     }
+
+
+def _transfer(verdict: dict[str, Any]) -> str:
+    """That the bytes' way over the route's medium was reckoned; empty where the medium's own time was taken."""
+    weights = verdict.get("weights")
+    given = weights if isinstance(weights, dict) else {}
+    rate, rtt = number(given.get("v")), number(given.get("rtt"))
+    medium = str(verdict.get("route") or "").partition("@")[2].partition(",")[0]
+    if not rate or not medium or verdict.get("small"):
+        return ""
+    trip = f" and {rtt * 1e3:.3g} ms round trip" if rtt else ""
+    said = f"The transfer ({text.visible(medium, 20)}) is computed from size at {text.rate(rate)}{trip}"
+    return f"{said}, not measured."
 
 
 def flips(found: Digest, profile: str | None = None) -> list[str]:
@@ -169,21 +190,9 @@ def kept_sentence(row: Row | None) -> str:
         return f"It changes silently: {lost}."
     if row.status != "ok":
         return ""
-    columns = number(row.case["verify"].get("columns"))
-    what = (
-        "Every value"
-        if columns is None
-        else "The one column"
-        if columns == 1
-        else f"All {columns:.0f} columns"
-    )
-    kinds = {
-        change.get("verdict")
-        for change in row.case["verify"].get("changes") or []
-        if isinstance(change, dict)
-    }
-    how = "with another type in places, nothing lost" if "type" in kinds else "unchanged"
-    return f"{what} came back {how}."
+    # The verdict's own words, so that no two sentences tell it differently.
+    said = text.one_line(came_back(row.case), 300)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
 def runs_code(found: Digest, codec: Any) -> bool:

@@ -154,7 +154,9 @@ class _Writer:
         name = f"{kind.__module__}.{kind.__qualname__}"
         if not self.other:
             raise Unsupported(
-                f"{name} is no type of tagged values, at {path_text(path)}", path=path_text(path)
+                f"an object of type {name.removeprefix('builtins.')} cannot be handed to another process, at "
+                f"{path_text(path)}: give None, bool, numbers, text, bytes, dates, lists and dicts, or a table",
+                path=path_text(path),
             )
         return self._other(name, _nearest(value), _text_of(value), path)
 

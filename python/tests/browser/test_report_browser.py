@@ -184,6 +184,55 @@ def test_the_bandwidth_slider_ranks_again(visit):
     assert 1e10 == pytest.approx(chrome.execute_script("return tareReport.views.bandwidth.signal('v')"))
 
 
+def choose(chrome, profile):
+    """Switch the profile as a user does, and wait for the charts."""
+    chrome.find_element("css selector", f"label[for=p-{profile}]").click()
+    chrome.execute_async_script("tareReport.views.bandwidth.runAsync().then(() => arguments[0]())")
+
+
+@pytest.mark.parametrize(
+    ("profile", "shown", "place"),
+    [("cache", "no link", "401"), ("archive", "200 MB/s", "230"), ("message", "125 MB/s", "210")],
+)
+def test_the_slider_stands_at_the_profiles_bandwidth(visit, profile, shown, place):
+    """It starts there and follows the switch; the sentence, the strip's cursor and the cost are of it."""
+    chrome = visit("table")
+    assert "no link" == chrome.find_element("id", "v-out").text
+    choose(chrome, "exchange")
+    choose(chrome, profile)
+    assert (shown, place) == (
+        chrome.find_element("id", "v-out").text,
+        chrome.find_element("id", "v").get_attribute("value"),
+    )
+    start = "With no link, " if shown == "no link" else f"At {shown}, "
+    assert chrome.find_element("id", "rank-say").text.startswith(start)
+    linked, here, pw = chrome.execute_script(
+        "const view = tareReport.views.bandwidth; return ['linked', 'here', 'pw'].map(k => view.signal(k))"
+    )
+    assert linked == (shown != "no link")
+    assert (here > pw) == (not linked)
+
+
+@pytest.mark.parametrize("profile", ["cache", "archive", "message", "exchange"])
+def test_the_list_agrees_with_the_verdict(visit, pages, profile):
+    """At the profile's own weights the listed costs are those of the record's verdict."""
+    verdict = synthetic_record("table", media=("memory", "file", "tcp"))["derived"]["profiles"][profile]
+    chrome = visit("table")
+    choose(chrome, profile)
+    now = chrome.execute_script(
+        "return tareReport.views.bandwidth.data('now').filter(d => d.fits).map(d => [d.codec, d.c])"
+    )
+    listed = dict(now)
+    assert set(verdict["cost_s"]) == set(listed)
+    for codec, cost in listed.items():
+        assert cost == pytest.approx(verdict["cost_s"][codec][0], rel=0.005)
+    best = chrome.execute_script(
+        "const view = tareReport.views.bandwidth, v = view.signal('v'); return view.signal('linked')"
+        " ? view.data('parts').find(p => p.at <= v && v <= p.until).codec : view.data('local')[0].codec"
+    )
+    assert now[0][0] == best
+
+
 def test_the_ranking_agrees_with_the_cost_model(visit):
     """The list is the order of w E + r (B / v + D) + s B, computed again here."""
     chrome = visit("table")
@@ -191,12 +240,12 @@ def test_the_ranking_agrees_with_the_cost_model(visit):
         slide(chrome, "v", place)
         now = chrome.execute_script(
             "const d = tareReport.views.bandwidth; return [d.data('now').map(x => ({...x})), d.signal('w'), d.signal('r'),"
-            " d.signal('s'), d.signal('v')]"
+            " d.signal('s'), d.signal('v'), d.signal('rtt')]"
         )
-        rows, w, r, s, v = now
+        rows, w, r, s, v, rtt = now
         expected = sorted(
             (row for row in rows if row["fits"]),
-            key=lambda row: w * row["E"] + r * (row["B"] / v + row["D"]) + s * row["B"],
+            key=lambda row: w * row["E"] + r * (row["B"] / v + rtt + row["D"]) + s * row["B"],
         )
         assert [row["codec"] for row in expected][:9] == ranking(chrome)[: len(expected)][:9]
 
@@ -217,7 +266,7 @@ def test_sliders_and_switches_work_from_the_keyboard(visit):
 
     chrome = visit("table")
     before = chrome.find_element("id", "v-out").text
-    chrome.find_element("id", "v").send_keys(Keys.ARROW_RIGHT * 30)
+    chrome.find_element("id", "v").send_keys(Keys.ARROW_LEFT * 30)
     assert before != chrome.find_element("id", "v-out").text
     chosen = chrome.find_element("css selector", "input[name=profile]:checked")
     chosen.send_keys(Keys.ARROW_RIGHT)
@@ -239,7 +288,7 @@ def test_the_profile_switch_changes_verdict_weights_and_order(visit):
     assert ["exchange"] == shown
     assert 3 == chrome.execute_script("return tareReport.views.bandwidth.signal('r')")
     places = chrome.execute_script(
-        "return [...document.querySelectorAll('.grid:not([hidden]) tbody tr:not(.none)')].map(e => +e.dataset.o.split(',')[3])"
+        "return [...document.querySelectorAll('.grid:not([hidden]) table:not(.others) tbody tr')].map(e => +e.dataset.o.split(',')[3])"
     )
     assert sorted(places) == places
 
@@ -334,6 +383,42 @@ def test_a_phone_never_scrolls_sideways(visit, name, scripts):
     if scripts:
         chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert chrome.execute_script("return document.documentElement.scrollWidth") <= 360
+
+
+BROKEN = """
+const bad = [];
+document.querySelectorAll(".c, .route").forEach(e => {
+  if (!e.getClientRects().length || e.closest(".tilt")) return;
+  const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+  for (let t = walk.nextNode(); t; t = walk.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(t);
+    if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) bad.push(t.data);
+  }
+});
+return bad;
+"""
+
+
+@pytest.mark.parametrize("name", ["table", "document"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_ids_are_broken_between_their_parts_only(visit, name, width):
+    """No part of a codec's id stands on two lines."""
+    chrome = visit(name, width=width)
+    chrome.execute_script("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+    assert [] == chrome.execute_script(BROKEN)
+
+
+@pytest.mark.parametrize("name", ["table", "document"])
+def test_reasons_are_read_on_a_phone_without_scrolling(visit, name):
+    """The table of codecs without a figure is as wide as its box, and each reason stands inside it."""
+    chrome = visit(name, width=390)
+    boxes = chrome.execute_script(
+        "return [...document.querySelectorAll('table.others')].filter(e => e.getClientRects().length)"
+        ".map(e => [e.parentElement.scrollWidth, e.parentElement.clientWidth])"
+    )
+    assert boxes
+    assert all(inside <= outside for inside, outside in boxes)
 
 
 def test_hostile_text_is_inert(visit):
@@ -440,3 +525,15 @@ def test_the_page_holds_no_absolute_path(pages):
     for page in pages.glob("*.html"):
         text = re.sub(r"<script>.*</script>", "", page.read_text("utf-8"), flags=re.DOTALL)
         assert not re.search(r"(?:/home/|/root/|/Users/|C:\\\\)", text)
+
+
+def test_the_codecs_have_the_width_of_the_page(visit):
+    """At 1280 pixels the table of all codecs scrolls neither way in its box, nor does the page sideways."""
+    chrome = visit("table", width=1280)
+    boxes = chrome.execute_script(
+        "return [...document.querySelectorAll('.grid .scroll')].filter(e => e.getClientRects().length)"
+        ".map(e => [e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight])"
+    )
+    assert boxes
+    assert all(beyond <= 0 for box in boxes for beyond in box), boxes
+    assert chrome.execute_script("return document.documentElement.scrollWidth") <= 1280

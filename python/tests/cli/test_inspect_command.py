@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tare
@@ -94,3 +96,37 @@ def test_names_from_files_cannot_move_the_cursor(tmp_path):
     tare.write(pa.table({"a\x1b[2Jb": [1]}), tmp_path / "x.parquet")
     done = run("inspect", "x.parquet", cwd=tmp_path)
     assert b"\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.json", "x.csv.zst"])
+def test_labels_and_values_stand_in_two_columns(name, tmp_path):
+    """The longest label widens the column of all, and sizes are decimal as in every report."""
+    tare.write(synthpop(200), tmp_path / name)
+    lines = run("inspect", name, cwd=tmp_path).stdout.decode().splitlines()
+    facts = lines[1 : lines.index("")]
+    starts = {re.match(r"  \S+(?: \S+)* +", line[:23]).end() for line in facts if line[2] != " "}
+    assert 1 == len(starts), facts
+    assert re.search(r"bytes \([\d.]+ kB\)", lines[1])
+
+
+def test_a_cut_table_is_said_to_be_readable_so_far(tmp_path):
+    """Where it ends, how far it can be read, and no advice to inspect what is being inspected."""
+    data = pa.table({"x": list(range(5000))})
+    pq.write_table(data, tmp_path / "whole.parquet")
+    with pa.ipc.new_file(tmp_path / "whole.arrow", data.schema) as file:
+        file.write_table(data, max_chunksize=1000)
+    with pa.ipc.new_stream(tmp_path / "whole.arrows", data.schema) as stream:
+        stream.write_table(data, max_chunksize=1000)
+    for name, said in (
+        ("parquet", "no part of it can be read"),
+        ("arrow", "2,000 rows in 2 record batches are readable, to byte "),
+        ("arrows", "2,000 rows in 2 record batches are readable, to byte "),
+    ):
+        stored = (tmp_path / f"whole.{name}").read_bytes()
+        (tmp_path / f"cut.{name}").write_bytes(stored[: len(stored) // 2])
+        done = run("inspect", f"cut.{name}", cwd=tmp_path)
+        text = " ".join(done.stdout.decode().split())
+        assert 1 == done.returncode
+        assert said in text
+        assert "at byte" in text or "to byte" in text
+        assert "tare inspect" not in text

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import time
@@ -168,6 +169,15 @@ def test_a_wrong_option_is_refused_before_anything_runs(tare, tmp_path, document
     assert time.monotonic() - began < 30, "a whole run takes 60 s"
 
 
+@pytest.mark.parametrize("words", [["--must", "keep-type"], ["--format", "msgpack"]])
+def test_a_run_that_fails_leaves_no_folders(tare, tmp_path, document, words):
+    """Neither those of the record nor those of the report, whether it fails before or after opening the data."""
+    before = sorted(os.listdir(tmp_path))
+    said = tare("measure", document, "--out", "new/a/r.json", "--html", "other/r.html", *words, "--quiet")
+    assert said.code != 0
+    assert before == sorted(os.listdir(tmp_path))
+
+
 @pytest.mark.parametrize(
     "words", [["--for", "caching"], ["--time", "soon"], ["--time", "-1s"], ["--dir", "none"], ["--what"], []]
 )
@@ -273,10 +283,24 @@ def test_a_dry_run_of_each_named_plan(tare, tmp_path, name):
     """Every plan says its cases, what is not available here, and a time."""
     said = tare("measure", "--plan", name, "--dry-run")
     assert 0 == said.code, said.err
-    last = said.out.splitlines()[-1]
-    assert "cases to measure" in last
-    assert "min" in last
+    last = next(line for line in said.out.splitlines() if "cases to measure" in line)
+    least, most = map(float, re.search(r"about (\d+) to (\d+) (?:min|h)", last).groups())
+    assert least < most
+    assert ("a point of a growth curve may take 10 s" in said.out) == (name == "transports")
     assert [] == records(tmp_path)
+
+
+def test_a_wrong_name_is_told(tare, tmp_path):
+    """What the bytes are, beside what the name says, as converting says it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"a": [1, 2, 3]}), tmp_path / "wrong.csv")
+    said = tare("measure", "wrong.csv", "--dry-run")
+    assert "note: named as csv, but it is parquet" in said.out
+    said = tare("measure", "wrong.csv", "--time", "3s", "--codec", "parquet:pyarrow", "--out", "r.tare.json")
+    assert 0 == said.code, said.err
+    assert "note    named as csv, but it is parquet" in said.err
 
 
 # --- one run, looked at from all sides ------------------------------------------
@@ -340,8 +364,10 @@ def test_json_progress_is_json_lines(finished):
     events = [json.loads(line) for line in lines]
     assert {"stage", "done", "total", "elapsed_s", "budget_s", "text", "verdict"} == set(events[0])
     stages = [stage for stage, _ in groupby(event["stage"] for event in events)]
-    assert ["open", "screen", "weigh"] == stages[:3]
-    assert len(stages) == len(set(stages))
+    # Probes fill the time between stages: in the workers of screening, and at the end.
+    others = [stage for stage in stages if stage != "probe"]
+    assert ["open", "screen", "weigh"] == others[:3]
+    assert len(others) == len(set(others))
     times = [event["elapsed_s"] for event in events]
     assert times == sorted(times)
     assert any(event["verdict"] for event in events)
@@ -479,3 +505,11 @@ def test_a_record_is_named_after_its_data(name, stem, tmp_path, monkeypatch):
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert f"{stem}.tare.json" == os.path.basename(default_record(name))
+
+
+@pytest.mark.parametrize("name", ["measure", "report", "compare", "gate", "codecs", "convert", "inspect"])
+def test_help_keeps_its_examples_in_lines(name: str, tare: Run) -> None:
+    said = tare(name, "--help")
+    assert 0 == said.code
+    assert "\b" not in said.out
+    assert r"\b" not in said.out

@@ -454,14 +454,19 @@ def test_two_workers_exchange_a_message(speaker, document, medium, delivery):
 
 
 def test_a_stranger_is_not_believed(speaker, document):
-    """A writer with the wrong token is an error of the reader, not data."""
+    """A writer with the wrong token is turned away, and the reader waits on within its time."""
     with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
         for end in (writer, reader):
             ready(end, speaker, document)
         opened = ask(reader, "open", medium={"kind": "tcp", "role": "reader", "token": "00" * 16})
         stranger = {"kind": "tcp", "role": "writer", "token": "11" * 16, "address": opened["address"]}
         ask(writer, "open", medium=stranger)
-        assert error_of(reader, "run", what="receive", handle=opened["handle"]).phase == "open"
+        asked = {"what": "receive", "handle": opened["handle"]}
+        assert error_of(reader, "run", timeout_s=0.3, **asked).phase == "open"
+        writing = ask(writer, "open", medium=stranger | {"token": "00" * 16})
+        number = reader.send("run", timeout_s=20, **asked)
+        ask(writer, "run", what="send", handle=writing["handle"])
+        assert reader.wait(number, 20)["items"] == len(DOCUMENT)
 
 
 def test_an_unknown_handle(worker, speaker, document):

@@ -296,12 +296,18 @@ def test_mixed_encodings_have_an_offset(tmp_path):
         open_dataset(path, encoding="latin99")
 
 
+CSV_IN_JSON = "named as json, but it looks like csv; --format json if it is not"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "kind", "rows", "note"),
     [
         ("x.csv", b'[{"a":1},{"a":2}]', "document", 2, "named as csv, but it is json"),
-        ("x.json", b"a,b\n1,2\n3,4\n", "table", 2, "named as json, but it is csv"),
-        ("x.parquet", b"a,b\n1,2\n3,4\n", "table", 2, "named as parquet, but it is csv"),
+        ("x.json", b"a,b\n1,2\n3,4\n", "table", 2, CSV_IN_JSON),
+        ("x.json", b'"a","b"\n1,2\n3,4\n', "table", 2, CSV_IN_JSON),
+        ("x.json", b"name,flag\ntrue,1\nno,2\n", "table", 2, CSV_IN_JSON),
+        ("x.json", b"1,2\n3,4\n", "table", 1, CSV_IN_JSON),
+        ("x.parquet", b"a,b\n1,2\n3,4\n", "table", 2, "named as parquet, but it looks like csv"),
         ("x.json", b'{"a":1}\n{"a":2}\n', "document", 2, "named as json, but it is ndjson"),
         ("x.ndjson", b'[\n {"a":1},\n {"a":2}\n]', "document", 2, "named as ndjson, but it is json"),
         ("x.csv", FILES["a.parquet"], "table", 300, "named as csv, but it is parquet"),

@@ -15,7 +15,20 @@ import pytest
 
 PLANTED = Path(__file__).parent / "planted_formats"
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
-FAULTS = ("nothing", "changed", "hang", "leave", "segfault", "kill", "leak", "noisy", "refuse")
+# Each with the status that its case must end in, and a word of the reason that must be given.
+FAULTS = {
+    "nothing": ("unproven", "no data came back"),
+    "lazy": ("unproven", "generator"),
+    "changed": ("lossy", "changed silently"),
+    "hang": ("timeout", "no answer within"),
+    "leave": ("error", "exited with code 3"),
+    "segfault": ("killed", "SIGSEGV"),
+    "kill": ("killed", "SIGKILL (memory?)"),
+    "leak": ("error", "emory"),
+    "refuse": ("refused", "takes no such value"),
+    "noisy": ("ok", ""),
+    "slow": ("ok", ""),
+}
 
 
 def _environment(tmp_path: Path) -> dict[str, str]:
@@ -70,25 +83,32 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("fault", "status", "words"),
-    [
-        ("nothing", "unproven", "no data came back"),
-        ("changed", "lossy", "changed silently"),
-        ("hang", "timeout", ""),
-        ("leave", "error", "3"),
-        ("segfault", "killed", "SIGSEGV"),
-        ("kill", "killed", "memory?"),
-        ("leak", "error", "emory"),
-        ("refuse", "refused", "takes no such value"),
-        ("noisy", "ok", ""),
-    ],
-)
-def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str, status: str, words: str) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str) -> None:
     """Every planted fault ends as its own status with its own words, and the run goes on."""
+    status, words = FAULTS[fault]
     case = faulty["cases"][fault]
     assert status == case["status"], case["reason"]
     assert words in case["reason"]
+
+
+def test_no_two_faults_are_told_alike(faulty: dict[str, Any]) -> None:
+    """Status and reason together tell which fault it was."""
+    told = [
+        (faulty["cases"][fault]["status"], faulty["cases"][fault]["reason"])
+        for fault, (status, _) in FAULTS.items()
+        if status != "ok"
+    ]
+    assert len(set(told)) == len(told), told
+
+
+def test_sleeping_is_told_from_working(faulty: dict[str, Any]) -> None:
+    """A decode that waits has a time that is mostly not its CPU's; an honest one has not."""
+    figures = faulty["record"]["derived"]["cases"]
+    slow = figures[faulty["cases"]["slow"]["key"]]["ops"]["decode"]
+    assert slow["blocked_ns"] > slow["t_ns"] / 2
+    honest = figures[faulty["cases"]["json:orjson"]["key"]]["ops"]["decode"]
+    assert honest["blocked_ns"] < honest["t_ns"] / 2
 
 
 def test_the_run_itself_is_well(faulty: dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from conftest import need
 
+from tare.measure.remote_end import RemoteEnd
+
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 
 
@@ -100,6 +102,51 @@ def test_a_codec_is_measured_to_another_host(ssh_server: tuple[int, dict[str, st
     assert "127.0.0.1" not in out.read_text(), "the host stays out of the record"
     left = [path for path in set(Path("/tmp").glob("tare-*")) - before if path.is_file()]
     assert left == []
+
+
+ANSWERS = {
+    "nothing": ("exit 127", "has no .* that runs .*install Tare there, or say where it is"),
+    "a banner": ("echo Welcome; exec sleep 60", "a login shell there must print nothing"),
+    "protocol 0": (
+        """read line; echo '{"id":1,"ok":{"proto":0}}'; read line""",
+        "speaks protocol 0, not 1.*install tare",
+    ),
+    "an older version": (
+        """read line; echo '{"id":1,"ok":{"proto":1,"tare":"0.0.1"}}'; read line""",
+        "has tare 0.0.1, here is .*install the same version there",
+    ),
+    "none that says its version": (
+        """read line; echo '{"id":1,"ok":{"proto":1}}'; read line""",
+        "has tare of an older version, here is",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_host_without_this_tare(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One message with what to do, before any case; ssh is a script here that answers as that host would."""
+    answer, said = ANSWERS[name]
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\n{answer}\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(OSError, match=said):
+        RemoteEnd("ssh://localhost")
+
+
+def test_a_machine_without_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said so, instead of a missing file."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OSError, match="ssh is not installed"):
+        RemoteEnd("ssh://localhost")
+
+
+def test_a_host_that_does_not_exist() -> None:
+    """Its name is in the message, and what to check and to do."""
+    with pytest.raises(OSError, match=r"cannot find the host no-such-host\.invalid") as caught:
+        RemoteEnd("ssh://no-such-host.invalid")
+    assert "check its spelling and the network" in str(caught.value)
+    assert "give its full name or address" in str(caught.value)
 
 
 def test_a_host_that_cannot_be_reached_is_one_message(tmp_path: Path) -> None:

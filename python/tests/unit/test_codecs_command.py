@@ -60,7 +60,7 @@ def test_json_holds_everything() -> None:
 
 
 def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """--missing prints one line per extra that lacks something, and nothing if nothing lacks."""
+    """--missing prints one line per extra that lacks something, and says so on stderr if nothing lacks."""
     json_format = formats.get("json")
     gone = tuple(
         replace(library, modules=("no_such_module_of_any_kind",)) if library.extra else library
@@ -70,5 +70,21 @@ def test_missing_prints_each_install_line_once(monkeypatch: pytest.MonkeyPatch) 
     assert "pip install 'tare[documents]'\n" == run("--missing")
     assert "not installed: pip install 'tare[documents]'" in run()
     monkeypatch.setattr(formats, "FORMATS", (json_format,), raising=False)
-    if all(library.installed for library in json_format.libraries):
-        assert "" == run("--missing")
+    here = replace(json_format, libraries=json_format.libraries[:1])  # of Python itself: never missing
+    monkeypatch.setattr(formats, "FORMATS", (here,), raising=False)
+    said = CliRunner().invoke(command, ["--missing"], catch_exceptions=False, standalone_mode=False)
+    assert "" == said.stdout
+    assert "nothing is missing: every library is installed\n" == said.stderr
+
+
+def test_a_terminal_is_told_the_compressors(capsys: pytest.CaptureFixture[str]) -> None:
+    """Below the table, on stderr: the marks, and what may follow a codec's id, in one line each."""
+    from tare.cli import codecs
+
+    codecs._print_table([(formats.get("json"), formats.get("json").libraries[0])])
+    told = capsys.readouterr()
+    assert "json:stdlib" in told.out
+    compressors = next(line for line in told.err.splitlines() if line.startswith("compressors:"))
+    assert "+zstd:3 (-7..22)" in compressors
+    assert "+none" not in compressors
+    assert len(compressors) <= 100

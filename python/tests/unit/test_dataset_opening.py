@@ -17,7 +17,7 @@ import tare
 from tare import compress
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.synthpop import synthpop
-from tare.errors import MissingLibrary, UsageError
+from tare.errors import MissingLibrary, Unsupported, UsageError
 
 
 def written(tmp_path, name, data):
@@ -293,3 +293,16 @@ def test_columns_are_chosen_by_name(tmp_path):
 def test_what_was_not_built_is_not_a_dataset():
     """A Dataset of a value knows its kind and counts."""
     assert ("document", 1) == (Dataset("text", name="t").kind, Dataset("text", name="t").items)
+
+
+def test_bytes_that_tell_nothing_are_named_in_python():
+    """Bytes come from a call, so the advice is a keyword and no option of the command line."""
+    with pytest.raises(Unsupported, match="such as format='csv'") as caught:
+        tare.open_dataset(b"abc")
+    assert "--format" not in str(caught.value)
+
+
+def test_scalars_of_json_are_not_taken_for_rows():
+    """One value, or one on each line, stays what its name says."""
+    for name, data in (("x.json", b'"a, b"'), ("x.ndjson", b"1\n2\n3\n"), ("x.ndjson", b'"a,b"\n"c,d"\n')):
+        assert "document" == tare.open_dataset(io.BytesIO(data), name=name).kind

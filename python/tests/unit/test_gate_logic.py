@@ -218,3 +218,40 @@ def test_wrong_limits_are_refused(wrong):
     """A limit of 0 would fail everything, silently."""
     with pytest.raises(UsageError):
         gate({"id": "a", "cases": []}, {"id": "b", "cases": []}, **wrong)
+
+
+def spread(made, codec, factors, *, twin=False):
+    """One codec's launches slowed down by a factor each, or those of its A/A twin."""
+    for case in made["cases"]:
+        if (
+            case["labels"]["codec"] == codec
+            and case["stage"] == "weigh"
+            and ("twin" in case["labels"]) == twin
+        ):
+            for launch, factor in zip(case["launches"], factors, strict=True):
+                for columns in launch["samples"].values():
+                    for name in ("wall_ns", "user_ns", "sys_ns"):
+                        columns[name] = [int(factor * value) for value in columns[name]]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("factors", "outcome"),
+    [((1.28, 1.29, 1.30, 1.31, 1.32), "fail"), ((0.95, 1.0, 1.3, 1.35, 1.4), "unsure")],
+)
+def test_the_whole_interval_must_clear_the_limit(factors, outcome):
+    """Slower by 1.3 in the median both times; launches that were not slower at all keep it from failing."""
+    after, again = (spread(record(seed, **QUIET), "json:lib4", factors) for seed in (2, 3))
+    found = gate(record(1, **QUIET), after, remeasure=lambda _: again)
+    assert [(outcome, "json:lib4")] == [(f["outcome"], f["codec"]) for f in found["findings"]]
+    assert found["findings"][0]["ratio"] > 1.25
+
+
+@pytest.mark.parametrize(("base", "outcome"), [((1.0,) * 5, "fail"), ((1.0, 1.6, 0.7, 1.5, 1.3), "unsure")])
+def test_the_whole_interval_must_clear_the_noise_floor(base, outcome):
+    """The same sharp 1.25 fails where the base equals itself, and is undecided where it does not by more."""
+    after, again = (
+        spread(record(seed, {"json:lib4": 1.25}, **QUIET), "json:stdlib", base, twin=True) for seed in (2, 3)
+    )
+    found = gate(record(1, **QUIET), after, remeasure=lambda _: again)
+    assert {outcome} == {f["outcome"] for f in found["findings"] if f["codec"] == "json:lib4"}

@@ -114,6 +114,25 @@ def test_exponents(record: dict[str, Any], codec: str, medium: str, name: str, e
     assert expected == pytest.approx(exponent(record, codec, medium, name), abs=0.03)
 
 
+def test_jsonlite_grows_with_the_data_but_on_connections(record: dict[str, Any]) -> None:
+    """Its exponent is 1.79 on connections and about 1 on every other medium."""
+    rows = {
+        r["medium"]: r["total"] for r in record["imported"]["exponents"] if r["codec"] == "json:r-jsonlite"
+    }
+    assert {"conn", "memory", "file", "tcp"} <= set(rows)
+    for medium, row in rows.items():
+        assert (1.79 if medium == "conn" else 1.0) == pytest.approx(row["k"], abs=0.08), medium
+        assert row["superlinear"] is (medium == "conn")
+
+
+def test_an_exponent_has_the_interval_of_its_scatter(record: dict[str, Any]) -> None:
+    """Dput in memory: k = 1.89 [1.87, 1.92]."""
+    row = next(
+        r for r in record["imported"]["exponents"] if (r["codec"], r["medium"]) == ("dput:r", "memory")
+    )
+    assert (1.87, 1.92) == pytest.approx((row["total"]["k_lo"], row["total"]["k_hi"]), abs=0.015)
+
+
 def test_growth_of_the_record_is_that_of_the_sums(record: dict[str, Any]) -> None:
     """What reports draw from the samples agrees with the fit to the sums."""
     rows = {(r["codec"], r["medium"]): r for r in record["derived"]["growth"] if r["op"] == "total"}

@@ -176,7 +176,9 @@ STREAMED = [
 def test_large_files_go_batch_by_batch(source, target, tmp_path, monkeypatch):
     """Batches give the same rows as one piece, whatever the formats and however small the blocks."""
     from tare.converting import batches
+    from tare.datasets import csvstream
 
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", 40_000)
     table = synthpop(3000)
     tare.convert(table, tmp_path / f"in.{source}", verify=False)
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
@@ -191,10 +193,11 @@ def test_large_files_go_batch_by_batch(source, target, tmp_path, monkeypatch):
 
 def test_types_are_found_in_the_whole_file_before_a_batch_is_written(tmp_path, monkeypatch):
     """A text in the last row makes the whole column text; the first rows keep how they were written."""
-    from tare.converting import batches
+    from tare.datasets import csvstream
 
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
-    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_MOST_BLOCK_BYTES", 1000)
     (tmp_path / "x.csv").write_bytes(b"a,b,c\n" + b"1,7,\n" * 2000 + b"1.5,0012,3\n")
     tare.convert(tmp_path / "x.csv", tmp_path / "x.parquet")
     table = tare.read(tmp_path / "x.parquet")
@@ -208,10 +211,11 @@ def test_integers_that_no_double_holds_make_a_streamed_column_text(
     cell, kept, reverse, tmp_path, monkeypatch
 ):
     """Integers above 2^53 in one block and decimals in another: text, as in one piece, and a note."""
-    from tare.converting import batches
+    from tare.datasets import csvstream
 
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
-    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_MOST_BLOCK_BYTES", 1000)
     cells = [cell] * 500 + ["0.5"] * 2000
     cells = cells[::-1] if reverse else cells
     (tmp_path / "x.csv").write_text("a\n" + "\n".join(cells) + "\n")
@@ -224,10 +228,11 @@ def test_integers_that_no_double_holds_make_a_streamed_column_text(
 
 def test_a_fault_in_the_middle_of_a_stream_leaves_nothing(tmp_path, monkeypatch):
     """A broken row far into a large file: one message, and no half-written file."""
-    from tare.converting import batches
+    from tare.datasets import csvstream
 
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
-    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_MOST_BLOCK_BYTES", 1000)
     (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"1,2\n" * 3000 + b"1\n" + b"1,2\n" * 3000)
     with pytest.raises(Malformed, match="1 field"):
         tare.convert(tmp_path / "x.csv", tmp_path / "y.parquet")
@@ -236,10 +241,11 @@ def test_a_fault_in_the_middle_of_a_stream_leaves_nothing(tmp_path, monkeypatch)
 
 def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):
     """Ctrl-C while batches are written: the old file stays, no temporary one does."""
-    from tare.converting import batches
+    from tare.datasets import csvstream
 
     monkeypatch.setattr(tare_io, "STREAM_BYTES", 0)
-    monkeypatch.setattr(batches, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(csvstream, "_MOST_BLOCK_BYTES", 1000)
     (tmp_path / "x.csv").write_bytes(b"a,b\n" + b"1,2\n" * 3000)
     (tmp_path / "y.parquet").write_bytes(b"old")
 

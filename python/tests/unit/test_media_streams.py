@@ -105,11 +105,53 @@ def test_a_message_split_at_every_byte_arrives(module):
     ids=["none", "one byte", "a byte short", "zeros", "wrong"],
 )
 def test_who_does_not_know_the_token_is_refused(module, listener, said):
-    """A wrong, short or missing token is a ConnectionError, and what followed is not read."""
+    """A wrong, short or missing token lets nobody in, and what followed is not read."""
     with raw_writer(module, listener.address) as writing:
         writing.write(said) if said else None
-    with pytest.raises(ConnectionError, match="did not send the token"):
-        listener.accept(timeout_s=LIMIT_S)
+    if module is fifo:
+        with pytest.raises(ConnectionError, match="did not send the token"):
+            listener.accept(timeout_s=LIMIT_S)
+    else:
+        with pytest.raises(TimeoutError, match=r"\(1 without it were turned away\)"):
+            listener.accept(timeout_s=0.2)
+
+
+@pytest.mark.parametrize("module", [unix, tcp], ids=["unix", "tcp"])
+def test_strangers_do_not_keep_the_writer_out(module, listener):
+    """The writer is let in behind one who lies, one who left, one who is silent and one who stopped half-way."""
+    strangers = [raw_writer(module, listener.address) for _ in range(4)]
+    strangers[0].write(bytes(40))
+    strangers[1].close()
+    strangers[2].write(TOKEN[:5])
+    writing = module.connect(listener.address, token=TOKEN, timeout_s=LIMIT_S)
+    with listener.accept(timeout_s=LIMIT_S) as reading, writing:
+        writing.write(MESSAGE)
+        writing.finish()
+        assert MESSAGE == read_all(reading)
+    for stranger in strangers:
+        stranger.close()
+
+
+@pytest.mark.parametrize("module", [unix, tcp], ids=["unix", "tcp"])
+def test_one_who_keeps_calling_does_not_hold_the_reader(module, listener):
+    """However many connect without the token, waiting ends."""
+    stop = threading.Event()
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                raw_writer(module, listener.address).close()
+            except OSError:
+                return
+
+    thread = in_thread(call)
+    try:
+        with pytest.raises(TimeoutError, match="turned away"):
+            listener.accept(timeout_s=0.5)
+    finally:
+        stop.set()
+        listener.close()
+        thread.join()
 
 
 def test_half_a_token_and_silence_times_out(module, listener):
@@ -422,6 +464,19 @@ def test_bytes_pass_a_link_unchanged():
         finally:
             relay.close()
     assert 0 == relay._process.returncode
+
+
+def test_an_address_stays_good_while_others_are_asked_for():
+    """Seats get ready two at a time: the first writer may connect after the second has its address."""
+    fast = Link.parse("100MB/s,1ms")
+    with closing(link.listen(token=TOKEN)) as first, closing(link.listen(token=TOKEN)) as second:
+        relay = RelayProcess(first.address, fast)
+        try:
+            early, late = relay.retarget(first.address, fast), relay.retarget(second.address, fast)
+            through(late, second)
+            through(early, first)
+        finally:
+            relay.close()
 
 
 def through(address: str, listener: Listener) -> None:

@@ -29,9 +29,10 @@ def test_shared_files_are_there(shared: Callable[[str], Path]) -> None:
 
 
 def test_missing_shared_folder_says_what_to_set(tmp_path: Path) -> None:
-    """Without the shared data the message names the variable and the file."""
+    """Without the shared data the message names the variable, the file and where it was looked for."""
     found, message = resolve_dataset("twitter", tmp_path)
     assert found is None
+    assert f"{tmp_path} has none" in message
     assert "set TARE_SHARED to the folder that has data/json/twitter.json.xz" in message
     with pytest.raises(UsageError, match="TARE_SHARED"):
         resolver(tmp_path)("twitter")

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from tare.codec import Codec, candidates
 from tare.errors import PlanError, UsageError
 from tare.measure.cases import case_key, full_labels, label_text, operations, parse_key
 from tare.measure.plan import MAX_FILE_BYTES, PLANS, Plan
+from tare.measure.supports import asked_for, left_after
 
 BLOCK: dict[str, Any] = {"dataset": ["d.csv"], "codec": ["csv:stdlib"]}
 
@@ -162,14 +164,28 @@ def test_too_many_cases_are_refused_before_they_are_made() -> None:
         Plan.from_dict(plan(block=[{"dataset": many, "codec": many}])).cases()
 
 
-def test_narrowing_keeps_formats_and_ids() -> None:
-    """--codec takes an id or a format; --medium one of the plan's; nothing left is an error."""
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("yaml:*", {"yaml:pyyaml", "yaml:pyyaml,loader=c", "yaml:ruamel"}),
+        ("yaml:pyyaml", {"yaml:pyyaml"}),
+        ("yaml:pyyaml,loader=c", {"yaml:pyyaml,loader=c"}),
+        ("yaml", {"yaml:pyyaml"}),
+        ("pickle", {"pickle"}),
+        ("pickle:stdlib", {"pickle"}),
+        ("pickle,protocol=5", {"pickle"}),
+        ("pickle*", {"pickle", "pickle,protocol=0", "pickle,protocol=2", "pickle,impl=python"}),
+    ],
+)
+def test_an_id_narrows_to_one_codec_and_a_star_to_all_that_begin_so(asked: str, kept: set[str]) -> None:
+    """What an id leaves out is at its default, as everywhere; only ``*`` stands for several."""
+    found = {case.labels["codec"] for case in Plan.named("load").narrow(codecs=[asked]).cases()}
+    assert kept == found
+
+
+def test_nothing_left_of_a_plan_is_an_error() -> None:
+    """A medium that the plan does not have is named."""
     named = Plan.named("load")
-    assert {"yaml:pyyaml", "yaml:pyyaml,loader=c", "yaml:ruamel"} == {
-        case.labels["codec"] for case in named.narrow(codecs=["yaml"]).cases()
-    }
-    pickles = {case.labels["codec"] for case in named.narrow(codecs=["pickle"]).cases()}
-    assert {"pickle", "pickle,protocol=0", "pickle,protocol=2", "pickle,impl=python"} == pickles
     with pytest.raises(PlanError, match="the plan has no case with tcp"):
         named.narrow(media=["tcp"])
     assert 3.0 == Plan.named("transports").narrow(stop_s=3.0).grow.stop_s  # type: ignore[union-attr]
@@ -227,3 +243,24 @@ def test_labels_need_data_and_codec(labels: dict[str, str]) -> None:
 def test_operations_follow_from_the_labels(labels: dict[str, str], expected: tuple[str, ...]) -> None:
     """What is timed is what the combination is about."""
     assert expected == operations(labels)
+
+
+def test_a_star_means_the_same_without_a_plan() -> None:
+    """--codec names one codec, or with a star those of the default run that begin so."""
+    installed = candidates("document")
+    every = [codec for codec in installed if str(codec).startswith("json:")]
+    assert len(every) > 2
+    assert every == asked_for(["json:*"], installed)
+    assert ["pickle"] == [str(codec) for codec in asked_for(["pickle", "pickle:stdlib"], installed)]
+    with pytest.raises(UsageError, match="begins with 'jsn'"):
+        asked_for(["jsn*"], installed)
+
+
+def test_what_is_left_out_must_exist() -> None:
+    found = [Codec.parse(text) for text in ("json:orjson", "json:stdlib", "csv:stdlib")]
+    assert ["csv:stdlib"] == [str(codec) for codec in left_after(["json"], found)]
+    assert ["json:stdlib", "csv:stdlib"] == [str(codec) for codec in left_after(["json:o*"], found)]
+    assert found == left_after(["yaml:pyyaml"], found)  # known, and not among them anyway
+    for mistyped in ("nothing", "json:orjsn", "jsn"):
+        with pytest.raises(UsageError, match=mistyped.partition(":")[0]):
+            left_after([mistyped], found)

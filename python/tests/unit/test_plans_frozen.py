@@ -62,7 +62,7 @@ def test_transports_has_the_53_published_pairs() -> None:
         for case in Plan.named("transports").cases()
         if case.labels["medium"] in published
         and case.labels["codec"].partition(":")[2].startswith("r")
-        and case.labels["codec"] != "json:rapidjson"
+        and not case.labels["codec"].startswith("json:rapidjson")
     }
     assert 53 == len(pairs)
     assert ("csv:r", "memory") not in pairs

@@ -9,7 +9,9 @@ from planted_truth import Planted
 from simulate import synthetic_record
 
 from tare.errors import UsageError
+from tare.measure import wording
 from tare.measure.constraints import allowed, conditions, kept
+from tare.measure.cost import Crossing
 from tare.measure.recommend import recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
@@ -50,7 +52,7 @@ def test_the_least_cost_wins_and_the_sentence_says_so(record):
     assert verdict["p_best"] > 0.95
     assert abs(sum(verdict["p"].values()) - 1) < 1e-9
     assert verdict["sentence"].startswith("Use `pickle@file`: 0.")
-    assert "x the base (`parquet:pyarrow`) in total" in verdict["sentence"]
+    assert "x the base (`parquet:pyarrow`) in total for 1 write and 10 reads, P(best)" in verdict["sentence"]
     assert "can run code" in verdict["sentence"]
     assert "all 19 columns came back unchanged" in verdict["sentence"]
     lo, hi = verdict["cost_s"]["pickle"][1:]
@@ -64,7 +66,10 @@ def test_profiles_leave_out_what_they_must(record):
     assert "can run code" in reasons_of(verdict)["pickle"]
     assert "has no written spec" in reasons_of(verdict)["pickle"]
     assert reasons_of(verdict)["csv:stdlib"] == "changes data silently: time_hour"
-    assert any("`pickle`" in reason and "running code" in reason for reason in verdict["reasons"])
+    assert (
+        "`pickle` left out (no written spec; fewer than 2 independent readers; can run code or crash when read)"
+        in verdict["reasons"]
+    )
 
 
 def test_losses_may_be_allowed_by_name_or_pattern(record):
@@ -93,11 +98,27 @@ def test_nothing_qualifies_says_who_fell_to_what_and_what_to_give_up(record):
     """The sentence names the constraint and the codecs; the reasons say which one to give up."""
     verdict = recommend(record, profile="cache", must=("readable:javascript",))
     assert (verdict["route"], verdict["p_best"], verdict["tie"], verdict["named"]) == (None, None, [], False)
-    assert "readable:javascript removed `parquet:pyarrow`, `arrow:pyarrow`, `pickle`" in verdict["sentence"]
+    assert (
+        "`parquet:pyarrow`, `arrow:pyarrow`, `pickle` left out (not read in javascript)"
+        in verdict["sentence"]
+    )
     assert any(reason.startswith("without readable:javascript") for reason in verdict["reasons"])
     both = recommend(record, profile="cache", must=("append", "subset"))
     assert "without append `parquet:pyarrow` would qualify" in both["reasons"]
     assert "without subset `arrow:pyarrow` would qualify" in both["reasons"]
+
+
+def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
+    """JSON cannot be read in part: the sentence says so, the reasons say who can and which wish to drop."""
+    own = Planted("json:stdlib", 50, 50, 0.5, flags=FLAT)
+    record = synthetic_record("document", planted=(own,), growth=False, derived=False, media=("memory",))
+    verdict = recommend(record, profile="random", must=("subset",))
+    assert "No route for random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
+    assert [
+        "parquet, arrow and orc can be read in part, and hold tables; "
+        "for another use (--for cache, say, without --must subset) `json:stdlib` could qualify"
+    ] == verdict["reasons"]
+    assert "say)" in recommend(record, profile="random")["reasons"][0]
 
 
 def test_random_access_needs_a_measured_partial_read(record):
@@ -138,6 +159,32 @@ def test_flips_are_where_costs_are_equal(record):
     rate = flip["at"]
     assert recommend(record, profile="exchange", link=f"{0.97 * rate:.0f}B")["codec"] == "parquet:pyarrow"
     assert recommend(record, profile="exchange", link=f"{1.03 * rate:.0f}B")["codec"] == "arrow:pyarrow"
+
+
+@pytest.mark.parametrize(
+    ("axis", "side", "ends", "said"),
+    [
+        ("reads", "below", (2.49, 1.52, 7.85), "fewer than 3 reads [2, 8]: a"),
+        ("reads", "above", (2.49, 1.52, 7.85), "more than 2 reads [1, 7]: a"),
+        ("reads", "above", (12_345.6, 12_001.0, 13_000.2), "more than 12,345 reads [12,001, 13,000]: a"),
+        ("reads", "below", (40.0, 40.0, 40.0), "fewer than 40 reads: a"),
+        ("reads", "above", (1.2, 1.1, 1.3), "more than 1 read: a"),
+        ("bandwidth", "below", (12.5e6, 12.5e6, 12.5e6), "below 12.5 MB/s: a"),
+        ("bandwidth", "above", (21e6, 18e6, 25e6), "above 21 MB/s [18, 25]: a"),
+    ],
+)
+def test_flips_have_whole_reads_and_no_interval_of_one_run(axis, side, ends, said):
+    """Fewer than 2.49 reads are at most 2; an interval whose ends are the same is none."""
+    assert said == wording.flip(axis, side, Crossing(*ends), "a")
+
+
+def test_many_columns_are_grouped_in_thousands():
+    """In sentences and cells as in the line that names the data."""
+    wide = {"verify": {"verdict": "same", "columns": 10_000, "changes": []}}
+    assert "all 10,000 columns came back unchanged" == wording.came_back(wide)
+    wide["verify"]["changes"] = [{"path": "a", "verdict": "type"}]
+    assert "1 of 10,000 columns came back as another type, nothing lost" == wording.came_back(wide)
+    assert "10,000/10,000" == kept(wide)
 
 
 def test_reads_flip_the_choice():
@@ -283,3 +330,14 @@ def test_kept_counts_columns_or_paths():
     assert kept({"verify": {"verdict": "type", "changes": changes[1:]}}) == "all"
     assert kept({"status": "unproven", "verify": {"verdict": "same", "changes": []}}) == ""
     assert kept({}) == ""
+
+
+def test_a_failure_of_all_is_told_with_its_reason():
+    """One example says more than a number."""
+    excluded = [
+        ("json:stdlib", ("refused",), "refuses the data: encode: ValueError: Circular reference detected")
+    ]
+    said, _ = wording.nothing("message", excluded)
+    assert (
+        "1 failed: `json:stdlib` refuses the data: encode: ValueError: Circular reference detected." in said
+    )

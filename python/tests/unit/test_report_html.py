@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import html.parser
 import json
+import os
 import re
+import socket
+import threading
 from dataclasses import replace
 
 import pytest
 from conftest import need
+from planted_truth import Planted
 from simulate import DOCUMENT, TABLE, synthetic_record
 
-from tare.report.charts import CHARTS, chart_data, featured, spec, themes
+from tare.measure.derive import derive
+from tare.report.charts import CHARTS, chart_data, featured, link_of, spec, themes
 from tare.report.digest import digest
-from tare.report.html import render
+from tare.report.html import render, snippets
+from tare.report.html.markup import breakable
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +34,11 @@ def record():
 @pytest.fixture(scope="module")
 def page(record):
     return render(record)
+
+
+def text_of(part):
+    """What a reader sees of a piece of HTML."""
+    return re.sub(r"<[^>]+>", "", part)
 
 
 def crowd(truths, n):
@@ -112,7 +124,7 @@ def test_every_verdict_is_in_the_html(record, page):
     """Without scripts the sentence of each profile can be read."""
     for verdict in record["derived"]["profiles"].values():
         if verdict["route"]:
-            assert f'<code class="route">{verdict["route"]}</code>' in page
+            assert f'<code class="route">{breakable(verdict["route"])}</code>' in page
 
 
 def test_every_chart_has_its_numbers_and_a_description(page):
@@ -180,3 +192,137 @@ def test_a_missing_exporter_says_what_to_install(record, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingLibrary, match=r"pip install 'tare\[png\]'"):
         export(record, tmp_path)
+
+
+TINY = (
+    Planted("parquet:pyarrow", 0.30, 0.20, 2e-5),
+    Planted("arrow:pyarrow", 0.10, 0.10, 1e-5),
+    Planted("pickle", 0.05, 0.05, 5e-6, flags={"executes_code": True}),
+)
+
+
+def test_tiny_data_has_no_copies():
+    """Beside a few hundred bytes a peak is no number of copies; the page says so instead."""
+    page = render(synthetic_record("table", planted=TINY, growth=False))
+    numbers = re.search(r'<div class="numbers" data-csv="memory">.*?</table>', page).group()
+    assert 2 * len(TINY) * 2 == numbers.count("too small to tell")
+
+
+def test_tiny_data_gets_a_default_and_no_odds():
+    """The heading says that it is too small to matter; the default's tiles stand without P(best)."""
+    page = render(synthetic_record("table", planted=TINY, growth=False))
+    shown = re.search(r'<div class="verdict v-cache".*?<div class="aside">', page).group()
+    assert "<h1>Too small to matter</h1>" in shown
+    assert "By default arrow:pyarrow@file" in text_of(shown)
+    assert "probability of being best" not in shown
+
+
+def test_codecs_without_a_figure_share_their_reason():
+    """Codecs that failed for one reason share a row; a screened one has its own, with its size and prediction."""
+    failed = [replace(TABLE[0], codec=f"yaml:{name}", status="timeout", reason="too slow") for name in "ab"]
+    beaten = replace(TABLE[0], codec="csv:x", status="screened", reason="beaten")
+    page = render(synthetic_record("table", planted=(*TABLE[:3], *failed, beaten), growth=False))
+    shared, both = (
+        [text_of(row.replace("<t", " <t")).split() for row in part.split("<tr")[2:]]
+        for part in re.findall(r"<table class=others>.*?</table>", page)
+    )
+    assert [["2", "codecs", "timeout", "too", "slowyaml:a", "yaml:b"]] == [row[-6:] for row in shared]
+    assert 2 == len(both)
+    assert {"csv:x", "screened", "about", "beaten"} <= set(both[0])
+
+
+def test_only_sections_of_the_page_are_linked():
+    """An empty record has no growth, and no link to it."""
+    page = render({"tare_record": 1, "cases": [], "derived": {}})
+    assert 'href="#growth"' not in page
+    assert 'href="#codecs"' in page
+
+
+def test_weights_of_the_charts_are_those_of_the_verdicts(record):
+    """The record's own link and round trip, and no link where the file itself was measured."""
+    found = digest(record)
+    assert found.weights("message") == record["derived"]["profiles"]["message"]["weights"]
+    assert found.weights("cache")["v"] is None
+    assert link_of(found, "exchange")["v"] == 12.5e6
+
+
+def test_a_link_that_was_asked_for_reaches_the_charts():
+    """The bandwidth of ``--link`` is that of the message profile."""
+    record = synthetic_record("document", derived=False)
+    record.setdefault("settings", {})["link"] = "100Mbit,20ms"
+    record["derived"] = derive(record)
+    found = digest(record)
+    assert (found.weights("message")["v"], found.weights("message")["rtt"]) == (12.5e6, 0.02)
+    assert any(mark["v"] == 12.5e6 and "message" in mark["name"] for mark in chart_data(found)["marks"])
+
+
+def test_old_records_have_the_usual_weights():
+    """A record whose verdicts name no weights is drawn with those of the profile's name."""
+    found = digest({"cases": [], "derived": {"profiles": {"message": {}}}})
+    assert {"w": 1.0, "r": 1.0, "n": 0.0, "v": 125e6, "rtt": 0.3e-3, "s": 0.0} == found.weights("message")
+
+
+ROUTES = [
+    ("table", "parquet:pyarrow,compression=zstd@file", False),
+    ("table", "csv:pyarrow+zstd:3@file", False),
+    ("table", "arrow:pyarrow@memory", False),
+    ("document", "json:orjson+zstd:3@tcp", False),
+    ("document", "msgpack:msgpack@remote", False),
+    ("document", "json:orjson@unix", False),
+    ("document", "json:orjson@fifo", False),
+    ("document", "pickle@link", True),
+]
+
+
+@pytest.mark.parametrize(("kind", "route", "runs_code"), ROUTES)
+def test_the_code_that_runs_a_route_runs_as_written(kind, route, runs_code, tmp_path, monkeypatch):
+    """Nothing has to be filled in; what went in comes back."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(snippets.runnable(route, kind, runs_code=runs_code), names)
+    back = names["data"].to_pydict() if kind == "table" else names["data"]
+    assert {"x": [1, 2, 3]} == back
+    receiver, sender = snippets.connected(route, runs_code=runs_code)
+    assert bool(receiver) == (route.partition("@")[2] not in ("file", "memory"))
+    if receiver:
+        _send(receiver, sender, names)
+
+
+def _send(receiver, sender, names):
+    """Run both programs; the sender tries again until the receiver waits."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    got = {}
+    waiting = threading.Thread(target=exec, args=(receiver.replace("9000", port), got), daemon=True)
+    waiting.start()
+    for _ in range(2000):
+        with contextlib.suppress(OSError):
+            if "fifo" not in sender or os.path.exists("tare.fifo"):
+                exec(sender.replace("9000", port), names)
+                break
+        threading.Event().wait(0.01)
+    waiting.join(30)
+    assert {"x": [1, 2, 3]} == got["data"]
+
+
+def test_an_id_of_a_foreign_record_stays_a_string():
+    """An id that does not exist here gets a plain file name, and cannot end its quotes."""
+    code = snippets.runnable('no"\n+such:x@file', "document", runs_code=False)
+    compile(code, "page", "exec")
+    assert '"data.bin"' in code
+
+
+def test_the_page_has_the_snippets_of_its_verdicts(page):
+    """Of the table's uses: one reads and writes a file."""
+    assert "route.write(data, &quot;data." in page
+    assert "route.send(data, connection)\ndata = route.receive" not in page
+
+
+def test_the_probe_matrix_marks_what_is_recommended():
+    """A codec with a compressor is shown by the column of the codec without it, and the page says why."""
+    shown = render(synthetic_record("document", media=("memory",)))
+    part = shown.partition('<section id="fidelity"')[2].partition("</section>")[0]
+    assert "json:orjson+zstd:3 is the column json:orjson." in text_of(part)
+    heads = [text_of(head) for head in re.findall(r"<th[^>]*tilted[^>]*>(.*?)(?=<th|</tr>)", part)]
+    (marked,) = [head for head in heads if "message" in head]
+    assert "json:orjsonrecommended: " == marked.partition("message")[0].replace("archive, ", "")

@@ -6,10 +6,13 @@ import copy
 import csv
 import io
 import json
+import re
 
 import pytest
+from planted_truth import Planted
 from simulate import synthetic_record
 
+from tare.measure.recommend import recommend
 from tare.report import csv as report_csv
 from tare.report import json as report_json
 from tare.report import markdown, terminal, text
@@ -244,3 +247,139 @@ def test_csv_text_is_never_a_formula():
         case["reason"] = "=cmd|' /C calc'!A0"
     for row in csv.DictReader(io.StringIO(report_csv.render(record))):
         assert not row["reason"].startswith(("=", "+", "-", "@"))
+
+
+def pending(record, names):
+    """The record with so many codecs that the time did not reach."""
+    changed = copy.deepcopy(record)
+    one = next(case for case in changed["cases"] if case.get("stage") == "weigh")
+    for name in names:
+        labels = one["labels"] | {"codec": name, "medium": "memory"}
+        changed["cases"].append(
+            one
+            | {
+                "key": f"codec={name}",
+                "labels": labels,
+                "status": "pending",
+                "reason": "not reached in the time given",
+                "bytes": None,
+                "launches": [],
+            }
+        )
+    return changed
+
+
+def test_codecs_that_were_not_reached_share_a_line(table):
+    """Many rows that say the same are one paragraph, which names each of them; few keep their rows."""
+    many = terminal.render(pending(table, [f"yaml:lib{i}" for i in range(5)]))
+    assert "5 not measured, not reached in the time given: yaml:lib0, yaml:lib1, yaml:lib2, yaml:lib3" in many
+    few = terminal.render(pending(table, ["yaml:a", "yaml:b"]))
+    assert [True, True] == [
+        any(line.startswith(name) and line.endswith("not measured") for line in few.splitlines())
+        for name in ("yaml:a", "yaml:b")
+    ]
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    planted = (
+        Planted("parquet:pyarrow", 0.30, 0.20, 2e-5),
+        Planted("arrow:pyarrow", 0.10, 0.10, 1e-5),
+        Planted("csv:pyarrow", 0.12, 0.10, 3e-5),
+    )
+    return synthetic_record("table", planted=planted, growth=False)
+
+
+def test_tiny_data_is_said_to_be_too_small_to_matter(tiny):
+    """Terminal and Markdown say so instead of odds, and name the default."""
+    shown = terminal.render(tiny)
+    assert "Too small to matter  for cache, by default  arrow:pyarrow@file\n" in shown
+    assert "P(best)" not in shown
+    assert "Too small to matter: each of the 3 codecs weighed" in markdown.render(tiny)
+    assert "by default `arrow:pyarrow@file`" in markdown.render(tiny)
+
+
+def test_tiny_data_has_no_copies(tiny):
+    """The column is left out, and no cell has a figure, even where an old record holds one."""
+    changed = copy.deepcopy(tiny)
+    for case in changed["derived"]["cases"].values():
+        case["copies_encoded"] = 4000.0
+    assert "copies" not in terminal.render(changed)
+    assert "4000" not in markdown.render(changed)
+    assert not [
+        row["copies"] for row in csv.DictReader(io.StringIO(report_csv.render(changed))) if row["copies"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "profile", "said"),
+    [
+        (
+            "document",
+            "message",
+            "The transfer (tcp) is computed from size at 125 MB/s and 0.3 ms round trip, not measured.",
+        ),
+        ("table", "archive", "The transfer (file) is computed from size at 200 MB/s, not measured."),
+        ("table", "cache", ""),
+    ],
+)
+def test_a_transfer_that_was_computed_is_called_so(kind, profile, said):
+    """In one line of each report; a cache on files that were measured has nothing to say."""
+    record = synthetic_record(kind, media=("memory",) if kind == "document" else ("memory", "file"))
+    for render in (terminal.render, markdown.render):
+        shown = render(record, profile=profile)
+        assert said in shown if said else "is computed from size" not in shown
+    part = render_html(record).partition(f'class="verdict v-{profile}"')[2].partition('class="verdict')[0]
+    assert (said in part) if said else ("is computed from size" not in part)
+
+
+def test_what_was_not_reached_has_one_name(document):
+    """`pending` is a word of records; reports for people say not measured."""
+    late = copy.deepcopy(document)
+    case = late["cases"][0]
+    case |= {"status": "pending", "reason": "", "launches": []}
+    late.pop("derived", None)
+    for render in (terminal.render, markdown.render, render_html):
+        shown = render(late)
+        assert "pending" not in re.sub(r"<script.*", "", shown, flags=re.DOTALL)
+        assert "not measured" in shown
+
+
+def test_no_route_comes_with_what_to_do_instead():
+    """Who reads the terminal alone learns which wish to drop; the reasons say it."""
+    own = Planted("json:stdlib", 50, 50, 0.5)
+    record = synthetic_record("document", planted=(own,), growth=False, media=("memory",))
+    shown = " ".join(terminal.render(record, profile="random").split())
+    assert "No route for random: json:stdlib left out (cannot be read in part)" in shown.replace("`", "")
+    assert "parquet, arrow and orc can be read in part, and hold tables; for another use" in shown
+
+
+def test_one_wording_tells_what_came_back():
+    """The line below the route and the verdict's sentence say the same of columns of another type."""
+    typed = Planted("csv:pyarrow", 5, 5, 0.2, changes=(("time_hour", "type", 9),))
+    base = Planted("parquet:pyarrow", 50, 50, 0.5)
+    record = synthetic_record("table", planted=(base, typed), growth=False, media=("file",))
+    sentence = recommend(record)["sentence"]
+    kept = "1 of 19 columns came back as another type, nothing lost"
+    assert kept in sentence
+    assert f"{kept}." in " ".join(terminal.render(record).split())
+
+
+def test_every_report_says_when_it_is_too_noisy_to_choose(table):
+    """No report calls it a tie to choose from by size: the most likely best is the default."""
+    record = copy.deepcopy(table)
+    headline = recommend(record, profile="cache")
+    verdict = headline | {
+        "named": False,
+        "vague": True,
+        "tie": [headline["codec"], headline["runner_up"]],
+        "sentence": f"Too noisy to choose for cache: the most likely best, by default, is `{headline['route']}`.",
+    }
+    record["derived"]["verdict"] = record["derived"]["profiles"]["cache"] = verdict
+    for name in ("terminal", "markdown"):
+        said = " ".join(renderers()[name](record).split())
+        assert "Too noisy to choose for cache: the most likely best, by default, is" in said
+        assert "A tie" not in said
+    page = render_html(record)
+    assert "<h1>Too noisy to choose.</h1>" in page
+    assert "The codecs of the tie, most likely best first" in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import pickle
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 import simulate
 
 from tare import measure
-from tare.errors import RecordError, UsageError
+from tare.errors import NotTrusted, RecordError, UsageError
 from tare.measure.journal import Journal
-from tare.measure.record import encode_record
+from tare.measure.record import encode_record, parse_record
 from tare.measure.result import Result, load
 
 
@@ -90,6 +91,20 @@ def test_best_is_a_route_that_runs() -> None:
     assert table == route.decode(route.encode(table), trust=True)
 
 
+def test_a_recommended_pickle_is_not_read_without_trust(tmp_path: Path) -> None:
+    """The route that a verdict gives writes, and reads what it wrote only when told to trust it."""
+    planted = (simulate.Planted("parquet:pyarrow", 80, 60, 0.5), simulate.Planted("pickle", 9, 9, 1.0))
+    planted[1].flags |= {"executes_code": True}
+    found = Result(simulate.synthetic_record("table", planted=planted, growth=False)).recommend("cache")
+    assert (found.executes_code, str(found.route)) == (True, "pickle@file")
+    assert found.route is not None
+    path = tmp_path / "x.pickle"
+    found.route.write([1, None, "a"], path)
+    with pytest.raises(NotTrusted, match="trust=True"):
+        found.route.read(path)
+    assert [1, None, "a"] == found.route.read(path, trust=True)
+
+
 def test_recommendation_follows_the_profile_and_the_constraints() -> None:
     """Another use, and a constraint, may change the route; the base profile is the run's own."""
     result = Result(record())
@@ -155,6 +170,8 @@ def test_a_file_that_is_no_record(tmp_path: Path) -> None:
     """Data files are told from records."""
     path = tmp_path / "data.json"
     path.write_text('[{"a": 1}]')
+    with pytest.raises(RecordError, match=r"p\.pkl: not a record: these bytes are no text"):
+        parse_record(pickle.dumps({"a": 1}), "p.pkl")
     with pytest.raises(RecordError, match=r"data\.json: JSON, but not a record"):
         load(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import threading
 from dataclasses import replace
@@ -24,8 +25,8 @@ from tare.measure.driver import Worker
 from tare.measure.run import keep_base, kind_given, mark_screened, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Control, Event, Part, Settings, Wiring, memory_limit_bytes
-from tare.measure.stages.screen import choose
-from tare.measure.stages.weigh import Contender, fit_share, in_groups, plan_launches
+from tare.measure.stages.choose import choose
+from tare.measure.stages.memory import missing_peak
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 TABLE = pa.table(
@@ -65,12 +66,10 @@ one_run = pytest.mark.xdist_group("one run in process")
 
 @one_run
 def test_events_come_stage_by_stage(finished):
-    """Stages do not return; each verdict comes with what was derived; nothing comes after the end."""
+    """Stages come in order; each verdict comes with what was derived; nothing comes after the end."""
     stages = list(dict.fromkeys(stage for stage, *_ in finished["events"]))
-    assert ["open", "screen", "weigh"] == stages[:3]
+    assert ["open", "screen", "probe", "weigh"] == stages[:4]
     assert set(stages) <= {"open", "screen", "weigh", "memory", "growth", "probe", "done"}
-    changes = [a for a, b in zip(finished["events"], finished["events"][1:], strict=False) if a[0] != b[0]]
-    assert len(stages) - 1 == len(changes)
     verdicts = [event for event in finished["events"] if event[1]]
     assert {"screen", "weigh"} <= {stage for stage, *_ in verdicts}
     assert all(derived for *_, derived in verdicts)
@@ -109,6 +108,30 @@ def test_both_media_are_weighed_in_one_run(finished):
             assert operations == set(case["launches"][0]["samples"])
             assert 400 == case["items"]
     assert {"memory", "file"} == {c["labels"]["medium"] for c in cases if c["labels"].get("twin")}
+
+
+def test_peaks_are_measured_in_the_launches_that_are_timed():
+    """Three launches are enough for the peaks of writing and reading; no process is started for them."""
+    stages = set()
+    result = measure.run(
+        DOCUMENT, time_s=0, quick=True, codecs=("json:orjson",), media=("memory", "file"),
+        on_progress=lambda event: stages.add(event.stage),
+    )  # fmt: skip
+    cases = [case for case in result.cases if case["stage"] == "weigh" and not case["labels"].get("twin")]
+    for case in (case for case in cases if case["labels"]["codec"] != "copy"):
+        assert "" == missing_peak(case)
+        assert set(case["launches"][0]["samples"]) == set(case["memory"])
+        assert all(found["peak_bytes"] >= 0 for found in case["memory"].values()), case["memory"]
+    assert "memory" not in stages
+
+
+@one_run
+def test_first_calls_are_timed_once(finished):
+    """The first launch times them and compares what came back; later launches do not do it again."""
+    for case in finished["result"].cases:
+        if case["stage"] == "weigh" and case["labels"]["codec"] != "copy":
+            assert min(case["cold"].values()) > 0
+            assert "same" == case["verify"]["verdict"]
 
 
 @one_run
@@ -210,6 +233,8 @@ def test_a_failing_display_leaves_nothing(tmp_path, monkeypatch):
         ({"profile": "caching"}, "profile"),
         ({"time_s": -1.0}, "time_s"),
         ({"time_s": float("nan")}, "time_s"),
+        ({"time_s": float("inf")}, "time_s"),
+        ({"time_s": 1.9}, "at least 2 seconds"),
         ({"deadline_s": 0.0}, "deadline_s"),
         ({"threads": 3}, "threads"),
     ],
@@ -347,59 +372,6 @@ def test_a_worker_may_hold_three_copies_in_its_kind(kind, size, expected):
     assert expected == memory_limit_bytes(_part(size), kind)
 
 
-@pytest.mark.parametrize(
-    ("budget", "wanted", "quick", "expected"),
-    [
-        (28.0, 20, False, (5, 18)),
-        (30.5, 100, False, (5, 20)),
-        (28.0, 20, True, (3, 20)),
-        (6.0, 20, False, (3, 6)),
-        (0.0, 20, False, (3, 4)),
-        (-5.0, 2, False, (3, 2)),
-        (float("inf"), 99, False, (5, 99)),
-    ],
-)
-def test_launches_fit_the_time(budget, wanted, quick, expected):
-    """Five launches, three when quick or short; codecs as many as start in a third of the time, four at least."""
-    assert expected == plan_launches(budget, wanted, "document", quick=quick)
-
-
-def _fake_session(bytes_memory: int) -> Any:
-    return SimpleNamespace(dataset=SimpleNamespace(bytes_memory=bytes_memory))
-
-
-def test_the_share_fits_time_and_memory(monkeypatch):
-    """All if it fits; else what the time allows, or half the memory; never below what was screened."""
-    weigh = "tare.measure.stages.weigh.available_bytes"
-    monkeypatch.setattr(weigh, lambda: 100 << 30)
-    small, seconds = _part(1 << 20, 0.01), {ORJSON: 0.001, STDLIB: 0.002}
-    assert 1.0 == fit_share(_fake_session(100 << 20), seconds, small, 60.0, 5)
-    slow = {ORJSON: 0.1, STDLIB: 0.2}
-    by_time = fit_share(_fake_session(100 << 20), slow, small, 60.0, 5)
-    assert 0.01 <= by_time < 1.0
-    assert by_time == pytest.approx((60 - 1) / (5 * 4 * 30), rel=0.05)
-    assert fit_share(_fake_session(100 << 20), slow, small, 10.0, 5) <= by_time
-    assert 1 / 64 == pytest.approx(fit_share(_fake_session(100 << 20), slow, small, -5.0, 5), rel=0.05)
-    monkeypatch.setattr(weigh, lambda: 1 << 30)
-    by_memory = fit_share(_fake_session(1 << 30), seconds, small, float("inf"), 5)
-    assert by_memory == pytest.approx(0.5 / 9, rel=0.05)
-    assert 0.5 == fit_share(_fake_session(2 << 20), seconds, _part(1 << 20, 0.5), -5.0, 5)
-
-
-def test_groups_keep_the_copies_in_bounds():
-    """The base is in each group; no group is above the limit unless one alone is."""
-    part = _part(1 << 20)
-    contenders = [Contender(codec, {}) for codec in (ORJSON, STDLIB, PICKLE, Codec.parse("msgpack:msgspec"))]
-    assert [contenders[1:2] + contenders[:1] + contenders[2:]] == in_groups(contenders, STDLIB, part, 1 << 40)
-    tight = in_groups(contenders, STDLIB, part, 9 << 20)
-    assert [[STDLIB, ORJSON], [STDLIB, PICKLE], [STDLIB, Codec.parse("msgpack:msgspec")]] == [
-        [c.codec for c in group] for group in tight
-    ]
-    hopeless = in_groups(contenders, STDLIB, part, 1)
-    assert [2, 2, 2] == [len(group) for group in hopeless]
-    assert [[contenders[1]]] == in_groups([contenders[1]], STDLIB, part, 1)
-
-
 def test_the_best_few_have_the_base_among_them():
     """The base takes the last place if it is not good enough for one."""
     assert [ORJSON, STDLIB] == keep_base([ORJSON, PICKLE, STDLIB], STDLIB, 2)
@@ -421,11 +393,11 @@ class FakeSeat:
     ) -> None:
         def columns(ns: float) -> dict[str, list[int]]:
             return {
-                "wall_ns": [round(ns)],
-                "user_ns": [round(ns)],
-                "sys_ns": [0],
-                "batch": [1],
-                "nivcsw": [0],
+                "wall_ns": [round(ns)] * 2,
+                "user_ns": [round(ns)] * 2,
+                "sys_ns": [0] * 2,
+                "batch": [1] * 2,
+                "nivcsw": [0] * 2,
             }
 
         self.codec, self.part = codec, part
@@ -469,7 +441,7 @@ def test_screened_codecs_are_predicted_for_the_weighed_size():
     replace_status(seats[2], "lossy")["reason"] if False else seats[2].case.update(
         status="lossy", reason="lost"
     )
-    mark_screened(SimpleNamespace(), seats, [ORJSON], weighed)
+    mark_screened(seats, [ORJSON], weighed)
     assert "ok" == seats[0].case["status"]
     assert "predicted" not in seats[0].case
     assert {"size": "0.5", "bytes": 20_000, "ops": {"encode": 100_000_000, "decode": 50_000_000}} == seats[
@@ -479,6 +451,30 @@ def test_screened_codecs_are_predicted_for_the_weighed_size():
     assert "7 times over the best" in seats[1].case["reason"]
     assert "lossy" == seats[2].case["verdict_at_screening"]
     assert seats[2].case["reason"].startswith("lost; not among the best few")
+
+
+# --- time -------------------------------------------------------------------------
+
+
+def test_a_run_that_is_late_weighs_nothing(monkeypatch):
+    """When the time is up after screening, the first verdict stands and the record says by how much it was late."""
+    run = importlib.import_module("tare.measure.run")
+    screen = run.screen
+
+    def late(session: Any, *arguments: Any) -> Any:
+        seats = screen(session, *arguments)
+        session.started_at -= 100.0
+        return seats
+
+    monkeypatch.setattr(run, "screen", late)
+    texts = []
+    result = measure.run(
+        DOCUMENT, time_s=60, codecs=("json:orjson",), on_progress=lambda event: texts.append(event.text)
+    )
+    assert {"screen"} == {case["stage"] for case in result.cases}
+    assert "the time is up: nothing was weighed; --time gives more" in texts
+    assert 40 < result.record["noise"]["overrun_s"] < 100
+    assert "ok" == result.case(result.recommend().detail["key"])["status"]
 
 
 # --- limits ---------------------------------------------------------------------

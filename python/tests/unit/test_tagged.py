@@ -161,7 +161,9 @@ def test_foreign_types_are_refused_or_described() -> None:
     class Celsius(float):
         """A subclass, as libraries give."""
 
-    with pytest.raises(Unsupported, match=r"Celsius is no type of tagged values, at \$\.a\[0\]"):
+    with pytest.raises(
+        Unsupported, match=r"Celsius cannot be handed to another process, at \$\.a\[0\]: give"
+    ):
         to_tagged({"a": [Celsius(1)]})
     tag = to_tagged({"a": [Celsius(1)]}, other=True)
     assert {"$f64": "3ff0000000000000"} == tag["a"][0]["of"]

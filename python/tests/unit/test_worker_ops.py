@@ -96,11 +96,21 @@ def test_one_column_is_read_without_the_rest(worker, table, tmp_path):
         assert ask(worker, "verify")["verdict"] == "same"
 
 
-def test_other_subsets_are_not_supported(worker, table):
-    """The reason names the codec and the subset."""
-    ready(worker, table, "parquet:pyarrow")
-    error = error_of(worker, "run", what="subset", subset="rows:1%")
-    assert (error.type, "rows:1%" in str(error)) == ("Unsupported", True)
+@pytest.mark.parametrize(
+    ("codec", "subset", "said"),
+    [
+        ("avro:fastavro", "rows:1%", "avro:fastavro cannot read some rows only"),
+        ("parquet:pyarrow", "first", "has no first value"),
+        ("parquet:pyarrow", "rows:some", "write rows:1%"),
+        ("parquet:pyarrow", "rows:0%", "write rows:1%"),
+        ("parquet:pyarrow", "every", "reads no such part"),
+        ("parquet:pyarrow", "path:x", "not a JSON Pointer"),
+    ],
+)
+def test_parts_that_cannot_be_read(worker, table, codec, subset, said):
+    """The reason names the codec, or how a part is written."""
+    ready(worker, table, codec)
+    assert said in str(error_of(worker, "run", what="subset", subset=subset))
 
 
 @pytest.mark.parametrize("materialise", ["open", "touch", "full"])

@@ -1,4 +1,4 @@
-"""The stages of a default run, in order: screen, weigh, memory, probe, growth.
+"""The stages of a default run, in order: screen, probe, weigh, memory, growth, probe again.
 
 Each is one function that takes the Session and the contenders, fills the record,
 and stops at its share of the time limit.
@@ -8,5 +8,10 @@ from __future__ import annotations
 
 __all__ = ["SHARES"]
 
-SHARES = {"screen": 8.5 / 60, "weigh": 38 / 60, "memory": 45 / 60, "probe": 50 / 60, "growth": 56 / 60}
-"""The share of the time limit that is used when each stage ends."""
+SHARES = {
+    "weigh": 49 / 60,
+    "memory": 51 / 60,
+    "growth": 55 / 60,
+    "probe": 56 / 60,
+}
+"""The share of the time limit that is used when each stage after screening ends."""

@@ -1,4 +1,8 @@
-"""Peak memory: a fresh process per codec and operation, because reuse hides peaks."""
+"""Peak memory: a fresh process per codec and operation, because reuse hides peaks.
+
+In a default run the launches of weighing measure it, each in processes that have made
+no call yet; this stage makes up for what they did not reach.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +11,40 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import operations
-from tare.measure.seat import level
+from tare.measure.seat import level, threads_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tare.codec import Codec
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
     from tare.measure.stages.weigh import Contender
 
-__all__ = ["measure_memory"]
+__all__ = ["measure_memory", "missing_peak", "peak"]
 
 _AT_ONCE = 2
+_READS = ("decode", "read")
 
 
 def measure_memory(session: Session, contenders: Sequence[Contender], part: Part, until_s: float) -> int:
-    """Measure the peak of each operation of each contender.
+    """Measure the peak of each operation of each contender that has none yet.
 
     Args:
         session: The run.
         contenders: Cases with their codecs.
         part: The data.
-        until_s: Elapsed seconds of the run at which no further codec begins.
+        until_s: Elapsed seconds of the run; no codec begins that is not expected to end by then.
 
     Returns:
         Codecs measured.
     """
-    due = [c for c in contenders if c.case["status"] in ("ok", "lossy") and not c.case["memory"]]
+    due = [c for c in contenders if c.case["status"] in ("ok", "lossy") and missing_peak(c.case)]
     done = 0
 
     def one(contender: Contender) -> bool:
-        if session.elapsed_s > until_s or session.stop_asked:
+        expected_s = 2 * session.start_s + session.round_s(contender.case)
+        if session.elapsed_s + expected_s > until_s or session.stop_asked:
             return False
         _measure(session, contender, part)
         return True
@@ -51,43 +58,70 @@ def measure_memory(session: Session, contenders: Sequence[Contender], part: Part
     return done
 
 
+def missing_peak(case: dict[str, Any]) -> str:
+    """The operation whose peak is to be measured next, writing before reading; empty if there is none.
+
+    >>> missing_peak({"labels": {"medium": "file"}, "memory": {"write": {}}})
+    'read'
+    >>> missing_peak({"labels": {"medium": "file"}, "memory": {"write": {"error": "no memory"}}})
+    ''
+    """
+    found = case["memory"]
+    if any("error" in one for one in found.values()):
+        return ""
+    return next((one for one in operations(case["labels"])[:2] if one not in found), "")
+
+
 def _measure(session: Session, contender: Contender, part: Part) -> None:
-    """Both operations of one codec; nothing is encoded or decoded before the call that is measured."""
-    path = session.new_path()
+    """What is missing of one codec; nothing is encoded or decoded before the call that is measured."""
     found = contender.case["memory"]
-    encode, decode = (*operations(contender.case["labels"]), "")[:2]
-    for operation in filter(None, (encode, decode)):
-        worker = session.worker(part, contender.codec.native(part.kind), loading=True)
+    if contender.case["key"] not in session.encoded:
+        found.clear()  # reading needs what writing leaves
+    while operation := missing_peak(contender.case):
+        worker = session.worker(
+            part, contender.codec.native(part.kind), loading=True, threads=threads_of(contender.case)
+        )
         try:
             worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
-            found[operation] = _peak(session, worker, contender, operation, path)
+            found[operation] = peak(session, worker, contender.case, contender.codec, operation)
         except WorkerError as error:
             session.check()
             # What goes wrong here costs the memory figure, not the case.
             found[operation] = {"error": str(error)[:200]}
-            break
         finally:
             session.release(worker)
 
 
-def _peak(
-    session: Session, worker: Worker, contender: Contender, operation: str, path: str
+def peak(
+    session: Session, worker: Worker, case: dict[str, Any], codec: Codec, operation: str
 ) -> dict[str, Any]:
+    """The peak of one operation.
+
+    Args:
+        session: The run.
+        worker: A worker that has loaded the data and made no call.
+        case: The codec's case.
+        codec: The codec.
+        operation: ``encode`` or ``write``, which leave a file; or ``decode`` or ``read``, which take it.
+
+    Raises:
+        WorkerError: The worker failed; it may have ended.
+    """
     limit = session.settings.deadline_s
-    codec = str(contender.codec)
-    reads = operation in ("decode", "read")
+    reads = operation in _READS
+    path = session.encoded.setdefault(case["key"], session.new_path())
     prepare: dict[str, Any] = {
-        "codec": codec,
-        "threads": session.settings.threads,
-        "kind": level(contender.case, "kind"),
-        "grain": level(contender.case, "grain"),
-        "order": level(contender.case, "order"),
+        "codec": str(codec),
+        "threads": threads_of(case),
+        "kind": level(case, "kind"),
+        "grain": level(case, "grain"),
+        "order": level(case, "order"),
         "cold": False,
     }
     if reads:
         prepare["encoded"] = path
     worker.request("prepare", deadline_s=limit, **prepare)
     found = worker.request("mem", deadline_s=limit, what=operation, path=path)
-    if not reads:
-        worker.request("encode_to", deadline_s=limit, codec=codec, path=path)
+    if operation == "encode":
+        worker.request("encode_to", deadline_s=limit, codec=str(codec), path=path)
     return found

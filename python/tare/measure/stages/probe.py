@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
     from tare.measure.driver import Worker
+    from tare.measure.seat import Seat
     from tare.measure.session import Part, Session
 
 __all__ = ["measure_fidelity", "probe_set"]
@@ -23,13 +25,16 @@ def probe_set(kind: str) -> str:
     return "columns/1" if kind == "table" else "values/1"
 
 
-def measure_fidelity(session: Session, codecs: Sequence[Codec], until_s: float) -> int:
-    """Run the probe set through every codec; a crash costs the one probe that caused it.
+def measure_fidelity(
+    session: Session, codecs: Sequence[Codec], until_s: float, seats: Sequence[Seat] = ()
+) -> int:
+    """Run the probe set through every codec that was not probed; a crash costs the one probe that caused it.
 
     Args:
         session: The run.
         codecs: Codecs to probe; compressors are left off, since they keep every byte.
-        until_s: Elapsed seconds of the run at which no further codec begins.
+        until_s: Elapsed seconds of the run; no codec begins that is not expected to end by then.
+        seats: Seats of some of the codecs, with workers that live; a worker is started for the others.
 
     Returns:
         Codecs probed.
@@ -39,19 +44,34 @@ def measure_fidelity(session: Session, codecs: Sequence[Codec], until_s: float) 
     name = probe_set(session.dataset.kind)
     found = session.record["fidelity"]["probes"].setdefault(name, {})
     part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
-    plain = list({_plain(codec): codec for codec in codecs})
+    due = [codec_id for codec_id in dict.fromkeys(map(_plain, codecs)) if codec_id not in found]
+    lent = {
+        _plain(seat.codec): seat.worker for seat in seats if seat.worker is not None and seat.worker.alive
+    }
+    # A worker answers one at a time, so its codecs are one job.
+    jobs: dict[Any, list[str]] = {}
+    for codec_id in due:
+        jobs.setdefault(lent.get(codec_id, codec_id), []).append(codec_id)
     done = 0
+    took_s: list[float] = []
 
-    def one(codec_id: str) -> bool:
-        if session.elapsed_s > until_s or session.stop_asked:
-            return False
-        found[codec_id] = judged_cells(name, codec_id, _cells(session, part, codec_id, name))
-        return True
+    def one(group: list[str]) -> int:
+        probed = 0
+        for codec_id in group:
+            began_s = session.elapsed_s
+            expected_s = median(took_s) if took_s else 0.0 if codec_id in lent else 2 * session.start_s
+            if began_s + expected_s > until_s or session.stop_asked:
+                break
+            cells = _cells(session, part, lent.get(codec_id), codec_id, name)
+            found[codec_id] = judged_cells(name, codec_id, cells)
+            took_s.append(session.elapsed_s - began_s)
+            probed += 1
+        return probed
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for codec_id, probed in zip(plain, pool.map(one, plain), strict=True):
+        for group, probed in zip(jobs.values(), pool.map(one, jobs.values()), strict=True):
             done += probed
-            session.tell("probe", done, len(plain), codec_id)
+            session.tell("probe", done, len(due), group[-1])
     if session.journal is not None:
         session.journal.stage("fidelity", session.record["fidelity"])
     return done
@@ -61,12 +81,14 @@ def _plain(codec: Codec) -> str:
     return str(codec).split("+", 1)[0]
 
 
-def _cells(session: Session, part: Part, codec_id: str, name: str) -> list[dict[str, Any]]:
+def _cells(
+    session: Session, part: Part, lent: Worker | None, codec_id: str, name: str
+) -> list[dict[str, Any]]:
     """All cells of one codec; a probe that kills its worker costs its own cell."""
     from tare.measure.fidelity import gather
     from tare.measure.probes import names
 
-    workers: list[Worker] = []
+    workers: list[Worker] = [] if lent is None else [lent]
 
     def ask(probes: list[str]) -> list[dict[str, Any]]:
         if not workers or not workers[-1].alive:
@@ -78,4 +100,5 @@ def _cells(session: Session, part: Part, codec_id: str, name: str) -> list[dict[
         return gather(ask, names(name))
     finally:
         for worker in workers:
-            session.release(worker)
+            if worker is not lent:
+                session.release(worker)

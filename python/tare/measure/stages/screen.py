@@ -1,46 +1,45 @@
-"""Screening: every candidate once, on a sample that takes the base some milliseconds.
+"""Screening: every candidate on a sample that takes the base some milliseconds.
 
-It gives the first, provisional verdict and decides who is weighed. Codecs of one
-library share a worker here, because starting forty processes would cost more than
-the first answer may take; weighing never shares.
+It gives the first, provisional verdict when that is due, goes on with the candidates
+that were not reached by then, and tells who is near enough to the best to be weighed.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import run_rounds
-from tare.measure.seat import Seat, fail
+from tare.measure.seat import Seat
+from tare.measure.stages.choose import per_call_ns, sure
+from tare.measure.stages.trials import Trials, by_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tare.codec import Codec
-    from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["BEATEN", "choose", "per_call_ns", "screen", "small_part"]
+__all__ = ["first_answer_s", "release", "screen", "small_part"]
 
 # Of a table, 5 ms are a thousand rows of Parquet, where fixed costs hide what a row costs.
 _BASE_ENCODE_NS = {"document": 5_000_000, "table": 10_000_000}
 _FIRST_BYTES = 1 << 20
-_LEAST_S = 3.0
-_SLOW_NS = 200_000_000
+_FEWEST_ROWS = 8
+_SLOW_S = 0.2
 _ROUNDS = 3
+_SLOW_ROUNDS = 2
 _TRY_SHARE = 0.75
-BEATEN = 5.0
-"""Times over the best, in every use, above which a codec is not weighed."""
-_LOSSY = 2.0
-_MOST = 12
-_GB = 1e9
-# (writes, reads, bytes per second, seconds per byte): the profiles, coarsely, to choose who is weighed.
-_USES = ((1, 10, 2e9, 0.0), (1, 1, 125e6, 0.0), (1, 1, 200e6, 20 / _GB), (1, 3, 12.5e6, 0.0))
+# The first answer comes at this time, or this long after the data is open, or after the sample is there.
+_FIRST_S = 8.5
+_OPENED_S = 3.5
+_SAMPLED_S = 2.0
+_USUAL_S = 60.0
+_REST = 0.25
+"""Share of the time left after the first answer in which the other candidates are screened."""
+_ROUNDS_SHARE = 0.03
+"""Share of the time limit that rounds get at least, however late the trials ended."""
 
 
 def small_part(session: Session, base: Codec) -> Part:
@@ -51,6 +50,7 @@ def small_part(session: Session, base: Codec) -> Part:
     probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
     probe.start()
     probe.ready()
+    probe.settle()
     # The first call pays for imports, so it says nothing of the codec's speed.
     for round_ in (1, 2, 3):
         probe.sample("encode", round_, 0)
@@ -58,181 +58,121 @@ def small_part(session: Session, base: Codec) -> Part:
     session.record["noise"]["timer_floor_ns"] = probe.floor_ns()
     probe.close()
     better = min(1.0, share * target_ns / max(encode_ns, 1.0))
+    if session.dataset.kind == "table":
+        # Fewer rows of thousands of columns take no less time, and say nothing of what a row takes.
+        better = max(better, min(share, _FEWEST_ROWS / max(1, session.dataset.items)))
     return part if 0.5 < better / share < 2.0 else session.part(float(f"{better:.2g}"))
 
 
-def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, until_s: float) -> list[Seat]:
-    """Try every codec on the part; return their seats, dead and alive, workers ended.
+def first_answer_s(time_s: float, opened_s: float, sampled_s: float) -> float:
+    """When the first answer is due, in elapsed seconds of the run.
+
+    Args:
+        time_s: Time limit of the run in seconds; 0 for none. Below 60 s all times shrink with it.
+        opened_s: When the data was open.
+        sampled_s: When the sample to screen was there.
+
+    >>> first_answer_s(60, 1, 2), first_answer_s(60, 20, 21), first_answer_s(0, 1, 2)
+    (8.5, 23.5, 8.5)
+    """
+    scale = min(1.0, (time_s or _USUAL_S) / _USUAL_S)
+    return max(_FIRST_S * scale, opened_s + _OPENED_S * scale, sampled_s + _SAMPLED_S * scale)
+
+
+def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, first_s: float) -> list[Seat]:
+    """Try every codec on the part; return their seats, dead and alive, whose workers ``release`` ends.
 
     Args:
         session: The run.
-        codecs: Candidates, most useful first.
+        codecs: Candidates; of each format the best known first.
         medium: ``memory`` or ``file``.
         part: The sample.
-        until_s: Elapsed seconds of the run at which this stage must end.
+        first_s: Elapsed seconds of the run at which the first answer is due.
 
     Returns:
         One seat a codec, in the order given; each case has its status.
     """
-    before = pressure.snapshot()
-    tried_s = session.elapsed_s + _TRY_SHARE * (until_s - session.elapsed_s)
     seats = {
         codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
         for codec in codecs
     }
-    groups: dict[tuple[Any, ...], list[Codec]] = defaultdict(list)
-    for codec in codecs:
-        groups[(codec.library.modules or codec.format.id, codec.native(part.kind))].append(codec)
-    done = 0
-    with ThreadPoolExecutor(2) as pool:
-        trials = [
-            pool.submit(_try_group, session, [seats[codec] for codec in group], part, tried_s)
-            for group in groups.values()
-        ]
-        for trial, group in zip(trials, groups.values(), strict=True):
-            trial.result()
-            done += len(group)
-            session.tell("screen", done, len(codecs), str(group[-1]))
-    living = [seat for seat in seats.values() if seat.alive and seat.case["status"] != "pending"]
-    for worker in {seat.worker for seat in living if seat.worker is not None}:
-        session.settle(worker)
-    quick = [
-        s for s in living if max(s.expected_s(operation) for operation in s.operations) * 1e9 <= _SLOW_NS
-    ]
-    run_rounds(
-        session,
-        quick,
-        rounds=_ROUNDS,
-        until_s=until_s,
-        at_least=0,
-        on_round=lambda n: session.tell("screen", len(codecs), len(codecs), f"round {n}"),
-    )
-    for seat in living:
-        if not seat.samples:
-            _keep_cold(seat)
-    after = pressure.snapshot()
-    workers = {seat.worker for seat in seats.values() if seat.worker is not None}
+    trials = Trials(session, [seats[codec] for codec in by_turns(codecs, session.base)], part)
+
+    def tell(done: int, seat: Seat) -> None:
+        session.tell("screen", done, len(codecs), str(seat.codec))
+
+    now_s = session.elapsed_s
+    least_s = _ROUNDS_SHARE * (session.settings.time_s or _USUAL_S)
+    trials.run(now_s + _TRY_SHARE * (first_s - now_s), last=False, on_done=tell)
+    rounds = _sample(session, list(seats.values()), max(first_s, session.elapsed_s + least_s / 2), 0)
+    session.verdict("screen", "first verdict")
+    until_s = session.elapsed_s + _REST * (session.limit_s(1.0) - session.elapsed_s)
+    now_s, more = session.elapsed_s, trials.waiting
+    trials.run(min(until_s, now_s + _TRY_SHARE * (until_s - now_s)), last=True, on_done=tell)
+    _sample(session, list(seats.values()), max(until_s, session.elapsed_s + least_s), rounds)
     for seat in seats.values():
-        if seat.samples:
-            session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
         session.save_case(seat.case)
-        seat.alive = False
-    for worker in workers:
-        session.release(worker)
+    if more:
+        session.verdict("screen", "all candidates screened")
     return list(seats.values())
 
 
-def _try_group(session: Session, seats: list[Seat], part: Part, until_s: float) -> None:
-    """Prepare and verify codecs of one library in one worker; a new worker after each crash."""
-    worker = None
-    limit_s = min(session.settings.deadline_s, max(_LEAST_S, (until_s - session.elapsed_s) / 2))
+def release(session: Session, seats: Sequence[Seat]) -> None:
+    """End the workers of screened seats, all at once."""
+    workers = {seat.worker for seat in seats if seat.worker is not None}
+    for worker in workers:
+        worker.quit()
+    for worker in workers:
+        session.release(worker)
     for seat in seats:
-        if session.elapsed_s > (until_s if not _named(session, seat.codec) else session.limit_s(1.0)):
-            seat.case["reason"] = "not reached in the time given; --time gives more"
-            seat.alive = False
-            continue
-        try:
-            worker = worker or _loaded(session, part)
-        except WorkerError as error:
-            session.check()
-            fail(seat.case, error)
-            seat.alive = False
-            continue
-        seat.limit_s = limit_s
-        seat.share(worker)
-        seat.ready(verify=True)
-        if not worker.alive:
-            worker = None
-    _revive(session, [seat for seat in seats if seat.alive and seat.worker is not None], part)
+        seat.alive = False
 
 
-def _named(session: Session, codec: Codec) -> bool:
-    """Whether the user asked for this codec, or every ratio needs it: then it is tried on a busy machine too."""
-    return codec == session.base or bool(session.settings.codecs)
-
-
-def _loaded(session: Session, part: Part) -> Worker:
-    worker = session.worker(part, "python", hash_seed=1, loading=True)
-    worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
-    return worker
-
-
-def _revive(session: Session, living: list[Seat], part: Part) -> None:
-    """Give codecs that are well, but whose shared worker another one ended, a new worker."""
-    orphans = [seat for seat in living if seat.worker is not None and not seat.worker.alive]
-    if not orphans:
-        return
-    try:
-        worker = _loaded(session, part)
-    except WorkerError:
-        return
-    for seat in orphans:
-        seat.share(worker)
-        seat.ready()
-
-
-def _keep_cold(seat: Seat) -> None:
-    """Use the first call's times where a round would cost too much."""
-    cold = seat.case["cold"]
-    for operation, source in zip(seat.operations, ("encode_ns", "decode_ns"), strict=True):
-        if cold.get(source):
-            reply = {
-                "cols": ["wall_ns", "user_ns", "sys_ns"],
-                "samples": [[cold[source], cold[source], 0]],
-                "batch": 1,
-            }
-            seat.keep(operation, 1, 0, reply)
-
-
-def per_call_ns(seat: Seat, operation: str) -> float | None:
-    """Median time of one call in nanoseconds: CPU where another process took the CPU, else wall."""
-    columns = seat.samples.get(operation)
-    if not columns:
-        return None
-    calls = []
-    for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
-        preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = columns["user_ns"][index] + columns["sys_ns"][index]
-        calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
-    return median(calls)
-
-
-def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]:
-    """Who is weighed: within five times the best in some use, at most ``most``; the base always.
+def _sample(session: Session, seats: Sequence[Seat], until_s: float, taken: int) -> int:
+    """Take rounds of the seats that were tried and not sampled yet, as many as fit, with the base.
 
     Args:
-        seats: Screened seats; each gets its ``distance``.
-        base: The base codec.
-        most: Most codecs to weigh.
+        session: The run.
+        seats: All seats; the base is in every round, so that each has its pairs.
+        until_s: Elapsed seconds of the run at which the rounds should end.
+        taken: Rounds taken before.
 
     Returns:
-        Codecs, best first.
+        Rounds taken, with those before.
     """
-    rated = [seat for seat in seats if seat.case["status"] in ("ok", "lossy") and _both_times(seat)]
-    proven = [seat for seat in rated if seat.case["status"] == "ok"] or rated
-    orders = []
-    for use in _USES:
-        least = min((_cost(seat, use) for seat in proven), default=0.0) or 1e-12
-        # What loses data is weighed only if it would win by far: it is never recommended unasked.
-        worse = {seat.codec: _cost(seat, use) / least * (1.0 if seat in proven else _LOSSY) for seat in rated}
-        for seat in rated:
-            seat.distance = min(seat.distance, worse[seat.codec])
-        orders.append([codec for codec in sorted(worse, key=worse.__getitem__) if worse[codec] <= BEATEN])
-    # Each use names its best in turn, or the variants of one format would fill the table.
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*orders))
-    chosen = list(dict.fromkeys(codec for codec in turns if codec is not None))[:most]
-    if base not in chosen and any(seat.codec == base for seat in rated):
-        chosen.append(base)
-    return chosen
+    living = [seat for seat in seats if seat.alive and seat.case["status"] in ("ok", "lossy", "unproven")]
+    based = next((seat for seat in living if seat.codec == session.base), None)
+    due = [seat for seat in living if not sure(seat) and seat is not based]
+    due.sort(key=_round_s)
+    ends = itertools.accumulate(_SLOW_ROUNDS * _round_s(seat) for seat in due)
+    left_s = until_s - session.elapsed_s
+    fitting = [seat for seat, end_s in zip(due, ends, strict=True) if end_s <= left_s]
+    if based is not None and (fitting or not sure(based)):
+        fitting.append(based)
+    if not fitting:
+        return taken
+    for seat in fitting:
+        seat.rounds_left = _ROUNDS if _round_s(seat) <= _SLOW_S else _SLOW_ROUNDS
+    for worker in {seat.worker for seat in fitting if seat.worker is not None}:
+        session.settle(worker)
+    unsaved = [seat for seat in fitting if not seat.samples]
+    before = pressure.snapshot()
+    taken += run_rounds(
+        session,
+        fitting,
+        rounds=_ROUNDS,
+        until_s=until_s,
+        at_least=1,
+        first=taken,
+        on_round=lambda n: session.tell("screen", len(seats), len(seats), f"round {n}"),
+    )
+    after = pressure.snapshot()
+    for seat in unsaved:
+        if seat.samples:
+            session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))
+    return taken
 
 
-def _both_times(seat: Seat) -> bool:
-    return len(seat.operations) > 1 and all(per_call_ns(seat, operation) for operation in seat.operations)
-
-
-def _cost(seat: Seat, use: tuple[int, int, float, float]) -> float:
-    """Seconds that one use costs: writes, reads over a link of that rate, and what a byte is worth."""
-    writes, reads, rate, per_byte = use
-    encode_s, decode_s = ((per_call_ns(seat, operation) or 0.0) / 1e9 for operation in seat.operations[:2])
-    size = float(seat.case["bytes"])
-    return writes * encode_s + reads * (size / rate + decode_s) + per_byte * size
+def _round_s(seat: Seat) -> float:
+    """What a sample of each operation takes, by the last call."""
+    return sum(seat.expected_s(operation) for operation in seat.operations)

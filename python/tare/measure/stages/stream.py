@@ -7,12 +7,14 @@ writer's own clock ends early, because the pipe still holds the rest.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
+from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamSeat", "weigh_streams"]
 
-_LAUNCHES = 5
 _ROUNDS = 9
 
 
@@ -46,6 +47,7 @@ class StreamSeat(Seat):
                 self.kind,
                 hash_seed=self._hash_seed ^ 1,
                 cpu=self.session.cpus[0] if self.session.cpus else None,
+                threads=self.threads,
             )
 
     def ready(self, *, verify: bool = False) -> None:
@@ -62,7 +64,7 @@ class StreamSeat(Seat):
             self._read(
                 "prepare",
                 codec=str(self.codec),
-                threads=self.session.settings.threads,
+                threads=self.threads,
                 delivery=level(self.case, "delivery"),
                 kind=level(self.case, "kind"),
                 order=level(self.case, "order"),
@@ -175,6 +177,7 @@ def weigh_streams(
     *,
     until_s: float,
     launches: int | None = None,
+    rounds: int = _ROUNDS,
 ) -> int:
     """Weigh contenders over a medium with two ends.
 
@@ -183,18 +186,26 @@ def weigh_streams(
         contenders: Cases to weigh.
         part: The data.
         until_s: Elapsed seconds of the run at which this stage must end.
-        launches: Launches to make; None for five (three if quick).
+        launches: Launches to make; None for five (three if quick), and more where a contender wants more.
+        rounds: Rounds to take in each, if there is time.
 
     Returns:
         Launches made.
     """
-    wanted = launches or (3 if session.settings.quick else _LAUNCHES)
+    usual = launches or (QUICK_LAUNCHES if session.settings.quick else LAUNCHES)
+    wanted = max((contender.launches or usual for contender in contenders), default=usual)
     began_s = session.elapsed_s
-    made = 0
+    made, least_s = 0, 0.0
     for number in range(1, wanted + 1):
-        if made and session.elapsed_s >= until_s:
+        if made and session.elapsed_s + least_s > until_s:
             break
-        _launch(session, contenders, part, number, began_s + number * (until_s - began_s) / wanted)
+        due = [
+            replace(one, rounds=one.rounds or rounds)
+            for one in contenders
+            if number <= (one.launches or usual)
+        ]
+        end_s = began_s + number * (until_s - began_s) / wanted
+        least_s = _launch(session, due, part, number, end_s)
         session.tell("weigh", number, wanted, f"launch {number} done")
         made = number
     return made
@@ -202,16 +213,23 @@ def weigh_streams(
 
 def _launch(
     session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float
-) -> None:
-    """One launch: fresh pairs of workers, rounds, results into the cases."""
+) -> float:
+    """One launch: fresh pairs of workers, rounds, results into the cases; its seconds, had it taken one round."""
+    began_s = session.elapsed_s
     living = [c for c in contenders if c.case["status"] in ("pending", "ok", "lossy")]
     seats = [StreamSeat(session, c.case, c.codec, part) for c in living]
+    for seat, contender in zip(seats, living, strict=True):
+        seat.rounds_left = contender.rounds
     launch_seats(seats, verify=False)
     before = pressure.snapshot()
-    run_rounds(session, seats, rounds=_ROUNDS, until_s=until_s)
+    sampling_s = session.elapsed_s
+    wanted = max((seat.rounds_left for seat in seats), default=0)
+    taken = run_rounds(session, seats, rounds=wanted, until_s=until_s)
+    sampled_s = session.elapsed_s - sampling_s
     after = pressure.snapshot()
     for seat in seats:
         if seat.alive and seat.samples:
             session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
         session.save_case(seat.case)
         seat.close()
+    return session.elapsed_s - began_s - sampled_s + sampled_s / max(1, taken)

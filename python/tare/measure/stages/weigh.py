@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import WorkerError
 from tare.measure import pressure
-from tare.measure.rounds import launch_seats, run_rounds
+from tare.measure.rounds import Loading, run_rounds
 from tare.measure.seat import Seat
+from tare.measure.stages.fit import FIRST_WEIGHT, LAUNCHES, QUICK_LAUNCHES, available_bytes, in_groups
+from tare.measure.stages.memory import missing_peak, peak
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,27 +20,11 @@ if TYPE_CHECKING:
     from tare.measure.plan_reader import Statistics
     from tare.measure.session import Part, Session
 
-__all__ = [
-    "Contender",
-    "available_bytes",
-    "fit_share",
-    "in_groups",
-    "load_bytes",
-    "memory_factor",
-    "plan_launches",
-    "weigh",
-]
+__all__ = ["Contender", "weigh"]
 
-_LAUNCHES = 5
-_QUICK_LAUNCHES = 3
 _ROUNDS = 9
+_ROUNDS_MOST = 45
 _ROUNDS_UNLIMITED = 15
-# CPU to start, load and warm one worker, on one of two cores: pyarrow and polars are heavier than orjson.
-_START_S = {"document": 0.1, "table": 0.22}
-_PER_LAUNCH = 4
-_LOAD_BYTES_S = 8 << 20
-_SHORT_S = 12.0
-_FEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -47,22 +35,44 @@ class Contender:
         codec: The codec.
         case: Its dict in the record.
         operations: What to sample; empty for the medium's own.
+        launches: Launches to make at most; 0 for those of the run.
+        rounds: Rounds to take in each launch at most; 0 for those of the run.
     """
 
     codec: Codec
     case: dict[str, Any]
     operations: tuple[str, ...] = ()
+    launches: int = 0
+    rounds: int = 0
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """One launch: its data, which one of how many it is, when it ends, how slow cases are treated."""
+class _Turn:
+    """One launch of one group: whom it weighs, which launch of how many it is, when it ends.
 
+    ``nth`` is the number without launches of an interrupted run that not every case had.
+    """
+
+    group: Sequence[Contender]
+    base: Codec
     part: Part
     number: int
+    nth: int
+    usual: int
     wanted: int
     until_s: float
-    slow: Statistics | None
+    plan: Statistics | None
+    limited: bool
+    peaks: bool
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """Rounds to take if there is time, and the most to take while times are not steady."""
+        asked = [one.rounds for one in self.group]
+        if self.plan is not None:
+            wanted = max(one or self.plan.rounds for one in asked)
+            return wanted, wanted
+        return (_ROUNDS if self.limited else _ROUNDS_UNLIMITED), _ROUNDS_MOST
 
 
 class _Floor(Seat):
@@ -85,109 +95,121 @@ class _Floor(Seat):
         self.case["bytes"] = self._base.case.get("bytes")
 
 
-def available_bytes() -> int:
-    """Memory that new processes may use without swapping."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            fields = dict(line.split(":", 1) for line in file)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return 4 << 30
+class _PeakSeat(Seat):
+    """A seat whose worker makes, before any other call, the one whose peak of memory is wanted.
 
-
-def load_bytes(time_s: float) -> int:
-    """How much of the data to load, in bytes in memory: what can be weighed in the time, within the memory.
-
-    Args:
-        time_s: Time limit of the run in seconds; 0 for none.
-
-    >>> load_bytes(60.0) <= 480 << 20
-    True
+    The process is as fresh as one started for the purpose, and is timed afterwards.
     """
-    by_memory = available_bytes() // 16
-    return min(by_memory, int(time_s * _LOAD_BYTES_S)) if time_s else by_memory
+
+    peak: dict[str, Any] | None = None
+    peak_of = ""
+
+    def load(self) -> None:
+        """Load the part, then measure the peak; a worker that it ends is replaced."""
+        super().load()
+        self.peak_of = missing_peak(self.case)
+        if self.worker is None:
+            return
+        try:
+            self.peak = peak(self.session, self.worker, self.case, self.codec, self.peak_of)
+        except WorkerError as error:
+            self.session.check()
+            # What goes wrong here costs the memory figure, not the case.
+            self.peak = {"error": str(error)[:200]}
+            if not self.worker.alive:
+                self.session.release(self.worker)
+                self.worker = None
+                self.start()
+                super().load()
 
 
-def plan_launches(budget_s: float, wanted: int, kind: str, *, quick: bool) -> tuple[int, int]:
-    """How many launches to make and how many codecs to weigh, so that two thirds of the time are left for rounds.
+class _Launch:
+    """One launch of one group: fresh workers, rounds, results into the cases.
 
-    Args:
-        budget_s: Time for all launches, in seconds; infinite for no limit.
-        wanted: Codecs that deserve weighing.
-        kind: ``document`` or ``table``.
-        quick: Whether three launches are enough.
-
-    Returns:
-        Launches, codecs.
-
-    >>> plan_launches(28.0, 20, "table", quick=False), plan_launches(6.0, 20, "document", quick=False)
-    ((5, 8), (3, 6))
+    Workers start at once and load while the caller folds what came before.
     """
-    launches = _QUICK_LAUNCHES if quick or budget_s < _SHORT_S else _LAUNCHES
-    if budget_s == float("inf"):
-        return launches, wanted
-    return launches, min(wanted, max(_FEWEST, int(budget_s / 3 / launches / _START_S[kind])))
 
+    def __init__(self, session: Session, turn: _Turn) -> None:
+        self._session, self._turn = session, turn
+        self._began_s = session.elapsed_s
+        self.least_s = 0.0
+        """What a launch like this one takes with a single round, in seconds."""
+        self._seats = [seat for contender in turn.group if (seat := self._seat(contender)) is not None]
+        self._base = next((seat for seat in self._seats if seat.codec == turn.base), None)
+        if self._base is not None:
+            self._seats.append(self._twin(self._base))
+        self._loading = Loading(self._seats, warm_until_s=turn.until_s)
 
-def fit_share(
-    session: Session, seconds: dict[Codec, float], small: Part, budget_s: float, launches: int
-) -> float:
-    """The largest share of the data whose launches fit the time and the memory.
+    def measure(self) -> None:
+        """Wait until all are loaded, then sample; the workers are asked to end."""
+        session, turn = self._session, self._turn
+        self._loading.wait(
+            lambda seat: session.tell("weigh", turn.number - 1, turn.wanted, f"loading {seat.codec}")
+        )
+        if self._base is not None and self._base.alive:
+            floor = _Floor(session, session.case("copy", turn.part, "weigh"), self._base)
+            floor.ready()
+            floor.warm("copy")
+            self._seats.append(floor)
+        if turn.plan is not None:
+            for seat in self._seats:
+                seat.rounds_left = _rounds_of(seat.case, turn)
+        self._before = pressure.snapshot()
+        began_s = session.elapsed_s
+        wanted, most = turn.rounds
+        rounds = run_rounds(
+            session,
+            self._seats,
+            rounds=wanted,
+            until_s=turn.until_s,
+            at_least=1,
+            most=most,
+            on_round=lambda r: session.tell(
+                "weigh", turn.number - 1, turn.wanted, f"launch {turn.number}, round {r}"
+            ),
+        )
+        sampled_s = session.elapsed_s - began_s
+        self._after = pressure.snapshot()
+        for seat in self._seats:
+            if isinstance(seat, _PeakSeat) and seat.peak is not None:
+                seat.case["memory"][seat.peak_of] = seat.peak
+            seat.quit()
+        self.least_s = session.elapsed_s - self._began_s - sampled_s + sampled_s / max(1, rounds)
 
-    Args:
-        session: The run.
-        seconds: Time of one round on the small part, in seconds, by codec.
-        small: The part that was screened.
-        budget_s: Time for all launches, in seconds; infinite for no limit.
-        launches: Launches to fit.
+    def fold(self) -> None:
+        """Put the results into the cases and the journal; see the workers end."""
+        before, after = self._before, self._after
+        for seat in self._seats:
+            if seat.alive and seat.samples:
+                launch = seat.launch(self._turn.number, before.stalled_share(after), after.load)
+                self._session.save_launch(seat.case, launch)
+            self._session.save_case(seat.case)
+            seat.close()
 
-    Returns:
-        A share in (0, 1].
-    """
-    scale = session.dataset.bytes_memory / max(1, small.bytes_memory)
-    round_s = sum(seconds.values()) * scale
-    start_s = launches * len(seconds) * _START_S[small.kind]
-    # A launch encodes and decodes once before its rounds, then takes three rounds; a large part is slower
-    # than the small one says (caches, page faults).
-    by_time = (budget_s - start_s) / max(1e-9, launches * _PER_LAUNCH * round_s)
-    # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
-    copies = 3 * max((memory_factor(codec, small.kind) for codec in seconds), default=3.0)
-    by_memory = available_bytes() / 2 / max(1.0, copies * session.dataset.bytes_memory)
-    return float(f"{max(min(1.0, small.share), min(1.0, max(by_time, 1 / 64), by_memory)):.2g}")
+    def abandon(self) -> None:
+        """Nobody will measure it."""
+        self._session.kill_workers()
+        self._loading.abandon()
 
+    def _seat(self, contender: Contender) -> Seat | None:
+        """The contender's seat, unless it failed or has had its launches."""
+        case, turn = contender.case, self._turn
+        if case["status"] not in ("pending", "ok", "lossy") or _spared(contender, turn):
+            return None
+        # The first launch times first calls, and nothing may come before those.
+        kind = _PeakSeat if turn.peaks and "cold" in case and missing_peak(case) else Seat
+        seat = kind(self._session, case, contender.codec, turn.part)
+        seat.operations = contender.operations or seat.operations
+        return seat
 
-def in_groups(
-    contenders: Sequence[Contender], base: Codec, part: Part, limit_bytes: int
-) -> list[list[Contender]]:
-    """Split the contenders so that the copies of one group's workers stay below the limit.
-
-    Args:
-        contenders: All contenders.
-        base: The base codec; it joins every group, so that each has its pairs.
-        part: The data each worker holds.
-        limit_bytes: Memory for all workers of a group, in bytes.
-
-    Returns:
-        Groups, each with the base first.
-    """
-    bases = [c for c in contenders if c.codec == base]
-    groups: list[list[Contender]] = []
-    used = float("inf")
-    for contender in contenders:
-        if contender.codec == base:
-            continue
-        need = memory_factor(contender.codec, part.kind) * part.bytes_memory
-        if used + need > limit_bytes and (not groups or len(groups[-1]) > len(bases)):
-            groups.append(list(bases))
-            used = 2 * sum(memory_factor(c.codec, part.kind) for c in bases) * part.bytes_memory
-        groups[-1].append(contender)
-        used += need
-    return groups or [list(bases)]
-
-
-def memory_factor(codec: Codec, kind: str) -> float:
-    """Copies of the data that a worker of this codec holds while it works, roughly."""
-    return 3.0 if codec.native(kind) in ("arrow", "polars", "python") else 6.0
+    def _twin(self, base: Seat) -> Seat:
+        """The base once more, in a process of its own: what differs between the two is noise."""
+        twin = _twin(self._session, base.case, base.codec, self._turn.part)
+        # The twin is asked what the base is asked, or their totals would be of different things.
+        twin["operations"] = list(base.operations)
+        seat = Seat(self._session, twin, base.codec, self._turn.part)
+        seat.operations = base.operations
+        return seat
 
 
 def weigh(
@@ -198,7 +220,8 @@ def weigh(
     *,
     until_s: float,
     launches: int | None = None,
-    slow: Statistics | None = None,
+    plan: Statistics | None = None,
+    peaks: bool = False,
 ) -> int:
     """Weigh the contenders; every launch is a new set of processes.
 
@@ -208,89 +231,116 @@ def weigh(
         base: Base codec; it runs twice, the second time as the A/A twin.
         part: The data.
         until_s: Elapsed seconds of the run at which this stage must end.
-        launches: Launches to make; None for five (three if quick).
-        slow: How often slow cases are measured; None treats all alike.
+        launches: Launches to make; None for five (three if quick), and more where a contender wants more.
+        plan: How often a plan measures, slow cases apart; None for as often as there is time.
+        peaks: Whether launches after the first measure peaks of memory before they sample.
 
     Returns:
         Launches made.
     """
-    wanted = launches or (_QUICK_LAUNCHES if session.settings.quick else _LAUNCHES)
+    usual = launches or (QUICK_LAUNCHES if session.settings.quick else LAUNCHES)
+    most = max((contender.launches or usual for contender in contenders), default=usual)
     groups = in_groups(contenders, base, part, available_bytes() // 2)
     began_s = session.elapsed_s
     # Launches that are there already count: an interrupted run's, or the base's of another group.
-    had = [max((launch["n"] for launch in c.case["launches"]), default=0) for c in contenders]
+    had = [_last(case) for case in _with_controls(session, contenders, base, part)]
     first = 1 + max(had, default=0)
-    wanted = max(first - 1, first - 1 + wanted - min(had, default=0))
-    step_s = (until_s - began_s) / max(1, wanted - first + 1) / len(groups)
-    made = 0
-    for number in range(first, wanted + 1):
-        if made and session.elapsed_s >= until_s:
-            break
-        for index, group in enumerate(groups):
-            ends_s = began_s + ((number - first) * len(groups) + index + 1) * step_s
-            _launch(session, group, base, _Launch(part, number, wanted, ends_s, slow))
-        made = number
-        if made >= 2:
-            session.verdict("weigh", f"launch {number} of {wanted} done")
+    skipped = first - 1 - min(had, default=0)
+    wanted = max(first - 1, skipped + most)
+    numbers = range(first, wanted + 1)
+    # The first launch times first calls and compares what came back.
+    weights = [FIRST_WEIGHT if number == 1 else 1.0 for number in numbers for _ in groups]
+    ends = itertools.accumulate(weights)
+    turns = [
+        _Turn(
+            group,
+            base,
+            part,
+            number=number,
+            nth=number - skipped,
+            usual=usual,
+            wanted=wanted,
+            until_s=began_s + end * (until_s - began_s) / sum(weights),
+            plan=plan,
+            limited=bool(session.settings.time_s),
+            peaks=peaks,
+        )
+        for (number, group), end in zip(itertools.product(numbers, groups), ends, strict=True)
+    ]
+    return _take(session, turns, until_s)
+
+
+def _take(session: Session, turns: Sequence[_Turn], until_s: float) -> int:
+    """Take the turns; each one's workers start and load while the results of the one before are folded."""
+    made, launch, following, least_s = 0, None, None, 0.0
+    try:
+        for turn, after in itertools.zip_longest(turns, turns[1:]):
+            launch, following = following or _Launch(session, turn), None
+            launch.measure()
+            least_s += launch.least_s
+            last = after is None or after.number != turn.number
+            if after is not None and not (last and session.elapsed_s + least_s > until_s):
+                following = _Launch(session, after)
+            launch.fold()
+            if last:
+                made, least_s = turn.number, 0.0
+                if made >= 2:
+                    session.verdict("weigh", f"launch {made} of {turn.wanted} done")
+                if following is None:
+                    break
+    except BaseException:
+        for one in (launch, following):
+            if one is not None:
+                one.abandon()
+        raise
     return made
 
 
-def _is_slow(case: dict[str, Any], slow: Statistics) -> bool:
+def _with_controls(
+    session: Session, contenders: Sequence[Contender], base: Codec, part: Part
+) -> list[dict[str, Any]]:
+    """The cases of the contenders, and those of the twin and the floor where an interrupted run had the base's.
+
+    A kill between two cases of one launch leaves the base without its controls: they want a launch too.
+    """
+    cases = [contender.case for contender in contenders]
+    for contender in contenders:
+        if contender.codec == base and contender.case["launches"]:
+            cases += [_twin(session, contender.case, base, part), session.case("copy", part, "weigh")]
+    return cases
+
+
+def _last(case: dict[str, Any]) -> int:
+    """The number of the last launch of a case; 0 if there is none."""
+    return max((launch["n"] for launch in case["launches"]), default=0)
+
+
+def _twin(session: Session, case: dict[str, Any], base: Codec, part: Part) -> dict[str, Any]:
+    """The case of the base's second worker, which shows what is noise."""
+    return session.case(str(base), part, "weigh", **_shared_labels(case), twin="1")
+
+
+def _shared_labels(case: dict[str, Any]) -> dict[str, str]:
+    """What the cases that are compared with this one have in common with it."""
+    return {name: level for name, level in case["labels"].items() if name not in ("dataset", "size", "codec")}
+
+
+def _is_slow(case: dict[str, Any], plan: Statistics) -> bool:
     cold = case.get("cold") or {}
-    return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > slow.slow_s * 1e9
+    return max(cold.get("encode_ns") or 0, cold.get("decode_ns") or 0) > plan.slow_s * 1e9
 
 
-def _spared(case: dict[str, Any], number: int, slow: Statistics | None) -> bool:
-    """Whether a slow case has had its launches."""
-    return slow is not None and number > slow.slow_launches and _is_slow(case, slow)
+def _spared(contender: Contender, turn: _Turn) -> bool:
+    """Whether a case has had its launches: those it wants itself, else the usual ones, fewer if it is slow."""
+    usual = turn.usual
+    if turn.plan is not None and _is_slow(contender.case, turn.plan):
+        usual = min(usual, turn.plan.slow_launches)
+    return turn.nth > (contender.launches or usual)
 
 
-def _launch(session: Session, group: Sequence[Contender], base: Codec, plan: _Launch) -> None:
-    """One launch of one group: fresh workers, rounds, results into the cases."""
-    seats = []
-    for contender in group:
-        if contender.case["status"] in ("pending", "ok", "lossy") and not _spared(
-            contender.case, plan.number, plan.slow
-        ):
-            seat = Seat(session, contender.case, contender.codec, plan.part)
-            seat.operations = contender.operations or seat.operations
-            seats.append(seat)
-    base_seat = next((seat for seat in seats if seat.codec == base), None)
-    if base_seat is not None:
-        twin = session.case(str(base), plan.part, "weigh", medium=base_seat.medium, twin="1")
-        second = Seat(session, twin, base, plan.part)
-        # The twin is asked what the base is asked, or their totals would be of different things.
-        twin["operations"] = list(base_seat.operations)
-        second.operations = base_seat.operations
-        seats.append(second)
-    launch_seats(
-        seats,
-        verify=False,
-        on_ready=lambda seat: session.tell("weigh", plan.number - 1, plan.wanted, f"loading {seat.codec}"),
-    )
-    if base_seat is not None and base_seat.alive:
-        floor = _Floor(session, session.case("copy", plan.part, "weigh"), base_seat)
-        floor.ready()
-        seats.append(floor)
-    if plan.slow is not None:
-        for seat in seats:
-            if _is_slow(seat.case, plan.slow):
-                seat.rounds_left = plan.slow.slow_rounds
-    before = pressure.snapshot()
-    run_rounds(
-        session,
-        seats,
-        rounds=_ROUNDS if session.settings.time_s else _ROUNDS_UNLIMITED,
-        until_s=plan.until_s,
-        at_least=1,
-        warm=True,
-        on_round=lambda r: session.tell(
-            "weigh", plan.number - 1, plan.wanted, f"launch {plan.number}, round {r}"
-        ),
-    )
-    after = pressure.snapshot()
-    for seat in seats:
-        if seat.alive and seat.samples:
-            session.save_launch(seat.case, seat.launch(plan.number, before.stalled_share(after), after.load))
-        session.save_case(seat.case)
-        seat.close()
+def _rounds_of(case: dict[str, Any], turn: _Turn) -> int:
+    """Rounds of a case in a plan's launch; the base's twin and the floor get the most."""
+    asked = next((one.rounds for one in turn.group if one.case is case), 0)
+    if turn.plan is None or asked:
+        return asked or turn.rounds[0]
+    return turn.plan.slow_rounds if _is_slow(case, turn.plan) else turn.rounds[0]

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from tare.report import text, words
-from tare.report.digest import Digest, number
-from tare.report.html.markup import Cell, codec, details, esc, scroll_table
+from tare.report.charts import verdict_of
+from tare.report.digest import PROFILES, Digest, number
+from tare.report.html.markup import Cell, breakable, codec, details, esc, scroll_table
 
 __all__ = ["SIGNS", "cell_details", "matrix", "own_data"]
 
@@ -37,11 +38,13 @@ def _probes(cells: dict[str, dict[str, Any]]) -> list[str]:
 def matrix(found: Digest, slots: dict[str, int]) -> str:
     """One table per probe set: a row per probe, a column per codec, a sign and a word in each cell."""
     out = []
+    uses = _uses(found)
     for place, (name, cells) in enumerate(_sets(found).items()):
         order = {one: i for i, one in enumerate(found.codecs)}
         codecs = sorted(cells, key=lambda one: (order.get(one, 999), one))
         heads: list[Cell] = [("probe", "t")] + [
-            (f'<span class="tilt">{codec(one, slots.get(one, 99))}</span>', "tilted") for one in codecs
+            (f'<span class="tilt">{codec(one, slots.get(one, 99))}{_chosen(uses.get(one))}</span>', "tilted")
+            for one in codecs
         ]
         rows = [
             [(esc(probe.replace("_", " "), 60), "t"), *(_cell(cells[one].get(probe)) for one in codecs)]
@@ -53,7 +56,38 @@ def matrix(found: Digest, slots: dict[str, int]) -> str:
         )
     if not out:
         return '<p class="soft">No probes were run.</p>'
-    return _legend() + "".join(out)
+    return _legend() + _compressed(found) + "".join(out)
+
+
+def _plain(codec_id: str) -> str:
+    return codec_id.partition("+")[0]
+
+
+def _uses(found: Digest) -> dict[str, list[str]]:
+    """Codec without its compressor -> the uses whose verdict names it."""
+    uses: dict[str, list[str]] = {}
+    for name in PROFILES:
+        verdict = verdict_of(found, name)
+        if verdict.get("named") and verdict.get("codec"):
+            uses.setdefault(_plain(str(verdict["codec"])), []).append(name)
+    return uses
+
+
+def _chosen(uses: list[str] | None) -> str:
+    return f'<small class="chosen">recommended: {esc(", ".join(uses))}</small>' if uses else ""
+
+
+def _compressed(found: Digest) -> str:
+    """Why codecs with a compressor have no column of their own."""
+    pressed = [one for one in found.codecs if _plain(one) != one]
+    if not pressed:
+        return ""
+    first = found.verdict.get("codec")
+    example = str(first) if first in pressed else pressed[0]
+    return (
+        f'<p class="soft">A compressor gives back every byte, so it changes nothing here: '
+        f"<code>{breakable(example)}</code> is the column <code>{breakable(_plain(example))}</code>.</p>"
+    )
 
 
 def _cell(cell: Any) -> Cell:

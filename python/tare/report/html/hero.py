@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tare.report import text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, Grid, Row
-from tare.report.html.markup import codec, details, esc, inline_code
+from tare.report.html.markup import Cell, breakable, codec, details, esc, inline_code, scroll_table
+from tare.report.html.snippets import connected, runnable
 
 __all__ = ["hero"]
 
@@ -59,23 +59,36 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     elif said["named"]:
         badges = '<span class="badge warn">provisional</span> ' if said["provisional"] else ""
         badges += '<span class="badge bad">unsafe to read from others</span>' if said["runs_code"] else ""
+        route = f'<code class="route">{breakable(said["route"])}</code>'
+        first = (
+            f"Too small to matter</h1><p class=default>By default {route}</p>"
+            if said["small"]
+            else f"Use {route}</h1>"
+        )
         body = (
-            f'<h1>Use <code class="route">{esc(said["route"])}</code></h1>{f"<p>{badges}</p>" if badges else ""}'
+            f"<h1>{first}{f'<p>{badges}</p>' if badges else ''}"
             f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(found, row, grid, said)}'
         )
     elif said["tie"]:
-        tied = ", ".join(f"<code>{esc(one)}</code>" for one in said["tie"])
-        body = f'<h1>A tie: choose by size or fidelity.</h1><p class="say">{tied}</p><p>{inline_code(said["sentence"])}</p>'
+        lead, _, _ = said["sentence"].partition(" for ")
+        head = f"{esc(lead)}." if said["vague"] else "A tie: choose by size or fidelity."
+        body = (
+            f'<h1>{head}</h1><p class="say">{inline_code(said["sentence"])}</p>'
+            f"{_tied(found, grid, said, slots)}"
+        )
     else:
         body = f'<h1>No route fits.</h1><p class="say">{inline_code(said["sentence"])}</p>'
     changes = "".join(f"<li>{esc(change)}</li>" for change in words.flips(found, name))
     flips = (
         f'<div class="flips"><h2>What would change the choice</h2><ul>{changes}</ul></div>' if changes else ""
     )
-    run = _run(said["route"], runs_code=said["runs_code"]) if said["named"] and not found.imported else ""
+    run = ""
+    if said["named"] and not found.imported:
+        run = _run(said["route"], str(found.dataset.get("kind") or ""), runs_code=said["runs_code"])
+    transfer = f'<p class="soft">{esc(said["transfer"])}</p>' if said["transfer"] else ""
     return (
         f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
-        f'{body}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
+        f'{body}{transfer}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
     )
 
 
@@ -87,9 +100,34 @@ def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | 
     return None, None
 
 
+def _tied(found: Digest, grid: Grid | None, said: dict[str, Any], slots: dict[str, int]) -> str:
+    """What can decide between codecs that cost the same: size and what came back, beside their times."""
+    rows = {text.visible(row.codec, 100): row for row in grid.rows if row.timed} if grid else {}
+    known = [rows[name] for name in said["tie"] if name in rows]
+    if not grid or not known:
+        return ""
+    body: list[list[Cell]] = [
+        [
+            (codec(row.codec, slots.get(row.codec, 99)), "t"),
+            (esc(text.size(row.bytes)), ""),
+            (esc(row.kept), ""),
+            (esc(text.interval(row.write.t_ns, row.write.lo_ns, row.write.hi_ns)), ""),
+            (esc(text.interval(row.read.t_ns, row.read.lo_ns, row.read.hi_ns)), ""),
+        ]
+        for row in known
+    ]
+    heads: list[Cell] = [("codec", "t"), ("size", ""), ("kept", ""), *((esc(op), "") for op in grid.ops)]
+    order = "most likely best first" if said["vague"] else "smallest first"
+    table = scroll_table(f"The codecs of the tie, {order}", heads, body)
+    part = f"<p class=soft>Measured{_on(found)}.</p>" if _on(found) else ""
+    return f'<div class="tied">{table}{part}</div>'
+
+
 def _sentence(said: dict[str, Any]) -> str:
     # The heading has said "Use ...": the sentence goes on from there.
-    sentence = str(said["sentence"])
+    sentence = str(said["sentence"]).removeprefix("Too small to matter: ")
+    if said["small"]:
+        return sentence[:1].upper() + sentence[1:]
     for lead in (f"Use `{said['route']}`: ", f"Provisional: use `{said['route']}`: "):
         if sentence.startswith(lead):
             rest = sentence[len(lead) :].replace("P(best) 1.00", "P(best) > 0.99")
@@ -118,7 +156,7 @@ def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, 
         (row.kept, "columns came back" if "/" in row.kept else "of the values came back")
         if row.kept
         else ("", ""),
-        (said["p_best"], "probability of being best"),
+        ("" if said["small"] else said["p_best"], "probability of being best"),
     ]
     cells = "".join(
         f"<div><dt>{esc(label)}</dt><dd>{esc(value)}</dd></div>"
@@ -128,19 +166,22 @@ def _figures(found: Digest, row: Row | None, grid: Grid | None, said: dict[str, 
     return f'<dl class="tiles">{cells}</dl>'
 
 
-def _run(route: str, *, runs_code: bool) -> str:
-    trust = ", trust=True" if runs_code else ""
-    if route.partition("@")[2].partition(",")[0] in ("", "memory", "file"):
-        steps = f"route.write(data, path)\ndata = route.read(path{trust})"
-    else:
-        steps = f"route.send(data, connection)\ndata = route.receive(connection{trust})"
-    # The id is shown escaped and then quoted: nothing in it can end the literal.
-    code = f"from tare import Route\nroute = Route({json.dumps(route)})\n{steps}"
+def _run(route: str, kind: str, *, runs_code: bool) -> str:
+    receiver, sender = connected(route, runs_code=runs_code)
+    out = f"<h2>Run it</h2>{_code(runnable(route, kind, runs_code=runs_code), 'Python code that runs the route')}"
+    if receiver:
+        both = (
+            f"<p>One program waits for the data:</p>{_code(receiver, 'Python code that receives')}"
+            f"<p>Another, with the lines above, sends it; the end of the connection ends the message:</p>"
+            f"{_code(sender, 'Python code that sends')}"
+        )
+        out += details("Over a connection", both)
+    return f'<div class="run">{out}</div>'
+
+
+def _code(code: str, label: str) -> str:
     shown = "\n".join(esc(line, 400) for line in code.split("\n"))
-    return (
-        f'<div class="run"><h2>Run it</h2><pre tabindex="0" aria-label="Python code that runs the route">'
-        f"<code>{shown}</code></pre></div>"
-    )
+    return f'<pre tabindex="0" aria-label="{esc(label)}"><code>{shown}</code></pre>'
 
 
 def _media(found: Digest, name: str, slots: dict[str, int]) -> str:
@@ -194,7 +235,7 @@ def _why(said: dict[str, Any]) -> str:
     for name, reason in said["excluded"]:
         grouped.setdefault(reason, []).append(name)
     removed = "".join(
-        f"<li>{', '.join(f'<code>{esc(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
+        f"<li>{', '.join(f'<code>{breakable(name)}</code>' for name in names)}: {inline_code(reason)}</li>"
         for reason, names in grouped.items()
     )
     out = f"<ul>{reasons}</ul>" if reasons else ""

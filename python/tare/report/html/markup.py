@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tare.report import text
 
-__all__ = ["Cell", "codec", "details", "esc", "inline_code", "json_block", "scroll_table"]
+__all__ = ["Cell", "breakable", "codec", "details", "esc", "inline_code", "json_block", "scroll_table"]
 
 # HTML of a cell and its class: "t" is text, numbers are the rule; "9@t" is text over nine columns.
 Cell = tuple[str, str]
@@ -34,7 +35,7 @@ def inline_code(sentence: str) -> str:
     out = []
     for place, part in enumerate(parts):
         coded = place % 2 == 1 and place < len(parts) - 1
-        out.append(f"<code>{esc(part, 600)}</code>" if coded else esc(part, 600))
+        out.append(f"<code>{breakable(part, 600)}</code>" if coded else esc(part, 600))
     return "".join(out)
 
 
@@ -54,9 +55,19 @@ def codec(name: str, slot: int) -> str:
     """A codec's id; its class draws the coloured shape that stands for it in every chart.
 
     >>> codec("json:orjson", 0)
-    '<span class="c k0">json:orjson</span>'
+    '<span class="c k0">json:<wbr>orjson</span>'
     """
-    return f'<span class="c k{slot}">{esc(name, 100)}</span>'
+    return f'<span class="c k{slot}">{breakable(name, 100)}</span>'
+
+
+def breakable(name: object, limit: int = 200) -> str:
+    """The id of a codec or route, which may be broken between its parts and nowhere else.
+
+    >>> breakable("arrow:pyarrow,compression=zstd@file")
+    'arrow:<wbr>pyarrow,<wbr>compression=zstd<wbr>@file'
+    """
+    # Escaped text holds none of these four but those of the id itself.
+    return re.sub(r"(?<=[:,])(?=.)|(?<=.)(?=[+@])", "<wbr>", esc(name, limit))
 
 
 def scroll_table(

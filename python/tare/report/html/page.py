@@ -10,11 +10,11 @@ from importlib import resources
 from typing import Any
 
 from tare.report import text, words
-from tare.report.charts import CHARTS, basis_of, chart_data, featured, spec, themes
+from tare.report.charts import CHARTS, basis_of, chart_data, featured, link_of, spec, themes
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import cell_details, matrix, own_data
 from tare.report.html.hero import hero
-from tare.report.html.markup import codec, details, esc, json_block, scroll_table
+from tare.report.html.markup import breakable, codec, details, esc, json_block, scroll_table
 from tare.report.html.tables import comparison, data_table
 
 __all__ = ["page"]
@@ -56,7 +56,7 @@ def page(result: Any, *, profile: str | None = None) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
         f'<meta name="generator" content="tare {esc(found.record.get("tare") or "", 20)}">'
         f"<title>{esc(name)} - which format?</title><style>{_style()}</style></head>\n"
-        f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found)}<main id="main">{sections}</main>'
+        f'<body><a class="skip" href="#main">To the verdict</a>{_masthead(found, sections)}<main id="main">{sections}</main>'
         f"{_footer(found)}\n{json_block('tare-data', _payload(found, data))}\n<script>{script}</script></body></html>\n"
     )
 
@@ -92,7 +92,7 @@ def _palette(theme: dict[str, Any]) -> str:
     )
 
 
-def _masthead(found: Digest) -> str:
+def _masthead(found: Digest, sections: str) -> str:
     made = esc(str(found.record.get("created") or "")[:10])
     links = "".join(
         f'<a href="#{name}">{label}</a>'
@@ -107,6 +107,7 @@ def _masthead(found: Digest) -> str:
             ("samples", "Samples"),
             ("environment", "Environment"),
         )
+        if f'<section id="{name}"' in sections
     )
     return (
         f'<header class="mast"><p class="brand"><b>Tare</b> <span>data formats, weighed</span> <time>{made}</time></p>'
@@ -145,10 +146,15 @@ def _all_codecs(found: Digest, slots: dict[str, int]) -> str:
     if not any(grid.rows for grid in found.grids):
         return _section("codecs", "All codecs", "No case was finished.", "")
     tables = "".join(comparison(found, place, slots) for place in range(len(found.grids)))
-    base = f"Ratios are of one write and one read to <code>{esc(found.base)}</code>. " if found.base else ""
+    base = (
+        f"<b>{words.RATIO}</b> is the time of one write and one read as a multiple of that of "
+        f"<code>{breakable(found.base)}</code>. "
+        if found.base
+        else ""
+    )
     lead = (
-        f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie. "
-        "The order is that of the cost in the chosen use. "
+        f"{base}Times are medians with 95 % intervals; codecs that share a letter are a tie in that time. "
+        "The order is that of the cost in the chosen use, which weighs writes, reads and the link. "
         "A codec whose data did not come back has no time."
     )
     return _section("codecs", "All codecs", lead, tables)
@@ -177,7 +183,7 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
         "Numbers of this chart",
         f'<div class="numbers" data-csv="{chart}">{data_table(found, chart, data, slots)}</div>',
     )
-    extra = _bandwidth_controls(found) if chart == "bandwidth" else ""
+    extra = _bandwidth_controls() if chart == "bandwidth" else ""
     legend = _codec_legend(found, slots) if chart == "growth" else ""
     body = (
         f'{legend}<figure><div class="chart" id="c-{chart}" data-chart="{chart}" role="img" aria-label="{esc(title)}" '
@@ -196,18 +202,18 @@ def _codec_legend(found: Digest, slots: dict[str, int]) -> str:
     )
 
 
-def _bandwidth_controls(found: Digest) -> str:
-    weights = found.weights()
-    reads = 10 if weights["r"] == 10 else weights["r"]
+def _bandwidth_controls() -> str:
+    """Sliders and the list that follows them; the scripts set both to the profile shown."""
     return (
         '<div class="sliders" hidden>'
         '<label for="v">Bandwidth <output id="v-out" for="v"></output></label>'
-        '<input type="range" id="v" min="0" max="400" step="1" value="200" aria-describedby="rank-say">'
+        '<input type="range" id="v" min="0" max="401" step="1" value="401" aria-describedby="rank-say">'
         '<label for="r">Reads per write <output id="r-out" for="r"></output></label>'
-        f'<input type="range" id="r" min="0" max="300" step="1" value="0" data-reads="{reads:g}" aria-describedby="rank-say">'
+        '<input type="range" id="r" min="0" max="300" step="1" value="0" aria-describedby="rank-say">'
         '</div><p id="rank-say" class="say-rank" aria-live="polite"></p><ol id="rank" class="rank" hidden></ol>'
-        '<p class="rank-legend" hidden><i class="part p-w"></i> write <i class="part p-v"></i> on the link '
-        '<i class="part p-r"></i> read <i class="part p-s"></i> price of its bytes</p>'
+        '<p class="rank-legend" hidden><span><i class="part p-w"></i> write</span> <span class="of-v"><i class="part p-v"></i> on '
+        'the link</span> <span><i class="part p-r"></i> read</span> <span class="of-n"><i class="part p-n"></i> reads '
+        'of a part</span> <span class="of-s"><i class="part p-s"></i> price of its bytes</span></p>'
     )
 
 
@@ -370,7 +376,7 @@ def _payload(found: Digest, data: dict[str, list[dict[str, Any]]]) -> dict[str, 
     drawn = [chart for chart in CHARTS if _has(chart, data)]
     weights = {
         name: {
-            **{key: found.weights(name)[key] for key in ("w", "r", "s", "v")},
+            **link_of(found, name),
             "basis": basis_of(found, name),
         }
         for name in PROFILES

@@ -57,7 +57,7 @@ const dark = () => {
   const t = root.dataset.theme;
   return t === "dark" || (t === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 };
-const state = { grid: 0, profile: "", v: 125e6, reads: 1, moved: false };
+const state = { grid: 0, profile: "", v: 125e6, linked: true, reads: 1, moved: false };
 const views = {};
 
 // Heights follow the number of rows and the width, as the specs lay them out.
@@ -83,7 +83,10 @@ const signalsOf = (name) => {
   const w = D.weights[state.profile] || { w: 1, r: 1, s: 0 }, ops = (D.grids[state.grid] || {}).ops;
   const out = { grid: state.grid, profile: state.profile, ops: ops };
   if (name === "bandwidth") {
-    Object.assign(out, { w: w.w, r: state.reads, s: w.s, v: state.v, basis: w.basis, standard: !state.moved });
+    Object.assign(out, { 
+      w: w.w, r: state.reads, n: w.n, s: w.s, v: state.v, rtt: state.linked ? w.rtt : 0, linked: state.linked,
+      basis: w.basis, standard: !state.moved,
+    });
   }
   return out;
 };
@@ -157,7 +160,7 @@ const rank = () => {
   const order = shown.map((d) => {
     const li = kept[d.codec] || rankItem(d.codec);
     const parts = all(".bars i", li);
-    [d.cw, d.cv, d.cr, d.cs].forEach((c, i) => { parts[i].style.width = (100 * Math.min(1, d.c / most) * c / d.c) + "%"; });
+    [d.cw, d.cv, d.cr, d.cp, d.cs].forEach((c, i) => { parts[i].style.width = (100 * Math.min(1, d.c / most) * c / d.c) + "%"; });
     li.className = d.fits ? "" : "off";
     $(".cost", li).textContent = time(d.c) + (d.fits ? "" : d.ok ? "" : " lossy");
     li.title = d.fits ? "" : d.ok ? "left out for " + state.profile : "loses data";
@@ -175,41 +178,55 @@ const rank = () => {
   }
   const fit = now.filter((d) => d.fits), say = $("#rank-say");
   if (fit.length > 1) {
-    say.textContent = "At " + rate(state.v) + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) +
+    say.textContent = (state.linked ? "At " + rate(state.v) : "With no link") + ", " + labels[fit[0].codec] + " costs least: " + time(fit[0].c) +
       "; next " + labels[fit[1].codec] + ", " + sig(fit[1].c / fit[0].c) + "x.";
   } else {
     say.textContent = fit.length ? "Only " + labels[fit[0].codec] + " may be used for " + state.profile + "." : "No codec may be used for " + state.profile + ".";
   }
 };
+// An id may be broken between its parts and nowhere else.
+const spelled = (e, id) => {
+  id.split(/(?<=[:,])|(?=[+@])/).forEach((part, i) => {
+    if (i) e.appendChild(make("wbr"));
+    e.append(part);
+  });
+  return e;
+};
 const rankItem = (codec) => {
   const li = make("li");
   li.dataset.codec = codec;
-  const name = make("span", "c k" + slots[codec], labels[codec]);
+  const name = spelled(make("span", "c k" + slots[codec]), labels[codec]);
   const bars = make("span", "bars");
   bars.setAttribute("aria-hidden", "true");
-  ["p-w", "p-v", "p-r", "p-s"].forEach((p) => bars.appendChild(make("i", p)));
+  ["p-w", "p-v", "p-r", "p-n", "p-s"].forEach((p) => bars.appendChild(make("i", p)));
   li.append(name, bars, make("span", "cost"));
   return li;
 };
 
-// Sliders: bandwidth over four decades, reads from 1 to 1,000, both logarithmic.
+// Sliders: bandwidth over four decades and, at its end, no link; reads from 1 to 1,000. Both logarithmic.
 const v = $("#v"), r = $("#r");
+const NO_LINK = 401;
 const vOf = (x) => Math.pow(10, 6 + x / 100), rOf = (x) => Math.max(1, Math.round(Math.pow(10, x / 100)));
 const showSliders = () => {
   if (!v) return;
-  $("#v-out").textContent = rate(state.v);
+  const link = state.linked ? rate(state.v) : "no link", w = D.weights[state.profile] || {};
+  $("#v-out").textContent = link;
   $("#r-out").textContent = String(state.reads);
-  v.setAttribute("aria-valuetext", rate(state.v));
+  v.setAttribute("aria-valuetext", link);
   r.setAttribute("aria-valuetext", state.reads + " reads per write");
+  all(".of-v").forEach((e) => { e.hidden = !state.linked; });
+  all(".of-n").forEach((e) => { e.hidden = !w.n; });
+  all(".of-s").forEach((e) => { e.hidden = !w.s; });
 };
 const useProfile = (name) => {
-  const w = D.weights[name] || { r: 1 };
+  const w = D.weights[name] || { r: 1, v: 125e6 };
   state.profile = name;
   state.reads = w.r;
   state.moved = false;
-  if (w.v) state.v = w.v;
+  state.linked = w.v !== null;
+  if (state.linked) state.v = w.v;
   if (v) {
-    v.value = Math.round((Math.log10(state.v) - 6) * 100);
+    v.value = state.linked ? Math.round((Math.log10(state.v) - 6) * 100) : NO_LINK;
     r.value = Math.round(Math.log10(state.reads) * 100);
   }
   showSliders();
@@ -222,19 +239,22 @@ if (v) {
     waiting = true;
     requestAnimationFrame(() => { waiting = false; update(["bandwidth"]); });
   };
-  v.addEventListener("input", () => { state.v = vOf(+v.value); showSliders(); soon(); });
+  v.addEventListener("input", () => {
+    state.linked = +v.value < NO_LINK;
+    if (state.linked) state.v = vOf(+v.value);
+    showSliders();
+    soon();
+  });
   r.addEventListener("input", () => { state.reads = rOf(+r.value); state.moved = true; showSliders(); soon(); });
   all(".sliders,.rank,.rank-legend").forEach((e) => { e.hidden = false; });
 }
 
 // Tables follow the profile's order; without scripts they keep the headline's.
 const sortTables = () => {
-  all(".grid tbody").forEach((body) => {
+  all(".grid table:not(.others) tbody").forEach((body) => {
     const rows = all("tr", body), which = Object.keys(D.weights).indexOf(state.profile);
     const at = (tr) => +((tr.dataset.o || "").split(",")[which] || 999);
-    const stay = rows.filter((tr) => tr.className === "none");
-    const move = rows.filter((tr) => tr.className !== "none").sort((a, b) => at(a) - at(b));
-    body.append(...move, ...stay);
+    body.append(...rows.sort((a, b) => at(a) - at(b)));
   });
 };
 const useGrid = (i) => {

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tare.measure.memory import copies
 from tare.report import text, words
-from tare.report.charts import bases, basis_of, orders
+from tare.report.charts import bases, basis_of, link_of, orders
 from tare.report.digest import Digest, Grid, Row, Times, mapping, number
 from tare.report.html.markup import Cell, codec, esc, scroll_table
 
 __all__ = ["comparison", "data_table"]
+
+_FAILED = ("refused", "error", "timeout", "killed", "unproven")
 
 
 def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
@@ -23,7 +26,7 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
         ("of memory", ""),
         (esc(grid.ops[0]), ""),
         (esc(grid.ops[1]), ""),
-        ("x base", ""),
+        (words.RATIO, ""),
         ("tie", "t"),
         ("P(best)", ""),
         ("peak memory", ""),
@@ -43,21 +46,59 @@ def comparison(found: Digest, place: int, slots: dict[str, int]) -> str:
         i for i in range(len(heads)) if i < 3 or any(cells[i][0] not in ("", "-") for cells in full.values())
     ]
     heads = [heads[i] for i in keep]
-    rows, attributes = [], []
     places = orders(found, grid)
-    for row in grid.rows:
-        cells = full.get(row.key)
-        rows.append([cells[i] for i in keep] if cells else _without(row, slots, max(4, len(heads))))
-        marks = "data-o=" + ",".join(str(order.get(row.codec, 999)) for order in places.values())
-        state = "lossy" if row.status == "lossy" else "" if row.timed else "none"
-        attributes.append(
-            f'{marks} data-codec="{esc(row.codec, 400)}"' + (f' class="{state}"' if state else "")
-        )
-    title = f"All codecs, {grid.title}"
+
+    def marks(row: Row) -> str:
+        order = ",".join(str(place.get(row.codec, 999)) for place in places.values())
+        lossy = " class=lossy" if row.status == "lossy" else ""
+        return f'data-o={order} data-codec="{esc(row.codec, 400)}"{lossy}'
+
+    timed = [row for row in grid.rows if row.timed]
+    table = scroll_table(
+        f"All codecs, {grid.title}",
+        heads,
+        [[full[row.key][i] for i in keep] for row in timed],
+        row_attributes=[marks(row) for row in timed],
+    )
     return (
         f'<div class="grid" data-grid="{place}"><h3>{esc(grid.title)} <small>{esc(words.share_line(grid))}</small></h3>'
-        + scroll_table(title, heads, rows, row_attributes=attributes)
-        + f"{_notes(grid)}</div>"
+        f"{table if timed else ''}{_notes(grid)}{_others(grid, slots)}</div>"
+    )
+
+
+def _others(grid: Grid, slots: dict[str, int]) -> str:
+    """Codecs without a figure: one row for each screened one, one for those that share a reason."""
+    screened = [row for row in grid.rows if row.status == "screened"]
+    shared: dict[tuple[str, str], list[Row]] = {}
+    for row in grid.rows:
+        if not row.timed and row.status != "screened":
+            shared.setdefault((row.status, words.row_note(row)), []).append(row)
+    if not screened and not shared:
+        return ""
+    body: list[list[Cell]] = []
+    for row in screened:
+        predicted = f"about {text.duration(row.predicted_ns[0])}" if row.predicted_ns else ""
+        size = text.size(row.bytes) if row.bytes is not None else ""
+        body.append(
+            [
+                (codec(row.codec, slots.get(row.codec, 99)), "t"),
+                ('<span class="badge">screened</span>', "t"),
+                (esc(size), ""),
+                (esc(predicted), ""),
+                (f"<bdi>{esc(words.row_note(row), 300)}</bdi>", "t reason"),
+            ]
+        )
+    for (status, said), rows in shared.items():
+        word = words.STATUS.get(status, text.visible(status, 20))
+        badge = f'<span class="badge{" warn" if status in _FAILED else ""}">{esc(word)}</span>'
+        names = [codec(row.codec, slots.get(row.codec, 99)) for row in rows]
+        first = names[0] if len(names) == 1 else f"{len(names)} codecs"
+        listed = f'<span class="several">{" ".join(names)}</span>' if len(names) > 1 else ""
+        why = f"<bdi>{esc(said, 300)}</bdi>{listed}"
+        body.append([(first, "t"), (badge, "t"), ("", ""), ("", ""), (why, "t reason")])
+    heads: list[Cell] = [("codec", "t"), ("status", "t"), ("size", ""), ("write + read", ""), ("why", "t")]
+    return "<h4>Without a figure</h4>" + scroll_table(
+        f"Codecs without a figure, {grid.title}", heads, body, css="others"
     )
 
 
@@ -112,8 +153,8 @@ def _time(times: Times) -> str:
 
 def _interval_words(times: Times) -> str:
     if times.ratio_lo is None or times.ratio_hi is None:
-        return "times the base"
-    return f"times the base {text.edges(times.ratio_lo, times.ratio_hi)}"
+        return "time as a multiple of the base's"
+    return f"time as a multiple of the base's {text.edges(times.ratio_lo, times.ratio_hi)}"
 
 
 def _kept(row: Row) -> str:
@@ -137,19 +178,6 @@ def _notes(grid: Grid) -> str:
     return '<ul class="notes">' + "".join(f"<li>{note}</li>" for note in notes) + "</ul>" if notes else ""
 
 
-def _without(row: Row, slots: dict[str, int], columns: int) -> list[Cell]:
-    status = words.STATUS.get(row.status, text.visible(row.status, 20))
-    said = words.row_note(row)
-    if row.status == "screened" and row.predicted_ns:
-        said = f"predicted {text.duration(row.predicted_ns[0])} for one write and one read; {said}"
-    return [
-        (codec(row.codec, slots.get(row.codec, 99)), "t"),
-        (f'<span class="badge">{esc(status)}</span>', "t"),
-        (esc(text.size(row.bytes)) if row.bytes is not None else "", ""),
-        (f"<bdi>{esc(said, 300)}</bdi>", f"{columns - 3}@t reason"),
-    ]
-
-
 def data_table(
     found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]
 ) -> str:
@@ -171,13 +199,14 @@ def _named(name: Any, slots: dict[str, int]) -> Cell:
 
 
 def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
-    speeds = (1e6, 1e7, 1e8, 1e9, 1e10)
-    weights, basis = found.weights(), basis_of(found, found.profile)
-    w, r, s = weights["w"], weights["r"], weights["s"]
+    speeds = (1e6, 1e7, 1e8, 1e9, 1e10, None)
+    weights, basis = link_of(found, found.profile), basis_of(found, found.profile)
+    w, r, n, s = (weights[key] for key in "wrns")
     rows = [one for one in data["cost"] if one["basis"] == basis] if basis in bases(found) else []
 
-    def cost(one: dict[str, Any], v: float) -> float:
-        return float(w * one["E"] + r * (one["B"] / v + one["D"]) + s * one["B"])
+    def cost(one: dict[str, Any], v: float | None) -> float:
+        passage = 0.0 if v is None else one["B"] / v + weights["rtt"]
+        return float(w * one["E"] + r * (passage + one["D"]) + n * one["S"] + s * one["B"])
 
     allowed = [one for one in rows if one["ok"] and found.profile not in one["out"]]
     best = {v: min((cost(one, v) for one in allowed), default=0.0) for v in speeds}
@@ -191,12 +220,26 @@ def _bandwidth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict
         body.append([*cells, (esc(note), "t")])
     heads: list[Cell] = [
         ("codec", "t"),
-        *((esc(text.rate(v).replace(".00", "t").replace(".0", "t")), "") for v in speeds),
+        *(("no link" if v is None else _round(v), "") for v in speeds),
         ("", "t"),
     ]
     return scroll_table(
-        f"Cost for {found.profile}: {w:g} writes, {r:g} reads", heads, body, shown_caption=True
+        f"Cost for {found.profile}: {_uses(w, 'write')}, {_uses(r, 'read')}"
+        + (f", {n:,.0f} reads of a part" if n else ""),
+        heads,
+        body,
+        shown_caption=True,
     )
+
+
+def _round(v: float) -> str:
+    """A power of ten as a bandwidth, without decimals."""
+    value, _, unit = text.rate(v).partition(" ")
+    return f"{float(value):g} {unit}"
+
+
+def _uses(n: float, noun: str) -> str:
+    return f"{n:g} {noun}{'' if n == 1 else 's'}"
 
 
 def _pareto(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
@@ -277,19 +320,22 @@ def _times(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str
 
 
 def _memory(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str, int]) -> str:
-    def copies(peak: Any, whole: Any) -> str:
-        return f"{peak / whole:.1f}" if peak and whole else ""
+    def times(peak: float | None, whole: float | None) -> str:
+        if not peak or whole is None:
+            return ""
+        found = copies(peak, whole)
+        return "too small to tell" if found is None else f"{found:.1f}"
 
     body = [
         [
             _named(one["codec"], slots),
             (esc(found.grids[one["grid"]].title), "t"),
             (esc(text.memory(one["mw"])), ""),
-            (copies(one["mw"], one["B"]), ""),
-            (copies(one["mw"], one["raw"]), ""),
+            (times(one["mw"], one["B"]), ""),
+            (times(one["mw"], one["raw"]), ""),
             (esc(text.memory(one["mr"])), ""),
-            (copies(one["mr"], one["B"]), ""),
-            (copies(one["mr"], one["raw"]), ""),
+            (times(one["mr"], one["B"]), ""),
+            (times(one["mr"], one["raw"]), ""),
         ]
         for one in data["rows"]
         if one["mw"] or one["mr"]

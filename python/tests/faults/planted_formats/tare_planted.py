@@ -32,6 +32,11 @@ def one_changed(data):
     return value
 
 
+def lazy(data):
+    """Nothing is decoded until somebody asks."""
+    return (item for item in json.loads(bytes(data)))
+
+
 def hang(_):
     time.sleep(3600)
 
@@ -54,7 +59,11 @@ def kill(_):
 
 
 def leak(_):
-    return [bytearray(1 << 30) for _ in range(100)]
+    import numpy as np
+
+    return [
+        np.empty(1 << 30, "u1") for _ in range(100)
+    ]  # untouched: filling it takes longer than the deadline
 
 
 def noisy(data):
@@ -79,6 +88,7 @@ FORMAT = Format(
     libraries=(
         _library("good"),
         _library("nothing", decode_=nothing),
+        _library("lazy", decode_=lazy),
         _library("changed", decode_=one_changed),
         _library("hang", decode_=hang),
         _library("slow", decode_=slow),

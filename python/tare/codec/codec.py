@@ -1,33 +1,16 @@
-"""The codec id: parse it, print it, encode and decode with it.
-
-Grammar: ``format[:library][,key=value]*[+compressor[:level]]``, for example
-``yaml:pyyaml,loader=c``, ``parquet:pyarrow,compression=zstd,level=3`` or
-``json:orjson+zstd:3``. The library may be left out: the first installed one of
-the format is taken. Options equal to their default are not printed; characters
-outside ``A-Z a-z 0-9 . _ -`` in a value are written ``%XX``.
-"""
+"""The codec: a format, a library of it, its options and a compressor; encode and decode with it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare import formats, kinds
-from tare.errors import (
-    DecodeError,
-    EncodeError,
-    Limit,
-    Malformed,
-    NotTrusted,
-    TareError,
-    Truncated,
-    Unsupported,
-    UsageError,
-)
+from tare.codec.ids import compressor_of, settings_of, split_id, unknown
+from tare.codec.refusals import deeper_than, mapped, too_deep
+from tare.errors import EncodeError, Limit, Malformed, NotTrusted, Truncated, Unsupported, UsageError
 from tare.formats.base import spell
 
 if TYPE_CHECKING:
@@ -35,14 +18,7 @@ if TYPE_CHECKING:
 
     from tare.formats.base import Buffer, Format, Library, Stream
 
-__all__ = ["Codec", "candidates", "decode", "encode", "set_threads", "split_id", "thread_environment"]
-
-_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_ID = re.compile(
-    rf"(?P<format>{_NAME})(?::(?P<library>{_NAME}))?(?P<options>(?:,[^,+]*)*)(?:\+(?P<compressor>.*))?",
-    re.DOTALL,
-)
-_MESSAGE_CHARACTERS = 300
+__all__ = ["Codec", "decode", "encode"]
 
 
 @dataclass(frozen=True)
@@ -87,12 +63,12 @@ class Codec:
             found = format.library(library_name)
             if found is None:
                 names = [known.name for known in format.libraries]
-                raise UsageError(_unknown(f"the format {format_id} has no library", library_name, names))
+                raise UsageError(unknown(f"the format {format_id} has no library", library_name, names))
             library = found
-        settings = tuple(sorted(_settings(text, library, given).items()))
+        settings = tuple(sorted(settings_of(text, library, given).items()))
         level = None
         if compressor is not None:
-            compressor, level = _compressor(compressor)
+            compressor, level = compressor_of(compressor)
         codec = cls(format.id, library.name, settings, compressor, level)
         _ = codec.options  # options that do not go together are told here, not at the first use
         return codec
@@ -125,7 +101,7 @@ class Codec:
             for key, value in implied.items()
             if key in library.options and library.options[key].default != value
         }
-        compressor, level = _compressor(found.name) if found is not None else (None, None)
+        compressor, level = compressor_of(found.name) if found is not None else (None, None)
         return cls(format.id, library.name, tuple(sorted(settings.items())), compressor, level)
 
     def __str__(self) -> str:
@@ -204,12 +180,14 @@ class Codec:
             MissingLibrary: The library is not installed.
             Unsupported: The codec does not hold that kind, or the library only reads.
         """
+        return self._encoder(kind, self.library.encode)
+
+    def _encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
         self.native(kind)
-        library = self.library
-        library.require()
-        if not library.writes:
+        self.library.require()
+        if not self.library.writes:
             raise Unsupported(f"{self} only reads", format=self.format_id)
-        encode = partial(library.encode, **self.options)
+        encode = partial(function, **self.options)
         if self.compressor is None:
             return encode
         from tare.compress import compress
@@ -246,15 +224,37 @@ class Codec:
         >>> Codec.parse("json:msgspec").encode({"a": [1, 2.5]})
         b'{"a":[1,2.5]}'
         """
+        return self._encoded(obj, self.library.encode)
+
+    def append(self, obj: Any) -> bytes:
+        """Encode rows or list items as bytes that, written at the end of a file of this codec, add them to it.
+
+        A compressor begins a new member, which every reader takes for a continuation.
+
+        Raises:
+            EncodeError: A value that the format cannot hold or the library refuses.
+            Limit: It is nested too deeply for the library.
+            Unsupported: The codec cannot be appended to, or does not hold this kind of data.
+            MissingLibrary: The library is not installed.
+
+        >>> codec = Codec.parse("ndjson:orjson+zstd:3")
+        >>> codec.decode(codec.encode([{"a": 1}]) + codec.append([{"a": 2}]))
+        [{'a': 1}, {'a': 2}]
+        """
+        if self.library.append is None:
+            raise Unsupported(f"{self} cannot be appended to: write the whole again", format=self.format_id)
+        return self._encoded(obj, self.library.append)
+
+    def _encoded(self, obj: Any, function: Callable[..., Buffer]) -> bytes:
         kind = kinds.kind_of(obj)
         if kind == "document" and "document" not in self.library.native:
             kind = "table"
-        encode = self.encoder(kind)
+        encode = self._encoder(kind, function)
         native = self.native(kind)
         limit = self.library.max_depth
-        if limit is not None and kind == "document" and _deeper_than(obj, limit):
-            raise _too_deep(self, limit)
-        with self._mapped(EncodeError):
+        if limit is not None and kind == "document" and deeper_than(obj, limit):
+            raise too_deep(self, limit)
+        with mapped(self, EncodeError):
             data = encode(obj if native == "python" else kinds.convert(obj, native))
             return data if isinstance(data, bytes) else bytes(data)
 
@@ -294,8 +294,8 @@ class Codec:
             )
         limit = self.library.max_depth
         if limit is not None and self.format.depth is not None and self.format.depth(data, limit) > limit:
-            raise _too_deep(self, limit)
-        with self._mapped(Malformed):
+            raise too_deep(self, limit)
+        with mapped(self, Malformed):
             if self.library.check is not None and not trust:
                 self.library.check(data)
             return self.library.decode(data, **self.options)
@@ -308,7 +308,7 @@ class Codec:
             "spec": format.spec,
             "languages": list(format.languages),
             "streams": self.stream is not None,
-            "append": format.append,
+            "append": library.append is not None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],
             "text": format.text and self.compressor is None,
         }
@@ -329,24 +329,6 @@ class Codec:
 
             found["tare"] = __version__
         return found
-
-    @contextmanager
-    def _mapped(self, general: type[EncodeError | Malformed]) -> Iterator[None]:
-        """Turn whatever a library raises into an error of ours, with its cause kept."""
-        try:
-            yield
-        except (TareError, KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except RecursionError as error:
-            raise Limit(f"{self}: nested too deeply for this library", format=self.format_id) from error
-        except MemoryError as error:
-            raise Limit(f"{self}: not enough memory", format=self.format_id) from error
-        except BaseException as error:  # a panic of a Rust library is no Exception
-            if general is EncodeError:
-                raise EncodeError(f"{self}: {_message(error)}", format=self.format_id) from error
-            offset = _offset(error)
-            cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
-            raise cls(f"{self}: {_message(error)}", format=self.format_id, offset=offset) from error
 
 
 def encode(obj: Any, id: str) -> bytes:
@@ -374,185 +356,3 @@ def decode(data: Buffer, id: str, *, trust: bool = False) -> Any:
     [1, None]
     """
     return Codec.parse(id).decode(data, trust=trust)
-
-
-def split_id(text: str) -> tuple[str, str | None, dict[str, str], str | None]:
-    """Split an id by the grammar alone: format, library, options, compressor with level.
-
-    Nothing is looked up, so ids of other languages' workers split too.
-
-    Raises:
-        UsageError: Not an id.
-
-    >>> split_id("yaml:pyyaml,loader=c+zstd:9")
-    ('yaml', 'pyyaml', {'loader': 'c'}, 'zstd:9')
-    """
-    match = _ID.fullmatch(text)
-    if match is None:
-        raise UsageError(
-            f"not a codec id: {text[:80]!r}; expected format[:library][,key=value]*[+compressor[:level]]"
-        )
-    options: dict[str, str] = {}
-    for part in match["options"].split(",")[1:]:
-        key, equals, value = part.partition("=")
-        if not equals or not key:
-            raise UsageError(f"{text[:80]!r}: expected key=value after a comma, not {part[:80]!r}")
-        if key in options:
-            raise UsageError(f"{text[:80]!r}: the option {key!r} is given twice")
-        if "%" in value:
-            from urllib.parse import unquote
-
-            value = unquote(value)
-        options[key] = value
-    return match["format"], match["library"], options, match["compressor"]
-
-
-def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> list[Codec]:
-    """What ``tare measure`` tries by default: installed libraries in their default variants.
-
-    Args:
-        kind: ``document`` or ``table``.
-        extras: Whether libraries of Tare's optional extras count too.
-        sequence: Whether the document is a list of documents, which formats such as NDJSON can hold.
-
-    Returns:
-        Most useful first: formats made for the kind before those that can also
-        hold it, compressed forms next, libraries in pure Python last.
-    """
-    ranked: list[tuple[bool, bool, Codec]] = []
-    for format in formats.FORMATS:
-        if format.sequence and kind == "document" and not sequence:
-            continue
-        for library in format.libraries:
-            if kind not in library.native or not library.installed or (library.extra and not extras):
-                continue
-            for variant in library.variants.get(kind, ({},)):
-                settings = tuple(
-                    sorted((k, v) for k, v in variant.items() if library.options[k].default != v)
-                )
-                ranked.append((library.slow, len(format.kinds) > 1, Codec(format.id, library.name, settings)))
-    ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
-    quick = [codec for slow, _, codec in ranked if not slow]
-    pressed = [Codec.parse(id) for id in _COMPRESSED[kind]]
-    pressed = [codec for codec in pressed if codec.library.installed and (extras or not codec.library.extra)]
-    return quick + pressed + [codec for slow, _, codec in ranked if slow]
-
-
-# Compressed forms worth a row of their own: the usual text and the usual binary format.
-_COMPRESSED: Mapping[str, tuple[str, ...]] = {
-    "document": ("json:orjson+zstd:3", "json:orjson+gzip:6", "msgpack:msgspec+zstd:3", "msgpack:msgspec+lz4"),
-    "table": ("csv:pyarrow+zstd:3", "csv:pyarrow+gzip:6"),
-}
-
-
-def set_threads(codec: Codec, threads: int | str) -> int | None:
-    """Turn the in-process knobs of the codec's library; the driver sets `thread_environment` before.
-
-    Args:
-        codec: The codec about to run.
-        threads: A number of threads, or ``all``.
-
-    Returns:
-        The number that was set before; None if the library has no knob or does not say.
-    """
-    knob = codec.library.set_threads
-    if knob is None or not codec.library.installed:
-        return None
-    return knob(None if threads == "all" else int(threads))
-
-
-def thread_environment(threads: int | str) -> dict[str, str]:
-    """Environment of a process in which every library uses that many threads; empty for ``all``.
-
-    >>> thread_environment(1)["POLARS_MAX_THREADS"]
-    '1'
-    """
-    if threads == "all":
-        return {}
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
-             "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS", "ARROW_IO_THREADS",
-             "BLOSC_NTHREADS")  # fmt: skip
-    return dict.fromkeys(names, str(threads))
-
-
-def _settings(text: str, library: Library, given: Mapping[str, str]) -> dict[str, object]:
-    settings: dict[str, object] = {}
-    for key, raw in given.items():
-        option = library.options.get(key)
-        if option is None:
-            raise UsageError(
-                _unknown(f"{text[:80]!r}: {library.name} has no option", key, list(library.options))
-            )
-        try:
-            value = option.parse(raw)
-        except ValueError as error:
-            raise UsageError(f"{text[:80]!r}: {key}={raw[:80]}: {error}") from error
-        if value != option.default or type(value) is not type(option.default):
-            settings[key] = value
-    return settings
-
-
-def _compressor(text: str) -> tuple[str | None, int | None]:
-    from tare.compress import parse
-
-    name, level = parse(text)
-    return (None, None) if name == "none" else (name, level)
-
-
-def _unknown(what: str, name: str, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, cutoff=0.5) or known
-    hint = f"did you mean {', '.join(near)}?" if near else "it has none"
-    return f"{what} {name[:80]!r}; {hint}"
-
-
-def _too_deep(codec: Codec, limit: int) -> Limit:
-    return Limit(
-        f"{codec}: nested deeper than {limit} levels, more than this library survives; another library may take it",
-        format=codec.format_id,
-    )
-
-
-def _deeper_than(obj: object, limit: int) -> bool:
-    """Whether containers are nested more than ``limit`` deep, by level and without recursion."""
-    level: dict[int, Any] = {id(obj): obj}
-    for _ in range(limit):
-        below: dict[int, Any] = {}  # by identity: what is shared is looked at once a level
-        for item in level.values():
-            values = (
-                item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else ()
-            )
-            below.update((id(value), value) for value in values if isinstance(value, (dict, list, tuple)))
-        if not below:
-            return False
-        level = below
-    return True
-
-
-_ENDS_EARLY = re.compile(
-    r"truncat|unexpected(ly)? end|unexpected eof|incomplete|\beof\b|end of (the )?(data|input|file|stream|buffer|string)"
-    r"|premature|too (short|small)|not enough (data|bytes)|ran out|no more data|exhausted",
-    re.IGNORECASE,
-)
-
-
-def _is_truncation(error: BaseException) -> bool:
-    """Whether a library's error says that the bytes end too early; libraries have no common class."""
-    return isinstance(error, EOFError) or _ENDS_EARLY.search(str(error)) is not None
-
-
-def _offset(error: BaseException) -> int | None:
-    """Byte offset, where the error carries one (text offsets count characters: close enough to look)."""
-    for name in ("pos", "start"):
-        value = getattr(error, name, None)
-        if isinstance(value, int):
-            return value
-    return None
-
-
-def _message(error: BaseException) -> str:
-    """The library's message on one line, escaped and cut: it may quote the data."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
-    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 3] + "..."

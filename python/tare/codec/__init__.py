@@ -1,0 +1,17 @@
+"""The codec id: parse it, print it, encode and decode with it.
+
+Grammar: ``format[:library][,key=value]*[+compressor[:level]]``, for example
+``yaml:pyyaml,loader=c``, ``parquet:pyarrow,compression=zstd,level=3`` or
+``json:orjson+zstd:3``. The library may be left out: the first installed one of
+the format is taken. Options equal to their default are not printed; characters
+outside ``A-Z a-z 0-9 . _ -`` in a value are written ``%XX``.
+"""
+
+from __future__ import annotations
+
+from tare.codec.choice import candidates
+from tare.codec.codec import Codec, decode, encode
+from tare.codec.ids import split_id
+from tare.codec.threads import set_threads, thread_environment
+
+__all__ = ["Codec", "candidates", "decode", "encode", "set_threads", "split_id", "thread_environment"]

@@ -1,0 +1,88 @@
+"""Whatever a library raises, as an error of ours; and what is refused before it sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import DecodeError, EncodeError, Limit, Malformed, TareError, Truncated
+
+if TYPE_CHECKING:
+    from tare.codec.codec import Codec
+
+__all__ = ["deeper_than", "mapped", "too_deep"]
+
+_MESSAGE_CHARACTERS = 300
+
+
+@contextmanager
+def mapped(codec: Codec, general: type[EncodeError | Malformed]) -> Iterator[None]:
+    """Turn whatever a library raises into an error of ours, with its cause kept."""
+    try:
+        yield
+    except (TareError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except RecursionError as error:
+        raise Limit(f"{codec}: nested too deeply for this library", format=codec.format_id) from error
+    except MemoryError as error:
+        raise Limit(f"{codec}: not enough memory", format=codec.format_id) from error
+    except BaseException as error:  # a panic of a Rust library is no Exception
+        if general is EncodeError:
+            raise EncodeError(f"{codec}: {_message(error)}", format=codec.format_id) from error
+        offset = _offset(error)
+        cls: type[DecodeError] = Truncated if _is_truncation(error) else Malformed
+        raise cls(f"{codec}: {_message(error)}", format=codec.format_id, offset=offset) from error
+
+
+def too_deep(codec: Codec, limit: int) -> Limit:
+    """The refusal of a value or bytes nested deeper than the codec's library survives."""
+    return Limit(
+        f"{codec}: nested deeper than {limit} levels, more than this library survives; another library may take it",
+        format=codec.format_id,
+    )
+
+
+def deeper_than(obj: object, limit: int) -> bool:
+    """Whether containers are nested more than ``limit`` deep, by level and without recursion."""
+    level: dict[int, Any] = {id(obj): obj}
+    for _ in range(limit):
+        below: dict[int, Any] = {}  # by identity: what is shared is looked at once a level
+        for item in level.values():
+            values = (
+                item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else ()
+            )
+            below.update((id(value), value) for value in values if isinstance(value, (dict, list, tuple)))
+        if not below:
+            return False
+        level = below
+    return True
+
+
+_ENDS_EARLY = re.compile(
+    r"truncat|unexpected(ly)? end|unexpected eof|incomplete|\beof\b|end of (the )?(data|input|file|stream|buffer|string)"
+    r"|premature|too (short|small)|not enough (data|bytes)|ran out|no more data|exhausted",
+    re.IGNORECASE,
+)
+
+
+def _is_truncation(error: BaseException) -> bool:
+    """Whether a library's error says that the bytes end too early; libraries have no common class."""
+    return isinstance(error, EOFError) or _ENDS_EARLY.search(str(error)) is not None
+
+
+def _offset(error: BaseException) -> int | None:
+    """Byte offset, where the error carries one (text offsets count characters: close enough to look)."""
+    for name in ("pos", "start"):
+        value = getattr(error, name, None)
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def _message(error: BaseException) -> str:
+    """The library's message on one line, escaped and cut: it may quote the data."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    text = "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 3] + "..."

@@ -1,0 +1,40 @@
+"""How many threads the library of a codec uses: its own knob, and the environment of its process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tare.codec.codec import Codec
+
+__all__ = ["set_threads", "thread_environment"]
+
+
+def set_threads(codec: Codec, threads: int | str) -> int | None:
+    """Turn the in-process knobs of the codec's library; the driver sets `thread_environment` before.
+
+    Args:
+        codec: The codec about to run.
+        threads: A number of threads, or ``all``.
+
+    Returns:
+        The number that was set before; None if the library has no knob or does not say.
+    """
+    knob = codec.library.set_threads
+    if knob is None or not codec.library.installed:
+        return None
+    return knob(None if threads == "all" else int(threads))
+
+
+def thread_environment(threads: int | str) -> dict[str, str]:
+    """Environment of a process in which every library uses that many threads; empty for ``all``.
+
+    >>> thread_environment(1)["POLARS_MAX_THREADS"]
+    '1'
+    """
+    if threads == "all":
+        return {}
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+             "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS", "POLARS_MAX_THREADS", "ARROW_IO_THREADS",
+             "BLOSC_NTHREADS")  # fmt: skip
+    return dict.fromkeys(names, str(threads))

@@ -1,0 +1,113 @@
+"""A CSV file as a table: in blocks if it is large, and the part that fits when a bound was given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tare.datasets import csvs, csvstream, encodings
+from tare.datasets.footprint import give_back
+from tare.datasets.source import Source
+from tare.errors import Limit, TareError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["load"]
+
+# Smaller texts are read at once: what that costs is less than a library's pages.
+STREAM_BYTES = 8 << 20
+_PROBE_BYTES = 1 << 20
+_GIVE_BACK_BLOCKS = 8
+_EXPANDS = 8  # what a compressor's bytes are taken to stand for
+
+
+def load(
+    source: Source,
+    *,
+    max_bytes: int | None = None,
+    encoding: str | None = None,
+    columns: list[str] | None = None,
+) -> tuple[pa.Table, float]:
+    """Read a CSV file, or as many of its first rows as fit in memory.
+
+    Args:
+        source: The file.
+        max_bytes: Bound on the table's bytes in memory.
+        encoding: The text's encoding if it is not UTF-8.
+        columns: Names of the columns to read; all by default.
+
+    Returns:
+        The table, and the share of the file's bytes that was read.
+
+    Raises:
+        Malformed, Truncated: Rows of unequal length, bad text; row and offset are given.
+    """
+    size = source.size * (_EXPANDS if source.compressors else 1)
+    limit = None
+    if max_bytes is not None and size > max_bytes // 4:
+        limit = _limit(source, max_bytes, encoding)
+    if (
+        size > STREAM_BYTES
+        and not source.cut
+        and (encoding is None or encodings.codecs_name(encoding) == "utf-8")
+    ):
+        notes = list(source.notes)
+        try:
+            return _in_blocks(source, columns, limit)
+        except (csvstream.Undecided, TareError):
+            source.notes[:] = notes  # the whole text settles it, or names the row and the byte
+        finally:
+            give_back()
+    return _at_once(source, columns, encoding, limit)
+
+
+def _in_blocks(source: Source, columns: list[str] | None, limit: int | None) -> tuple[pa.Table, float]:
+    import pyarrow as pa
+
+    found = csvstream.guess(source, columns=columns, limit=limit)
+    give_back()
+    if found.unsure:
+        raise csvstream.Undecided
+    blocks = csvstream.Blocks(source, limit)
+    parts = []
+    for table in csvstream.tables(source, blocks, found, columns=columns):
+        parts.append(table)
+        if len(parts) % _GIVE_BACK_BLOCKS == 0:
+            give_back()  # what was freed among the parts that stay
+    if not parts:
+        raise csvstream.Undecided
+    csvs.note(source, parts[0], [name for name in found.types if name in found.kept])
+    return pa.concat_tables(parts), blocks.share
+
+
+def _at_once(
+    source: Source, columns: list[str] | None, encoding: str | None, limit: int | None
+) -> tuple[pa.Table, float]:
+    data, share = source.read(limit)
+    data = encodings.to_utf8(source, data, encoding, final=share == 1.0)
+    if share < 1.0:
+        whole = csvs.last_row(data)
+        if whole == 0:
+            raise source.error(
+                Limit,
+                f"one row is longer than {len(data):,} bytes",
+                advice="Raise the memory limit (max_bytes).",
+            )
+        share, data = share * whole / len(data), data[:whole]
+    return csvs.parse(source, data, columns=columns), share
+
+
+def _limit(source: Source, max_bytes: int, encoding: str | None) -> int | None:
+    """How many bytes of text make a table of `max_bytes`, judged by the first of them."""
+    data, share = source.read(_PROBE_BYTES)
+    if share == 1.0:
+        return None
+    data = encodings.to_utf8(source, data, encoding, final=False)
+    source.notes.clear()
+    whole = data[: csvs.last_row(data)]
+    if not whole:
+        return max(max_bytes, _PROBE_BYTES)
+    per_byte = csvs.parse(source, whole).nbytes / len(whole)
+    source.notes.clear()
+    limit = max(int(max_bytes / max(per_byte, 0.05)), 4096)
+    return None if limit >= source.size and not source.compressors else limit

@@ -1,0 +1,227 @@
+"""CSV in blocks of whole rows: types are found in a first pass, values read in a second.
+
+A guess of types keeps all parsed text until the last row has agreed; with types that
+are known each block is freed when it is read. So the text goes through twice, and what
+is held is the table and one block. Where blocks cannot tell what the whole text would
+(stray quotes, guesses that only all rows together settle), `Undecided` or `Guess.unsure`
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tare.datasets import csvs, encodings, recognise
+from tare.datasets.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Blocks", "Guess", "Undecided", "guess", "tables", "whole_rows"]
+
+_LEAST_BLOCK_BYTES, _MOST_BLOCK_BYTES = 1 << 20, 16 << 20
+_LONGEST_ROW_BLOCKS = 16
+_MAX_EXACT = 1 << 53
+
+
+class Undecided(Exception):
+    """Only the whole text tells where rows end."""
+
+
+@dataclass
+class Guess:
+    """What the first pass found.
+
+    Args:
+        types: Type of each column, in the order of the file.
+        unsure: Columns that stand as text because their blocks disagree; all rows together may
+            be of another type.
+        kept: Columns that are text because numbers would lose digits.
+    """
+
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    unsure: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+
+
+class Blocks:
+    """The text of a source in blocks of whole rows, the header before each of them.
+
+    Args:
+        source: The file.
+        limit: How many bytes of the text are read; all by default.
+    """
+
+    def __init__(self, source: Source, limit: int | None = None) -> None:
+        self.source = source
+        self.limit = limit
+        self.style = csvs.dialect(source.head)
+        self.share = 1.0
+        """Share of the file's bytes that the blocks stand for, once they have been taken."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each block as UTF-8 text.
+
+        Raises:
+            Undecided: Where rows end cannot be told.
+            Malformed: A byte is not UTF-8.
+        """
+        if recognise.encoding_of(self.source.head[:4]) not in (None, "utf-8-sig"):
+            raise Undecided
+        header = b""
+        for block in self._rows():
+            text = encodings.to_utf8(self.source, block, None)
+            if not header:
+                header = text[: csvs.first_row(text)]
+                yield text
+            else:
+                yield header + text
+
+    def _rows(self) -> Iterator[bytes]:
+        size = min(max(_LEAST_BLOCK_BYTES, self.source.size // 64), _MOST_BLOCK_BYTES)
+        rest, taken, limited = b"", 0, False
+        for step in self.source.steps(size):
+            data = rest + step
+            taken += len(step)
+            if self.limit is not None and taken > self.limit:
+                data = data[: len(data) - taken + self.limit]
+                taken, limited = self.limit, True
+            end = whole_rows(data, self.style.delimiter)
+            if not end and len(data) > _LONGEST_ROW_BLOCKS * size:
+                raise Undecided
+            if end:
+                yield data[:end]
+            rest = data[end:]
+            if limited:
+                break
+        if limited:
+            self.share = self.source.done / max(self.source.size, 1) * (taken - len(rest)) / taken
+        elif rest.strip():
+            yield rest
+
+
+def whole_rows(data: bytes, delimiter: str) -> int:
+    r"""Where the last whole row ends; 0 if none does.
+
+    Args:
+        data: Text that begins at a row.
+        delimiter: What stands between fields.
+
+    Raises:
+        Undecided: A quote stands within a field that is not quoted, so that quotes do not tell.
+
+    >>> whole_rows(b'a,b\n1,"x\ny', ",")
+    4
+    """
+    if b'"' not in data:
+        return data.rfind(b"\n") + 1
+    import numpy as np
+
+    text = np.frombuffer(data, np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    beside = np.zeros(256, dtype=bool)
+    beside[[ord(delimiter), *b'\r\n"']] = True
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = opening[opening > 0] - 1
+    after = closing[closing < len(text) - 1] + 1
+    if not (beside[text[before]].all() and beside[text[after]].all()):
+        raise Undecided
+    ends = np.flatnonzero(text == ord("\n"))
+    outside = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(outside[-1]) + 1 if len(outside) else 0
+
+
+def guess(source: Source, *, columns: list[str] | None = None, limit: int | None = None) -> Guess:
+    """Find the types of all columns, as a read of the whole text would.
+
+    Args:
+        source: The file.
+        columns: Names of the columns to read; all by default.
+        limit: How many bytes of the text are looked at; all by default.
+
+    Raises:
+        Undecided: Only the whole text tells.
+        TareError: As `csvs.parse`; row and offset are those within a block.
+    """
+    import pyarrow as pa
+
+    blocks = Blocks(replace(source, notes=[]), limit)
+    seen: dict[str, _Column] = {}
+    for text in blocks:
+        table, kept = csvs.read(source, text, _style(blocks, text), columns=columns)
+        if len(set(table.column_names)) < table.num_columns:
+            raise Undecided
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            seen.setdefault(name, _Column()).add(column, kept=name in kept)
+    found = Guess()
+    for name, each in seen.items():
+        found.types[name], sure = each.type()
+        if not sure:
+            found.unsure.add(name)
+        if not each.text and pa.types.is_string(found.types[name]):
+            found.kept.add(name)
+    return found
+
+
+def tables(
+    source: Source, blocks: Blocks, found: Guess, *, columns: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """The rows of each block, with the types that were found.
+
+    Raises:
+        Undecided, TareError: As `guess`.
+    """
+    for text in blocks:
+        yield csvs.read(source, text, _style(blocks, text), columns=columns, types=found.types)[0]
+
+
+def _style(blocks: Blocks, text: bytes) -> csvs.Dialect:
+    return replace(blocks.style, quoted=b'"' in text)
+
+
+class _Column:
+    """What the blocks say of one column."""
+
+    def __init__(self) -> None:
+        self.types: list[Any] = []
+        self.text = False  # a block is text, whatever the others are
+        self.zeros = False  # kept as text for leading zeros: so is the whole
+        self.digits = False  # kept as text, or made unsigned, for digits that a double loses
+        self.beyond = False  # holds integers beyond those that doubles count
+
+    def add(self, column: Any, *, kept: bool) -> None:
+        import pyarrow as pa
+
+        if kept and pa.types.is_string(column.type) and csvs.has_leading_zeros(column):
+            self.zeros = True
+        elif kept:
+            self.digits = True
+        elif pa.types.is_string(column.type):
+            self.text = True
+        elif pa.types.is_int64(column.type) and not self.beyond:
+            self.beyond = not _fits_double(column)
+        if column.type not in self.types:
+            self.types.append(column.type)
+
+    def type(self) -> tuple[Any, bool]:
+        """The type of all rows, and whether they can be of no other."""
+        import pyarrow as pa
+
+        if self.text or self.zeros:
+            return pa.string(), True
+        types = [type for type in self.types if not pa.types.is_null(type)]
+        if len(types) < 2:
+            return (types or [pa.null()])[0], True
+        if set(types) == {pa.int64(), pa.float64()} and not self.beyond:
+            return pa.float64(), True
+        return pa.string(), False
+
+
+def _fits_double(column: Any) -> bool:
+    """Whether no integer is beyond 2^53, where doubles skip some."""
+    import pyarrow.compute as pc
+
+    ends: Any = pc.min_max(column).as_py()
+    return all(end is None or abs(end) <= _MAX_EXACT for end in ends.values())

@@ -1,0 +1,132 @@
+"""What table formats share: how pyarrow and polars are listed, written to and read from. Not a format.
+
+Each library stands here once, with what is the same in every format it writes: its kind in
+memory, what must be installed, and its threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tare.formats.base import Library, Option
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "CHUNK_ROWS",
+    "INFER_ROWS",
+    "batches",
+    "join",
+    "levels",
+    "plain_name",
+    "polars_library",
+    "pyarrow_library",
+    "run_of_rows",
+    "written",
+]
+
+CHUNK_ROWS = 65_536  # rows of a part, where a table is written in parts
+INFER_ROWS = Option(100, (), "Rows from which types are guessed; 0 = all, slower and safer.")
+
+
+def written(write: Callable[[Any], object]) -> bytes:
+    """The bytes that ``write(sink)`` writes to an Arrow buffer."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    write(sink)
+    return sink.getvalue().to_pybytes()
+
+
+def batches(reader: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Each batch that an Arrow reader gives, as a table."""
+    import pyarrow as pa
+
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
+
+
+def join(parts: list[pa.Table]) -> pa.Table:
+    """The tables below each other, without a copy."""
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+def run_of_rows(tables: Iterable[pa.Table], start: int, count: int) -> pa.Table:
+    """Rows ``start`` to ``start + count`` of tables below each other; later ones are not asked for.
+
+    Args:
+        tables: The tables, at least one.
+        start: First row.
+        count: Rows wanted; fewer if the tables end before.
+    """
+    found: list[pa.Table] = []
+    for table in tables:
+        if start < len(table) or not found:
+            piece = table.slice(start, count)
+            found.append(piece)
+            count -= len(piece)
+        start = max(0, start - len(table))
+        if count <= 0:
+            break
+    return join(found)
+
+
+def plain_name(compression: str) -> str:
+    """A compression as polars, DuckDB and ORC name it: ``uncompressed`` for ``none``."""
+    return "uncompressed" if compression == "none" else compression
+
+
+def levels(defaults: Mapping[str, int]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """The ``resolve`` of a library with the options ``compression`` and ``level``.
+
+    It raises ValueError for a level of a compression that has none.
+
+    Args:
+        defaults: The library's own level of each compression that has levels.
+
+    >>> levels({"zstd": 1})({"compression": "zstd", "level": None})
+    {'compression': 'zstd', 'level': 1}
+    """
+
+    def resolve(options: dict[str, Any]) -> dict[str, Any]:
+        if options["level"] is None:
+            return {**options, "level": defaults.get(options["compression"])}
+        if options["compression"] not in defaults:
+            raise ValueError(f"compression {options['compression']} has no levels")
+        return options
+
+    return resolve
+
+
+def _set_arrow_threads(threads: int | None) -> int:
+    import pyarrow as pa
+
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads or os.cpu_count() or 1)
+    return before
+
+
+pyarrow_library = partial(
+    Library,
+    name="pyarrow",
+    native={"table": "arrow"},
+    modules=("pyarrow",),
+    distribution="pyarrow",
+    threads=(1, "all"),
+    set_threads=_set_arrow_threads,
+)
+polars_library = partial(
+    Library,
+    name="polars",
+    native={"table": "polars"},
+    modules=("polars",),
+    distribution="polars",
+    extra="tables",
+    threads=(1, "all"),
+)

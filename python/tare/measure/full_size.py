@@ -1,0 +1,135 @@
+"""A codec's figures for the whole data, from the part that was measured, and how far they may be off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tare.measure.analysis import Analysis, Figure
+from tare.measure.cost import Costed
+from tare.measure.mains import SPAN
+from tare.measure.statistics import FIRM, Array, seed_of
+
+__all__ = ["OPERATIONS", "costed", "scaled"]
+
+Timed = tuple[float, Array]
+
+# Writing and reading, by medium where one follows the other.
+OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
+# Exponents that a codec may have whose growth was not measured: from a constant that is
+# not outgrown yet to the least that is called super-linear.
+UNKNOWN = (0.85, 1.15)
+# What one launch shifts cannot be told from one or two, so it is taken for what launches shifted
+# in runs on a busy machine. At screening, where first calls and constants weigh more, the times
+# were off by more, beside what all codecs had in common (docs/decisions.md).
+LAUNCH_SPREAD = {"weigh": 0.07, "screen": 0.3}
+# Few degrees of freedom: one codec in ten was off by more than twice the factor.
+SPREAD_DEGREES = 3
+# Growth is measured of cases with these labels only.
+GROWN = {"grain": "whole", "threads": "1"}
+
+
+def costed(
+    case: Mapping[str, Any],
+    analysis: Analysis,
+    growth: Sequence[Mapping[str, Any]],
+    full: float,
+    seed: str = "",
+) -> Costed | None:
+    """A case's figures for the whole data; None without times for both ways.
+
+    Draws of fewer launches than tell what a launch shifts are spread by what it usually shifts.
+
+    Args:
+        case: The case, with its bytes.
+        analysis: Figures of its record.
+        growth: Growth rows of its record.
+        full: The whole data, as a multiple of what the case measured.
+        seed: What the draws of a prediction depend on, beside the codec and the medium.
+    """
+    labels, figures = case["labels"], analysis.figures.get(case["key"], {})
+    codec, medium = labels["codec"], labels.get("medium", "memory")
+    if case.get("bytes") is None:
+        return None
+    rows = {} if math.isclose(full, 1.0) else _rows(labels, growth)
+    # One quantile of the range for all operations of a codec: a codec whose growth is
+    # misjudged is so in both directions, and independent errors would cancel in their sum.
+    random = np.random.RandomState(seed_of(f"{seed}|{codec}|{medium}"))
+    quantile = random.uniform(size=analysis.sampler.draws)
+    # So is a launch: one shift for all that one process did.
+    shifts = random.standard_t(SPREAD_DEGREES, size=analysis.sampler.draws)
+    spread = LAUNCH_SPREAD.get(case.get("stage", "weigh"), LAUNCH_SPREAD["weigh"])
+
+    def seconds(op: str) -> Timed | None:
+        figure = figures.get(op)
+        if figure is None or not math.isfinite(figure.time_ns):
+            return None
+        time_s, draws = scaled(figure, rows.get(op), full, quantile)
+        if figure.launches < FIRM:
+            draws = draws * np.exp(spread / math.sqrt(figure.launches) * shifts)
+        return time_s, draws
+
+    both = _both(case, medium, seconds)
+    if both is None:
+        return None
+    (write_s, write_draws), (read_s, read_draws) = both
+    encoded = next(
+        (row["predicted_bytes"] for row in rows.values() if row.get("predicted_bytes")), case["bytes"] * full
+    )
+    one = Costed(codec, case["key"], float(encoded), write_s, read_s, write_draws, read_draws)
+    part = seconds("subset")
+    if part is not None:
+        one.subset_s, one.subset_draws = part
+    return one
+
+
+def scaled(figure: Figure, row: Mapping[str, Any] | None, full: float, quantile: Array) -> Timed:
+    """One operation for the whole data: seconds, and draws that hold how far the prediction may be off.
+
+    Args:
+        figure: The operation as measured.
+        row: Its growth row; None where growth was not measured.
+        full: The whole data, as a multiple of what was measured.
+        quantile: Where in the range of the prediction each draw lies, 0 to 1; the half is the prediction.
+    """
+    draws = np.exp(figure.draws) / 1e9
+    if math.isclose(full, 1.0):
+        return figure.time_ns / 1e9, draws
+    measured = figure.time_ns
+    point, lo, hi = measured * full, math.inf, 0.0
+    if row is not None and 0 < (row["predicted_ns"] or 0) < math.inf:
+        point = float(row["predicted_ns"])
+        lo, hi = (float(row[end] or point) for end in ("predicted_lo_ns", "predicted_hi_ns"))
+    if row is None or row.get("k") is None:
+        ends = [point * full ** (exponent - 1) for exponent in UNKNOWN]
+        lo, hi = min(lo, *ends), max(hi, *ends)
+    lo, hi = max(min(lo, point), 1e-3 * point), max(hi, point)
+    logs = [math.log(end / measured) for end in (lo, point, hi)]
+    return point / 1e9, draws * np.exp(np.interp(quantile, (0.0, 0.5, 1.0), logs))
+
+
+def _rows(labels: Mapping[str, str], growth: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The growth rows of the very way a case works, by operation."""
+    if any(labels.get(name, usual) != usual for name, usual in GROWN.items()):
+        return {}
+    wanted = labels["codec"], labels.get("medium", "memory"), labels.get("delivery", "whole")
+    return {row["op"]: row for row in growth if (row["codec"], row["medium"], row["delivery"]) == wanted}
+
+
+def _both(
+    case: Mapping[str, Any], medium: str, seconds: Callable[[str], Timed | None]
+) -> tuple[Timed, Timed] | None:
+    """Writing and reading; nothing for the second where both ends work at once, or one way was asked for."""
+    if medium in OPERATIONS:
+        write, read = (seconds(op) for op in OPERATIONS[medium])
+        if list(case.get("operations") or ()) in ([op] for op in OPERATIONS[medium]):
+            timed = write or read
+            nothing = None if timed is None else (0.0, np.zeros_like(timed[1]))
+            write, read = write or nothing, read or nothing
+    else:
+        write = seconds(SPAN)
+        read = None if write is None else (0.0, np.zeros_like(write[1]))
+    return None if write is None or read is None else (write, read)

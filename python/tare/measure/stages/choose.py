@@ -1,0 +1,92 @@
+"""Who is weighed: those near the best in some use, by what screening timed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from tare.measure.seat import calls_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tare.codec import Codec
+    from tare.measure.seat import Seat
+
+__all__ = ["BEATEN", "at_most_ns", "choose", "per_call_ns", "sure"]
+
+BEATEN = 5.0
+"""Times over the best, in every use, above which a codec is not weighed."""
+_SURE = 2
+_LOSSY = 2.0
+_MOST = 12
+_GB = 1e9
+# (writes, reads, bytes per second, seconds per byte): the profiles, coarsely, to choose who is weighed.
+_USES = ((1, 10, 2e9, 0.0), (1, 1, 125e6, 0.0), (1, 1, 200e6, 20 / _GB), (1, 3, 12.5e6, 0.0))
+_COLD = {"encode": "encode_ns", "write": "encode_ns", "decode": "decode_ns", "read": "decode_ns"}
+
+
+def per_call_ns(seat: Seat, operation: str) -> float | None:
+    """Least time of one call in nanoseconds: CPU where another process took the CPU, else wall.
+
+    Of a few calls on a machine that may be busy the least is the nearest to what the codec takes.
+    """
+    columns = seat.samples.get(operation)
+    if not columns:
+        return None
+    return min(calls_ns(columns))
+
+
+def at_most_ns(seat: Seat, operation: str) -> float | None:
+    """As `per_call_ns`; the first call's time, which is more, where no other was timed."""
+    timed = per_call_ns(seat, operation)
+    cold = (seat.case.get("cold") or {}).get(_COLD.get(operation, ""))
+    return timed if timed is not None else cold
+
+
+def sure(seat: Seat) -> bool:
+    """Whether each operation was timed twice after its first call: less excludes nobody."""
+    return all(len(seat.samples.get(op, {}).get("batch", ())) >= _SURE for op in seat.operations)
+
+
+def choose(seats: Sequence[Seat], base: Codec, most: int = _MOST) -> list[Codec]:
+    """Who is weighed: within five times the best in some use, at most ``most``; the base always.
+
+    Args:
+        seats: Screened seats; each gets its ``distance``.
+        base: The base codec.
+        most: Most codecs to weigh.
+
+    Returns:
+        Codecs, best first; then those that may be better than what little was timed says.
+    """
+    rated = [seat for seat in seats if seat.case["status"] in ("ok", "lossy") and _both_times(seat)]
+    proven = [seat for seat in rated if seat.case["status"] == "ok"] or rated
+    orders = []
+    for use in _USES:
+        least = min((_cost(seat, use) for seat in proven), default=0.0) or 1e-12
+        # What loses data is weighed only if it would win by far: it is never recommended unasked.
+        worse = {seat.codec: _cost(seat, use) / least * (1.0 if seat in proven else _LOSSY) for seat in rated}
+        for seat in rated:
+            seat.distance = min(seat.distance, worse[seat.codec])
+        orders.append([codec for codec in sorted(worse, key=worse.__getitem__) if worse[codec] <= BEATEN])
+    # Each use names its best in turn, or the variants of one format would fill the table.
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*orders))
+    unsure = sorted((seat for seat in proven if not sure(seat)), key=lambda seat: seat.distance)
+    named = (codec for codec in (*turns, *(seat.codec for seat in unsure)) if codec is not None)
+    chosen = list(dict.fromkeys(named))[:most]
+    if base not in chosen and any(seat.codec == base for seat in rated):
+        chosen.append(base)
+    return chosen
+
+
+def _both_times(seat: Seat) -> bool:
+    return len(seat.operations) > 1 and all(at_most_ns(seat, operation) for operation in seat.operations)
+
+
+def _cost(seat: Seat, use: tuple[int, int, float, float]) -> float:
+    """Seconds that one use costs: writes, reads over a link of that rate, and what a byte is worth."""
+    writes, reads, rate, per_byte = use
+    encode_s, decode_s = ((at_most_ns(seat, operation) or 0.0) / 1e9 for operation in seat.operations[:2])
+    size = float(seat.case["bytes"])
+    return writes * encode_s + reads * (size / rate + decode_s) + per_byte * size

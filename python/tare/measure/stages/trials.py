@@ -1,0 +1,207 @@
+"""Trials: each candidate's first write, read and comparison, two at a time.
+
+Codecs of one library share a worker, because starting forty processes would cost more
+than the first answer may take. A codec that ends the worker costs only itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import WorkerError
+from tare.measure.seat import fail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tare.codec import Codec
+    from tare.measure.driver import Worker
+    from tare.measure.seat import Seat
+    from tare.measure.session import Part, Session
+
+__all__ = ["NOT_REACHED", "Trials", "by_turns"]
+
+NOT_REACHED = "not reached in the time given; --time gives more"
+
+_AT_ONCE = 2
+_LEAST_S = 3.0
+# Longer calls are not made again before it is known that there is time for them.
+_WARM_S = 1.0
+
+
+def by_turns(codecs: Sequence[Codec], base: Codec | None) -> list[Codec]:
+    """The base, the first codec of each format, then the second of each, and so on.
+
+    What is reached in a short time are thus different formats, not variants of one.
+
+    >>> from tare.codec import Codec
+    >>> ids = ("csv:pyarrow", "csv:polars", "csv:pyarrow+zstd:3", "pickle", "parquet:pyarrow")
+    >>> [str(c) for c in by_turns([Codec.parse(id) for id in ids], Codec.parse("parquet:pyarrow"))]
+    ['parquet:pyarrow', 'csv:pyarrow', 'pickle', 'csv:polars', 'csv:pyarrow+zstd:3']
+    """
+    of_format: dict[str, list[Codec]] = {}
+    for codec in sorted(codecs, key=lambda codec: codec != base):
+        of_format.setdefault(codec.format.id, []).append(codec)
+    turns = itertools.chain.from_iterable(itertools.zip_longest(*of_format.values()))
+    return [codec for codec in turns if codec is not None]
+
+
+class Trials:
+    """Seats waiting for their trial, and the workers that they share.
+
+    Args:
+        session: The run.
+        seats: One seat a codec, in the order in which they are tried.
+        part: The sample.
+    """
+
+    def __init__(self, session: Session, seats: Sequence[Seat], part: Part) -> None:
+        self._session = session
+        self._part = part
+        self._seats = list(seats)
+        self._waiting = list(seats)
+        self._workers: dict[tuple[Any, ...], Worker] = {}
+        self._busy: set[tuple[Any, ...]] = set()
+        self._change = threading.Condition()
+        self._ended = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether some have not been tried."""
+        return bool(self._waiting)
+
+    def run(self, until_s: float, *, last: bool, on_done: Callable[[int, Seat], None]) -> None:
+        """Try those that wait, until the time is up.
+
+        Args:
+            until_s: Elapsed seconds of the run at which no further trial begins; the base is tried all the
+                same, and at the last call what the user named.
+            last: Whether no later call will come: then a codec that takes too long has failed, and
+                those not reached say so.
+            on_done: Called in this thread after each trial, with the number tried so far.
+        """
+        limit_s = min(
+            self._session.settings.deadline_s, max(_LEAST_S, (until_s - self._session.elapsed_s) / 2)
+        )
+        done: queue.SimpleQueue[Seat | None] = queue.SimpleQueue()
+        late: list[Seat] = []
+
+        def work() -> None:
+            try:
+                while (seat := self._next(until_s, last)) is not None:
+                    try:
+                        lives = self._try(seat, limit_s)
+                    finally:
+                        self._leave(seat)
+                    if not lives and not last and seat.case["status"] == "timeout":
+                        late.append(seat)
+                    done.put(seat)
+            except BaseException:
+                self._ended = True
+                raise
+            finally:
+                done.put(None)
+
+        self._ended = False
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            jobs = [pool.submit(work) for _ in range(_AT_ONCE)]
+            working = _AT_ONCE
+            try:
+                while working:
+                    seat = done.get()
+                    working -= seat is None
+                    if seat is not None:
+                        on_done(len(self._seats) - len(self._waiting), seat)
+            finally:
+                self._ended = True
+            for job in jobs:
+                job.result()
+        for seat in late:
+            seat.case.update(status="pending", reason="", note="")
+            seat.alive, seat.worker = True, None
+        self._waiting += late
+        self._revive()
+        if last:
+            for seat in self._waiting:
+                seat.case["reason"] = NOT_REACHED
+                seat.alive = False
+
+    def _next(self, until_s: float, last: bool) -> Seat | None:
+        """The first seat whose worker is free; None if nothing is to be done."""
+        with self._change:
+            while True:
+                due = [seat for seat in self._waiting if self._due(seat, until_s, last)]
+                if self._ended or not due:
+                    return None
+                for seat in due:
+                    if (group := _group(seat)) not in self._busy:
+                        self._busy.add(group)
+                        self._waiting.remove(seat)
+                        return seat
+                self._change.wait()
+
+    def _leave(self, seat: Seat) -> None:
+        with self._change:
+            self._busy.discard(_group(seat))
+            self._change.notify_all()
+
+    def _due(self, seat: Seat, until_s: float, last: bool) -> bool:
+        """Whether there is time; all ratios need the base, and a user who names codecs wants those."""
+        session = self._session
+        wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
+        return session.elapsed_s < (session.limit_s(1.0) if wanted else until_s)
+
+    def _try(self, seat: Seat, limit_s: float) -> bool:
+        """Prepare and compare, then one warm call of each operation; whether the codec lives."""
+        session, group = self._session, _group(seat)
+        try:
+            worker = self._workers.get(group) or _loaded(session, self._part)
+        except WorkerError as error:
+            session.check()
+            fail(seat.case, error)
+            seat.alive = False
+            return False
+        self._workers[group] = worker
+        seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
+        seat.share(worker)
+        seat.ready(verify=True)
+        for operation in seat.operations:
+            if seat.alive and seat.expected_s(operation) < _WARM_S:
+                seat.warm(operation)
+        if not worker.alive:
+            del self._workers[group]
+        return seat.alive
+
+    def _revive(self) -> None:
+        """Give codecs that are well, but whose shared worker another one ended, a new worker."""
+        for seat in self._seats:
+            if not seat.alive or seat.worker is None or seat.worker.alive:
+                continue
+            group = _group(seat)
+            try:
+                self._workers[group] = self._workers.get(group) or _loaded(self._session, self._part)
+            except WorkerError:
+                self._session.check()
+                return
+            seat.share(self._workers[group])
+            seat.ready()
+            if not self._workers[group].alive:
+                del self._workers[group]
+
+
+def _group(seat: Seat) -> tuple[Any, ...]:
+    """Codecs of one group share a worker: they are of one library and work on one kind."""
+    return seat.codec.library.modules or seat.codec.format.id, seat.kind
+
+
+def _loaded(session: Session, part: Part) -> Worker:
+    began_s = session.elapsed_s
+    worker = session.worker(part, "python", hash_seed=1, loading=True)
+    worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+    # Two load at a time, and the library's import, made later, takes about as long again.
+    session.starts_s.append(session.elapsed_s - began_s)
+    return worker

@@ -1,0 +1,139 @@
+"""CSV in blocks gives what the whole text gives: the same rows, types and notes, or it says that it cannot tell."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from tare.datasets import csvload, csvs, csvstream
+from tare.datasets.source import find
+from tare.errors import Malformed, Truncated
+
+BLOCK = 4096
+ROWS = 3000
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Everything is large."""
+    monkeypatch.setattr(csvload, "STREAM_BYTES", 0)
+    monkeypatch.setattr(csvload, "_PROBE_BYTES", BLOCK)
+    monkeypatch.setattr(csvstream, "_LEAST_BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr(csvstream, "_MOST_BLOCK_BYTES", BLOCK)
+
+
+def column(late: str, early: str = "7") -> bytes:
+    """A file whose column ``x`` holds something else in its last rows."""
+    rows = [f"{k},{early if k < ROWS - 5 else late},t{k}" for k in range(ROWS)]
+    return ("id,x,name\n" + "\n".join(rows) + "\n").encode()
+
+
+WITHIN_BLOCKS = [
+    ("1.5", "7"), ("x", "7"), ("0012", "7"), ("", "7"), ("7", ""), ("7", "x"), ("NA", "1.5"), ("true", "false"),
+    ("18446744073709551615", "18446744073709551614"), ('"a\nb"', '"c,""d"""'), ("2020-01-01", "2020-01-02"), ("10:00:00", "7"),
+]  # fmt: skip
+WHOLE_ONLY = [
+    ("true", "1"), ("18446744073709551615", "7"), ("1.5", "9007199254740993"), ("2020-01-01 10:00:00", "2020-01-02"),
+    ("100000000000000000000", "7"), ("18446744073709551615", "-7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("late", "early"), [*WITHIN_BLOCKS, *WHOLE_ONLY])
+@pytest.mark.parametrize("packed", [False, True])
+def test_blocks_and_the_whole_agree(tmp_path, late, early, packed):
+    """Rows, types and notes are the same, compressed or not."""
+    data = column(late, early)
+    path = tmp_path / ("x.csv.gz" if packed else "x.csv")
+    path.write_bytes(gzip.compress(data) if packed else data)
+    source, whole = find(path), find(data, format="csv")
+    expected = csvs.parse(whole, data)
+    table, share = csvload.load(source)
+    assert 1.0 == share
+    assert expected.schema == table.schema
+    assert expected.equals(table)
+    assert whole.notes == list(dict.fromkeys(source.notes))
+
+
+@pytest.mark.parametrize(("late", "early"), WITHIN_BLOCKS)
+def test_what_blocks_can_tell_they_do(tmp_path, late, early):
+    """No column is left unsure, so that memory stays bounded."""
+    (tmp_path / "x.csv").write_bytes(column(late, early))
+    assert not csvstream.guess(find(tmp_path / "x.csv")).unsure
+
+
+@pytest.mark.parametrize(("late", "early"), WHOLE_ONLY)
+def test_what_blocks_cannot_tell_they_say(tmp_path, late, early):
+    """The column is named."""
+    (tmp_path / "x.csv").write_bytes(column(late, early))
+    assert {"x"} == csvstream.guess(find(tmp_path / "x.csv")).unsure
+
+
+@pytest.mark.parametrize("odd", ['15" pipe', '6" and 7"', 'a"b', '"a"b'])
+def test_stray_quotes_are_left_to_the_whole(tmp_path, odd):
+    """They would lead blocks astray; the rows come as the whole text gives them."""
+    data = column(odd)
+    (tmp_path / "x.csv").write_bytes(data)
+    source = find(tmp_path / "x.csv")
+    with pytest.raises(csvstream.Undecided):
+        csvstream.guess(source)
+    assert csvs.parse(find(data, format="csv"), data).equals(csvload.load(source)[0])
+
+
+def test_whole_rows_agree_with_a_reader(tmp_path):
+    """Wherever a text is cut, what stands before the end that is told parses to the first rows of all."""
+    import csv
+    import io
+
+    rng = random.Random(3)
+    cells = ["x", "1", "", "a,b", "line\nend", 'say "so"', "\r\n"]
+    rows = [[rng.choice(cells) for _ in range(3)] for _ in range(60)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    data = text.getvalue().encode()
+    for end in range(0, len(data), 7):
+        whole = csvstream.whole_rows(data[:end], ",")
+        found = list(csv.reader(io.StringIO(data[:whole].decode(), newline="")))
+        assert rows[: len(found)] == found
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"), [("1", Malformed), ("1,2,3,4", Malformed), ("1,\xff,3", Malformed), (None, Truncated)]
+)
+def test_faults_are_told_by_their_place_in_the_file(tmp_path, row, kind):
+    """Row and byte are those of the file, not of a block."""
+    lines = column("1").decode().splitlines()
+    if row is None:
+        lines[-1] = "1,2"
+    else:
+        lines[2000] = row
+    data = "\n".join(lines).encode("latin1")
+    (tmp_path / "x.csv").write_bytes(data)
+    at = len("\n".join(lines[: 2000 if row else -1])) + 1
+    with pytest.raises(kind) as caught:
+        csvload.load(find(tmp_path / "x.csv"))
+    assert caught.value.offset in (at, at + 2)
+
+
+def test_the_part_that_fits_is_read_in_blocks(tmp_path):
+    """Its share of the file and of the rows agree."""
+    (tmp_path / "x.csv").write_bytes(column("1"))
+    table, share = csvload.load(find(tmp_path / "x.csv"), max_bytes=30_000)
+    assert 0.2 < share < 0.8
+    assert abs(table.num_rows / ROWS - share) < 0.05
+    assert table.nbytes < 45_000
+
+
+def test_utf16_is_left_to_the_whole(tmp_path):
+    """A newline is no byte there."""
+    (tmp_path / "x.csv").write_bytes(column("1").decode().encode("utf-16"))
+    assert ROWS == csvload.load(find(tmp_path / "x.csv", format="csv"))[0].num_rows
+
+
+def test_chosen_columns(tmp_path):
+    """In the order asked for; a wrong name is an error that lists the right ones."""
+    (tmp_path / "x.csv").write_bytes(column("1"))
+    assert ["name", "id"] == csvload.load(find(tmp_path / "x.csv"), columns=["name", "id"])[0].column_names
+    with pytest.raises(Exception, match="It has id, x, name"):
+        csvload.load(find(tmp_path / "x.csv"), columns=["none"])
