@@ -3,8 +3,9 @@
 use zstd_safe::zstd_sys::ZSTD_ErrorCode as Code;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
-use crate::compress::input::ends;
+use crate::compress::input::{ends, Slice};
 use crate::compress::output::Output;
+use crate::compress::seek_table::{self, Check};
 use crate::compress::{believed_bytes, Kind};
 use crate::{Error, ErrorKind, Result};
 
@@ -20,17 +21,40 @@ pub(in crate::compress) fn new_context() -> Result<DCtx<'static>> {
 pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut context = new_context()?;
     let mut rest = data;
+    // What a seek table is held against; nothing is kept where no more frames follow.
+    let mut run = Check::default();
     loop {
         let start = data.len().saturating_sub(rest.len()) as u64;
         let frame = split_frame(rest, start, data.len())?;
-        if !frame.skippable {
+        let before = output.len();
+        if frame.skippable {
+            check_table(&mut run, frame.bytes, start)?;
+        } else {
             decode_frame(&mut context, frame.bytes, start, output)?;
         }
         rest = frame.rest;
         if rest.is_empty() {
             return Ok(());
         }
+        if !frame.skippable {
+            let made = output.len().saturating_sub(before) as u64;
+            run.unit(frame.bytes.len() as u64, Some(made));
+        }
     }
+}
+
+/// Holds a skippable frame that is a seek table against the frames before it.
+fn check_table(run: &mut Check, frame: &[u8], start: u64) -> Result<()> {
+    let (head, content) = frame
+        .split_at_checked(seek_table::HEAD_BYTES)
+        .unwrap_or((frame, &[]));
+    if head.starts_with(&seek_table::MAGIC.to_le_bytes()) {
+        let size = u32::try_from(content.len()).unwrap_or(u32::MAX);
+        let table = run.table(&mut Slice::new(content), size);
+        return table.map(|_| ()).map_err(|error| error.with_offset(start));
+    }
+    run.skipped(frame.len() as u64);
+    Ok(())
 }
 
 /// Whether one frame is all there is, so that nothing can be decoded in parallel.

@@ -1,0 +1,9 @@
+//! Any bytes, of whatever compressor they seem to be: every way of reading agrees.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+include!("../check.rs");
+
+fuzz_target!(|data: &[u8]| check("decompress_any", data));

@@ -1,0 +1,9 @@
+//! Frames of any bytes, held against libzstd.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+include!("../check.rs");
+
+fuzz_target!(|data: &[u8]| check("walk_zstd", data));
