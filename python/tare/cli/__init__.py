@@ -24,6 +24,8 @@ COMMANDS = {
     "gate": ("tare.cli.gate", "Fail when something got slower, larger or lossy."),
     "codecs": ("tare.cli.codecs", "List every codec: version, options, installed or the install line."),
     "convert": ("tare.cli.convert", "Convert a file from one format to another."),
+    "compress": ("tare.cli.compress", "Compress files on all cores, for stock tools to read."),
+    "decompress": ("tare.cli.decompress", "Decompress or test files, or read a part of one."),
     "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Seconds"]
+__all__ = ["Bytes", "Rate", "Seconds"]
 
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -27,3 +27,42 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
         if not 0 <= seconds < float("inf"):
             self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
         return seconds
+
+
+_BYTES = {"": 1, "b": 1} | {
+    f"{letter}{middle}b": base**power
+    for power, letter in enumerate("kmgt", 1)
+    for middle, base in (("", 1000), ("i", 1024))
+} | {letter: 1000**power for power, letter in enumerate("kmgt", 1)}
+
+
+class Bytes(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
+    """A number of bytes such as 65536, 64KiB, 4MiB or 125MB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes that the text stands for."""
+        text = str(value).strip()
+        digits = text.rstrip("kKmMgGtTiIbB").strip()
+        factor = _BYTES.get(text[len(digits) :].strip().lower())
+        try:
+            size = float(digits) * (factor or 0)
+        except ValueError:
+            size = -1.0
+        if factor is None or not 0 <= size < 2**63:
+            self.fail(f"{value!r} is not a size; write 65536, 64KiB, 4MiB, 125MB", param, ctx)
+        return int(size)
+
+
+class Rate(Bytes):
+    """Bytes per second such as 125MB/s, or bits per second such as 1Gbit."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The bytes per second that the text stands for."""
+        text = str(value).strip().lower().removesuffix("/s")
+        if text.endswith("bit"):
+            return super().convert(text.removesuffix("bit") or value, param, ctx) // 8
+        return super().convert(text, param, ctx)

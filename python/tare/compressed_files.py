@@ -1,0 +1,342 @@
+"""Whole files compressed and decompressed: what the commands of the same names do.
+
+Outputs appear whole or not at all. Nothing is removed or replaced unless that is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from tare import compress
+from tare.atomic import replacing
+from tare.errors import TareError, Truncated, UsageError
+
+__all__ = [
+    "ENDINGS",
+    "Done",
+    "Tested",
+    "compress_file",
+    "decompress_file",
+    "plain_name",
+    "read_range",
+    "test_file",
+]
+
+_STEP_BYTES = 1 << 20
+#: What a compressed file's ending becomes when it is decompressed.
+ENDINGS = {
+    ".zst": "",
+    ".lz4": "",
+    ".gz": "",
+    ".bgz": "",
+    ".bz2": "",
+    ".xz": "",
+    ".lzma": "",
+    ".tzst": ".tar",
+    ".tgz": ".tar",
+    ".tbz2": ".tar",
+    ".txz": ".tar",
+}
+
+#: Called with plain and stored bytes so far, and the bytes of the input in all (0: unknown).
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done with one file.
+
+    Args:
+        plain: Plain bytes.
+        stored: Stored bytes.
+        compressor: Id of the compressor, such as ``zstd:3``.
+        complete: Whether the end of what was read is proven to be the end; True when writing.
+    """
+
+    plain: int
+    stored: int
+    compressor: str
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What a test decode found.
+
+    Args:
+        container: ``zst``, ``lz4``, ``gz``, ``bz2``, ``xz`` or ``none``; empty if that was not found out.
+        units: Frames, blocks or members.
+        plain: Plain bytes.
+        stored: Stored bytes.
+        complete: ``proven``, ``unproven``, or empty.
+        error: What is wrong; None if nothing is.
+    """
+
+    container: str
+    units: int
+    plain: int
+    stored: int
+    complete: str
+    error: BaseException | None = None
+
+
+def compress_file(
+    src: str | BinaryIO,
+    dst: str | BinaryIO,
+    compressor: str,
+    *,
+    overwrite: bool = False,
+    remove: bool = False,
+    on_progress: Progress | None = None,
+    **options: Any,
+) -> Done:
+    """Compress a file, keeping its mode and time of change.
+
+    Args:
+        src: Its path, or an open binary file.
+        dst: The path to write, or an open binary file; it must not be there unless ``overwrite``.
+        compressor: Id, such as ``zstd:3``.
+        overwrite: Whether a file at ``dst`` is replaced.
+        remove: Whether ``src`` is removed once ``dst`` was decoded again and found equal to it.
+        on_progress: Called after each step.
+        options: ``threads``, ``chunk_size``, ``layout``, ``memory_limit`` of `tare.compress.open`.
+
+    Raises:
+        UsageError: ``dst`` is there, or an option does not exist.
+        OSError: A file cannot be read or written; nothing is left at ``dst``.
+    """
+    with _reading(src) as (source, size), _writing(dst, overwrite) as sink:
+        counted = _Counted(sink)
+        packed = compress.open(
+            cast(BinaryIO, counted), "wb", compressor, content_size=size or None, **options
+        )
+        with packed:
+            _copy(source, packed, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
+        plain = packed.summary.bytes_in
+        status = os.fstat(source.fileno()) if isinstance(src, str) else None
+    _keep(status, dst)
+    if remove and isinstance(src, str) and isinstance(dst, str):
+        _remove_if_equal(src, dst)
+    return Done(plain, counted.bytes, str(packed.summary.compressor))
+
+
+def decompress_file(
+    src: str | BinaryIO,
+    dst: str | BinaryIO,
+    *,
+    overwrite: bool = False,
+    remove: bool = False,
+    on_progress: Progress | None = None,
+    **options: Any,
+) -> Done:
+    """Decompress a file, keeping its mode and time of change.
+
+    Args:
+        src: Its path, or an open binary file.
+        dst: The path to write, or an open binary file; it must not be there unless ``overwrite``.
+        overwrite: Whether a file at ``dst`` is replaced.
+        remove: Whether ``src`` is removed when ``dst`` is complete, which a checksum must have proven.
+        on_progress: Called after each step.
+        options: ``threads``, ``strict``, ``max_output``, ``max_window`` of `tare.compress.open`.
+
+    Raises:
+        TareError: What is wrong with the stored bytes, at its offset; nothing is left at ``dst``.
+        UsageError: ``dst`` is there, or ``src`` is not compressed.
+        OSError: A file cannot be read or written.
+    """
+    with _reading(src) as (source, size):
+        counted = _Counted(source)
+        with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
+            first = packed.peek(1)
+            if packed.info.container == "none":
+                raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
+            del first
+            with _writing(dst, overwrite) as sink:
+                plain = _copy(
+                    packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0)
+                )
+            info = packed.info
+        status = os.fstat(source.fileno()) if isinstance(src, str) else None
+    _keep(status, dst)
+    proven = info.complete == "proven"
+    if remove and isinstance(src, str) and isinstance(dst, str):
+        if not proven:
+            raise Truncated(
+                f"{src} stays: nothing proves that its end is the end of what was written", path=src
+            )
+        os.unlink(src)
+    return Done(plain, counted.bytes, info.container, complete=proven)
+
+
+def test_file(src: str | BinaryIO, **options: Any) -> Tested:
+    """Decode and verify all of a file, and keep nothing.
+
+    Args:
+        src: Its path, or an open binary file.
+        options: As of `decompress_file`.
+    """
+    container, units, plain, complete, failed = "", 0, 0, "", None
+    counted: _Counted | None = None
+    try:
+        with _reading(src) as (source, _size):
+            counted = _Counted(source)
+            with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
+                try:
+                    plain = _copy(packed, None, lambda _plain: None)
+                except (TareError, OSError) as error:
+                    failed = error
+                container, units = packed.info.container, packed.info.units
+                complete = packed.info.complete or ""
+    except (TareError, OSError) as error:
+        failed = error
+    return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed)
+
+
+def read_range(src: str, start: int, end: int | None, sink: BinaryIO, **options: Any) -> tuple[int, bool]:
+    """Write the plain bytes from ``start`` to before ``end``.
+
+    Args:
+        src: The file.
+        start: Offset of the first plain byte.
+        end: Offset behind the last; None for all.
+        sink: Where they go.
+        options: As of `decompress_file`.
+
+    Returns:
+        How many there were, and whether they were found without decoding all before them.
+    """
+    with compress.open(src, "rb", **options) as packed:
+        found = packed.seekable()
+        if found:
+            packed.seek(start)
+        else:
+            _skip(packed, start)
+        left = None if end is None else max(0, end - start)
+        written = 0
+        while left is None or left > 0:
+            part = packed.read(_STEP_BYTES if left is None else min(left, _STEP_BYTES))
+            if not part:
+                break
+            sink.write(part)
+            written += len(part)
+            left = None if left is None else left - len(part)
+        return written, found
+
+
+def plain_name(path: str) -> str | None:
+    """What a compressed file is called without its ending; None if it has none that is known.
+
+    >>> plain_name("a/flights.csv.zst"), plain_name("all.tgz"), plain_name("flights.csv")
+    ('a/flights.csv', 'all.tar', None)
+    """
+    stem, ending = os.path.splitext(path)
+    instead = ENDINGS.get(ending.lower())
+    return None if instead is None or not os.path.basename(stem) else stem + instead
+
+
+def _skip(packed: BinaryIO, size: int) -> None:
+    while size > 0:
+        part = packed.read(min(size, _STEP_BYTES))
+        if not part:
+            return
+        size -= len(part)
+
+
+def _copy(source: BinaryIO, sink: BinaryIO | None, tell: Callable[[int], None]) -> int:
+    place = memoryview(bytearray(_STEP_BYTES))
+    copied = 0
+    readinto = cast(Any, source).readinto
+    while read := readinto(place):
+        if sink is not None:
+            sink.write(place[:read])
+        copied += read
+        tell(copied)
+    return copied
+
+
+def _tell(on_progress: Progress | None, plain: int, stored: int, total: int) -> None:
+    if on_progress is not None:
+        on_progress(plain, stored, total)
+
+
+@contextlib.contextmanager
+def _reading(src: str | BinaryIO) -> Iterator[tuple[BinaryIO, int | None]]:
+    """The file, and how many bytes it has if it is a regular one."""
+    if not isinstance(src, str):
+        yield src, None
+        return
+    with open(src, "rb", buffering=0) as file:
+        status = os.fstat(file.fileno())
+        import stat
+
+        yield cast(BinaryIO, file), status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+@contextlib.contextmanager
+def _writing(dst: str | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
+    if not isinstance(dst, str):
+        yield dst
+        return
+    if os.path.lexists(dst) and not overwrite:
+        raise UsageError(f"{dst} is there already: -f replaces it, -o names another", path=dst)
+    with replacing(dst) as file:
+        yield file
+
+
+def _keep(status: os.stat_result | None, dst: str | BinaryIO) -> None:
+    """Give an output that is a regular file the mode and the time of change of its input."""
+    if status is None or not isinstance(dst, str) or not os.path.isfile(dst):
+        return
+    with contextlib.suppress(PermissionError):
+        os.chmod(dst, status.st_mode & 0o777)
+        os.utime(dst, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _remove_if_equal(src: str, dst: str) -> None:
+    with open(src, "rb") as plain, compress.open(dst, "rb") as packed:
+        while True:
+            expected = plain.read(_STEP_BYTES)
+            if packed.read(len(expected) or 1) != expected:
+                raise TareError(f"{src} stays: {dst} does not decode to it", path=dst)
+            if not expected:
+                break
+    os.unlink(src)
+
+
+def _name(file: str | BinaryIO) -> str:
+    return file if isinstance(file, str) else str(getattr(file, "name", "the input"))
+
+
+class _Counted(io.RawIOBase):
+    """A binary file that counts what goes through it, and stays open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self.bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes | None:
+        data = self._file.read(size)
+        self.bytes += len(data or b"")
+        return data
+
+    def readinto(self, place: Any) -> int | None:
+        read = cast(Any, self._file).readinto(place)
+        self.bytes += read or 0
+        return cast("int | None", read)
+
+    def write(self, data: Any) -> int:
+        written = self._file.write(data)
+        self.bytes += written or 0
+        return written
