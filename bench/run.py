@@ -1,8 +1,10 @@
-"""Run one benchmark: `python bench/run.py NAME [GOAL...]`.
+"""Run one benchmark: `python bench/run.py NAME [--quick] [GOAL...]`.
 
 Definitions are data (``bench/definitions/NAME.toml``); what a goal measures is the
-function of its name in the definition's module. One line per goal is printed and a
-record with the machine's description is kept under ``bench/records/``.
+function of its name in the definition's module, or the ``function`` that it names, called
+``with`` what it says. A goal with ``each`` stands for one goal per input. One line per goal is
+printed and a record with the machine's description is kept under ``bench/records/``, unless
+``--quick`` asks only whether everything runs.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import json
 import operator
 import sys
 import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +37,14 @@ def main(argv: list[str]) -> int:
     definition = tomllib.loads(path.read_text(encoding="utf-8"))
     sys.path.insert(0, str(HERE))
     module = importlib.import_module(definition["module"])
+    quick = "--quick" in argv
+    if quick:
+        module.quick()
+    wanted = [word for word in argv[1:] if word != "--quick"]
     rows = []
     print("name | ours | peer | ratio | goal | ok/SHORT")
-    for goal in definition["goal"]:
-        if argv[1:] and goal["name"] not in argv[1:]:
+    for goal in expanded(definition["goal"]):
+        if wanted and not any(fnmatch(goal["name"], word) for word in wanted):
             continue
         rows.append(one(module, goal))
         row = rows[-1]
@@ -45,15 +53,30 @@ def main(argv: list[str]) -> int:
             f"{goal['goal']} | {row['verdict']}",
             flush=True,
         )
-        keep(argv[0], definition, rows)  # after each, so that an interrupted run leaves what it has
+        if not quick:
+            keep(
+                argv[0], definition, module, rows
+            )  # after each, so that an interrupted run leaves what it has
     return 0 if all(row["verdict"] == "ok" for row in rows) else 1
+
+
+def expanded(goals: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A goal for each input of those that name several."""
+    for goal in goals:
+        for input in goal.get("each", [None]):
+            if input is None:
+                yield goal
+                continue
+            one = {key: value for key, value in goal.items() if key != "each"}
+            yield one | {"name": f"{goal['name']}-{input}", "with": goal.get("with", {}) | {"input": input}}
 
 
 def one(module: Any, goal: dict[str, Any]) -> dict[str, Any]:
     """Measure one goal; a goal that cannot be measured here says why and is SHORT."""
     row: dict[str, Any] = {**goal, "ours_is": goal["ours"], "peer_is": goal["peer"]}
     try:
-        found = getattr(module, goal["name"].replace("-", "_"))()
+        function = getattr(module, goal.get("function", goal["name"]).replace("-", "_"))
+        found = function(**goal.get("with", {}))
     except Exception as error:
         return row | {
             "ours": None,
@@ -61,15 +84,20 @@ def one(module: Any, goal: dict[str, Any]) -> dict[str, Any]:
             "ratio": None,
             "verdict": f"SHORT: {type(error).__name__}: {error}",
         }
-    ours, peer = found if isinstance(found, tuple) else (found, goal["peer_value"])
+    ours, peer, *more = found if isinstance(found, tuple) else (found, goal["peer_value"])
     sign, limit = goal["goal"].split()
-    ratio = ours / peer
-    return row | {
-        "ours": ours,
-        "peer": peer,
-        "ratio": ratio,
-        "verdict": "ok" if COMPARE[sign](ratio, float(limit)) else "SHORT",
-    }
+    # Where both sides were timed in turn, the ratio is the median of the rounds' own.
+    ratio, detail = more or (ours / peer, {})
+    return (
+        row
+        | detail
+        | {
+            "ours": ours,
+            "peer": peer,
+            "ratio": ratio,
+            "verdict": "ok" if COMPARE[sign](ratio, float(limit)) else "SHORT",
+        }
+    )
 
 
 def show(value: float | None) -> str:
@@ -77,7 +105,7 @@ def show(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def keep(name: str, definition: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+def keep(name: str, definition: dict[str, Any], module: Any, rows: list[dict[str, Any]]) -> None:
     """Write the record: machine, versions, every goal."""
     from importlib import metadata
 
@@ -101,12 +129,25 @@ def keep(name: str, definition: dict[str, Any], rows: list[dict[str, Any]]) -> N
         "tare": f"{__version__} ({__commit__})",
         "machine": machine,
         "libraries": {d.name: d.version for d in metadata.distributions() if d.name in LIBRARIES},
+        **(module.about() if hasattr(module, "about") else {}),
         "rows": rows,
     }
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
-LIBRARIES = ("numpy", "pyarrow", "orjson", "msgspec", "pandas", "polars", "duckdb", "pyperf", "rich", "click")
+LIBRARIES = (
+    "numpy",
+    "pyarrow",
+    "orjson",
+    "msgspec",
+    "pandas",
+    "polars",
+    "duckdb",
+    "pyperf",
+    "rich",
+    "click",
+    "zstandard",
+)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
