@@ -190,9 +190,11 @@ impl Walker for Frames {
             }
         }
         let stored = input.offset().saturating_sub(serial.start);
-        let claim = Some(serial.made);
+        let (made, claim) = (serial.made, serial.claim);
         self.serial = None;
-        self.count(stored, claim);
+        self.count(stored, Some(made));
+        // A chunk of ours says its size; a frame that does not is no first of several.
+        self.suspect &= claim.is_some();
         Ok(0)
     }
 
