@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::options::{cancelled, check_cancel, CancelToken};
+use super::options::{cancelled, check_cancel, default_threads, CancelToken};
 use crate::{Error, ErrorKind, Result};
 
 /// How long the caller waits at most before it asks its cancel token again.
@@ -110,13 +110,50 @@ impl<N> Shared<N> {
     }
 }
 
+/// How many work, and in how many buffers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crew {
+    /// Workers; None for the default, which is asked for with the second cell only: what the
+    /// system allows is read from files, and that takes longer than a small object.
+    pub(super) threads: Option<usize>,
+    /// Buffers beyond one for each worker, or all of them where that was limited.
+    pub(super) buffers: Buffers,
+}
+
+/// How many cells may exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Buffers {
+    /// So many more than workers.
+    Spare(usize),
+    /// So many.
+    Most(usize),
+}
+
+impl Crew {
+    /// Two buffers more than workers keep these busy.
+    pub(super) fn new(threads: Option<usize>) -> Self {
+        Self {
+            threads,
+            buffers: Buffers::Spare(2),
+        }
+    }
+
+    pub(super) fn slots(self, threads: usize) -> usize {
+        match self.buffers {
+            Buffers::Spare(spare) => threads.saturating_add(spare),
+            Buffers::Most(slots) => slots,
+        }
+    }
+}
+
 /// Cells in work, at most `slots` of them, done by at most `threads` workers.
 pub(super) struct Ring<W: Work> {
     work: Arc<W>,
     shared: Arc<Shared<W::Note>>,
     workers: Vec<JoinHandle<()>>,
-    threads: usize,
-    slots: usize,
+    crew: Crew,
+    /// Workers and cells there may be; None until a second cell is asked for.
+    size: Option<(usize, usize)>,
     free: Vec<Cell<W::Note>>,
     /// Cells that exist: free, in work, or with the caller.
     made: usize,
@@ -132,7 +169,7 @@ pub(super) struct Ring<W: Work> {
 
 impl<W: Work> Ring<W> {
     /// A ring without threads yet: they start with the second cell, and as they are needed.
-    pub(super) fn new(work: W, threads: usize, slots: usize, cancel: Option<CancelToken>) -> Self {
+    pub(super) fn new(work: W, crew: Crew, cancel: Option<CancelToken>) -> Self {
         Self {
             work: Arc::new(work),
             shared: Arc::new(Shared {
@@ -147,8 +184,8 @@ impl<W: Work> Ring<W> {
                 dropped: AtomicBool::new(false),
             }),
             workers: Vec::new(),
-            threads: threads.max(1),
-            slots: slots.max(1),
+            crew,
+            size: None,
             free: Vec::new(),
             made: 0,
             lone: None,
@@ -164,9 +201,18 @@ impl<W: Work> Ring<W> {
         if let Some(cell) = self.free.pop() {
             return Some(cell);
         }
-        let more = self.made < self.slots;
+        let more = self.made == 0 || self.made < self.size().1;
         self.made = self.made.saturating_add(usize::from(more));
         more.then(Cell::default)
+    }
+
+    /// How many workers and cells there may be.
+    fn size(&mut self) -> (usize, usize) {
+        let crew = self.crew;
+        *self.size.get_or_insert_with(|| {
+            let threads = crew.threads.unwrap_or_else(default_threads).max(1);
+            (threads, crew.slots(threads).max(1))
+        })
     }
 
     /// Gives a cell back for reuse.
@@ -183,21 +229,26 @@ impl<W: Work> Ring<W> {
     /// `Cancelled`; `Limit` if no thread can be started; `Usage` in a forked child.
     pub(super) fn submit(&mut self, cell: Cell<W::Note>) -> Result<()> {
         self.check()?;
-        if self.threads == 1 {
-            self.run_here(cell);
-        } else if !self.parallel {
-            match self.lone.take() {
-                None => self.lone = Some(cell),
-                Some(first) => {
-                    self.parallel = true;
-                    self.queue(first)?;
-                    self.queue(cell)?;
-                }
-            }
-        } else {
-            self.queue(cell)?;
+        if self.parallel {
+            return self.queue(cell);
         }
-        Ok(())
+        if self.crew.threads == Some(1) {
+            self.run_here(cell);
+            return Ok(());
+        }
+        let Some(first) = self.lone.take() else {
+            self.lone = Some(cell);
+            return Ok(());
+        };
+        if self.size().0 == 1 {
+            self.crew.threads = Some(1);
+            self.run_here(first);
+            self.run_here(cell);
+            return Ok(());
+        }
+        self.parallel = true;
+        self.queue(first)?;
+        self.queue(cell)
     }
 
     /// The next cell in order if it is done, without waiting.
@@ -242,6 +293,28 @@ impl<W: Work> Ring<W> {
         self.shared.lock().outcomes.len().saturating_add(waiting)
     }
 
+    /// Bytes that the buffers of all cells take; `held` are those of cells that the caller has.
+    pub(super) fn buffer_bytes(&self, held: &[&Cell<W::Note>]) -> usize {
+        let state = self.shared.lock();
+        let queued = state.queue.iter().map(|(_, cell)| cell);
+        let finished = state.outcomes.iter().flatten().map(|(cell, _)| cell);
+        let known = self
+            .free
+            .iter()
+            .chain(&self.lone)
+            .chain(held.iter().copied());
+        let (mut count, mut total, mut largest) = (0_usize, 0_usize, 0_usize);
+        for cell in known.chain(queued).chain(finished) {
+            let size = cell.input.capacity().saturating_add(cell.output.capacity());
+            count = count.saturating_add(1);
+            total = total.saturating_add(size);
+            largest = largest.max(size);
+        }
+        // Those that workers are at cannot be looked at: each is as large as the largest other.
+        let busy = self.made.saturating_sub(count);
+        total.saturating_add(busy.saturating_mul(largest))
+    }
+
     /// Cells that ever existed: what the buffers are counted by.
     pub(super) fn made(&self) -> usize {
         self.made
@@ -277,16 +350,17 @@ impl<W: Work> Ring<W> {
         let number = state.first.saturating_add(state.outcomes.len() as u64);
         state.outcomes.push_back(None);
         state.queue.push_back((number, cell));
-        let wanted = state.queue.len() > state.idle && self.workers.len() < self.threads;
+        let waiting = state.queue.len() > state.idle;
         drop(state);
         self.shared.queued.notify_one();
-        if !wanted {
+        let (threads, slots) = self.size();
+        if !waiting || self.workers.len() >= threads {
             return Ok(());
         }
         match self.start() {
             Ok(worker) => self.workers.push(worker),
             // With one worker all work gets done; with none it never would.
-            Err(_) if !self.workers.is_empty() => self.threads = self.workers.len(),
+            Err(_) if !self.workers.is_empty() => self.size = Some((self.workers.len(), slots)),
             Err(error) => {
                 let text = format!("no thread can be started: {error}; ask for 1 thread");
                 return Err(Error::new(ErrorKind::Limit, text).with_source(error));
@@ -435,7 +509,7 @@ mod tests {
 
     /// Sends `count` cells through; what came out up to the first error, and that error.
     fn through(work: Doubling, threads: usize, count: u8) -> (Vec<u8>, Option<Error>) {
-        let mut ring = Ring::new(work, threads, threads + 2, None);
+        let mut ring = Ring::new(work, Crew::new(Some(threads)), None);
         let mut out = Vec::new();
         let mut taken = |outcome: Option<Outcome<u8>>, ring: &mut Ring<Doubling>| {
             let (cell, result) = outcome.unwrap();
@@ -538,7 +612,7 @@ mod tests {
 
     #[test]
     fn no_thread_starts_for_one_cell() {
-        let mut ring = Ring::new(Doubling::default(), 8, 10, None);
+        let mut ring = Ring::new(Doubling::default(), Crew::new(None), None);
         let mut cell = ring.cell().unwrap();
         cell.input.push(3);
         ring.submit(cell).unwrap();
@@ -546,6 +620,7 @@ mod tests {
         let (cell, result) = ring.take().unwrap().unwrap();
         result.unwrap();
         assert_eq!((vec![6], 0), (cell.output, ring.workers.len()));
+        assert!(ring.size.is_none(), "the system was asked for threads");
     }
 
     #[test]
@@ -556,7 +631,7 @@ mod tests {
                 dawdles: true,
                 ..Doubling::default()
             };
-            let mut ring = Ring::new(work, 2, 4, Some(token.clone()));
+            let mut ring = Ring::new(work, Crew::new(Some(2)), Some(token.clone()));
             for number in 0..3 {
                 let mut cell = ring.cell().unwrap();
                 cell.input.push(number);
@@ -578,7 +653,11 @@ mod tests {
             dawdles: true,
             ..Doubling::default()
         };
-        let mut ring = Ring::new(work, 2, 4, Some(CancelToken::with_probe(|| true)));
+        let mut ring = Ring::new(
+            work,
+            Crew::new(Some(2)),
+            Some(CancelToken::with_probe(|| true)),
+        );
         let mut cell = ring.cell().unwrap();
         cell.input.push(1);
         assert_eq!(ErrorKind::Cancelled, ring.submit(cell).unwrap_err().kind());

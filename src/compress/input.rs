@@ -171,6 +171,11 @@ impl<R: Read> Source<R> {
         (self.stream, rest)
     }
 
+    /// Bytes that the buffer takes.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     fn held(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }

@@ -69,7 +69,7 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let text = format!(
-            "decompresses to {} bytes or more, the limit max_bytes is {}",
+            "decompresses to {} bytes or more, the limit max_output is {}",
             (self.len as u64).saturating_add(more),
             self.max_bytes
         );
@@ -84,7 +84,7 @@ impl<'a> Output<'a> {
     /// The error of a result that grew beyond the limit without having said so before.
     pub(super) fn exceeded(&self, offset: u64) -> Error {
         let text = format!(
-            "decompresses to more than max_bytes = {} bytes",
+            "decompresses to more than max_output = {} bytes",
             self.max_bytes
         );
         Error::new(ErrorKind::Limit, text).with_offset(offset)

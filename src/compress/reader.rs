@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
-use super::chunked::{Cell, Ring};
+use super::chunked::{Cell, Crew, Ring};
 use super::container::{Decoding, Step, Unit, Walker, END_MARK};
 use super::input::{Input, Source};
 use super::options::{self, check_cancel};
@@ -71,18 +71,17 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// `Io` if it cannot be read; `Malformed` or `Truncated` if it is not of the kind named.
     pub fn new(source: R, options: ReadOptions) -> Result<Self> {
-        let threads = options::threads(options.threads)?;
+        let threads = options::check_threads(options.threads)?;
         let mut input = Source::new(source);
         let kind = match options.kind {
             Some(kind) => kind,
             None => sniff(&mut input)?,
         };
         let walker = walker(kind, &options);
-        let threads = if options.read_ahead { threads } else { 1 };
-        let slots = threads.saturating_add(2);
+        let crew = Crew::new(if options.read_ahead { threads } else { Some(1) });
         let work = Decoding(walker.decoder());
         Ok(Self {
-            ring: Ring::new(work, threads, slots, options.cancel.clone()),
+            ring: Ring::new(work, crew, options.cancel.clone()),
             input,
             options,
             kind,
@@ -126,14 +125,14 @@ impl<R: Read> Reader<R> {
             let text = format!("an earlier read failed: {text}");
             return Err(Error::new(*kind, text).with_format(self.kind.name()));
         }
-        if self.ready().is_empty() {
+        if self.buffer().is_empty() {
             if let Err(error) = self.advance() {
                 let error = error.with_format(self.kind.name());
                 self.failed = Some((error.kind(), error.to_string()));
                 return Err(error);
             }
         }
-        Ok(self.ready())
+        Ok(self.buffer())
     }
 
     /// What is known so far.
@@ -178,12 +177,22 @@ impl<R: Read> Reader<R> {
         self.input.into_parts()
     }
 
-    fn ready(&self) -> &[u8] {
+    /// The plain bytes that are decoded and not consumed, as `BufReader::buffer`; may be none.
+    #[must_use]
+    pub fn buffer(&self) -> &[u8] {
         let plain = self.current.as_ref().map(|cell| cell.output.as_slice());
         plain
             .unwrap_or_default()
             .get(self.given..)
             .unwrap_or_default()
+    }
+
+    /// Bytes that buffers take now; the libraries' own contexts come on top.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        let current: Vec<&Cell<Unit>> = self.current.iter().collect();
+        let cells = self.ring.buffer_bytes(&current);
+        cells.saturating_add(self.input.buffer_bytes())
     }
 
     /// Makes the next plain bytes ready; leaves none at the end.
@@ -214,7 +223,7 @@ impl<R: Read> Reader<R> {
             } else {
                 return self.check_end();
             }
-            if !self.ready().is_empty() {
+            if !self.buffer().is_empty() {
                 return Ok(());
             }
         }
@@ -358,7 +367,7 @@ impl<R: Read> BufRead for Reader<R> {
     }
 
     fn consume(&mut self, size: usize) {
-        self.given = self.given.saturating_add(size.min(self.ready().len()));
+        self.given = self.given.saturating_add(size.min(self.buffer().len()));
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::chunked::Ring;
+use super::chunked::{Buffers, Crew, Ring};
 use super::container::{Decoding, Make, Unit, UnitDecoder};
 use super::locate::{locate, Located};
 use super::options::{self, check_cancel};
@@ -147,6 +147,23 @@ impl<R: ReadAt> SeekableReader<R> {
         Ok(filled)
     }
 
+    /// Bytes that decoded chunks and the list of chunks take now.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunks = kept.iter().chain(&self.current);
+        let decoded = chunks.fold(0_usize, |sum, (_, plain)| {
+            sum.saturating_add(plain.capacity())
+        });
+        drop(kept);
+        let ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead = ahead
+            .as_ref()
+            .map_or(0, |ahead| ahead.ring.buffer_bytes(&[]));
+        let list = size_of::<ChunkInfo>().saturating_mul(self.chunks.capacity());
+        decoded.saturating_add(ahead).saturating_add(list)
+    }
+
     fn start_of(&self, number: usize) -> u64 {
         self.chunks
             .get(number)
@@ -258,8 +275,7 @@ impl<R: ReadAt> SeekableReader<R> {
             .current
             .as_ref()
             .is_some_and(|(last, _)| last.checked_add(1) == Some(number));
-        let threads = options::threads(self.options.threads)?;
-        if !follows || threads == 1 {
+        if !follows || self.options.threads == Some(1) {
             *self.ahead() = None;
             return self.chunk(number);
         }
@@ -268,8 +284,10 @@ impl<R: ReadAt> SeekableReader<R> {
             None => Ahead {
                 ring: Ring::new(
                     Decoding(Arc::clone(&self.make)),
-                    threads,
-                    threads.saturating_add(1),
+                    Crew {
+                        threads: options::check_threads(self.options.threads)?,
+                        buffers: Buffers::Spare(1),
+                    },
                     self.options.cancel.clone(),
                 ),
                 submitted: number,

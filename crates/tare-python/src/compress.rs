@@ -1,52 +1,83 @@
-//! `tare._tare.compress` and `decompress`: the core's one-shot compressors.
+//! `tare._tare.compress` and `decompress`: one buffer in, one out; and what ids mean.
 
-use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::compress::{by_name, Placed};
+use tare::compress::{self as core, Compressor, Kind, Placed, ReadOptions, WriteOptions};
 use tare::Result;
 
+use crate::buffers::{filled, with_bytes};
 use crate::error::to_py;
+use crate::options;
+use crate::signals::Signals;
 
-/// Below this many bytes the GIL is kept: letting it go would cost more than the work.
+/// Below this many bytes the GIL is kept, and signals wait: the work is shorter than both take.
 const KEEP_GIL_BYTES: usize = 4 << 10;
+/// Below this many bytes nobody waits long enough to press Ctrl-C, but at slow levels.
+const NO_SIGNAL_BYTES: usize = 64 << 10;
 
 #[pyfunction]
-#[pyo3(signature = (name, data, level=None))]
+#[pyo3(signature = (data, compressor="zstd:3", threads=None, chunk_size=None, layout=None, checksum=true))]
 pub fn compress<'py>(
-    py: Python<'py>,
-    name: &str,
     data: &Bound<'py, PyAny>,
-    level: Option<i32>,
+    compressor: &str,
+    threads: Option<usize>,
+    chunk_size: Option<usize>,
+    layout: Option<&str>,
+    checksum: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
+    let compressor = Compressor::parse(compressor).map_err(|error| to_py(py, error))?;
+    let layout = options::layout(py, layout)?;
     with_bytes(data, |bytes| {
-        let packed = detached(py, bytes.len(), || by_name(name)?.compress(bytes, level));
-        let packed = packed.map_err(|error| to_py(py, &error))?;
-        Ok(PyBytes::new(py, &packed))
+        let signals = (bytes.len() >= NO_SIGNAL_BYTES).then(Signals::default);
+        let options = WriteOptions {
+            threads,
+            chunk_size,
+            layout,
+            checksum,
+            cancel: signals.as_ref().map(Signals::token),
+            ..WriteOptions::default()
+        };
+        let packed = detached(py, bytes.len(), || {
+            core::compress(bytes, &compressor, &options)
+        });
+        match packed {
+            Ok(packed) => Ok(PyBytes::new(py, &packed)),
+            Err(error) => Err(signals.unwrap_or_default().raise(py, error)),
+        }
     })
 }
 
 #[pyfunction]
-#[pyo3(signature = (name, data, max_bytes=None))]
+#[pyo3(signature = (data, compressor=None, max_output=None, threads=None, strict=false))]
 pub fn decompress<'py>(
-    py: Python<'py>,
-    name: &str,
     data: &Bound<'py, PyAny>,
-    max_bytes: Option<u64>,
+    compressor: Option<&str>,
+    max_output: Option<u64>,
+    threads: Option<usize>,
+    strict: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
+    let kind = options::kind(py, compressor)?;
     with_bytes(data, |bytes| {
-        let compressor = by_name(name).map_err(|error| to_py(py, &error))?;
-        let allowed = |&size: &usize| max_bytes.is_none_or(|most| size as u64 <= most);
-        let expected = compressor
-            .expected_bytes(bytes)
-            .filter(allowed)
-            .unwrap_or(0);
+        let signals = (bytes.len() >= NO_SIGNAL_BYTES).then(Signals::default);
+        let options = ReadOptions {
+            kind,
+            threads,
+            strict,
+            max_output,
+            cancel: signals.as_ref().map(Signals::token),
+            ..ReadOptions::default()
+        };
+        let allowed = |&size: &usize| max_output.is_none_or(|most| size as u64 <= most);
+        let expected = core::expected_bytes(bytes, kind).filter(allowed);
+        let expected = expected.unwrap_or(0);
         let mut placed = Placed::Lent(0);
-        let plain = PyBytes::new_with(py, expected, |place| {
-            let work = || compressor.decompress_into(bytes, place, max_bytes);
+        let plain = filled(py, expected, |place| {
             let size = expected.max(bytes.len());
-            placed = detached(py, size, work).map_err(|error| to_py(py, &error))?;
+            let work = || core::decompress_into(bytes, place, &options);
+            placed = detached(py, size, work)
+                .map_err(|error| signals.unwrap_or_default().raise(py, error))?;
             Ok(())
         })?;
         match placed {
@@ -60,6 +91,47 @@ pub fn decompress<'py>(
     })
 }
 
+/// Each compressor: name, levels, default level, ending, magic bytes.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "a row that Python takes apart")]
+pub fn compressors() -> Vec<(
+    &'static str,
+    Option<(i32, i32)>,
+    Option<i32>,
+    &'static str,
+    &'static [u8],
+)> {
+    let row = |kind: &Kind| {
+        (
+            kind.name(),
+            kind.levels(),
+            kind.default_level(),
+            kind.extension(),
+            kind.magic(),
+        )
+    };
+    Kind::ALL.iter().map(row).collect()
+}
+
+/// Name, level and full spelling of an id.
+#[pyfunction]
+pub fn parse(py: Python<'_>, id: &str) -> PyResult<(&'static str, Option<i32>, String)> {
+    let compressor = Compressor::parse(id).map_err(|error| to_py(py, error))?;
+    Ok((
+        compressor.name(),
+        compressor.level(),
+        compressor.to_string(),
+    ))
+}
+
+#[pyfunction]
+pub fn effort(py: Python<'_>, name: &str, effort: u8) -> PyResult<String> {
+    let compressor = Kind::by_name(name).and_then(|kind| Compressor::effort(kind, effort));
+    compressor
+        .map(|compressor| compressor.to_string())
+        .map_err(|error| to_py(py, error))
+}
+
 fn detached<T: Send>(
     py: Python<'_>,
     size: usize,
@@ -69,38 +141,4 @@ fn detached<T: Send>(
         return work();
     }
     py.detach(work)
-}
-
-/// Lends the bytes of `data`: those of read-only buffers as they are, those of writable ones as
-/// a copy, because another thread may change them while the GIL is released.
-fn with_bytes<T>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) -> PyResult<T>) -> PyResult<T> {
-    if let Ok(bytes) = data.cast::<PyBytes>() {
-        return work(bytes.as_bytes());
-    }
-    let buffer = PyUntypedBuffer::get(data)?;
-    if !buffer.is_c_contiguous() {
-        return Err(PyBufferError::new_err("the buffer is not contiguous"));
-    }
-    let bytes = lent(&buffer);
-    if !buffer.readonly() {
-        let copy = bytes.to_vec();
-        return work(&copy);
-    }
-    work(bytes)
-}
-
-/// The bytes of a contiguous buffer, whatever its items are, for as long as it is held.
-#[allow(
-    unsafe_code,
-    reason = "the bytes of a Python buffer lie behind a pointer"
-)]
-fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
-    if buffer.len_bytes() == 0 {
-        return &[];
-    }
-    // SAFETY: the caller checked that the buffer is contiguous, its exporter says that it is
-    // `len_bytes` long and keeps it alive and in place until it is released, which the borrow
-    // does not outlive. Nobody writes meanwhile: a writable buffer is copied while the GIL is
-    // held, and of a read-only one its exporter promises it.
-    unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }

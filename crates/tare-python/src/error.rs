@@ -1,14 +1,19 @@
 //! One map from the core's error kinds to the classes of `tare.errors`.
 
-use pyo3::exceptions::PyOSError;
+use std::io;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tare::{Error, ErrorKind};
 
 /// The Python exception for an error of the core; an unknown kind becomes `TareError`.
-pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
+///
+/// An error of the system, or of a Python file object, is raised as it was.
+pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
     let class = match error.kind() {
-        ErrorKind::Io => return PyOSError::new_err(error.to_string()),
+        ErrorKind::Io => return as_it_was(py, error),
+        ErrorKind::Cancelled => return PyKeyboardInterrupt::new_err(error.to_string()),
         ErrorKind::Truncated => "Truncated",
         ErrorKind::Malformed => "Malformed",
         ErrorKind::ChecksumMismatch => "ChecksumMismatch",
@@ -17,7 +22,29 @@ pub fn to_py(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::NotFound | ErrorKind::Usage => "UsageError",
         _ => "TareError",
     };
-    instance(py, class, error).unwrap_or_else(|error| error)
+    instance(py, class, &error).unwrap_or_else(|error| error)
+}
+
+/// The exception for an error of the system: its number decides the class.
+pub fn os_error(py: Python<'_>, error: io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return PyErr::from(error);
+    };
+    let text = py
+        .import("os")
+        .and_then(|os| os.call_method1("strerror", (number,)))
+        .and_then(|text| text.extract::<String>());
+    PyOSError::new_err((number, text.unwrap_or_else(|_| error.to_string())))
+}
+
+fn as_it_was(py: Python<'_>, error: Error) -> PyErr {
+    let text = error.to_string();
+    if let Some(source) = error.into_source() {
+        if let Ok(below) = source.downcast::<io::Error>() {
+            return os_error(py, *below);
+        }
+    }
+    PyOSError::new_err(text)
 }
 
 fn instance(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {

@@ -5,10 +5,17 @@
     reason = "the public face is _tare.pyi, where the docstrings are"
 )]
 
+mod buffers;
 mod compress;
 mod error;
+mod facts;
+mod options;
 mod reader;
 mod relay;
+mod shared;
+mod signals;
+mod stored;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -17,20 +24,22 @@ mod _tare {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::compress::{compress, decompress};
+    use super::compress::{compress, compressors, decompress, effort, parse};
     #[pymodule_export]
-    use super::reader::Reader;
+    use super::reader::{Reader, SeekableReader};
     #[pymodule_export]
     use super::relay::Relay;
+    #[pymodule_export]
+    use super::writer::Writer;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", env!("TARE_COMMIT"))?;
         module.add("__debug_build__", cfg!(debug_assertions))?;
-        let features: Vec<&str> = tare::compress::COMPRESSORS
+        let features: Vec<&str> = tare::compress::Kind::ALL
             .iter()
-            .map(|compressor| compressor.name)
+            .map(|kind| kind.name())
             .filter(|&name| name != "none")
             .collect();
         module.add("__features__", features)

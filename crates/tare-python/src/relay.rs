@@ -31,7 +31,7 @@ impl Relay {
         };
         py.detach(|| tare::message::Relay::start(target, link))
             .map(Relay)
-            .map_err(|error| to_py(py, &error))
+            .map_err(|error| to_py(py, error))
     }
 
     #[getter]

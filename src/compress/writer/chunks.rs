@@ -69,6 +69,13 @@ impl Chunks {
         Ok(later)
     }
 
+    /// Bytes that buffers take.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        let filling: Vec<&Cell<()>> = self.filling.iter().collect();
+        let cells = self.ring.buffer_bytes(&filling);
+        cells.saturating_add(self.stored.capacity())
+    }
+
     fn free_cell<W: Write>(&mut self, sink: &mut Sink<W>) -> Result<Cell<()>> {
         loop {
             if let Some(cell) = self.ring.cell() {

@@ -67,7 +67,7 @@ impl<W: Write> Writer<W> {
             Way::Chunks(container) => {
                 let work = Encoding(container.encoder());
                 let cancel = options.cancel.clone();
-                let ring = Ring::new(work, plan.threads, plan.slots, cancel);
+                let ring = Ring::new(work, plan.crew, cancel);
                 let total = options.content_size;
                 let chunks = Chunks::new(container, ring, plan.chunk_size, total);
                 Engine::Chunks(Box::new(chunks))
@@ -112,6 +112,15 @@ impl<W: Write> Writer<W> {
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         (self.bytes_in, self.sink.written)
+    }
+
+    /// Bytes that buffers take now; the libraries' own contexts come on top.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        match &self.engine {
+            Engine::Chunks(chunks) => chunks.buffer_bytes(),
+            Engine::Stream(stream) => stream.buffer_bytes(),
+        }
     }
 
     /// The sink, to look at.

@@ -27,6 +27,12 @@ impl Stream {
         }
     }
 
+    /// Bytes that buffers take.
+    pub(super) fn buffer_bytes(&self) -> usize {
+        let part = self.part.capacity();
+        part.saturating_add(self.stored.capacity())
+    }
+
     pub(super) fn take<W: Write>(
         &mut self,
         plain: &[u8],

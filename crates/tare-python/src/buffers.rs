@@ -1,0 +1,112 @@
+//! Python's buffers as bytes, and bytes into Python's buffers.
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// From this size on zeroed memory comes from the system, where it costs nothing.
+const ZEROED_BYTES: usize = 64 << 10;
+
+/// Lends the bytes of `data`: those of read-only buffers as they are, those of writable ones as
+/// a copy, because another thread may change them while the GIL is released.
+pub fn with_bytes<T>(
+    data: &Bound<'_, PyAny>,
+    work: impl FnOnce(&[u8]) -> PyResult<T>,
+) -> PyResult<T> {
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return work(bytes.as_bytes());
+    }
+    let buffer = contiguous(data)?;
+    let bytes = lent(&buffer);
+    if !buffer.readonly() {
+        let copy = bytes.to_vec();
+        return work(&copy);
+    }
+    work(bytes)
+}
+
+/// Copies from `bytes` into the start of a writable buffer, and says how many fitted.
+pub fn fill(py: Python<'_>, target: &PyUntypedBuffer, bytes: &[u8]) -> usize {
+    let size = bytes.len().min(target.len_bytes());
+    copy(py, bytes.as_ptr(), target, size);
+    size
+}
+
+#[allow(
+    unsafe_code,
+    reason = "the bytes of a Python buffer lie behind a pointer"
+)]
+fn copy(_py: Python<'_>, from: *const u8, target: &PyUntypedBuffer, size: usize) {
+    if size > 0 {
+        // SAFETY: `writable` checked that the buffer is contiguous and may be written to, its
+        // exporter keeps it in place while it is held, and `fill` gives a size that both have.
+        // The GIL is held, so that no other thread looks meanwhile; `ptr::copy` allows overlap.
+        unsafe { std::ptr::copy(from, target.buf_ptr().cast::<u8>(), size) };
+    }
+}
+
+/// The buffer of an object that may be written to.
+pub fn writable(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    let buffer = contiguous(object)?;
+    if buffer.readonly() {
+        return Err(PyValueError::new_err("the buffer cannot be written to"));
+    }
+    Ok(buffer)
+}
+
+/// New zeroed `bytes` that `work` may fill before anyone else sees them.
+pub fn filled<'py>(
+    py: Python<'py>,
+    size: usize,
+    work: impl FnOnce(&mut [u8]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if size < ZEROED_BYTES {
+        return PyBytes::new_with(py, size, work);
+    }
+    // `bytes(n)` asks for zeroed memory, which large pieces of are zeroed when touched; anything
+    // else would write every byte twice.
+    let bytes = py.get_type::<PyBytes>().call1((size,))?;
+    let bytes = bytes.cast_into::<PyBytes>()?;
+    work(unseen(&bytes))?;
+    Ok(bytes)
+}
+
+#[allow(
+    unsafe_code,
+    clippy::mut_from_ref,
+    reason = "the bytes of a new object lie behind a pointer"
+)]
+fn unseen<'a>(bytes: &'a Bound<'_, PyBytes>) -> &'a mut [u8] {
+    let size = bytes.as_bytes().len();
+    // SAFETY: `bytes(n)` made the object just now, with `n` initialised bytes, and nobody but
+    // `filled` has it: it is not empty, so it is no shared one, and its hash was never asked for.
+    unsafe {
+        let place = pyo3::ffi::PyBytes_AsString(bytes.as_ptr());
+        std::slice::from_raw_parts_mut(place.cast::<u8>(), size)
+    }
+}
+
+fn contiguous(data: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    let buffer = PyUntypedBuffer::get(data)?;
+    if !buffer.is_c_contiguous() {
+        return Err(PyBufferError::new_err("the buffer is not contiguous"));
+    }
+    Ok(buffer)
+}
+
+/// The bytes of a contiguous buffer, whatever its items are, for as long as it is held.
+#[allow(
+    unsafe_code,
+    reason = "the bytes of a Python buffer lie behind a pointer"
+)]
+fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
+    if buffer.len_bytes() == 0 {
+        return &[];
+    }
+    // SAFETY: the caller checked that the buffer is contiguous, its exporter says that it is
+    // `len_bytes` long and keeps it alive and in place until it is released, which the borrow
+    // does not outlive. Nobody writes meanwhile: a writable buffer is copied while the GIL is
+    // held, and of a read-only one its exporter promises it.
+    unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
+}

@@ -1,0 +1,41 @@
+//! What the core knows of a stream, as tuples that `tare.compress` names.
+
+use pyo3::prelude::*;
+use pyo3::IntoPyObjectExt;
+use tare::compress::{Completeness, Info, ReadAt, SeekableReader, Summary};
+
+/// Bytes in, bytes out, units, compressor, layout, completeness, buffers.
+pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyAny>> {
+    (
+        summary.bytes_in,
+        summary.bytes_out,
+        summary.units,
+        summary.compressor.to_string(),
+        summary.layout.name(),
+        summary.completeness.name(),
+        summary.peak_buffers,
+    )
+        .into_bound_py_any(py)
+}
+
+/// Kind, units, stored bytes, plain bytes, whether the end is proven (None before it).
+pub fn info<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyAny>> {
+    (
+        info.kind.name(),
+        info.units,
+        info.stored_bytes,
+        info.plain_bytes,
+        info.completeness.map(|end| end == Completeness::Proven),
+    )
+        .into_bound_py_any(py)
+}
+
+/// Plain bytes, units, whether the end is proven, kind.
+pub fn of_seekable<R: ReadAt>(reader: &SeekableReader<R>) -> (u64, usize, bool, &'static str) {
+    (
+        reader.len(),
+        reader.chunks().len(),
+        reader.completeness() == Completeness::Proven,
+        reader.kind().name(),
+    )
+}
