@@ -157,9 +157,7 @@ def decompress_file(
                 raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
             del first
             with _writing(dst, overwrite) as sink:
-                plain = _copy(
-                    packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0)
-                )
+                plain = _copy(packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
             info = packed.info
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
     _keep(status, dst)

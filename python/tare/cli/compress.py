@@ -26,13 +26,15 @@ def _threads(function: Any) -> Any:
 
 
 def _outputs(function: Any) -> Any:
-    for option in reversed((
-        click.option("-o", "--output", metavar="OUT", help="Where to write; for one FILE."),
-        click.option("--stdout", "to_stdout", is_flag=True, help="Write to standard output."),
-        click.option("-f", "--force", is_flag=True, help="Replace what is there; write to a terminal."),
-        click.option("--rm", "remove", is_flag=True, help="Remove FILE once its output was checked."),
-        click.option("-q", "--quiet", is_flag=True, help="Only errors."),
-    )):
+    for option in reversed(
+        (
+            click.option("-o", "--output", metavar="OUT", help="Where to write; for one FILE."),
+            click.option("--stdout", "to_stdout", is_flag=True, help="Write to standard output."),
+            click.option("-f", "--force", is_flag=True, help="Replace what is there; write to a terminal."),
+            click.option("--rm", "remove", is_flag=True, help="Remove FILE once its output was checked."),
+            click.option("-q", "--quiet", is_flag=True, help="Only errors."),
+        )
+    ):
         function = option(function)
     return function
 
@@ -102,7 +104,9 @@ def compress(files: tuple[str, ...], **options: Any) -> int:
 @click.option("--test", is_flag=True, help="Decode and verify, write nothing; one line a file.")
 @click.option("--strict", is_flag=True, help="Fail where nothing proves that a file's end is its end.")
 @click.option("--max-output", type=Bytes(), help="Most plain bytes.  [default: no limit]")
-@click.option("--max-window", type=Bytes(), default="128MiB", show_default=True, help="Most memory of a frame.")
+@click.option(
+    "--max-window", type=Bytes(), default="128MiB", show_default=True, help="Most memory of a frame."
+)
 @_outputs
 def decompress(files: tuple[str, ...], **options: Any) -> int:
     """Decompress each FILE beside itself, without its ending; - is standard input.
@@ -120,9 +124,7 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
     from tare import compressed_files
 
     _refuse_odd_outputs(files, options)
-    reading = {
-        name: options[name] for name in ("threads", "strict", "max_output", "max_window")
-    }
+    reading = {name: options[name] for name in ("threads", "strict", "max_output", "max_window")}
     if options["test"]:
         return _test(files, reading)
     if options["range_"] is not None:
@@ -144,9 +146,7 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
     return _each(files, options, one)
 
 
-def _each(
-    files: Iterable[str], options: dict[str, Any], one: Callable[[str, Progress | None], Done]
-) -> int:
+def _each(files: Iterable[str], options: dict[str, Any], one: Callable[[str, Progress | None], Done]) -> int:
     """Do each file, go on after a failure; 1 if any failed, 2 if all that failed were misused."""
     codes = set()
     for file in files:
@@ -214,9 +214,7 @@ def _range(files: tuple[str, ...], options: dict[str, Any], reading: dict[str, A
     _written, found = compressed_files.read_range(files[0], start, end, sink, **reading)
     sink.flush()
     if not found and not options["quiet"]:
-        click.echo(
-            f"tare: {files[0]} has no chunks to be found by offset: decoded from its start", err=True
-        )
+        click.echo(f"tare: {files[0]} has no chunks to be found by offset: decoded from its start", err=True)
     return 0
 
 

@@ -29,11 +29,15 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
         return seconds
 
 
-_BYTES = {"": 1, "b": 1} | {
-    f"{letter}{middle}b": base**power
-    for power, letter in enumerate("kmgt", 1)
-    for middle, base in (("", 1000), ("i", 1024))
-} | {letter: 1000**power for power, letter in enumerate("kmgt", 1)}
+_BYTES = (
+    {"": 1, "b": 1}
+    | {
+        f"{letter}{middle}b": base**power
+        for power, letter in enumerate("kmgt", 1)
+        for middle, base in (("", 1000), ("i", 1024))
+    }
+    | {letter: 1000**power for power, letter in enumerate("kmgt", 1)}
+)
 
 
 class Bytes(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
