@@ -86,7 +86,7 @@ pub fn choose(trials: &[Trial], threads: usize, bandwidth: f64) -> Result<Compre
         let text = format!("no bandwidth of {bandwidth} bytes per second");
         return Err(Error::new(ErrorKind::Usage, text));
     }
-    let threads = options::threads(Some(threads))?;
+    options::check_threads(Some(threads))?;
     let best = trials
         .iter()
         .map(|trial| trial.throughput(threads, bandwidth))

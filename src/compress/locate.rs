@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::chunked::Ring;
+use super::chunked::{Crew, Ring};
 use super::container::{Decoding, Make, Step, Unit, UnitDecoder, Walker};
 use super::input::{unreadable, Input, Source};
 use super::read_at::{append, From, ReadAt};
@@ -154,10 +154,9 @@ fn walk(
 }
 
 fn ring(walker: &dyn Walker, options: &ReadOptions) -> Result<Ring<Decoding>> {
-    let threads = options::threads(options.threads)?;
+    let crew = Crew::new(options::check_threads(options.threads)?);
     let work = Decoding(walker.decoder());
-    let slots = threads.saturating_add(2);
-    Ok(Ring::new(work, threads, slots, options.cancel.clone()))
+    Ok(Ring::new(work, crew, options.cancel.clone()))
 }
 
 fn collect_all(

@@ -211,14 +211,13 @@ pub fn default_threads() -> usize {
     std::thread::available_parallelism().map_or(1, |threads| threads.get().min(16))
 }
 
-/// The threads asked for, or the default.
+/// The threads asked for, if they can be.
 ///
 /// # Errors
 /// `Usage` for none, or more than 256.
-pub(super) fn threads(asked: Option<usize>) -> Result<usize> {
+pub(super) fn check_threads(asked: Option<usize>) -> Result<Option<usize>> {
     match asked {
-        None => Ok(default_threads()),
-        Some(threads @ 1..=256) => Ok(threads),
+        None | Some(1..=256) => Ok(asked),
         Some(threads) => {
             let text = format!("no {threads} threads; from 1 to 256 can be asked for");
             Err(Error::new(ErrorKind::Usage, text))

@@ -1,5 +1,6 @@
 //! From a compressor and options to a container, chunks, threads and buffers.
 
+use super::chunked::{Buffers, Crew};
 use super::container::{Container, StreamEncoder};
 use super::{bzip2, gzip, lz4, none, options, xz, zstd};
 use super::{Compressor, Kind, Layout, WriteOptions};
@@ -10,8 +11,7 @@ pub(super) struct Plan {
     pub(super) way: Way,
     pub(super) layout: Layout,
     pub(super) chunk_size: usize,
-    pub(super) threads: usize,
-    pub(super) slots: usize,
+    pub(super) crew: Crew,
 }
 
 /// Chunk by chunk in parallel, or one stream.
@@ -28,7 +28,8 @@ pub(super) struct Request {
     pub(super) chunk_size: usize,
     pub(super) checksum: bool,
     pub(super) content_size: Option<u64>,
-    pub(super) threads: usize,
+    /// None for the default.
+    pub(super) threads: Option<usize>,
 }
 
 /// What one worker and one slot of a container take, in bytes.
@@ -50,24 +51,23 @@ impl Plan {
             chunk_size: chunk_size(compressor, options)?,
             checksum: options.checksum,
             content_size: options.content_size,
-            threads: options::threads(options.threads)?,
+            threads: options::check_threads(options.threads)?,
         };
         if kind == Kind::Gzip {
             request.chunk_size = gzip::chunk_bytes(request.layout, request.chunk_size);
         }
         let chunked =
             kind == Kind::Lz4 || matches!(request.layout, Layout::Seekable | Layout::Members);
-        let needs = needs(kind, &request);
-        let mut slots = slots(request.threads, request.chunk_size);
+        let mut crew = crew(&request);
         if let Some(limit) = options.memory_limit {
-            (request.threads, slots) = within(limit, &request, slots, needs, chunked, kind)?;
+            crew = within(limit, &request, crew, chunked, kind)?;
+            request.threads = crew.threads;
         }
         Ok(Self {
             way: way(kind, &request)?,
             layout: request.layout,
             chunk_size: request.chunk_size,
-            threads: request.threads,
-            slots,
+            crew,
         })
     }
 }
@@ -97,29 +97,26 @@ fn needs(kind: Kind, request: &Request) -> Needs {
     }
 }
 
-/// Buffers in all: two more than threads keeps them busy; one more where chunks are large.
-fn slots(threads: usize, chunk_size: usize) -> usize {
-    let spare = if chunk_size >= 4 << 20 { 1 } else { 2 };
-    threads.saturating_add(spare)
+/// Two buffers more than threads keep these busy; one more where chunks are large.
+fn crew(request: &Request) -> Crew {
+    let spare = if request.chunk_size >= 4 << 20 { 1 } else { 2 };
+    Crew {
+        threads: request.threads,
+        buffers: Buffers::Spare(spare),
+    }
 }
 
 /// Fewer slots, then fewer threads, until all fits into `limit`.
-fn within(
-    limit: u64,
-    request: &Request,
-    slots: usize,
-    needs: Needs,
-    chunked: bool,
-    kind: Kind,
-) -> Result<(usize, usize)> {
+fn within(limit: u64, request: &Request, crew: Crew, chunked: bool, kind: Kind) -> Result<Crew> {
+    let needs = needs(kind, request);
     let slot = (request.chunk_size as u64).saturating_add(needs.bound);
     let total = |threads: usize, slots: usize| {
         let slots = if chunked { slots as u64 } else { 0 };
         let contexts = needs.context.saturating_mul(threads as u64);
         contexts.saturating_add(slot.saturating_mul(slots))
     };
-    let mut threads = request.threads;
-    let mut slots = slots;
+    let mut threads = crew.threads.unwrap_or_else(options::default_threads);
+    let mut slots = crew.slots(threads);
     while total(threads, slots) > limit {
         if slots > threads {
             slots = slots.saturating_sub(1);
@@ -134,7 +131,10 @@ fn within(
             return Err(Error::new(ErrorKind::Limit, text).with_format(kind.name()));
         }
     }
-    Ok((threads, slots))
+    Ok(Crew {
+        threads: Some(threads),
+        buffers: Buffers::Most(slots),
+    })
 }
 
 fn layout(compressor: &Compressor, options: &WriteOptions) -> Result<Layout> {

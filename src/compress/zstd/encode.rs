@@ -7,6 +7,7 @@ use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
 use crate::compress::chunked::Stop;
 use crate::compress::container::{Container, Make, StreamEncoder, UnitEncoder};
+use crate::compress::options::default_threads;
 use crate::compress::plan::Request;
 use crate::compress::seek_table::SeekTable;
 use crate::compress::skip::is_incompressible;
@@ -129,7 +130,8 @@ impl Single {
         set(&mut context, CParameter::CompressionLevel(request.level))?;
         set(&mut context, CParameter::ContentSizeFlag(true))?;
         set(&mut context, CParameter::ChecksumFlag(request.checksum))?;
-        let threads = u32::try_from(request.threads.max(1)).unwrap_or(u32::MAX);
+        let threads = request.threads.unwrap_or_else(default_threads).max(1);
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
         let job = u32::try_from(request.chunk_size).unwrap_or(u32::MAX);
         // Without a worker libzstd writes other bytes than with one or more.
         set(&mut context, CParameter::NbWorkers(threads))?;
