@@ -147,7 +147,8 @@ mod tests {
         let at = |bandwidth| choose(&csv(), 2, bandwidth).unwrap().to_string();
         assert_eq!("zstd:9", at(12.5e6)); // 12 is less than 3 % better there
         assert_eq!("zstd:3", at(125e6));
-        assert_eq!("zstd:1", at(400e6));
+        assert_eq!("lz4:1", at(400e6)); // zstd:1 lets 0.9 % more through, and costs more
+        assert_eq!("zstd:1", at(300e6));
         assert_eq!("lz4:1", at(1.25e9));
         assert!(choose(&csv(), 2, 0.0).is_err());
         assert!(choose(&csv(), 2, f64::NAN).is_err());

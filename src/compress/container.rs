@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::chunked::{Cell, Stop, Work};
 use super::input::Input;
+use super::seek_table::Entry;
 use super::Completeness;
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Encodes chunks, each into one whole unit of its container; on a worker.
 pub(super) trait UnitEncoder: Send {
@@ -99,6 +100,16 @@ pub(super) trait UnitDecoder: Send {
     fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()>;
 }
 
+/// What a table's entry is.
+#[derive(Debug)]
+pub(super) enum Listed {
+    /// Something without plain bytes.
+    Nothing,
+    Unit(Unit),
+    /// A unit that does not say how much it holds, and is not of the usual size.
+    Doubtful(Unit),
+}
+
 /// Finds the units of a stored stream; on the calling thread.
 pub(super) trait Walker: Send {
     /// Makes a worker's decoder.
@@ -116,20 +127,17 @@ pub(super) trait Walker: Send {
     /// Takes note of a decoded unit, in order, before its bytes are given out.
     fn delivered(&mut self, unit: &Unit, plain: &[u8]) -> Result<()>;
 
-    /// The unit that a table at the end of the file lists; None if it holds no plain bytes.
+    /// The unit that a table at the end of the file lists, held against `head`, its first bytes.
     /// Asked after the first unit was stepped to, so that its frame's header is known.
-    fn listed(&self, start: u64, stored: u32, plain: u32) -> Option<Unit> {
-        Some(Unit {
-            start,
-            stored: usize::try_from(stored).ok()?,
-            claim: Some(u64::from(plain)),
-            bound: usize::try_from(plain).ok().filter(|&plain| plain > 0)?,
-            tag: 0,
-        })
+    ///
+    /// # Errors
+    /// `Malformed`, without an offset, if the table says other than the unit: what comes behind
+    /// it would be found in the wrong place.
+    fn listed(&self, entry: Entry, start: u64, head: &[u8]) -> Result<Listed> {
+        let _ = (entry, head);
+        let text = "a table lists units of a format without tables";
+        Err(Error::new(ErrorKind::Internal, text).with_offset(start))
     }
-
-    /// Whether what begins with `head`, at `start`, holds no plain bytes, as a table says of it.
-    fn holds_nothing(&self, start: u64, head: &[u8]) -> bool;
 
     /// What proves that the end is the end; asked after `Step::End`.
     fn completeness(&self) -> Completeness;

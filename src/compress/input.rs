@@ -1,6 +1,6 @@
 //! Where decoders read from: a slice, or a stream with bytes read ahead.
 
-use std::io::{self, BufRead, ErrorKind as IoKind, Read};
+use std::io::{self, ErrorKind as IoKind, Read};
 
 use crate::{Error, ErrorKind, Result};
 
@@ -23,28 +23,6 @@ pub(super) trait Input {
 
     /// How many bytes were gone past.
     fn offset(&self) -> u64;
-
-    /// Whether the stream below failed, so that an error of a reader above is its error.
-    fn failed(&self) -> bool {
-        false
-    }
-
-    /// Gives the next `N` bytes and goes past them.
-    ///
-    /// # Errors
-    /// `Truncated` if there are fewer; `Io` as above.
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]>
-    where
-        Self: Sized,
-    {
-        let offset = self.offset();
-        let ahead = self.ahead(N)?;
-        let Some(array) = ahead.first_chunk::<N>().copied() else {
-            return Err(ends(offset, ahead.len(), N));
-        };
-        self.advance(N);
-        Ok(array)
-    }
 }
 
 /// Goes past `size` bytes without holding them.
@@ -119,24 +97,6 @@ impl Input for Slice<'_> {
     }
 }
 
-impl Read for Slice<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let size = self.rest().read(into)?;
-        self.consume(size);
-        Ok(size)
-    }
-}
-
-impl BufRead for Slice<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        Ok(self.rest())
-    }
-
-    fn consume(&mut self, size: usize) {
-        self.advance(size);
-    }
-}
-
 /// A stream as an input: its buffer grows with the bytes that came, never with a claim.
 pub(super) struct Source<R> {
     stream: R,
@@ -145,7 +105,6 @@ pub(super) struct Source<R> {
     start: usize,
     end: usize,
     offset: u64,
-    failed: bool,
 }
 
 impl<R: Read> Source<R> {
@@ -159,7 +118,6 @@ impl<R: Read> Source<R> {
             start: 0,
             end: 0,
             offset: 0,
-            failed: false,
         }
     }
 
@@ -190,7 +148,6 @@ impl<R: Read> Source<R> {
                 other => break other,
             }
         };
-        self.failed = result.is_err();
         let read = *result.as_ref().unwrap_or(&0);
         self.end = self.end.saturating_add(read).min(self.buffer.len());
         result.map(|read| read > 0)
@@ -239,30 +196,5 @@ impl<R: Read> Input for Source<R> {
 
     fn offset(&self) -> u64 {
         self.offset
-    }
-
-    fn failed(&self) -> bool {
-        self.failed
-    }
-}
-
-impl<R: Read> Read for Source<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let size = self.fill_buf()?.read(into)?;
-        self.consume(size);
-        Ok(size)
-    }
-}
-
-impl<R: Read> BufRead for Source<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.held().is_empty() {
-            self.more()?;
-        }
-        Ok(self.held())
-    }
-
-    fn consume(&mut self, size: usize) {
-        self.advance(size);
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::chunked::{Crew, Ring};
-use super::container::{Decoding, Make, Step, Unit, UnitDecoder, Walker};
+use super::container::{Decoding, Listed, Make, Step, Unit, UnitDecoder, Walker};
 use super::input::{unreadable, Input, Source};
 use super::read_at::{append, From, ReadAt};
+use super::seek_table::Entry;
 use super::sniff::sniff;
 use super::{options, seek_table, walker, ChunkInfo, Completeness, Kind, ReadOptions};
 use crate::{Error, ErrorKind, Result};
@@ -13,7 +14,7 @@ use crate::{Error, ErrorKind, Result};
 /// Plain bytes in a chunk of a file that is not compressed.
 const PLAIN_CHUNK: u64 = 1 << 20;
 
-/// Enough of a unit to see whether it holds anything.
+/// Enough of a unit to see how much it holds.
 const HEAD_BYTES: usize = 18;
 
 /// What is needed to read any part of a file.
@@ -76,31 +77,54 @@ fn plain_chunks(size: u64) -> Vec<ChunkInfo> {
     chunks.found
 }
 
+/// The chunks that a table lists. Each unit's first bytes are looked at: a read decodes only
+/// what it touches, and would not see that a unit before it is longer than is said.
 fn listed<R: ReadAt>(
     source: &R,
     walker: &mut dyn Walker,
     input: &mut dyn Input,
-    entries: &[seek_table::Entry],
+    entries: &[Entry],
 ) -> Result<Vec<ChunkInfo>> {
     while matches!(walker.step(input)?, Step::Passed) {}
     let mut chunks = Chunks::default();
     let mut start = 0_u64;
     let mut head = Vec::new();
-    for entry in entries {
-        if let Some(unit) = walker.listed(start, entry.stored, entry.plain) {
-            chunks.push(&unit, u64::from(entry.plain));
-        } else {
-            // What a read would never touch is looked at now, or a lie about it would hide bytes.
-            head.clear();
-            append(source, start, HEAD_BYTES, &mut head).map_err(|error| unreadable(error, start))?;
-            if entry.stored > 0 && !walker.holds_nothing(start, &head) {
-                let text = "a seek table that says of a frame with content that it has none";
-                return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
+    let mut decoder = None;
+    for &entry in entries {
+        head.clear();
+        append(source, start, HEAD_BYTES, &mut head).map_err(|error| unreadable(error, start))?;
+        let listed = match entry.stored {
+            0 if entry.plain == 0 => Ok(Listed::Nothing),
+            _ => walker.listed(entry, start, &head),
+        };
+        match listed.map_err(|error| error.with_offset(start))? {
+            Listed::Nothing => {}
+            Listed::Unit(unit) => chunks.push(&unit, u64::from(entry.plain)),
+            Listed::Doubtful(unit) => {
+                let decoder = match &mut decoder {
+                    Some(decoder) => decoder,
+                    None => decoder.insert((walker.decoder())()?),
+                };
+                verify(source, &mut **decoder, &unit)?;
+                chunks.push(&unit, u64::from(entry.plain));
             }
         }
         start = start.saturating_add(u64::from(entry.stored));
     }
     Ok(chunks.found)
+}
+
+/// Decodes a unit, to see whether it holds what is said.
+fn verify<R: ReadAt>(source: &R, decoder: &mut dyn UnitDecoder, unit: &Unit) -> Result<()> {
+    let (mut stored, mut plain) = (Vec::new(), Vec::new());
+    let start = unit.start;
+    append(source, start, unit.stored, &mut stored).map_err(|error| unreadable(error, start))?;
+    decoder.decode(unit, &stored, &mut plain)?;
+    if unit.claim == Some(plain.len() as u64) {
+        return Ok(());
+    }
+    let text = "a table of units that hold other than it says";
+    Err(Error::new(ErrorKind::Malformed, text).with_offset(start))
 }
 
 /// Walks over all units; those that do not say their plain size are decoded if that is allowed.

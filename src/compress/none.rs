@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::chunked::Stop;
 use super::container::{Make, Step, StreamEncoder, Unit, UnitDecoder, Walker};
 use super::input::Input;
-use super::output::Output;
 use super::{Completeness, ReadOptions};
 use crate::Result;
 
@@ -30,10 +29,6 @@ impl StreamEncoder for Copy {
     fn finish(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
-}
-
-pub(super) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
-    output.copy(data, 0)
 }
 
 /// A stream that is one part without an end of its own.
@@ -70,10 +65,6 @@ impl Walker for Walk {
 
     fn delivered(&mut self, _unit: &Unit, _plain: &[u8]) -> Result<()> {
         Ok(())
-    }
-
-    fn holds_nothing(&self, _start: u64, _head: &[u8]) -> bool {
-        false // no table lists its units
     }
 
     fn completeness(&self) -> Completeness {

@@ -3,6 +3,7 @@
 //! A skippable frame whose content lists, for every unit before it, how many bytes it is stored
 //! in and how many it holds.
 
+use super::container::Unit;
 use super::input::{ends, skip, unreadable, Input};
 use super::read_at::{append, ReadAt};
 use crate::{Error, ErrorKind, Result};
@@ -35,6 +36,17 @@ impl Entry {
             stored: u32::from_le_bytes(stored),
             plain: u32::from_le_bytes(*rest.first_chunk()?),
         })
+    }
+
+    /// The unit at `start` that it lists.
+    pub(super) fn unit(self, start: u64) -> Unit {
+        Unit {
+            start,
+            stored: usize::try_from(self.stored).unwrap_or(usize::MAX),
+            claim: Some(u64::from(self.plain)),
+            bound: usize::try_from(self.plain).unwrap_or(usize::MAX),
+            tag: 0,
+        }
     }
 }
 

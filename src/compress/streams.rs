@@ -137,10 +137,6 @@ impl<L: Library> Walker for Streams<L> {
         Ok(())
     }
 
-    fn holds_nothing(&self, _start: u64, _head: &[u8]) -> bool {
-        false // no table lists its units
-    }
-
     fn completeness(&self) -> Completeness {
         // One stream ends itself; behind several more could have been.
         match self.count {

@@ -136,10 +136,6 @@ impl Walker for Members {
         Ok(())
     }
 
-    fn holds_nothing(&self, _start: u64, _head: &[u8]) -> bool {
-        false // no table lists its units
-    }
-
     fn completeness(&self) -> Completeness {
         let lone = self.count == 1 && !self.bgzf;
         if self.marked || lone {

@@ -9,10 +9,11 @@ use super::decode::{block_size, Content, Frame, WINDOW_BYTES};
 use super::header::{Begin, Header};
 use super::index::{is_marked, Run};
 use super::unit::{Decoder, CHECKED, LINKED};
-use super::{mismatch, BEST_RATIO, STORED, WORD_BYTES};
-use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker, END_MARK};
+use super::{malformed, mismatch, BEST_RATIO, STORED, WORD_BYTES};
+use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker, END_MARK};
 use crate::compress::input::{ends, Input};
 use crate::compress::output::Output;
+use crate::compress::seek_table::Entry;
 use crate::compress::{Completeness, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
 
@@ -258,26 +259,44 @@ impl Walker for Frames {
         }
     }
 
-    fn listed(&self, start: u64, stored: u32, plain: u32) -> Option<Unit> {
-        let plain = usize::try_from(plain).ok().filter(|&plain| plain > 0)?;
-        let stored = usize::try_from(stored).ok()?;
-        let (tag, most) = match &self.state {
-            State::Blocks { header, .. } if header.block_checksums => (CHECKED, header.block_bytes),
-            State::Blocks { header, .. } => (0, header.block_bytes),
-            _ => (LINKED, 0),
+    fn listed(&self, entry: Entry, start: u64, head: &[u8]) -> Result<Listed> {
+        let other = || malformed("an index of other blocks than there are", start);
+        let (header, word) = match (&self.state, head.first_chunk::<WORD_BYTES>()) {
+            (State::Blocks { header, .. }, Some(&word)) => (header, u32::from_le_bytes(word)),
+            // Linked blocks: their decoder refuses them.
+            _ if entry.plain == 0 => return Ok(Listed::Nothing),
+            _ => {
+                let tag = LINKED;
+                let unit = entry.unit(start);
+                return Ok(Listed::Unit(Unit { tag, ..unit }));
+            }
         };
-        Some(Unit {
-            start,
-            stored,
-            claim: Some(plain as u64),
-            bound: plain.min(most),
-            tag,
-        })
-    }
-
-    fn holds_nothing(&self, start: u64, head: &[u8]) -> bool {
         // The frame's header, its end mark, or a skippable frame.
-        start == 0 || head.starts_with(&[0; 4]) || crate::compress::sniff::is_skippable(head)
+        if start == header.start || word == 0 || crate::compress::sniff::is_skippable(head) {
+            return match entry.plain {
+                0 => Ok(Listed::Nothing),
+                _ => Err(other()),
+            };
+        }
+        let size = usize::try_from(word & !STORED).unwrap_or(usize::MAX);
+        let (checksum, tag) = match header.block_checksums {
+            true => (WORD_BYTES, CHECKED),
+            false => (0, 0),
+        };
+        let unit = entry.unit(start);
+        let whole = WORD_BYTES.saturating_add(size).saturating_add(checksum);
+        let held = word & STORED == 0 || unit.bound == size;
+        if unit.stored != whole || unit.bound > header.block_bytes || !held {
+            return Err(other());
+        }
+        let unit = Unit { tag, ..unit };
+        Ok(
+            match word & STORED == 0 && unit.bound < header.block_bytes {
+                true => Listed::Doubtful(unit),
+                false if entry.plain == 0 => Listed::Nothing,
+                false => Listed::Unit(unit),
+            },
+        )
     }
 
     fn completeness(&self) -> Completeness {

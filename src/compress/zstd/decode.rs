@@ -3,7 +3,9 @@
 use zstd_safe::zstd_sys::ZSTD_ErrorCode as Code;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
-use crate::compress::input::{ends, Slice};
+use super::header::Header;
+use super::walk::measure;
+use crate::compress::input::{ends, Input, Slice};
 use crate::compress::output::Output;
 use crate::compress::seek_table::{self, Check};
 use crate::compress::{believed_bytes, Kind};
@@ -25,7 +27,7 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
     let mut run = Check::default();
     loop {
         let start = data.len().saturating_sub(rest.len()) as u64;
-        let frame = split_frame(rest, start, data.len())?;
+        let frame = split_frame(data, rest)?;
         let before = output.len();
         if frame.skippable {
             check_table(&mut run, frame.bytes, start)?;
@@ -68,25 +70,33 @@ struct Frame<'a> {
     skippable: bool,
 }
 
-/// Cuts the frame at the start of `rest` off, without decoding it.
-fn split_frame(rest: &[u8], start: u64, whole: usize) -> Result<Frame<'_>> {
-    let head = rest.get(..MAGIC_BYTES).unwrap_or(rest);
-    let skippable = check_head(head, start)?;
-    let size = zstd_safe::find_frame_compressed_size(rest).map_err(|code| {
-        if is(code, Code::ZSTD_error_srcSize_wrong) {
-            truncated(start, whole as u64)
-        } else {
-            failed(code, start)
-        }
-    })?;
-    let (bytes, rest) = rest
-        .split_at_checked(size)
-        .ok_or_else(|| truncated(start, whole as u64))?;
+/// Cuts off the frame at the start of `rest`, the end of `data`, without decoding it.
+fn split_frame<'a>(data: &[u8], rest: &'a [u8]) -> Result<Frame<'a>> {
+    let before = data.len().saturating_sub(rest.len());
+    let start = before as u64;
+    let skippable = check_head(rest.get(..MAGIC_BYTES).unwrap_or(rest), start)?;
+    let cut = || truncated(start, data.len() as u64);
+    let size = if skippable {
+        skippable_bytes(rest).ok_or_else(cut)?
+    } else {
+        let header = Header::read(rest).map_err(|error| error.with_offset(start))?;
+        let mut input = Slice::new(data);
+        input.advance(before);
+        let measured = measure(&mut input, &header.ok_or_else(cut)?, u64::MAX)?;
+        measured.map_or(rest.len(), |(stored, _)| stored)
+    };
+    let (bytes, rest) = rest.split_at_checked(size).ok_or_else(cut)?;
     Ok(Frame {
         bytes,
         rest,
         skippable,
     })
+}
+
+fn skippable_bytes(rest: &[u8]) -> Option<usize> {
+    let size = rest.get(MAGIC_BYTES..)?.first_chunk()?;
+    let size = usize::try_from(u32::from_le_bytes(*size)).unwrap_or(usize::MAX);
+    Some(size.saturating_add(seek_table::HEAD_BYTES))
 }
 
 /// Whether a frame that starts with `head` is to be skipped.

@@ -6,9 +6,9 @@ use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
 use super::decode::{check_content_size, check_head, failed, new_context, truncated};
 use super::header::{Block, Header, LONGEST_BYTES};
-use crate::compress::container::{Make, Step, Unit, UnitDecoder, Walker};
+use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker};
 use crate::compress::input::{skip, Input};
-use crate::compress::seek_table::{self, Check};
+use crate::compress::seek_table::{self, Check, Entry};
 use crate::compress::sniff::is_skippable;
 use crate::compress::{Completeness, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
@@ -71,34 +71,9 @@ impl Frames {
         if long || self.live {
             return self.begin_serial(start, &header);
         }
-        let mut stored = header.bytes;
-        let mut bound = 0_u64;
-        loop {
-            let end = stored.saturating_add(3);
-            let ahead = input.ahead(end)?;
-            let Some(&bytes) = ahead.get(stored..).and_then(|rest| rest.first_chunk::<3>()) else {
-                return Err(truncated(start, start.saturating_add(ahead.len() as u64)));
-            };
-            let at = start.saturating_add(stored as u64);
-            let block = Block::read(bytes, header.most_block()).map_err(|e| e.with_offset(at))?;
-            stored = end.saturating_add(block.stored);
-            bound = bound.saturating_add(block.bound);
-            if bound > self.max_frame || stored as u64 > self.max_frame {
-                return self.begin_serial(start, &header);
-            }
-            if block.last {
-                break;
-            }
-        }
-        stored = stored.saturating_add(if header.checksum { 4 } else { 0 });
-        let ahead = input.ahead(stored)?.len();
-        if ahead < stored {
-            return Err(truncated(start, start.saturating_add(ahead as u64)));
-        }
-        if header.content_size.is_some_and(|size| size > bound) {
-            let text = "the header claims more than the frame's blocks can hold";
-            return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
-        }
+        let Some((stored, bound)) = measure(input, &header, self.max_frame)? else {
+            return self.begin_serial(start, &header);
+        };
         self.count(stored as u64, header.content_size);
         let bound = header.content_size.unwrap_or(bound);
         Ok(Step::Unit(Unit {
@@ -202,9 +177,24 @@ impl Walker for Frames {
         Ok(())
     }
 
-    fn holds_nothing(&self, _start: u64, head: &[u8]) -> bool {
-        let empty = |header: Header| header.content_size == Some(0);
-        is_skippable(head) || matches!(Header::read(head), Ok(Some(header)) if empty(header))
+    fn listed(&self, entry: Entry, start: u64, head: &[u8]) -> Result<Listed> {
+        let claim = match is_skippable(head) {
+            true => Some(0),
+            false => {
+                check_head(head.get(..4).unwrap_or(head), start)?;
+                Header::read(head)?.and_then(|header| header.content_size)
+            }
+        };
+        if claim.is_some_and(|claim| claim != u64::from(entry.plain)) {
+            let text = "a seek table of frames that hold other than it says";
+            return Err(Error::new(ErrorKind::Malformed, text));
+        }
+        // A frame that does not say its size is believed to hold what is listed, until decoded.
+        Ok(match (entry.plain, claim) {
+            (0, Some(_)) => Listed::Nothing,
+            (0, None) => Listed::Doubtful(entry.unit(start)),
+            _ => Listed::Unit(entry.unit(start)),
+        })
     }
 
     fn completeness(&self) -> Completeness {
@@ -243,6 +233,48 @@ impl Serial {
             }
         }
     }
+}
+
+/// The stored bytes of the frame ahead, and the most plain ones that its blocks can hold; None
+/// if either is above `most`.
+///
+/// # Errors
+/// `Malformed` for blocks that cannot be, or hold less than the header claims; `Truncated`; `Io`.
+pub(super) fn measure(
+    input: &mut dyn Input,
+    header: &Header,
+    most: u64,
+) -> Result<Option<(usize, u64)>> {
+    let start = input.offset();
+    let mut stored = header.bytes;
+    let mut bound = 0_u64;
+    loop {
+        let end = stored.saturating_add(3);
+        let ahead = input.ahead(end)?;
+        let Some(&bytes) = ahead.get(stored..).and_then(|rest| rest.first_chunk::<3>()) else {
+            return Err(truncated(start, start.saturating_add(ahead.len() as u64)));
+        };
+        let at = start.saturating_add(stored as u64);
+        let block = Block::read(bytes, header.most_block()).map_err(|e| e.with_offset(at))?;
+        stored = end.saturating_add(block.stored);
+        bound = bound.saturating_add(block.bound);
+        if bound > most || stored as u64 > most {
+            return Ok(None);
+        }
+        if block.last {
+            break;
+        }
+    }
+    stored = stored.saturating_add(if header.checksum { 4 } else { 0 });
+    let ahead = input.ahead(stored)?.len();
+    if ahead < stored {
+        return Err(truncated(start, start.saturating_add(ahead as u64)));
+    }
+    if header.content_size.is_some_and(|size| size > bound) {
+        let text = "the header claims more than the frame's blocks can hold";
+        return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
+    }
+    Ok(Some((stored, bound)))
 }
 
 /// Decodes whole frames.
