@@ -5,8 +5,7 @@ Functions take any contiguous bytes-like object without copying it when it is re
 because other threads may change it while the GIL is released.
 """
 
-from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 from typing_extensions import Buffer
 
@@ -22,45 +21,64 @@ __features__: list[str]
 __debug_build__: bool
 """Whether the core was built without optimisation, which no measurement should use."""
 
-def compress(name: str, data: Buffer, level: int | None = None) -> bytes:
-    """Compress ``data`` into one frame or member of a container that stock tools read.
+def compress(
+    data: Buffer,
+    compressor: str = "zstd:3",
+    threads: int | None = None,
+    chunk_size: int | None = None,
+    layout: str | None = None,
+    checksum: bool = True,
+) -> bytes:
+    """Compress one buffer, as `tare.compress.compress` says; ``layout`` None is the id's, else single.
 
-    Args:
-        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
-        data: Any contiguous bytes-like object.
-        level: Native level; by default zstd 3, lz4 1, gzip 6.
-
-    Returns:
-        The compressed bytes; the same for the same data and level.
-
-    Raises:
-        UsageError: No such compressor or level.
-
-    >>> len(compress("zstd", b"a" * 1000)) < 40
+    >>> len(compress(b"a" * 1000, "zstd")) < 40
     True
     """
 
-def decompress(name: str, data: Buffer, max_bytes: int | None = None) -> bytes:
-    """Decompress all frames or members of ``data``, verifying every checksum present.
+def decompress(
+    data: Buffer,
+    compressor: str | None = None,
+    max_output: int | None = None,
+    threads: int | None = None,
+    strict: bool = False,
+) -> bytes:
+    """Decompress one buffer, as `tare.compress.decompress` says; without a limit by default.
 
-    Args:
-        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
-        data: Any contiguous bytes-like object; it must end where the last frame ends.
-        max_bytes: Longest result allowed, in bytes; by default as much as there is memory.
-
-    Returns:
-        The plain bytes.
-
-    Raises:
-        Truncated: More bytes could make ``data`` valid.
-        Malformed: It is no such container, is damaged, or other bytes follow it.
-        ChecksumMismatch: Well formed, but damaged.
-        Unsupported: A dictionary, an old version, or reserved bits.
-        Limit: The result would be longer than ``max_bytes``.
-
-    >>> decompress("gzip", compress("gzip", b"plain"))
+    >>> decompress(compress(b"plain", "gzip"))
     b'plain'
     """
+
+def compressors() -> list[tuple[str, tuple[int, int] | None, int | None, str, bytes]]:
+    """Each compressor: name, levels, default level, file ending, first bytes."""
+
+def parse(id: str) -> tuple[str, int | None, str]:
+    """Name, level and full spelling of a compressor's id.
+
+    Raises:
+        UsageError: No such compressor, level or option.
+
+    >>> parse("zstd,chunk=1048576")
+    ('zstd', 3, 'zstd:3,chunk=1MiB')
+    """
+
+def effort(name: str, effort: int) -> str:
+    """The id of a compressor at an effort of 0 to 100.
+
+    Raises:
+        UsageError: No such compressor or effort.
+    """
+
+def choose(
+    sample: Buffer, bandwidth: float, compressor: str | None = None, threads: int | None = None
+) -> str:
+    """The id that lets most of a sample through ``bandwidth`` bytes per second.
+
+    Raises:
+        UsageError: An empty sample, or a bandwidth that is not above 0.
+    """
+
+def sniff(head: bytes) -> str:
+    """The compressor whose files begin so; ``none`` for no other."""
 
 class Relay:
     """A TCP relay that delays and paces every connection, to emulate a link.
@@ -84,26 +102,107 @@ class Relay:
 
     def __new__(cls, target: str, bytes_per_second: float, round_trip_s: float) -> Self: ...
 
+class Writer:
+    """Compresses what is written to it; what is collected without `finish` is refused by readers.
+
+    Used in a forked child, or by a signal handler while it is at work, its methods raise.
+
+    Args:
+        file: A path, as text, of a file that is there; or an object with ``write``.
+        compressor: Id.
+        options: ``threads``, ``chunk_size``, ``layout``, ``checksum``, ``content_size`` and
+            ``memory_limit``, all of them.
+
+    Raises:
+        UsageError: An id or option that does not exist.
+        Limit: The memory limit is too little.
+        OSError: The file cannot be opened.
+    """
+
+    descriptor: int | None
+    """The system's number of the file; None for a Python object."""
+    kind: str
+    """The compressor's name."""
+
+    def __new__(cls, file: Any, compressor: str, options: dict[str, Any]) -> Self: ...
+    def write(self, data: Buffer) -> int:
+        """Take bytes: all of them.
+
+        Raises:
+            ValueError: It was finished or aborted.
+            Exception: What the object's ``write`` raised, as it was.
+        """
+
+    def flush(self) -> None:
+        """Write all so far, so that a reader can have it."""
+
+    def finish(self) -> tuple[int, int, int, str, str, str, int] | None:
+        """End the stream: the fields of `tare.compress.Summary`; None if it was ended before."""
+
+    def abort(self) -> None:
+        """End the work without ending the stream."""
+
+    def progress(self) -> tuple[int, int]:
+        """Plain bytes taken, and stored bytes written, so far."""
+
 class Reader:
     """The plain bytes of a compressed stream, read once from front to back.
 
+    Used in a forked child, or by a signal handler while it is at work, its methods raise.
+
     Args:
-        name: ``none``, ``zstd``, ``lz4`` or ``gzip``.
-        read: Called with a number of bytes, gives at most so many; ``b""`` is the end.
+        file: A path, as text, or an object with ``read1`` or ``read``.
+        options: ``compressor``, ``threads``, ``strict``, ``max_output``, ``max_window``,
+            ``build_index`` and ``read_ahead``, all of them.
 
     Raises:
         UsageError: No such compressor.
-
-    >>> import io
-    >>> Reader("lz4", io.BytesIO(compress("lz4", b"plain")).read).read(3)
-    b'pla'
+        OSError: The file cannot be opened or read.
     """
 
-    def __new__(cls, name: str, read: Callable[[int], bytes]) -> Self: ...
-    def read(self, size: int) -> bytes:
-        """Give up to ``size`` plain bytes; none at the proven end.
+    descriptor: int | None
+    """The system's number of the file; None for a Python object."""
+
+    def __new__(cls, file: Any, options: dict[str, Any]) -> Self: ...
+    def readinto(self, buffer: Buffer) -> int:
+        """Fill the start of a writable buffer; 0 at the proven end.
 
         Raises:
             Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: As `decompress`.
-            Exception: What ``read`` raised, as it was.
+            Exception: What the object's ``read`` raised, as it was.
         """
+
+    def read(self, size: int) -> bytes:
+        """Give up to ``size`` plain bytes; none at the proven end."""
+
+    def info(self) -> tuple[str, int, int, int, bool | None]:
+        """Compressor, units, stored and plain bytes so far; whether the end is proven, once reached."""
+
+    def close(self) -> None:
+        """End the work; the object stays as it is."""
+
+class SeekableReader:
+    """The plain bytes of a compressed file, from any offset on.
+
+    Args:
+        file: A path, as text, or an object with ``seek`` and ``read``.
+        base: Where the stored stream begins in the object.
+        options: As of `Reader`.
+
+    Raises:
+        Unsupported, UsageError: It has no parts that can be decoded by themselves.
+        Truncated, Malformed: Not what its compressor writes.
+    """
+
+    descriptor: int | None
+    """The system's number of the file; None for a Python object."""
+
+    def __new__(cls, file: Any, base: int, options: dict[str, Any]) -> Self: ...
+    def pread(self, offset: int, size: int) -> bytes:
+        """Give the plain bytes from an offset on, ``size`` of them unless they end before."""
+
+    def readinto(self, position: int, buffer: Buffer) -> int:
+        """Fill the start of a writable buffer from a position on; decodes ahead when that is in order."""
+
+    def facts(self) -> tuple[int, int, bool, str]:
+        """Plain bytes, units, whether the end is proven, and the compressor's name."""

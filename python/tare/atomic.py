@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-__all__ = ["make_folders", "refuse_unwritable", "remove_folders", "replacing", "write_atomic"]
+__all__ = ["Replacement", "make_folders", "refuse_unwritable", "remove_folders", "replacing", "write_atomic"]
 
 
 def write_atomic(
@@ -47,26 +48,75 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
     Raises:
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
-        # A device, a fifo: there is nothing to replace, and renaming would destroy it.
-        with open(target, "wb") as device:
-            yield cast(BinaryIO, device)
-        return
-    folder, name = os.path.split(target)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{name[:64]}.", suffix=".part", dir=folder)
+    place = Replacement(path)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(place.temporary, "wb") as file:
             yield cast(BinaryIO, file)
             file.flush()
-            if sync:
+            if sync and not place.direct:
                 os.fsync(file.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
+        place.commit()
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        place.abandon()
         raise
+
+
+class Replacement:
+    """A file that takes the place of another when it is complete.
+
+    Args:
+        path: The file; its folder must exist. A link is followed.
+        exclusive: Whether it is an error if something is there.
+
+    Raises:
+        FileExistsError: Something is there, and ``exclusive``.
+        OSError: The temporary file cannot be made.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, exclusive: bool = False) -> None:
+        self.target = os.path.realpath(path)
+        self._exclusive = exclusive
+        if exclusive and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
+        # A device, a fifo: there is nothing to replace, and renaming would destroy it.
+        self.direct = os.path.exists(self.target) and not os.path.isfile(self.target)
+        self.temporary = self.target
+        if not self.direct:
+            folder, name = os.path.split(self.target)
+            try:
+                descriptor, self.temporary = tempfile.mkstemp(
+                    prefix=f".{name[:64]}.", suffix=".part", dir=folder
+                )
+            except FileNotFoundError as error:
+                raise FileNotFoundError(error.errno, error.strerror, os.fspath(path)) from None
+            os.close(descriptor)
+
+    def commit(self) -> None:
+        """Give the file its name and the mode of what was there.
+
+        Raises:
+            OSError: That cannot be done, or something came to be there and it must not be.
+        """
+        if self.direct:
+            return
+        os.chmod(self.temporary, _mode(self.target))
+        if self._exclusive:
+            try:
+                os.link(self.temporary, self.target)
+            except (AttributeError, NotImplementedError, PermissionError):
+                # No links here: between this look and the renaming something may come to be there.
+                if os.path.lexists(self.target):
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target) from None
+            else:
+                os.unlink(self.temporary)
+                return
+        os.replace(self.temporary, self.target)
+
+    def abandon(self) -> None:
+        """Remove what was written."""
+        if not self.direct:
+            with contextlib.suppress(OSError):
+                os.unlink(self.temporary)
 
 
 def refuse_unwritable(path: str | os.PathLike[str]) -> None:

@@ -343,17 +343,11 @@ def _recompress(source: Source, job: _Job) -> Conversion:
     compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
     with _opened(job.dst) as file:
         counted = _Counted(file)
-        out: Any = counted
-        if job.codec.compressor is not None:
-            level = "" if job.codec.level is None else f":{job.codec.level}"
-            id = f"{job.codec.compressor}{level}"
-            out = batches.Compressing(cast(BinaryIO, counted), id, compare=compare)
-        for step in source.steps():
-            out.write(step)
-            if job.on_progress is not None:
-                job.on_progress(min(source.done, source.size), source.size)
-        if job.codec.compressor is not None:
-            out.press()
+        with batches.compressing(cast(BinaryIO, counted), _compressor(job.codec), compare=compare) as out:
+            for step in source.steps():
+                out.write(step)
+                if job.on_progress is not None:
+                    job.on_progress(min(source.done, source.size), source.size)
     note = "only the compression changed: the same bytes were copied"
     if compare and job.codec.compressor is not None:
         note += ", decompressed again and compared"
@@ -380,13 +374,11 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     count = 0
     with _opened(job.dst) as file:
         counted = _Counted(file)
-        out: Any = counted
-        compressor = job.codec.compressor
-        if compressor is not None:
-            level = "" if job.codec.level is None else f":{job.codec.level}"
-            out = batches.Compressing(cast(BinaryIO, counted), f"{compressor}{level}")
         try:
-            with batches.writer(out, job.codec.format_id, schema, job.codec.options) as writer:
+            with (
+                batches.compressing(cast(BinaryIO, counted), _compressor(job.codec)) as out,
+                batches.writer(out, job.codec.format_id, schema, job.codec.options) as writer,
+            ):
                 for batch in rows:
                     writer.write_batch(batch)
                     count += batch.num_rows
@@ -394,8 +386,6 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                         job.on_progress(min(source.done, source.size), source.size)
         except pa.ArrowException as error:
             raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
-        if compressor is not None:
-            out.press()
     notes = [
         *dict.fromkeys(source.notes),
         "converted batch by batch and not verified; --verify reads it back",
@@ -403,6 +393,11 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     return Conversion(
         source.format, str(job.codec), count, source.size, counted.count, True, False, False, [], notes
     )
+
+
+def _compressor(codec: Codec) -> str | None:
+    """The id of a codec's compressor."""
+    return codec.compressor if codec.level is None else f"{codec.compressor}:{codec.level}"
 
 
 class _Counted:

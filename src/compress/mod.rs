@@ -50,6 +50,7 @@ pub use output::Placed;
 pub use read_at::{Locked, ReadAt};
 pub use reader::Reader;
 pub use seekable::SeekableReader;
+pub use sniff::of as sniff;
 pub use writer::Writer;
 
 /// What finds the units of a stream of a kind.

@@ -30,8 +30,16 @@ pub(super) fn sniff(input: &mut dyn Input) -> Result<Kind> {
     }
 }
 
-/// The kind that `head`, the first bytes of a stream, belongs to.
-pub(super) fn of(head: &[u8]) -> Kind {
+/// The kind that `head`, the first bytes of a stream, belongs to; `None` for what is of no other.
+///
+/// # Example
+/// ```
+/// use tare::compress::{sniff, Kind};
+///
+/// assert_eq!((Kind::Gzip, Kind::None), (sniff(b"\x1f\x8b\x08"), sniff(b"a,b,c")));
+/// ```
+#[must_use]
+pub fn of(head: &[u8]) -> Kind {
     match head {
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x1e | 0x22..=0x27, 0xb5, 0x2f, 0xfd, ..] => Kind::Zstd,
         [0x04, 0x22, 0x4d, 0x18, ..] | [0x02, 0x21, 0x4c, 0x18, ..] => Kind::Lz4,

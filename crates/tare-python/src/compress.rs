@@ -132,6 +132,35 @@ pub fn effort(py: Python<'_>, name: &str, effort: u8) -> PyResult<String> {
         .map_err(|error| to_py(py, error))
 }
 
+/// The id that lets the most plain bytes through `bandwidth` bytes per second.
+#[pyfunction]
+#[pyo3(signature = (sample, bandwidth, compressor=None, threads=None))]
+pub fn choose(
+    sample: &Bound<'_, PyAny>,
+    bandwidth: f64,
+    compressor: Option<&str>,
+    threads: Option<usize>,
+) -> PyResult<String> {
+    let py = sample.py();
+    let kind = options::kind(py, compressor)?;
+    let threads = threads.unwrap_or_else(core::default_threads);
+    with_bytes(sample, |bytes| {
+        let chosen = py.detach(|| {
+            let trials = core::try_candidates(bytes, kind)?;
+            core::choose(&trials, threads, bandwidth)
+        });
+        chosen
+            .map(|compressor| compressor.to_string())
+            .map_err(|error| to_py(py, error))
+    })
+}
+
+/// The name of the kind that a file's first bytes are of.
+#[pyfunction]
+pub fn sniff(head: &[u8]) -> &'static str {
+    core::sniff(head).name()
+}
+
 fn detached<T: Send>(
     py: Python<'_>,
     size: usize,

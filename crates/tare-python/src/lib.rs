@@ -24,7 +24,7 @@ mod _tare {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::compress::{compress, compressors, decompress, effort, parse};
+    use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
     #[pymodule_export]
     use super::reader::{Reader, SeekableReader};
     #[pymodule_export]

@@ -29,6 +29,7 @@ pub struct Reading {
     max_output: Option<u64>,
     max_window: u64,
     build_index: bool,
+    read_ahead: bool,
 }
 
 impl Writing {
@@ -54,6 +55,7 @@ impl Reading {
             max_output: self.max_output,
             max_window: self.max_window,
             build_index: self.build_index,
+            read_ahead: self.read_ahead,
             cancel: Some(signals.token()),
             ..ReadOptions::default()
         })

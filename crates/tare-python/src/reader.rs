@@ -124,6 +124,7 @@ const STEP_BYTES: usize = 1 << 20;
 pub struct SeekableReader {
     reader: RwLock<CoreSeekable<Stored>>,
     signals: Signals,
+    descriptor: Option<i32>,
     process: u32,
 }
 
@@ -135,10 +136,12 @@ impl SeekableReader {
         let signals = Signals::default();
         let options = options.options(py, &signals)?;
         let source = Stored::reading(file, base, &signals)?;
+        let descriptor = source.descriptor();
         let reader = py.detach(|| CoreSeekable::new(source, options));
         Ok(Self {
             reader: RwLock::new(reader.map_err(|error| signals.raise(py, error))?),
             signals,
+            descriptor,
             process: std::process::id(),
         })
     }
@@ -189,6 +192,11 @@ impl SeekableReader {
     /// Plain bytes in all, chunks, whether the end is proven, and the name of the kind.
     fn facts(&self, py: Python<'_>) -> (u64, usize, bool, &'static str) {
         py.detach(|| self.read_lock(facts::of_seekable))
+    }
+
+    #[getter]
+    fn descriptor(&self) -> Option<i32> {
+        self.descriptor
     }
 
     fn __sizeof__(&self, py: Python<'_>) -> usize {

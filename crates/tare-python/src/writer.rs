@@ -20,6 +20,7 @@ pub struct Writer {
     state: Shared<State>,
     signals: Signals,
     descriptor: Option<i32>,
+    kind: &'static str,
 }
 
 struct State {
@@ -74,6 +75,7 @@ impl Writer {
         let py = file.py();
         let signals = Signals::default();
         let compressor = Compressor::parse(compressor).map_err(|error| to_py(py, error))?;
+        let kind = compressor.name();
         let options = options.options(py, &signals)?;
         let sink = Stored::writing(file, &signals)?;
         let descriptor = sink.descriptor();
@@ -84,6 +86,7 @@ impl Writer {
             state: Shared::new(State { writer, gathered }),
             signals,
             descriptor,
+            kind,
         })
     }
 
@@ -133,6 +136,11 @@ impl Writer {
             let (taken, written) = state.writer.progress();
             (taken.saturating_add(state.gathered.len() as u64), written)
         })
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.kind
     }
 
     #[getter]

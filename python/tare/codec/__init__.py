@@ -11,7 +11,18 @@ from __future__ import annotations
 
 from tare.codec.choice import candidates
 from tare.codec.codec import Codec, decode, encode
+from tare.codec.compressing import packed, unpacked
 from tare.codec.ids import split_id
 from tare.codec.threads import set_threads, thread_environment
 
-__all__ = ["Codec", "candidates", "decode", "encode", "set_threads", "split_id", "thread_environment"]
+__all__ = [
+    "Codec",
+    "candidates",
+    "decode",
+    "encode",
+    "packed",
+    "set_threads",
+    "split_id",
+    "thread_environment",
+    "unpacked",
+]

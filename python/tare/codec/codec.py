@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tare import formats, kinds
+from tare.codec.compressing import packed, unpacked
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
 from tare.codec.refusals import deeper_than, mapped, too_deep
 from tare.errors import EncodeError, Limit, Malformed, NotTrusted, Truncated, Unsupported, UsageError
@@ -190,10 +191,8 @@ class Codec:
         encode = partial(function, **self.options)
         if self.compressor is None:
             return encode
-        from tare.compress import compress
-
-        id = self.compressor if self.level is None else f"{self.compressor}:{self.level}"
-        return lambda obj: compress(encode(obj), id)
+        name, level = self.compressor, self.level
+        return lambda obj: packed(encode(obj), name, level)
 
     def decoder(self, kind: str) -> Callable[[Buffer], Any]:
         """What measuring times: decodes to the native kind; no check of trust, size or depth.
@@ -207,10 +206,8 @@ class Codec:
         decode = partial(self.library.decode, **self.options)
         if self.compressor is None:
             return decode
-        from tare.compress import decompress
-
         name = self.compressor
-        return lambda data: decode(decompress(data, name))
+        return lambda data: decode(unpacked(data, name))
 
     def encode(self, obj: Any) -> bytes:
         """Encode a document or a table of any in-memory kind.
@@ -283,9 +280,7 @@ class Codec:
             )
         self.library.require()
         if self.compressor is not None:
-            from tare.compress import decompress
-
-            data = decompress(data, self.compressor, max_bytes=max_bytes)
+            data = unpacked(data, self.compressor, max_bytes)
         if not len(data):
             raise Truncated(f"{self.format_id}: no bytes at all", format=self.format_id, offset=0)
         if max_bytes is not None and len(data) > max_bytes:

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tare.codec.codec import Codec
 
-__all__ = ["set_threads", "thread_environment"]
+__all__ = ["compressor_threads", "set_threads", "thread_environment"]
+
+# The knob of the compressors, which belongs to the process as those of the libraries do.
+_KNOB: dict[str, int | None] = {"compressor": None}
+
+
+def compressor_threads() -> int | None:
+    """How many threads compress and decompress; None, the default, for all cores, at most 16."""
+    return _KNOB["compressor"]
 
 
 def set_threads(codec: Codec, threads: int | str) -> int | None:
-    """Turn the in-process knobs of the codec's library; the driver sets `thread_environment` before.
+    """Turn the in-process knobs of the codec's library and of the compressors; the driver sets `thread_environment` before.
 
     Args:
         codec: The codec about to run.
@@ -20,6 +28,7 @@ def set_threads(codec: Codec, threads: int | str) -> int | None:
     Returns:
         The number that was set before; None if the library has no knob or does not say.
     """
+    _KNOB["compressor"] = None if threads == "all" else int(threads)
     knob = codec.library.set_threads
     if knob is None or not codec.library.installed:
         return None

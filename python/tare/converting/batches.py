@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["READ", "WRITTEN", "Compressing", "reader", "writer"]
+__all__ = ["READ", "WRITTEN", "Compressing", "compressing", "reader", "writer"]
 
 # Formats that can be read, and written, batch by batch.
 READ = ("arrow", "csv", "ndjson", "parquet")
@@ -84,20 +85,40 @@ def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, An
     raise Unsupported(f"{format} is not written in batches", format=format)
 
 
-class Compressing:
-    """A file whose bytes are compressed piece by piece into frames or members on end, as stock tools read them.
+@contextlib.contextmanager
+def compressing(file: BinaryIO, id: str | None, *, compare: bool = False) -> Iterator[BinaryIO]:
+    """A file whose bytes are compressed on their way into another; that one itself without an id.
 
     Args:
         file: Where the compressed bytes go.
         id: Compressor and level: ``zstd:3``.
-        compare: Decompress every frame again and compare it with what went in.
+        compare: Decompress everything again and compare it with what went in.
+    """
+    from tare import compress
+
+    if id is None:
+        yield file
+    elif compare:
+        out = Compressing(file, id)
+        yield cast(BinaryIO, out)
+        out.press()
+    else:
+        with compress.open(file, "wb", id) as packed:
+            yield cast(BinaryIO, packed)
+
+
+class Compressing:
+    """A file whose bytes are compressed piece by piece into frames or members on end, each compared.
+
+    Args:
+        file: Where the compressed bytes go.
+        id: Compressor and level: ``zstd:3``.
     """
 
     closed = False
 
-    def __init__(self, file: BinaryIO, id: str, *, compare: bool = False) -> None:
+    def __init__(self, file: BinaryIO, id: str) -> None:
         self.file = file
-        self.compare = compare
         self.id = id
         self.parts: list[bytes] = []
         self.waiting = 0
@@ -119,7 +140,7 @@ class Compressing:
         if self.waiting or not self.wrote:
             data = b"".join(self.parts)
             frame = compress.compress(data, self.id)
-            if self.compare and compress.decompress(frame, compress.parse(self.id)[0]) != data:
+            if compress.decompress(frame, compress.parse(self.id)[0], max_output=None) != data:
                 raise EncodeError(f"{self.id}: the bytes do not come back as they were. Nothing was written.")
             self.file.write(frame)
             self.parts, self.waiting, self.wrote = [], 0, True

@@ -63,12 +63,12 @@ class Source:
         """The stored bytes from their start, as a file of the caller's to close."""
         return io.BytesIO(self.data or b"") if self.path is None else open(self.path, "rb")
 
-    def open_counted(self) -> tuple[BinaryIO, BinaryIO]:
+    def open_counted(self, *, read_ahead: bool = True) -> tuple[BinaryIO, BinaryIO]:
         """The plain bytes, and the stored file beneath, whose ``tell`` says how much was read."""
         stored = self.open_stored()
         plain = stored
         for name in self.compressors:
-            plain = compress.open_reader(plain, name)
+            plain = compress.open_reader(plain, name, read_ahead=read_ahead)
         return (plain if plain is stored else cast(BinaryIO, _Owner(plain, stored))), stored
 
     def read(self, limit: int | None = None) -> tuple[bytes, float]:
@@ -77,7 +77,7 @@ class Source:
         Raises:
             Truncated, Malformed, ChecksumMismatch: A compressor's bytes are not what they should be.
         """
-        with self.naming() as named, self.open_counted()[0] as plain:
+        with self.naming() as named, self.open_counted(read_ahead=limit is None)[0] as plain:
             named.stage = "+".join(self.compressors) or None
             if limit is None and self.compressors:
                 return self._read_all(plain), 1.0

@@ -144,10 +144,9 @@ def _taken(codec: Codec, item: Any, back: Any) -> Any:
 def _packed(codec: Codec, data: bytes) -> bytes:
     if codec.compressor is None:
         return data
-    from tare.compress import compress
+    from tare.codec import packed
 
-    level = "" if codec.level is None else f":{codec.level}"
-    return compress(data, f"{codec.compressor}{level}")
+    return packed(data, codec.compressor, codec.level)
 
 
 def _tag(item: Any, back: Any) -> Any:

@@ -246,7 +246,7 @@ def _decompressed(data: bytes, source: str) -> bytes:
     from tare.compress import decompress
 
     try:
-        return decompress(data, "zstd", max_bytes=MAX_BYTES)
+        return decompress(data, "zstd", max_output=MAX_BYTES)
     except Limit:
         raise RecordError(f"{source}: larger than a record may be, {MAX_BYTES} bytes") from None
     except TareError as error:  # damaged, or of a dictionary that nobody has

@@ -136,5 +136,5 @@ def test_corpus_comes_back(shared: Callable[[str], Path]) -> None:
         if path.suffix == ".xz":
             assert both_ways(data, "xz") == plain
         for known in compress.COMPRESSORS:
-            if known.core:
-                assert both_ways(compress.compress(plain, known.name), known.name) == plain
+            id = "xz:1" if known.name == "xz" else known.name  # its default takes minutes here
+            assert both_ways(compress.compress(plain, id), known.name) == plain

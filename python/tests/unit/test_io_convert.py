@@ -293,7 +293,7 @@ def test_a_compressor_whose_bytes_do_not_come_back_writes_nothing(tmp_path, monk
     """The comparison of bytes that the note speaks of takes place."""
     (tmp_path / "x.json").write_bytes(b'{"a":1}')
     real = compress.compress
-    monkeypatch.setattr(compress, "compress", lambda data, level: real(data + b" ", level))
+    monkeypatch.setattr(compress, "compress", lambda data, id: real(data + b" ", id))
     with pytest.raises(EncodeError, match="do not come back"):
         tare.convert(tmp_path / "x.json", tmp_path / "x.json.zst")
     assert ["x.json"] == os.listdir(tmp_path)

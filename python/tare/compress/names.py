@@ -1,0 +1,131 @@
+"""Compressors by name, level and effort, and how their files are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tare import _tare
+from tare.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # in the standard library from 3.12 on
+
+__all__ = ["COMPRESSORS", "Compressor", "choose", "compressor", "effort", "parse", "sniff"]
+
+
+@dataclass(frozen=True)
+class Compressor:
+    """One compressor: its name, its levels, and how files of it are told.
+
+    Args:
+        name: Name in ids and on the command line.
+        levels: Lowest and highest level, both allowed; 0 is no level where the lowest is
+            negative; None where there are no levels.
+        default_level: Level of an id without one.
+        extension: File ending, with the dot; empty for none.
+        magic: First bytes of its files; empty for none.
+    """
+
+    name: str
+    levels: tuple[int, int] | None
+    default_level: int | None
+    extension: str
+    magic: bytes
+
+    def check(self, level: int | None) -> int | None:
+        """Give ``level``, or the default level for None.
+
+        Raises:
+            UsageError: A level out of range.
+
+        >>> compressor("gzip").check(None)
+        6
+        """
+        return _tare.parse(self.name if level is None else f"{self.name}:{level}")[1]
+
+
+COMPRESSORS: tuple[Compressor, ...] = tuple(Compressor(*row) for row in _tare.compressors())
+_BY_NAME = {known.name: known for known in COMPRESSORS}
+
+
+def compressor(name: str) -> Compressor:
+    """Find a compressor by its name.
+
+    Raises:
+        UsageError: There is none of that name; near names are listed.
+
+    >>> compressor("zstd").extension
+    '.zst'
+    """
+    found = _BY_NAME.get(name)
+    if found is None:
+        import difflib
+
+        near = difflib.get_close_matches(name, _BY_NAME, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(_BY_NAME)}"
+        raise UsageError(f"no compressor {name[:80]!a}; {hint}")
+    return found
+
+
+def parse(id: str) -> tuple[str, int | None]:
+    """Split a compressor's id into its name and level, the default level if it names none.
+
+    Raises:
+        UsageError: No such compressor, level or option.
+
+    >>> parse("zstd"), parse("lz4:-4"), parse("none"), parse("zstd:9,chunk=4MiB")
+    (('zstd', 3), ('lz4', -4), ('none', None), ('zstd', 9))
+    """
+    compressor(id.partition(",")[0].partition(":")[0])
+    return _tare.parse(id)[:2]
+
+
+def effort(name: str, effort: int) -> str:
+    """The id of a compressor that takes an effort from 0 (fastest) to 100 (smallest).
+
+    More effort never gives a lower level.
+
+    Args:
+        name: The compressor's name.
+        effort: 0 to 100.
+
+    Raises:
+        UsageError: No such compressor, one without levels, or another effort.
+
+    >>> effort("zstd", 50), effort("lz4", 0)
+    ('zstd:7', 'lz4:-8')
+    """
+    if not 0 <= effort <= 100:
+        raise UsageError(f"no effort {effort}; it goes from 0 to 100", format=name)
+    return _tare.effort(compressor(name).name, effort)
+
+
+def choose(
+    sample: Buffer, bandwidth: float, *, compressor: str | None = None, threads: int | None = None
+) -> str:
+    """The id that lets the most plain bytes through a link or disk, tried on a sample on this machine.
+
+    Args:
+        sample: The first few MiB of what will be compressed.
+        bandwidth: What the link or disk takes, in bytes per second.
+        compressor: ``zstd`` or ``lz4``, to choose between its levels alone.
+        threads: How many will compress; by default all cores, at most 16.
+
+    Raises:
+        UsageError: An empty sample, a bandwidth that is not above 0, or another compressor.
+
+    >>> choose(b"station,carrier,distance\\n" * 10_000, 10_000, compressor="zstd").partition(":")[0]
+    'zstd'
+    """
+    return _tare.choose(sample, bandwidth, compressor, threads)
+
+
+def sniff(head: bytes) -> str | None:
+    """Tell the compressor from a file's first bytes; None if they are of no compressor.
+
+    >>> sniff(b"BZh91AY&SY"), sniff(b"BZh, a text"), sniff(b"a,b,c")
+    ('bz2', None, None)
+    """
+    name = _tare.sniff(bytes(head[:64]))
+    return None if name == "none" else name
