@@ -124,10 +124,9 @@ fn decoders_agree(kind: Option<Kind>, data: &[u8]) {
                 panic!("only the stream refuses: {:?}", one.end);
             };
             if !limited(&one.end) && !limited(&live.end) && error.kind() != ErrorKind::Limit {
-                let live = live
-                    .end
-                    .expect_err("a live stream refuses what others refuse");
-                assert_eq!((*expected, *expected), (live.0, error.kind()));
+                // A live stream may meet damage before the cut that others meet first.
+                assert!(live.end.is_err(), "a live stream takes what others refuse");
+                assert_eq!(*expected, error.kind());
             }
         }
     }

@@ -87,6 +87,13 @@ impl Error {
         self
     }
 
+    /// Says where in a longer whole the error lies: in front of what was found, and behind it.
+    #[must_use]
+    pub(crate) fn within(mut self, before: &str, behind: &str) -> Self {
+        self.0.message = format!("{before}{}{behind}", self.0.message);
+        self
+    }
+
     /// Names the file.
     #[must_use]
     pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::chunked::{Cell, Stop, Work};
 use super::input::Input;
 use super::seek_table::Entry;
-use super::Completeness;
+use super::{Completeness, Kind};
 use crate::{Error, ErrorKind, Result};
 
 /// Encodes chunks, each into one whole unit of its container; on a worker.
@@ -75,6 +75,24 @@ pub(super) struct Unit {
     pub(super) bound: usize,
     /// What its container wants to know again when it is delivered, such as flags.
     pub(super) tag: u64,
+}
+
+/// Says which unit of a file is damaged, and which of its plain bytes are lost with it: those
+/// from `from` on that the unit claims to hold.
+pub(super) fn of_unit(error: Error, kind: Kind, number: u64, from: u64, until: Option<u64>) -> Error {
+    if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::ChecksumMismatch) {
+        return error;
+    }
+    let word = match kind {
+        Kind::Lz4 => "block",
+        Kind::Gzip => "batch of members",
+        _ => "frame",
+    };
+    let behind = match until.and_then(|until| until.checked_sub(1)) {
+        Some(last) if last >= from => format!("; bytes {from} to {last} of the plain data are bad"),
+        _ => format!("; the plain data are bad from byte {from} on"),
+    };
+    error.within(&format!("{word} {number}: "), &behind)
 }
 
 /// What comes next in a stored stream.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::chunked::Stop;
 use super::container::{Make, Step, StreamEncoder, Unit, UnitDecoder, Walker};
 use super::input::Input;
+use super::output::Output;
 use super::{Completeness, ReadOptions};
 use crate::Result;
 
@@ -29,6 +30,11 @@ impl StreamEncoder for Copy {
     fn finish(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
         Ok(())
     }
+}
+
+/// One buffer is its own content.
+pub(super) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
+    output.copy(data, 0)
 }
 
 /// A stream that is one part without an end of its own.

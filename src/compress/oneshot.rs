@@ -3,8 +3,10 @@
 use std::io::BufRead;
 
 use super::chunked::Stop;
+use super::options::check_cancel;
 use super::output::{Output, Placed};
-use super::{believed_bytes, gzip, lz4, sniff, zstd};
+use super::plan::{Plan, Way};
+use super::{believed_bytes, gzip, lz4, none, sniff, zstd};
 use super::{Compressor, Kind, Layout, ReadOptions, Reader, Trailing, WriteOptions, Writer};
 use crate::Result;
 
@@ -32,20 +34,29 @@ pub fn compress(plain: &[u8], compressor: &Compressor, options: &WriteOptions) -
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
         options.layout = Layout::Single;
     }
-    let single = match options.layout {
-        Layout::Auto => compressor.layout == Layout::Single,
-        layout => layout == Layout::Single,
-    };
-    let cancel = options.cancel.clone();
-    let mut writer = Writer::new(Vec::new(), *compressor, options)?;
-    if let (Kind::Gzip, true, Some(level)) = (compressor.kind(), single, compressor.level()) {
+    let name = |error: crate::Error| error.with_format(compressor.name());
+    let plan = Plan::new(compressor, &options).map_err(name)?;
+    let cancel = options.cancel.as_ref();
+    let mut stored = Vec::new();
+    match (plan.way, compressor.kind(), plan.layout) {
         // The whole member is here, so it need not be a stream.
-        let mut stored = Vec::new();
-        gzip::whole(plain, level, &mut stored, &Stop::of(cancel.as_ref()))?;
-        return Ok(stored);
+        (Way::Stream(_), Kind::Gzip, Layout::Single) => {
+            let level = compressor.level().unwrap_or_default();
+            check_cancel(cancel)?;
+            gzip::whole(plain, level, &mut stored, &Stop::of(cancel)).map_err(name)?;
+        }
+        (Way::Chunks(mut container), ..) if plain.len() < plan.chunk_size => {
+            check_cancel(cancel)?;
+            let lone = container.lone(plain, &mut stored, &Stop::of(cancel));
+            lone.map_err(name)?;
+        }
+        _ => {
+            let mut writer = Writer::new(stored, *compressor, options)?;
+            writer.push(plain)?;
+            return Ok(writer.finish()?.0);
+        }
     }
-    writer.push(plain)?;
-    Ok(writer.finish()?.0)
+    Ok(stored)
 }
 
 /// Decompresses one buffer, telling its compressor by its first bytes if none is named.
@@ -111,6 +122,7 @@ fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
     let short = stored.len() <= SHORT_BYTES || options.threads == Some(1);
     let kind = options.kind.unwrap_or_else(|| sniff::of(stored));
     match kind {
+        Kind::None => Some((kind, none::decode)),
         Kind::Zstd if short || zstd::is_one_frame(stored) => Some((kind, zstd::decode)),
         Kind::Lz4 if short => Some((kind, lz4::decode)),
         Kind::Gzip if short => Some((kind, gzip::decode)),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use super::chunked::{Cell, Crew, Ring};
-use super::container::{Decoding, Step, Unit, Walker, END_MARK};
+use super::container::{of_unit, Decoding, Step, Unit, Walker, END_MARK};
 use super::input::{Input, Source};
 use super::options::{self, check_cancel};
 use super::sniff::sniff;
@@ -208,7 +208,7 @@ impl<R: Read> Reader<R> {
             if let Some(error) = self.late.take() {
                 return Err(error);
             } else if let Some((cell, result)) = self.ring.take()? {
-                self.late = result.err();
+                self.late = result.err().map(|error| self.placed(error, &cell));
                 // A batch may be good up to a member that is not: those before it come first.
                 if self.late.is_none() || !cell.output.is_empty() {
                     self.deliver(cell)?;
@@ -227,6 +227,14 @@ impl<R: Read> Reader<R> {
                 return Ok(());
             }
         }
+    }
+
+    /// The error of a unit, with its number from 1 on and the plain bytes that are lost.
+    fn placed(&self, error: Error, cell: &Cell<Unit>) -> Error {
+        let number = self.units.saturating_add(1);
+        let until = cell.note.claim.map(|claim| self.plain_bytes.saturating_add(claim));
+        let from = self.plain_bytes.saturating_add(cell.output.len() as u64);
+        of_unit(error, self.kind, number, from, until)
     }
 
     /// Submits units until there is no cell for one more, or something else comes.

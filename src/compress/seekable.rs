@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::chunked::{Buffers, Crew, Ring};
-use super::container::{Decoding, Make, Unit, UnitDecoder};
+use super::container::{of_unit, Decoding, Make, Unit, UnitDecoder};
 use super::locate::{locate, Located};
 use super::options::{self, check_cancel};
 use super::read_at::{append, ReadAt};
@@ -261,12 +261,15 @@ impl<R: ReadAt> SeekableReader<R> {
     }
 
     fn of_chunk(&self, number: usize, error: Error) -> Error {
-        let start = self.unit(number).start;
+        let (start, from) = (self.unit(number).start, self.start_of(number));
+        let claim = self.unit(number).claim.unwrap_or_default();
         let error = match error.offset() {
             Some(_) => error,
             None => error.with_offset(start),
         };
-        error.with_format(self.kind.name())
+        let until = from.saturating_add(claim);
+        let number = (number as u64).saturating_add(1);
+        of_unit(error, self.kind, number, from, Some(until)).with_format(self.kind.name())
     }
 
     /// The next chunk for a sequential read, decoded ahead in parallel once it is one.

@@ -4,6 +4,7 @@ use zstd_safe::zstd_sys::ZSTD_ErrorCode as Code;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 use super::header::Header;
+use super::spare;
 use super::walk::measure;
 use crate::compress::input::{ends, Input, Slice};
 use crate::compress::output::Output;
@@ -21,7 +22,13 @@ pub(in crate::compress) fn new_context() -> Result<DCtx<'static>> {
 }
 
 pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Result<()> {
-    let mut context = new_context()?;
+    let mut context = spare::decoder()?;
+    let result = decode_frames(&mut context, data, output);
+    spare::keep_decoder(context);
+    result
+}
+
+fn decode_frames(context: &mut DCtx<'_>, data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut rest = data;
     // What a seek table is held against; nothing is kept where no more frames follow.
     let mut run = Check::default();
@@ -32,7 +39,7 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
         if frame.skippable {
             check_table(&mut run, frame.bytes, start)?;
         } else {
-            decode_frame(&mut context, frame.bytes, start, output)?;
+            decode_frame(context, frame.bytes, start, output)?;
         }
         rest = frame.rest;
         if rest.is_empty() {

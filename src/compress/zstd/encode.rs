@@ -5,6 +5,7 @@ use std::sync::Arc;
 use zstd_safe::zstd_sys::ZSTD_EndDirective as Directive;
 use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
+use super::spare;
 use crate::compress::chunked::Stop;
 use crate::compress::container::{Container, Make, StreamEncoder, UnitEncoder};
 use crate::compress::options::default_threads;
@@ -54,7 +55,10 @@ impl Container for Frames {
     }
 
     fn lone(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
-        FrameEncoder::new(&self.request)?.encode(plain, stored, stop)
+        let mut encoder = FrameEncoder::with(spare::encoder()?, &self.request)?;
+        let result = encoder.encode(plain, stored, stop);
+        spare::keep_encoder(encoder.context);
+        result
     }
 
     fn held_back(&self) -> usize {
@@ -70,7 +74,10 @@ pub(super) struct FrameEncoder {
 
 impl FrameEncoder {
     pub(super) fn new(request: &Request) -> Result<Self> {
-        let mut context = new_context()?;
+        Self::with(new_context()?, request)
+    }
+
+    fn with(mut context: CCtx<'static>, request: &Request) -> Result<Self> {
         set(&mut context, CParameter::CompressionLevel(request.level))?;
         set(&mut context, CParameter::ContentSizeFlag(true))?;
         set(&mut context, CParameter::ChecksumFlag(request.checksum))?;
@@ -180,7 +187,7 @@ impl StreamEncoder for Single {
     }
 }
 
-fn new_context() -> Result<CCtx<'static>> {
+pub(super) fn new_context() -> Result<CCtx<'static>> {
     CCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))
 }
 

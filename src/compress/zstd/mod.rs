@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod header;
+mod spare;
 mod walk;
 
 pub(super) use decode::{decode, expect, is_one_frame};
