@@ -648,6 +648,27 @@ mod tests {
     }
 
     #[test]
+    fn in_a_forked_child_it_is_refused_and_dropped_without_waiting() {
+        for threads in [1, 2] {
+            let work = Doubling {
+                dawdles: true,
+                ..Doubling::default()
+            };
+            let mut ring = Ring::new(work, Crew::new(Some(threads)), None);
+            ring.process = ring.process.wrapping_add(1);
+            let mut cell = ring.cell().unwrap();
+            cell.input.push(1);
+            assert_eq!(ErrorKind::Usage, ring.submit(cell).unwrap_err().kind());
+            assert_eq!(ErrorKind::Usage, ring.take().unwrap_err().kind());
+            // As if another thread had held the lock at the fork.
+            let shared = Arc::clone(&ring.shared);
+            let held = shared.lock();
+            drop(ring);
+            drop(held);
+        }
+    }
+
+    #[test]
     fn a_probe_is_asked_while_waiting() {
         let work = Doubling {
             dawdles: true,

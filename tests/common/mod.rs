@@ -70,7 +70,7 @@ impl Read for Drip<'_> {
 }
 
 /// Says why a part of a test is left out; under `TARE_REQUIRE_ALL=1` that fails it.
-fn skip(reason: &str) {
+pub fn skip(reason: &str) {
     let all = std::env::var("TARE_REQUIRE_ALL").is_ok_and(|all| all == "1");
     assert!(!all, "TARE_REQUIRE_ALL=1, but {reason}");
     eprintln!("skipped: {reason}");
