@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from tare import _tare
 from tare.compress.facts import Info, Summary
-from tare.compress.files import ReadFile, TextFile, WriteFile, info, open, open_reader
+from tare.compress.files import (
+    ReadFile,
+    TextFile,
+    WriteFile,
+    info,
+    open,  # noqa: A004 - as gzip.open and lzma.open are called
+    open_reader,
+)
 from tare.compress.names import COMPRESSORS, Compressor, choose, compressor, effort, parse, sniff
 
 if TYPE_CHECKING:

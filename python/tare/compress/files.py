@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import os
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast, overload
 
-from tare import _tare
 from tare.compress.facts import Info
 from tare.compress.names import COMPRESSORS, parse
 from tare.compress.reading import RawFile, ReadFile, info_of, reading_options
@@ -15,7 +13,28 @@ from tare.compress.writing import WriteFile
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
+    from typing_extensions import Unpack  # in the standard library from 3.12 on, with `Buffer`
+
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+    class _Options(TypedDict, total=False):
+        """The keywords of `open`."""
+
+        threads: int | None
+        chunk_size: int | None
+        layout: str | None
+        checksum: bool
+        content_size: int | None
+        memory_limit: int | None
+        strict: bool
+        max_output: int | None
+        max_window: int
+        build_index: bool
+        encoding: str | None
+        newline: str | None
+
 
 __all__ = ["ReadFile", "TextFile", "WriteFile", "info", "open", "open_reader"]
 
@@ -32,21 +51,30 @@ _WRITES: dict[str, Any] = {
 
 @overload
 def open(
-    path: Path | BinaryIO, mode: Literal["rb"] = "rb", compressor: str | None = None, **options: Any
+    path: Path | BinaryIO,
+    mode: Literal["rb"] = "rb",
+    compressor: str | None = None,
+    **options: Unpack[_Options],
 ) -> ReadFile: ...
 @overload
 def open(
-    path: Path | BinaryIO, mode: Literal["wb", "xb"], compressor: str | None = None, **options: Any
+    path: Path | BinaryIO,
+    mode: Literal["wb", "xb"],
+    compressor: str | None = None,
+    **options: Unpack[_Options],
 ) -> WriteFile: ...
 @overload
 def open(
-    path: Path | BinaryIO, mode: Literal["rt", "wt", "xt"], compressor: str | None = None, **options: Any
+    path: Path | BinaryIO,
+    mode: Literal["rt", "wt", "xt"],
+    compressor: str | None = None,
+    **options: Unpack[_Options],
 ) -> TextFile: ...
 @overload
 def open(
-    path: Path | BinaryIO, mode: str, compressor: str | None = None, **options: Any
+    path: Path | BinaryIO, mode: str, compressor: str | None = None, **options: Unpack[_Options]
 ) -> ReadFile | WriteFile | TextFile: ...
-def open(
+def open(  # noqa: PLR0913 - each keyword is one the containers have
     path: Path | BinaryIO,
     mode: str = "rb",
     compressor: str | None = None,
@@ -98,6 +126,7 @@ def open(
         OSError: As the operating system says.
         Truncated, Malformed, Unsupported: Not what it should be; most are told while reading.
 
+    >>> import io
     >>> file = io.BytesIO()
     >>> with open(file, "wb", "lz4", threads=2) as packed:
     ...     packed.write(b"a,b\n1,2\n")
@@ -113,11 +142,11 @@ def open(
     text = mode[1] == "t"
     if not text and (encoding is not None or newline is not None):
         raise UsageError(f"encoding and newline belong to text modes, not to {mode!r}")
-    given = dict(
-        chunk_size=chunk_size, layout=layout, checksum=checksum, content_size=content_size,
-        memory_limit=memory_limit, strict=strict, max_output=max_output, max_window=max_window,
-        build_index=build_index,
-    )  # fmt: skip
+    given = {
+        "chunk_size": chunk_size, "layout": layout, "checksum": checksum, "content_size": content_size,
+        "memory_limit": memory_limit, "strict": strict, "max_output": max_output,
+        "max_window": max_window, "build_index": build_index,
+    }  # fmt: skip
     mine, others = (_READS, _WRITES) if mode[0] == "r" else (_WRITES, _READS)
     for name, default in others.items():
         if given[name] != default:
@@ -157,7 +186,9 @@ def open_reader(
         Truncated, Malformed, ChecksumMismatch: From the reads, as in `decompress`.
         OSError: The file cannot be opened or read.
 
-    >>> reader = open_reader(io.BytesIO(_tare.compress(b"a,b\n1,2\n")), "zstd")
+    >>> import io
+    >>> from tare.compress import compress
+    >>> reader = open_reader(io.BytesIO(compress(b"a,b\n1,2\n")), "zstd")
     >>> reader.readline(), reader.read()
     (b'a,b\n', b'1,2\n')
     """
@@ -177,7 +208,9 @@ def info(path: Path | BinaryIO) -> Info:
         Truncated, Malformed: Not what its compressor writes.
         OSError: It cannot be opened or read.
 
-    >>> info(io.BytesIO(_tare.compress(b"plain", "gzip"))).container
+    >>> import io
+    >>> from tare.compress import compress
+    >>> info(io.BytesIO(compress(b"plain", "gzip"))).container
     'gzip'
     """
     return info_of(path)

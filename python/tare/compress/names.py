@@ -104,7 +104,7 @@ def effort(name: str, effort: int) -> str:
 def choose(
     sample: Buffer, bandwidth: float, *, compressor: str | None = None, threads: int | None = None
 ) -> str:
-    """The id that lets the most plain bytes through a link or disk, tried on a sample on this machine.
+    r"""The id that lets the most plain bytes through a link or disk, tried on a sample on this machine.
 
     Args:
         sample: The first few MiB of what will be compressed.
@@ -115,7 +115,7 @@ def choose(
     Raises:
         UsageError: An empty sample, a bandwidth that is not above 0, or another compressor.
 
-    >>> choose(b"station,carrier,distance\\n" * 10_000, 10_000, compressor="zstd").partition(":")[0]
+    >>> choose(b"station,carrier,distance\n" * 10_000, 10_000, compressor="zstd").partition(":")[0]
     'zstd'
     """
     return _tare.choose(sample, bandwidth, compressor, threads)

@@ -212,6 +212,7 @@ class RawFile(io.RawIOBase):
         return Info(kind, units=units, plain_size=plain, stored_size=stored, complete=_ending(proven))
 
     def located_facts(self, reader: _tare.SeekableReader) -> Info:
+        """What is known of a file whose chunks were found."""
         size, units, proven, kind = reader.facts()
         with _stored(self.stored) as file:
             stored = file.seek(0, os.SEEK_END) - self._base

@@ -25,18 +25,29 @@ class TextFile(io.TextIOWrapper):
     """
 
     def __init__(self, file: ReadFile | WriteFile, *, encoding: str, newline: str | None, mode: str) -> None:
+        if isinstance(file, WriteFile):
+            file.starting = True
         super().__init__(file, encoding=encoding, newline=newline)
-        self.mode = mode
+        if isinstance(file, WriteFile):
+            file.starting = False
+        self._mode = mode
+
+    @property
+    def mode(self) -> str:
+        """The mode it was opened in."""
+        return self._mode
 
     @property
     def info(self) -> Info:
         """What is known of the file below so far."""
-        return self._below().info
+        info: Info = self._below().info
+        return info
 
     @property
     def summary(self) -> Summary | None:
         """What was written or read, after `close`."""
-        return self._below().summary
+        summary: Summary | None = self._below().summary
+        return summary
 
     def _below(self) -> Any:
         return self.buffer

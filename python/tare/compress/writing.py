@@ -15,7 +15,9 @@ from tare.compress.facts import Info, Summary
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer, Self  # in the standard library from 3.12 on
+    from typing import Self
+
+    from typing_extensions import Buffer  # in the standard library from 3.12 on
 
 __all__ = ["WriteFile"]
 
@@ -33,6 +35,7 @@ class WriteFile(io.BufferedIOBase):
     def __init__(self, path: Any, mode: str, compressor: str, options: dict[str, Any]) -> None:
         super().__init__()
         self.mode = mode
+        self.starting = False
         self.ending = False
         self._summary: Summary | None = None
         self._place: Replacement | None = None
@@ -62,6 +65,10 @@ class WriteFile(io.BufferedIOBase):
     def writable(self) -> bool:
         """Always true."""
         return True
+
+    def seekable(self) -> bool:
+        """Never, but that a text file asks while it is made: only then it writes a mark of byte order."""
+        return self.starting
 
     def write(self, data: Buffer, /) -> int:
         """Take bytes, and give how many: all.

@@ -1,0 +1,768 @@
+"""`tare.compress.open`: file objects in every mode, how they end, and who may use them."""
+
+from __future__ import annotations
+
+import csv
+import gc
+import io
+import json
+import os
+import pickle
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import need
+
+from tare import compress
+from tare.errors import ChecksumMismatch, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+
+# The least level where the default takes seconds.
+QUICK = {"xz": "xz:0", "bz2": "bz2:1"}
+CONTAINERS = [known.name for known in compress.COMPRESSORS if known.magic]
+SEEKABLE = ["zstd", "lz4", "gzip", "none"]
+PLAIN = b"".join(b"%d,station %d,%d\n" % (i, i % 37, i * i) for i in range(60_000))
+
+
+def packed(id: str, plain: bytes = PLAIN, **options) -> bytes:
+    """What a file of ``id`` holds."""
+    file = io.BytesIO()
+    with compress.open(file, "wb", QUICK.get(id, id), **options) as out:
+        out.write(plain)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("id", ["none", *CONTAINERS])
+def test_what_is_written_is_read(id: str, tmp_path) -> None:
+    """In one piece, in lines, in small pieces, and by the one-shot reader."""
+    path = tmp_path / "data"
+    with compress.open(path, "wb", QUICK.get(id, id), threads=2) as out:
+        assert out.writable()
+        assert not out.readable()
+        assert out.write(PLAIN[:100]) == 100
+        out.writelines([PLAIN[100:200], PLAIN[200:100_000]])
+        out.write(bytearray(PLAIN[100_000:300_000]))
+        out.write(memoryview(PLAIN)[300_000:])
+        assert out.tell() == len(PLAIN)
+        assert out.mode == "wb"
+        assert out.name == str(path)
+    assert out.closed
+    assert out.summary is not None
+    assert out.summary.bytes_in == len(PLAIN)
+    assert out.summary.bytes_out == path.stat().st_size
+    assert compress.decompress(path.read_bytes(), id) == PLAIN
+    with compress.open(path, compressor=id) as file:
+        assert file.readable()
+        assert (file.mode, file.name) == ("rb", str(path))
+        assert file.readline() == PLAIN[: PLAIN.index(b"\n") + 1]
+        assert file.peek(1)[:1] == PLAIN[file.tell() : file.tell() + 1]
+        file.read1(7)
+        place = bytearray(50_000)
+        at = file.tell()
+        assert file.readinto(place) == 50_000
+        assert place == PLAIN[at : at + 50_000]
+        assert file.read() == PLAIN[at + 50_000 :]
+        assert file.read() == b""
+        assert file.info.plain_size == len(PLAIN)
+    assert file.summary is not None
+    assert file.summary.bytes_out == len(PLAIN)
+    with compress.open(path) as file:
+        assert list(file) == PLAIN.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("id", ["zstd:1", "lz4", "gzip:1"])
+def test_bytes_do_not_depend_on_threads_or_on_the_size_of_writes(id: str, threads: int) -> None:
+    """The same plain bytes and options give the same stored ones."""
+    file = io.BytesIO()
+    with compress.open(file, "wb", id, chunk_size=64 << 10, threads=threads) as out:
+        for at in range(0, len(PLAIN), 997 * threads):
+            out.write(PLAIN[at : at + 997 * threads])
+    assert file.getvalue() == packed(id, chunk_size=64 << 10)
+
+
+@pytest.mark.parametrize("id", CONTAINERS)
+def test_text(id: str, tmp_path) -> None:
+    """Text modes encode, translate line ends and close what is below."""
+    path = tmp_path / "data"
+    with compress.open(path, "wt", id, encoding="utf-16", newline="\r\n") as out:
+        out.write("gr\u00fcn\nblau\n")
+        assert out.mode == "wt"
+    assert out.summary.bytes_in == len("gr\u00fcn\r\nblau\r\n".encode("utf-16"))
+    with compress.open(path, "rt", encoding="utf-16") as file:
+        assert list(file) == ["gr\u00fcn\n", "blau\n"]
+    if id not in ("bz2", "xz"):
+        # The flush that closing text brings is no boundary: one small frame, as in binary mode.
+        with compress.open(path, "wt", id) as out:
+            out.write("plain")
+        assert path.read_bytes() == packed(id, b"plain")
+
+
+def test_the_ending_of_the_name_chooses_the_compressor(tmp_path) -> None:
+    """zstd:3 for names without a known one; reading goes by the bytes alone."""
+    for name, container in [("a.zst", "zstd"), ("a.LZ4", "lz4"), ("a.gz", "gzip"), ("a.bgz", "gzip"),
+                            ("a.xz", "xz"), ("a.bz2", "bz2"), ("a", "zstd")]:  # fmt: skip
+        with compress.open(tmp_path / name, "wb") as out:
+            out.write(b"plain")
+        os.rename(tmp_path / name, tmp_path / "other.txt")
+        with compress.open(tmp_path / "other.txt") as file:
+            assert file.read() == b"plain"
+            assert file.info.container == container
+
+
+def test_a_compressor_that_is_named_must_agree() -> None:
+    """What is of another one is malformed; of none, it is given as it is only if nothing is named."""
+    with pytest.raises(Malformed), compress.open(io.BytesIO(packed("gzip")), compressor="zstd") as file:
+        file.read()
+    with compress.open(io.BytesIO(b"plain text")) as file:
+        assert file.read() == b"plain text"
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "text"),
+    [
+        ("ab", {}, "second file"),
+        ("r", {}, "no mode"),
+        ("rb", {"layout": "single"}, "layout does not belong"),
+        ("wb", {"strict": True}, "strict does not belong"),
+        ("wb", {"encoding": "utf-8"}, "text modes"),
+        ("wb", {"compressor": "zip"}, "no compressor"),
+        ("wb", {"layout": "members"}, "has no layout members"),
+        ("wb", {"layout": "x"}, "no layout"),
+        ("wb", {"chunk_size": 1000}, "power of two"),
+        ("wb", {"threads": 0}, "threads"),
+    ],
+)
+def test_wrong_arguments_are_told_before_anything_is_made(mode, options, text, tmp_path) -> None:
+    """An option of the other direction is refused, and no file appears."""
+    with pytest.raises(UsageError, match=text):
+        compress.open(tmp_path / "x.zst", mode, **options)
+    assert os.listdir(tmp_path) == []
+
+
+def test_exclusive_creation(tmp_path) -> None:
+    """Mode x refuses what is there, at the start and at the end."""
+    path = tmp_path / "x.zst"
+    with compress.open(path, "xb") as out:
+        out.write(b"first")
+    with pytest.raises(FileExistsError):
+        compress.open(path, "xb")
+    path.unlink()
+    out = compress.open(path, "xt")
+    path.write_bytes(b"someone else's")
+    with pytest.raises(FileExistsError):
+        out.close()
+    assert os.listdir(tmp_path) == ["x.zst"]
+    assert path.read_bytes() == b"someone else's"
+
+
+def test_an_exception_leaves_nothing(tmp_path) -> None:
+    """What was at the path stays as it was, in binary and in text."""
+    path = tmp_path / "x.zst"
+    path.write_bytes(b"before")
+    for mode, data in (("wb", PLAIN), ("wt", PLAIN.decode())):
+        with pytest.raises(KeyError), compress.open(path, mode) as out:  # noqa: PT012 - what raises is the end of the block
+            out.write(data)
+            raise KeyError
+        assert out.closed
+        assert out.summary is None
+    assert path.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == ["x.zst"]
+
+
+@pytest.mark.parametrize("mode", ["wb", "wt"])
+def test_collected_unclosed_is_a_warning_and_leaves_nothing(mode: str, tmp_path) -> None:
+    """Nobody said that the file was complete."""
+    out = compress.open(tmp_path / "x.zst", mode)
+    out.write(PLAIN if mode == "wb" else PLAIN.decode())
+    with pytest.warns(ResourceWarning, match="unclosed"):  # noqa: PT031 - what raises is the end of the block
+        del out
+        gc.collect()
+    assert os.listdir(tmp_path) == []
+
+
+def test_reading_unclosed_is_a_warning(tmp_path) -> None:
+    """As for any file that was opened by its path."""
+    (tmp_path / "x").write_bytes(packed("zstd"))
+    file = compress.open(tmp_path / "x")
+    with pytest.warns(ResourceWarning, match="unclosed"):  # noqa: PT031 - what raises is the end of the block
+        del file
+        gc.collect()
+
+
+@pytest.mark.parametrize("id", ["zstd", "lz4", "gzip"])
+def test_what_is_left_in_a_file_object_is_refused(id: str) -> None:
+    """A file object keeps what was written, which no reader takes for whole."""
+    file = io.BytesIO()
+    with pytest.raises(KeyError), compress.open(file, "wb", id, chunk_size=64 << 10) as out:  # noqa: PT012 - what raises is the end of the block
+        out.write(PLAIN)
+        raise KeyError
+    assert not file.closed
+    with pytest.raises(Truncated):
+        compress.decompress(file.getvalue(), id)
+
+
+def test_a_closed_file_says_so(tmp_path) -> None:
+    """Every use after close is a ValueError; closing again is nothing."""
+    path = tmp_path / "x.zst"
+    out = compress.open(path, "wb")
+    out.close()
+    out.close()
+    for use in (lambda: out.write(b""), out.flush, out.tell, out.fileno, lambda: out.writelines([b"x"])):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+    file = compress.open(path)
+    file.close()
+    file.close()
+    for use in (file.read, file.readline, file.tell, file.seekable, lambda: file.seek(0),
+                lambda: file.pread(0, 1)):  # fmt: skip
+        with pytest.raises(ValueError, match="closed"):
+            use()
+
+
+@pytest.mark.parametrize("kind", ["path", "object"])
+@pytest.mark.parametrize("id", SEEKABLE)
+def test_any_part_can_be_read(id: str, kind: str, tmp_path) -> None:
+    """Seeks and `pread` give what a slice gives, before, between and after reads in order."""
+    import random
+
+    stored = packed(id, chunk_size=None if id == "none" else 64 << 10)
+    (tmp_path / "x").write_bytes(stored)
+    target = tmp_path / "x" if kind == "path" else io.BytesIO(stored)
+    draws = random.Random(5)
+    with compress.open(target) as file:
+        assert file.read(10) == PLAIN[:10]
+        assert file.pread(500_000, 20) == PLAIN[500_000:500_020]
+        assert file.read(10) == PLAIN[10:20]
+        assert file.seekable()
+        for _ in range(50):
+            at, size = draws.randrange(len(PLAIN) + 100), draws.randrange(100_000)
+            if draws.random() < 0.5:
+                assert file.pread(at, size) == PLAIN[at : at + size]
+            else:
+                assert file.seek(at) == at
+                assert file.read(size) == PLAIN[at : at + size]
+                assert file.tell() == max(at, min(at + size, len(PLAIN)))
+        assert file.seek(-7, os.SEEK_END) == len(PLAIN) - 7
+        assert file.read() == PLAIN[-7:]
+        file.seek(0)
+        assert file.read() == PLAIN
+        with pytest.raises(ValueError, match=r"negative|before"):
+            file.seek(-1)
+    if kind == "object":
+        assert not target.closed
+
+
+def test_pread_from_many_threads(tmp_path) -> None:
+    """Several threads read one file at once."""
+    (tmp_path / "x.zst").write_bytes(packed("zstd", chunk_size=64 << 10))
+    wrong = []
+    with compress.open(tmp_path / "x.zst") as file:
+
+        def work(seed: int) -> None:
+            for i in range(50):
+                at = (seed * 7919 + i * 104_729) % len(PLAIN)
+                if file.pread(at, 1000) != PLAIN[at : at + 1000]:
+                    wrong.append(at)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+
+
+def test_what_has_no_parts_is_not_seekable() -> None:
+    """One long frame, bzip2 and sockets are read in order, and say so."""
+    for id in ("bz2", "xz"):
+        with compress.open(io.BytesIO(packed(id))) as file:
+            assert not file.seekable()
+            with pytest.raises(io.UnsupportedOperation):
+                file.seek(5)
+            with pytest.raises(io.UnsupportedOperation):
+                file.pread(5, 1)
+            assert file.read() == PLAIN
+
+
+def test_a_stream_may_begin_inside_a_file_object() -> None:
+    """What stands before it is no part of it, also for seeks."""
+    file = io.BytesIO(b"header" + packed("lz4", chunk_size=64 << 10))
+    file.seek(6)
+    with compress.open(file) as plain:
+        assert plain.read(5) == PLAIN[:5]
+        plain.seek(400_000)
+        assert plain.read(5) == PLAIN[400_000:400_005]
+
+
+def test_info(tmp_path) -> None:
+    """What a file is, without decoding it."""
+    path = tmp_path / "x"
+    for id, layout, expected in [
+        ("zstd", None, ("zstd", "seekable", 20, True)),
+        ("lz4", None, ("lz4", "seekable", 20, True)),
+        ("gzip", None, ("gzip", "seekable", 20, False)),
+        ("gzip", "members", ("gzip", None, None, False)),  # members do not say where they end
+        ("zstd", "single", ("zstd", None, None, False)),  # its header has no size: it was not said
+    ]:
+        path.write_bytes(packed(id, PLAIN[: 20 * 65_280], chunk_size=64 << 10, layout=layout))
+        found = compress.info(path)
+        assert (found.container, found.layout, found.has_index) == (expected[0], expected[1], expected[3])
+        assert found.units == expected[2] or id == "gzip"
+        assert found.stored_size == path.stat().st_size
+        assert found.plain_size == 20 * 65_280 or layout is not None
+    path.write_bytes(packed("bz2"))
+    found = compress.info(path)
+    assert (found.container, found.units, found.plain_size) == ("bz2", None, None)
+
+
+@pytest.mark.parametrize("id", CONTAINERS)
+def test_cut_files_are_told(id: str, tmp_path) -> None:
+    """Everything before the cut is given, then `Truncated`, which is an EOFError."""
+    stored = packed(id)
+    for at in (1, 10, len(stored) // 2, len(stored) - 1):
+        (tmp_path / "x").write_bytes(stored[:at])
+        with compress.open(tmp_path / "x", compressor=id) as file, pytest.raises(EOFError) as caught:  # noqa: PT012 - what raises is the end of the block
+            while file.read1(100_000):
+                pass
+        assert isinstance(caught.value, Truncated)
+        assert caught.value.is_truncated
+        assert caught.value.format == id
+
+
+def test_a_damaged_chunk_is_told_with_its_offset(tmp_path) -> None:
+    """What is before it is given."""
+    stored = bytearray(packed("zstd", chunk_size=64 << 10))
+    stored[len(stored) // 2] ^= 4
+    with compress.open(io.BytesIO(bytes(stored))) as file:
+        got = b""
+        with pytest.raises((Malformed, ChecksumMismatch)) as caught:  # noqa: PT012 - what raises is the end of the block
+            while part := file.read1(1 << 20):
+                got += part
+    assert caught.value.offset is not None
+    assert PLAIN.startswith(got)
+    assert len(got) > len(PLAIN) // 3
+
+
+def test_strict_and_limits() -> None:
+    """An end that nothing proves, and more than is allowed."""
+    two = compress.compress(PLAIN, "zstd") + compress.compress(PLAIN, "zstd")
+    assert compress.decompress(two) == PLAIN * 2
+    with pytest.raises(Truncated, match="nothing proves"):
+        compress.decompress(two, strict=True)
+    with (
+        compress.open(io.BytesIO(two), strict=True) as file,
+        pytest.raises(Truncated, match="nothing proves"),
+    ):
+        file.read()
+    with compress.open(io.BytesIO(two)) as file:
+        file.read()
+        assert file.info.complete == "unproven"
+    with compress.open(io.BytesIO(two), max_output=1000) as file, pytest.raises(Limit, match="max_output"):
+        file.read()
+    with pytest.raises(Limit, match="max_output"):
+        compress.decompress(two, max_output=1000)
+
+
+def test_content_size_is_kept() -> None:
+    """Other than was said is an error, and nothing is left."""
+    with (
+        pytest.raises(UsageError, match="content size"),
+        compress.open(io.BytesIO(), "wb", content_size=10) as out,
+    ):
+        out.write(b"x")
+    with (
+        pytest.raises(UsageError, match="content size"),
+        compress.open(io.BytesIO(), "wb", content_size=10) as out,
+    ):
+        out.write(b"x" * 11)
+
+
+def test_errors_of_the_system_are_raised_as_they_were(tmp_path) -> None:
+    """With their number and their name."""
+    with pytest.raises(FileNotFoundError) as caught:
+        compress.open(tmp_path / "none.zst")
+    assert caught.value.filename == str(tmp_path / "none.zst")
+    with pytest.raises(FileNotFoundError):
+        compress.open(tmp_path / "none" / "x.zst", "wb")
+    with pytest.raises(IsADirectoryError):
+        compress.open(tmp_path)
+    need(os.path.exists("/dev/full"), "there is no /dev/full")
+    with pytest.raises(OSError, match="No space left") as caught:  # noqa: SIM117 - what raises is the end of the block
+        with compress.open("/dev/full", "wb", "none") as out:
+            out.write(PLAIN)
+    assert caught.value.errno == 28
+
+
+def test_errors_of_a_file_object_come_through() -> None:
+    """What its write raises is raised, and again by nothing else than close."""
+
+    class Broken(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data) -> int:
+            raise KeyError("unplugged")
+
+    out = compress.open(Broken(), "wb", chunk_size=64 << 10)  # type: ignore[call-overload]
+    with pytest.raises(KeyError, match="unplugged"):  # noqa: PT012 - what raises is the end of the block
+        out.write(PLAIN * 10)
+        out.close()
+    with pytest.raises((TareError, OSError)):
+        out.close()
+    assert out.closed
+
+
+def test_text_files_are_refused() -> None:
+    """A file object must give and take bytes."""
+    for mode in ("rb", "wb"):
+        with pytest.raises(UsageError, match="binary mode"):
+            compress.open(io.StringIO(), mode)  # type: ignore[call-overload]
+
+
+def test_flush_lets_a_reader_have_everything() -> None:
+    """Over a pipe, what was flushed can be decompressed before the file ends."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ours.makefile("rb") as incoming, theirs.makefile("wb") as outgoing:
+        ours.settimeout(30)
+        with compress.open(outgoing, "wb", "zstd") as out:
+            out.write(b"first")
+            out.flush()
+            file = compress.open(incoming)
+            assert file.read1(5) == b"first"
+            out.write(b"second")
+        theirs.shutdown(socket.SHUT_WR)
+        assert file.read() == b"second"
+        file.close()
+
+
+def test_sizes_are_honest(tmp_path) -> None:
+    """`sys.getsizeof` counts the buffers."""
+    with compress.open(tmp_path / "x", "wb", "zstd:1") as out:
+        out.write(os.urandom(3 << 20))
+        assert sys.getsizeof(out) > 2 << 20
+    with compress.open(tmp_path / "x") as file:
+        before = sys.getsizeof(file)
+        file.read(1 << 20)
+        assert sys.getsizeof(file) > before > 128 << 10
+
+
+def test_the_gil_is_released_while_files_are_written_and_read(tmp_path) -> None:
+    """Another thread goes on meanwhile."""
+    data = os.urandom(4 << 20) * 4
+    ticks = [0]
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            ticks[0] += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        before = ticks[0]
+        with compress.open(tmp_path / "x.zst", "wb", "zstd:9", threads=1) as out:
+            out.write(data)
+            assert ticks[0] > before
+        before = ticks[0]
+        with compress.open(tmp_path / "x.zst") as file:
+            assert file.read() == data
+        assert ticks[0] > before
+    finally:
+        done.set()
+        thread.join()
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from tare import compress
+data = os.urandom(1 << 20) * 64
+threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    {work}
+except KeyboardInterrupt:
+    assert time.monotonic() - start < 10
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "compress.compress(data * 20, 'zstd:19')",
+        "compress.compress(data * 20, 'xz:9')",
+        "compress.open('x.zst', 'wb', 'zstd:19').write(data)",
+        "compress.open('fifo', 'rb').read()",
+    ],
+)
+def test_ctrl_c_ends_the_wait(work: str, tmp_path) -> None:
+    """While workers compute, while the library does, while a pipe is silent; nothing is left behind."""
+    os.mkfifo(tmp_path / "fifo")
+    holder = os.open(tmp_path / "fifo", os.O_RDWR)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", INTERRUPTED.format(work=work)],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(holder)
+    assert done.stdout == "interrupted\n", done.stderr
+    assert os.listdir(tmp_path) == ["fifo"]
+
+
+def test_a_handler_that_does_not_raise_changes_nothing(tmp_path) -> None:
+    """Signals are handled while the core works, and the work goes on."""
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(time.monotonic()))
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    try:
+        stored = compress.compress(PLAIN * 4, "zstd:15", threads=2)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert compress.decompress(stored) == PLAIN * 4
+    assert seen
+
+
+FORKED = """
+import os, sys, warnings
+from tare import compress
+warnings.simplefilter("ignore")
+out = compress.open("x.zst", "wb", chunk_size=65536, threads=2)
+out.write(bytes(range(256)) * 4000)
+single = compress.open("y.zst", "wb", layout="single", threads=2)
+single.write(bytes(range(256)) * 20000)
+file = compress.open("z.zst")
+file.read(100)
+child = os.fork()
+if child == 0:
+    failed = 0
+    for use in (lambda: out.write(b"x" * 200_000), out.close, lambda: single.write(b"x" * 200_000),
+                lambda: file.raw.readinto(bytearray(9))):
+        try:
+            use()
+        except ValueError as error:
+            failed += "fork" in str(error)
+    del out, single, file
+    sys.exit(0 if failed == 4 else 1)
+status = os.waitpid(child, 0)[1]
+out.close()
+single.close()
+print(os.waitstatus_to_exitcode(status), len(file.read()), sorted(os.listdir(".")))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_child_may_not_use_them(tmp_path) -> None:
+    """It gets an error, ends without hanging, and takes nothing away from its parent."""
+    (tmp_path / "z.zst").write_bytes(packed("zstd", chunk_size=64 << 10))
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == f"0 {len(PLAIN) - 100} ['x.zst', 'y.zst', 'z.zst']\n", done.stderr
+    assert compress.decompress((tmp_path / "x.zst").read_bytes()) == bytes(range(256)) * 4000
+
+
+def test_exit_with_an_open_file_leaves_no_name(tmp_path) -> None:
+    """`sys.exit` is no end of the file."""
+    code = (
+        "import sys; from tare import compress; f = compress.open('x.zst', 'wb'); f.write(b'x'); sys.exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=60, check=True)
+    assert os.listdir(tmp_path) == []
+
+
+def test_zlib_is_read_when_named() -> None:
+    """Never told by its bytes, and as strict as the others."""
+    import zlib
+
+    stored = zlib.compress(PLAIN)
+    assert compress.decompress(stored, "zlib") == PLAIN
+    assert compress.decompress(stored) == stored
+    with pytest.raises(Truncated):
+        compress.decompress(stored[:-1], "zlib")
+    with pytest.raises(Malformed):
+        compress.decompress(stored + b"\0", "zlib")
+    with pytest.raises(ChecksumMismatch):
+        compress.decompress(stored[:-1] + bytes([stored[-1] ^ 1]), "zlib")
+    with pytest.raises(Limit, match="max_output"):
+        compress.decompress(stored, "zlib", max_output=len(PLAIN) - 1)
+
+
+def test_effort_and_choice() -> None:
+    """One scale for all, and the compressor for a link."""
+    assert [compress.effort("zstd", effort) for effort in (0, 25, 50, 75, 100)] == [
+        "zstd:1", "zstd:3", "zstd:7", "zstd:12", "zstd:19",
+    ]  # fmt: skip
+    for name, effort in (("zstd", 101), ("zstd", -1), ("none", 5), ("zip", 5)):
+        with pytest.raises(UsageError):
+            compress.effort(name, effort)
+    assert compress.choose(PLAIN, 1e4, compressor="zstd", threads=1).startswith("zstd:")
+    with pytest.raises(UsageError):
+        compress.choose(b"", 1e6)
+
+
+@pytest.mark.parametrize("id", CONTAINERS)
+def test_the_standard_library_uses_them(id: str, tmp_path) -> None:
+    """csv, pickle, json, shutil and text files."""
+    id = QUICK.get(id, id)
+    path = tmp_path / "x"
+    rows = [["a", "b"], ["1", "x,y"], ["2", "z\nz"]]
+    with compress.open(path, "wt", id, newline="") as out:
+        csv.writer(out).writerows(rows)
+    with compress.open(path, "rt", newline="") as file:
+        assert list(csv.reader(file)) == rows
+    value = {"rows": list(range(50_000)), "blob": os.urandom(300_000)}
+    with compress.open(path, "wb", id) as out:
+        pickle.dump(value, out, protocol=5)
+    with compress.open(path) as file:
+        assert pickle.load(file) == value
+    with compress.open(path, "wt", id) as out:
+        json.dump(rows, out)
+    with compress.open(path) as file:
+        assert json.load(file) == rows
+    with compress.open(path, "wb", id) as out:
+        shutil.copyfileobj(io.BytesIO(PLAIN), out)
+    target = io.BytesIO()
+    with compress.open(path) as file:
+        shutil.copyfileobj(file, target)
+    assert target.getvalue() == PLAIN
+
+
+@pytest.mark.parametrize("id", ["zstd", "lz4", "gzip"])
+def test_data_libraries_use_them(id: str, tmp_path) -> None:
+    """pandas, pyarrow and polars read from and write to them."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
+    path = tmp_path / "x"
+    with compress.open(path, "wb", id, chunk_size=64 << 10) as out:
+        frame.to_csv(out, index=False)
+    with compress.open(path, "rt") as file:
+        assert pd.read_csv(file).equals(frame)
+    with compress.open(path) as file:
+        assert pd.read_csv(file).equals(frame)
+    with compress.open(path) as file:
+        assert pa.csv.read_csv(file).to_pandas().equals(frame)
+    with compress.open(path) as file:
+        assert pl.read_csv(file).height == 70_000
+    with compress.open(path, "wt", id) as out:
+        frame.to_csv(out, index=False)
+    with compress.open(path) as file:
+        assert pd.read_csv(file).equals(frame)
+    table = pa.Table.from_pandas(frame)
+    with compress.open(path, "wb", id) as out:
+        pa.csv.write_csv(table, out)
+    with compress.open(path, "rb") as file:
+        assert pa.csv.read_csv(file).to_pandas().equals(frame)
+    with compress.open(path, "wb", id, chunk_size=64 << 10) as out:
+        pa.parquet.write_table(table, out, compression="none")
+    with compress.open(path, "rb") as file:  # Parquet is read from its end
+        assert pa.parquet.read_table(file).equals(table)
+
+
+def test_stock_readers_read_the_files(tmp_path) -> None:
+    """pandas, pyarrow, polars and duckdb by name, the modules of Python by their own open."""
+    import bz2
+    import gzip
+    import lzma
+
+    import duckdb
+    import lz4.frame
+    import pandas as pd
+    import polars as pl
+    import pyarrow.csv
+    import zstandard
+
+    frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
+    text = frame.to_csv(index=False).encode()
+    opens = {
+        ".zst": lambda path: zstandard.open(path, "rb"),
+        ".lz4": lambda path: lz4.frame.open(path, "rb"),
+        ".gz": lambda path: gzip.open(path, "rb"),
+        ".bz2": lambda path: bz2.open(path, "rb"),
+        ".xz": lambda path: lzma.open(path, "rb"),
+    }
+    for ending, opened in opens.items():
+        path = tmp_path / f"x.csv{ending}"
+        options = {} if ending in (".bz2", ".xz") else {"chunk_size": 64 << 10}
+        with compress.open(path, "wb", **options) as out:
+            out.write(text)
+        with opened(path) as file:
+            assert file.read() == text
+        if ending != ".lz4":
+            assert pd.read_csv(path).equals(frame)
+        if ending in (".zst", ".gz"):
+            assert pl.read_csv(path).height == 70_000
+            assert duckdb.sql(f"SELECT count(*) FROM read_csv('{path}')").fetchall() == [(70_000,)]
+        if ending in (".zst", ".lz4", ".gz", ".bz2"):
+            assert pyarrow.csv.read_csv(path).num_rows == 70_000
+
+
+def test_their_files_are_read(tmp_path) -> None:
+    """What the modules write, with their defaults and with several frames."""
+    import bz2
+    import gzip
+    import lzma
+
+    import lz4.frame
+    import zstandard
+
+    for write in (
+        lambda path: zstandard.open(path, "wb"),
+        lambda path: lz4.frame.open(path, "wb"),
+        lambda path: lz4.frame.open(path, "wb", block_linked=False, block_checksum=True),
+        lambda path: gzip.open(path, "wb"),
+        lambda path: bz2.open(path, "wb", compresslevel=1),
+        lambda path: lzma.open(path, "wb", preset=0),
+        lambda path: lzma.open(path, "wb", format=lzma.FORMAT_ALONE, preset=0),
+    ):
+        path = tmp_path / "x"
+        with write(path) as out:
+            for at in range(0, len(PLAIN), 99_991):
+                out.write(PLAIN[at : at + 99_991])
+        with compress.open(path) as file:
+            assert file.read() == PLAIN
+        assert compress.decompress(path.read_bytes()) == PLAIN
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_279, 65_280, 65_281, 1 << 21, (1 << 21) + 1])
+def test_single_is_whole_in_one_shot_readers(size: int) -> None:
+    """``layout="single"`` is for readers that stop after the first frame or member."""
+    import bz2
+    import gzip
+    import lzma
+    import zlib
+
+    import lz4.frame
+    import zstandard
+
+    plain = (PLAIN * 2)[:size]
+    read = {
+        "zstd": lambda data: zstandard.decompress(data, max_output_size=1 << 22),
+        "lz4": lz4.frame.decompress,
+        "gzip": lambda data: zlib.decompress(data, wbits=31),
+        "bz2": bz2.decompress,
+        "xz": lzma.decompress,
+    }
+    for name, oracle in read.items():
+        stored = compress.compress(plain, "xz:0" if name == "xz" else name)
+        assert oracle(stored) == plain
+        assert compress.decompress(stored, name) == plain
+    assert gzip.decompress(compress.compress(plain, "gzip:1", layout="seekable")) == plain
+
+
+def test_old_zstd_is_named() -> None:
+    """A version that nobody reads any more, by name and when sniffed."""
+    with pytest.raises(Unsupported, match=r"zstd 0\.7"):
+        compress.decompress(b"\x27\xb5\x2f\xfd" + bytes(10))
