@@ -314,5 +314,6 @@ pub(super) fn find<R: ReadAt + ?Sized>(source: &R, size: u64) -> Result<Option<V
         let text = "a seek table with a frame of more than 1 GiB";
         return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
     }
-    Ok((covered == start).then_some(entries))
+    // A table of nothing proves nothing.
+    Ok((covered == start && start > 0).then_some(entries))
 }
