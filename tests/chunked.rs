@@ -3,6 +3,8 @@
 #![allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::panic,
     reason = "a test stops at once"
 )]
 
@@ -11,12 +13,12 @@ use tare::compress::{decompress, Compressor, Layout, ReadOptions, WriteOptions, 
 
 fn text(size: usize) -> Vec<u8> {
     let mut data = Vec::with_capacity(size + 40);
-    let mut state = 88172645463325252_u64;
+    let mut state = 88_172_645_463_325_252_u64;
     while data.len() < size {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        write!(data, "{},JFK,{}\n", state % 1000, state % 7).unwrap();
+        writeln!(data, "{},JFK,{}", state % 1000, state % 7).unwrap();
     }
     data.truncate(size);
     data

@@ -3,6 +3,8 @@
 #![allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::panic,
     reason = "a test stops at once"
 )]
 

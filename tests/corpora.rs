@@ -5,6 +5,8 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::cast_possible_wrap,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
     reason = "a test stops at once"
 )]
 

@@ -508,7 +508,7 @@ fn bgzf_lengths_that_lie_are_refused() {
     // One more and one less than there is: the trailer is read askew.
     for by in [-1_i16, 1] {
         let mut bad = good.clone();
-        let last = good.len() as i16 - 1 + by;
+        let last = i16::try_from(good.len()).unwrap() - 1 + by;
         bad[16..18].copy_from_slice(&last.to_le_bytes());
         assert!(one_shot(&all(bad)).is_err());
     }

@@ -3,6 +3,9 @@
 #![allow(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::case_sensitive_file_extension_comparisons,
     reason = "a test stops at once"
 )]
 
@@ -29,8 +32,16 @@ fn options(threads: usize) -> ReadOptions {
 
 /// Read in every way there is; all must agree.
 fn read_every_way(stored: &[u8]) -> Result<Vec<u8>> {
-    let mut answers = vec![decompress(stored, &options(1)), decompress(stored, &options(3))];
-    for (piece, threads, read_ahead) in [(1, 1, true), (7, 2, true), (1 << 20, 4, true), (5, 1, false)] {
+    let mut answers = vec![
+        decompress(stored, &options(1)),
+        decompress(stored, &options(3)),
+    ];
+    for (piece, threads, read_ahead) in [
+        (1, 1, true),
+        (7, 2, true),
+        (1 << 20, 4, true),
+        (5, 1, false),
+    ] {
         let options = ReadOptions {
             read_ahead,
             max_frame: if piece == 7 { 1 } else { 16 << 20 },
@@ -63,7 +74,10 @@ fn folder(path: &str) -> Vec<PathBuf> {
     let Some(folder) = shared(path) else {
         return Vec::new();
     };
-    let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     found.sort();
     assert!(!found.is_empty());
     found
@@ -72,7 +86,10 @@ fn folder(path: &str) -> Vec<PathBuf> {
 #[test]
 fn golden_files_decode_to_their_sizes() {
     let sizes = [131_068, 0, 1_048_576, 13];
-    for (path, size) in folder("data/compress/zstd/golden-decompression").iter().zip(sizes) {
+    for (path, size) in folder("data/compress/zstd/golden-decompression")
+        .iter()
+        .zip(sizes)
+    {
         let plain = read_every_way(&fs::read(path).unwrap());
         assert_eq!(size, plain.unwrap().len(), "{}", path.display());
     }
@@ -81,7 +98,11 @@ fn golden_files_decode_to_their_sizes() {
 #[test]
 fn golden_errors_are_errors() {
     for path in folder("data/compress/zstd/golden-decompression-errors") {
-        assert!(read_every_way(&fs::read(&path).unwrap()).is_err(), "{}", path.display());
+        assert!(
+            read_every_way(&fs::read(&path).unwrap()).is_err(),
+            "{}",
+            path.display()
+        );
     }
 }
 
@@ -91,7 +112,11 @@ fn the_decode_corpus_equals_its_twins() {
     for path in folder("data/compress/decodecorpus") {
         if path.extension().is_some_and(|end| end == "zst") {
             let plain = read_every_way(&fs::read(&path).unwrap()).unwrap();
-            assert!(plain == fs::read(path.with_extension("")).unwrap(), "{}", path.display());
+            assert!(
+                plain == fs::read(path.with_extension("")).unwrap(),
+                "{}",
+                path.display()
+            );
             count += 1;
         }
     }
@@ -111,8 +136,16 @@ fn formats_before_0_8_are_named() {
             _ => {
                 let error = read_every_way(&stored).unwrap_err();
                 assert_eq!(ErrorKind::Unsupported, error.kind());
-                let version = name.split(".v").nth(1).unwrap().trim_end_matches(".zst").to_string();
-                assert!(error.to_string().contains(&format!("0.{version}")), "{error}");
+                let version = name
+                    .split(".v")
+                    .nth(1)
+                    .unwrap()
+                    .trim_end_matches(".zst")
+                    .to_string();
+                assert!(
+                    error.to_string().contains(&format!("0.{version}")),
+                    "{error}"
+                );
             }
         }
     }
@@ -133,14 +166,19 @@ fn good_frames_are_read_and_bad_ones_refused() {
                 assert!(found.is_err(), "{name}");
                 continue;
             }
-            let twin = files.iter().find(|(other, _)| format!("{other}.zst") == *name);
+            let twin = files
+                .iter()
+                .find(|(other, _)| format!("{other}.zst") == *name);
             assert!(found.unwrap() == twin.unwrap().1, "{name}");
         }
         assert_eq!(12, count);
     }
     if let Some(path) = shared("data/compress/klauspost/bad.zip") {
         let files = common::zip::files(&path);
-        let bad: Vec<_> = files.iter().filter(|(name, _)| name.ends_with(".zst")).collect();
+        let bad: Vec<_> = files
+            .iter()
+            .filter(|(name, _)| name.ends_with(".zst"))
+            .collect();
         assert_eq!(32, bad.len());
         for (name, stored) in bad {
             assert!(read_every_way(stored).is_err(), "{name}");
@@ -150,7 +188,10 @@ fn good_frames_are_read_and_bad_ones_refused() {
 
 #[test]
 fn corpora_come_back_at_every_level_in_both_layouts() {
-    for path in folder("data/compress/corpus").into_iter().chain(folder("data/compress/zstd/golden-compression")) {
+    for path in folder("data/compress/corpus")
+        .into_iter()
+        .chain(folder("data/compress/zstd/golden-compression"))
+    {
         let mut plain = fs::read(&path).unwrap();
         if path.extension().is_some_and(|end| end == "xz") {
             plain = decompress(&plain, &ReadOptions::default()).unwrap();
@@ -176,7 +217,8 @@ fn seekable(plain: &[u8], chunk_size: usize) -> Vec<u8> {
         chunk_size: Some(chunk_size),
         ..WriteOptions::default()
     };
-    let mut writer = Writer::new(Vec::new(), Compressor::parse("zstd:1").unwrap(), options).unwrap();
+    let mut writer =
+        Writer::new(Vec::new(), Compressor::parse("zstd:1").unwrap(), options).unwrap();
     writer.write_all(plain).unwrap();
     writer.finish().unwrap().0
 }
@@ -188,7 +230,12 @@ fn stock_tools_read_what_is_written_and_the_other_way_round() {
         let plain = text(size);
         for stored in [
             seekable(&plain, chunk),
-            compress(&plain, &Compressor::parse("zstd:3").unwrap(), &WriteOptions::default()).unwrap(),
+            compress(
+                &plain,
+                &Compressor::parse("zstd:3").unwrap(),
+                &WriteOptions::default(),
+            )
+            .unwrap(),
         ] {
             for (name, arguments) in [("zstd", ["-dc", "-q"]), ("pzstd", ["-dc", "-q"])] {
                 if let Some(found) = tool(name, &arguments, &stored) {
@@ -196,7 +243,10 @@ fn stock_tools_read_what_is_written_and_the_other_way_round() {
                 }
             }
         }
-        for (name, arguments) in [("zstd", ["-3", "-c", "-T2", "-q"]), ("pzstd", ["-3", "-c", "-p2", "-q"])] {
+        for (name, arguments) in [
+            ("zstd", ["-3", "-c", "-T2", "-q"]),
+            ("pzstd", ["-3", "-c", "-p2", "-q"]),
+        ] {
             if let Some(stored) = tool(name, &arguments, &plain) {
                 assert!(read_every_way(&stored).unwrap() == plain, "{name} {size}");
             }
@@ -213,7 +263,11 @@ fn any_part_is_the_slice_it_is() {
         let (first, second) = plain.split_at(400_000);
         [seekable(first, 64 << 10), seekable(second, 64 << 10)].concat()
     };
-    for stored in [seekable(&plain, 64 << 10), walked, seekable(&plain, 4 << 20)] {
+    for stored in [
+        seekable(&plain, 64 << 10),
+        walked,
+        seekable(&plain, 4 << 20),
+    ] {
         let mut reader = SeekableReader::new(stored, ReadOptions::default()).unwrap();
         assert_eq!(plain.len() as u64, reader.len());
         for seed in noise(11, 900).chunks_exact(3) {
@@ -254,7 +308,12 @@ fn a_table_that_lies_never_changes_bytes() {
 #[test]
 fn one_long_frame_is_read_from_its_start_only() {
     let plain = text(40 << 20);
-    let stored = compress(&plain, &Compressor::parse("zstd:1").unwrap(), &WriteOptions::default()).unwrap();
+    let stored = compress(
+        &plain,
+        &Compressor::parse("zstd:1").unwrap(),
+        &WriteOptions::default(),
+    )
+    .unwrap();
     assert!(read_every_way(&stored).unwrap() == plain);
     let error = SeekableReader::new(stored, ReadOptions::default()).unwrap_err();
     assert_eq!(ErrorKind::Unsupported, error.kind());

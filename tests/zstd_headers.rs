@@ -84,9 +84,10 @@ fn headers_are_field_by_field_what_another_reader_says() {
             }
         };
         let content_size = is("HasFCS").then(|| number("FrameContentSize"));
-        let window = match is("SingleSegment") {
-            true => content_size.unwrap(),
-            false => number("WindowSize"),
+        let window = if is("SingleSegment") {
+            content_size.unwrap()
+        } else {
+            number("WindowSize")
         };
         assert_eq!(
             (

@@ -484,15 +484,19 @@ mod tests {
 
         fn context(&self) -> Result<()> {
             self.contexts.fetch_add(1, Ordering::Relaxed);
-            match self.context_fails {
-                true => Err(Error::new(ErrorKind::Limit, "no context")),
-                false => Ok(()),
+            if self.context_fails {
+                Err(Error::new(ErrorKind::Limit, "no context"))
+            } else {
+                Ok(())
             }
         }
 
         fn run(&self, (): &mut (), cell: &mut Cell<u8>, stop: &Stop<'_>) -> Result<()> {
             let first = cell.input[0];
-            while self.dawdles {
+            loop {
+                if !self.dawdles {
+                    break;
+                }
                 stop.check()?;
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -79,8 +79,17 @@ pub(super) struct Unit {
 
 /// Says which unit of a file is damaged, and which of its plain bytes are lost with it: those
 /// from `from` on that the unit claims to hold.
-pub(super) fn of_unit(error: Error, kind: Kind, number: u64, from: u64, until: Option<u64>) -> Error {
-    if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::ChecksumMismatch) {
+pub(super) fn of_unit(
+    error: Error,
+    kind: Kind,
+    number: u64,
+    from: u64,
+    until: Option<u64>,
+) -> Error {
+    if !matches!(
+        error.kind(),
+        ErrorKind::Malformed | ErrorKind::ChecksumMismatch
+    ) {
         return error;
     }
     let word = match kind {

@@ -34,21 +34,21 @@ pub fn compress(plain: &[u8], compressor: &Compressor, options: &WriteOptions) -
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
         options.layout = Layout::Single;
     }
-    let name = |error: crate::Error| error.with_format(compressor.name());
-    let plan = Plan::new(compressor, &options).map_err(name)?;
+    let named = |error: crate::Error| error.with_format(compressor.name());
+    let planned = Plan::new(compressor, &options).map_err(named)?;
     let cancel = options.cancel.as_ref();
     let mut stored = Vec::new();
-    match (plan.way, compressor.kind(), plan.layout) {
+    match (planned.way, compressor.kind(), planned.layout) {
         // The whole member is here, so it need not be a stream.
         (Way::Stream(_), Kind::Gzip, Layout::Single) => {
             let level = compressor.level().unwrap_or_default();
             check_cancel(cancel)?;
-            gzip::whole(plain, level, &mut stored, &Stop::of(cancel)).map_err(name)?;
+            gzip::whole(plain, level, &mut stored, &Stop::of(cancel)).map_err(named)?;
         }
-        (Way::Chunks(mut container), ..) if plain.len() < plan.chunk_size => {
+        (Way::Chunks(mut container), ..) if plain.len() < planned.chunk_size => {
             check_cancel(cancel)?;
             let lone = container.lone(plain, &mut stored, &Stop::of(cancel));
-            lone.map_err(name)?;
+            lone.map_err(named)?;
         }
         _ => {
             let mut writer = Writer::new(stored, *compressor, options)?;

@@ -232,7 +232,10 @@ impl<R: Read> Reader<R> {
     /// The error of a unit, with its number from 1 on and the plain bytes that are lost.
     fn placed(&self, error: Error, cell: &Cell<Unit>) -> Error {
         let number = self.units.saturating_add(1);
-        let until = cell.note.claim.map(|claim| self.plain_bytes.saturating_add(claim));
+        let until = cell
+            .note
+            .claim
+            .map(|claim| self.plain_bytes.saturating_add(claim));
         let from = self.plain_bytes.saturating_add(cell.output.len() as u64);
         of_unit(error, self.kind, number, from, until)
     }

@@ -279,14 +279,15 @@ impl Walker for Frames {
             };
         }
         let size = usize::try_from(word & !STORED).unwrap_or(usize::MAX);
-        let (checksum, tag) = match header.block_checksums {
-            true => (WORD_BYTES, CHECKED),
-            false => (0, 0),
+        let (checksum, tag) = if header.block_checksums {
+            (WORD_BYTES, CHECKED)
+        } else {
+            (0, 0)
         };
         let unit = entry.unit(start);
         let whole = WORD_BYTES.saturating_add(size).saturating_add(checksum);
-        let held = word & STORED == 0 || unit.bound == size;
-        if unit.stored != whole || unit.bound > header.block_bytes || !held {
+        let fits = word & STORED == 0 || unit.bound == size;
+        if unit.stored != whole || unit.bound > header.block_bytes || !fits {
             return Err(other());
         }
         let unit = Unit { tag, ..unit };

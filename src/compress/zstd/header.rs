@@ -38,9 +38,10 @@ impl Header {
             at = at.saturating_add(bytes);
             field.map(little_endian)
         };
-        let window = match single_segment {
-            true => Some(None),
-            false => take(1).map(|code| Some(window_bytes(code))),
+        let window = if single_segment {
+            Some(None)
+        } else {
+            take(1).map(|code| Some(window_bytes(code)))
         };
         let dictionary = take(match descriptor & 0b11 {
             3 => 4,

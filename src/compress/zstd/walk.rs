@@ -14,6 +14,10 @@ use crate::compress::{Completeness, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
 
 /// The frames of a stream.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, not a state"
+)]
 pub(in crate::compress) struct Frames {
     max_frame: u64,
     max_window: u64,
@@ -23,7 +27,7 @@ pub(in crate::compress) struct Frames {
     /// Frames since the last seek table, to hold the next one against.
     run: Check,
     /// Frames in all, and whether a lone one could be the first chunk of a longer file.
-    frames: u64,
+    seen: u64,
     suspect: bool,
     /// Whether a table that covers all frames before it was the last thing seen.
     covered: bool,
@@ -48,7 +52,7 @@ impl Frames {
             live: !options.read_ahead,
             trailing: options.trailing,
             run: Check::default(),
-            frames: 0,
+            seen: 0,
             suspect: false,
             covered: true,
             serial: None,
@@ -61,9 +65,9 @@ impl Frames {
         let start = input.offset();
         let at = |error: Error| error.with_offset(start);
         let head = input.ahead(LONGEST_BYTES)?;
-        let held = head.len();
+        let end = start.saturating_add(head.len() as u64);
         let Some(header) = Header::read(head).map_err(at)? else {
-            return Err(truncated(start, start.saturating_add(held as u64)));
+            return Err(truncated(start, end));
         };
         let long = header
             .content_size
@@ -86,7 +90,7 @@ impl Frames {
     }
 
     fn count(&mut self, stored: u64, claim: Option<u64>) {
-        self.frames = self.frames.saturating_add(1);
+        self.seen = self.seen.saturating_add(1);
         self.covered = false;
         self.suspect = claim.is_some_and(|size| size >= 64 << 10 && size.is_power_of_two());
         self.run.unit(stored, claim);
@@ -123,7 +127,7 @@ impl Frames {
         let [a, b, c, d] = array::<4>(input)?;
         let size = u32::from_le_bytes(array::<4>(input)?);
         if u32::from_le_bytes([a, b, c, d]) == seek_table::MAGIC {
-            self.covered = self.run.table(input, size)? && self.frames > 0;
+            self.covered = self.run.table(input, size)? && self.seen > 0;
         } else {
             skip(input, u64::from(size))?;
             self.run.skipped(u64::from(size).saturating_add(8));
@@ -148,9 +152,10 @@ impl Walker for Frames {
             other => other?,
         };
         self.began = true;
-        match skippable {
-            true => self.skippable(input),
-            false => self.frame(input),
+        if skippable {
+            self.skippable(input)
+        } else {
+            self.frame(input)
         }
     }
 
@@ -178,12 +183,11 @@ impl Walker for Frames {
     }
 
     fn listed(&self, entry: Entry, start: u64, head: &[u8]) -> Result<Listed> {
-        let claim = match is_skippable(head) {
-            true => Some(0),
-            false => {
-                check_head(head.get(..4).unwrap_or(head), start)?;
-                Header::read(head)?.and_then(|header| header.content_size)
-            }
+        let claim = if is_skippable(head) {
+            Some(0)
+        } else {
+            check_head(head.get(..4).unwrap_or(head), start)?;
+            Header::read(head)?.and_then(|header| header.content_size)
         };
         if claim.is_some_and(|claim| claim != u64::from(entry.plain)) {
             let text = "a seek table of frames that hold other than it says";
@@ -198,10 +202,11 @@ impl Walker for Frames {
     }
 
     fn completeness(&self) -> Completeness {
-        let proven = self.covered && self.frames > 0 || self.frames == 1 && !self.suspect;
-        match proven {
-            true => Completeness::Proven,
-            false => Completeness::Unproven,
+        let proven = self.covered && self.seen > 0 || self.seen == 1 && !self.suspect;
+        if proven {
+            Completeness::Proven
+        } else {
+            Completeness::Unproven
         }
     }
 }
