@@ -165,7 +165,7 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
         session.tell("weigh", number, len(batches), f"{session.name}@{medium}")
         if medium in _STREAMS:
             weigh_streams(
-                session, group, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
+                session, group, base, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
             )
         else:
             weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)

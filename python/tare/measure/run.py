@@ -246,7 +246,7 @@ def measure_chosen(
         else:
             from tare.measure.stages.stream import weigh_streams
 
-            weigh_streams(session, contenders, part, until_s=until, launches=launches)
+            weigh_streams(session, contenders, base, part, until_s=until, launches=launches)
         everyone += contenders
     mark_screened(seats, chosen, part)
     show_on(session, media, seats)
