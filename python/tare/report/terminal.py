@@ -183,6 +183,7 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         )
         sentence = said["sentence"].removeprefix("Too small to matter: ").replace("`", "")
         lines += _wrap(sentence[:1].upper() + sentence[1:], width, "     ")
+        lines += _wrap(words.provisional_line(found, said), width, "     ")
     elif said["named"]:
         line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
         tail = "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
@@ -192,7 +193,12 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         else:
             lines.append(line)
             lines += _wrap(tail.strip(), width, "     ")
-        lines += _wrap(_row_sentence(found, said), width, "     ")
+        caveats = [
+            words.provisional_line(found, said),
+            words.kept_sentence(_winner(found)),
+            words.trust_line(said),
+        ]
+        lines += _wrap(" ".join(filter(None, caveats)), width, "     ")
     else:
         sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
@@ -200,26 +206,16 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         for reason in [] if said["tie"] else said["reasons"]:
             lines += _wrap(reason.replace("`", ""), width, "     ")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
+    link = words.link_line(found)
+    lines += _wrap(link, width, "     ") if link else []
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
     return lines
 
 
-def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
-    mark = "provisional: "
-    why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
-    parts = []
-    if said["provisional"] and not found.imported:
-        parts = [f"Provisional: {'; '.join(why) or 'too few launches'}."]
+def _winner(found: Digest) -> Row | None:
     key = found.verdict.get("key")
-    row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
-    parts += [words.kept_sentence(row)] if words.kept_sentence(row) else []
-    parts += (
-        ["Bytes from others can run code or crash the reader: only read your own."]
-        if said["runs_code"]
-        else []
-    )
-    return " ".join(parts)
+    return next((row for grid in found.grids for row in grid.rows if row.key == key), None)
 
 
 class _Scale:
@@ -368,7 +364,7 @@ def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int
 
 def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
     status = words.STATUS.get(row.status, text.visible(row.status, 16))
-    size = _pad(text.size(row.bytes) if row.bytes is not None else "", 7, right=True)
+    size = _pad(words.row_size(row), 8, right=True)
     if row.status == "screened":
         said = f"~{text.duration(row.predicted_ns[0])} predicted" if row.predicted_ns else "not weighed"
         said += f"; {words.row_note(row)}" if row.reason else ""
@@ -377,7 +373,7 @@ def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
     room = max(8, width - name_width - 2 - 7 - 2 - len(status) - 2)
     said = _isolated(_cut(said, room))
     style = "dim" if row.status in ("screened", "n/a", "pending") else "yellow"
-    return [(name, style), (f"  {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
+    return [(name, style), (f" {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
 
 
 def _cut(value: str, width: int) -> str:
@@ -431,6 +427,7 @@ def _legend(found: Digest) -> str:
         parts.append(f"base {text.visible(found.base, 60)}")
     if any(row.timed and row.provisional for row in rows):
         parts.append("~ provisional: too few launches for an interval")
+    parts += filter(None, [words.size_mark(rows)])
     if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
         parts.append("* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from tare.measure.wording import came_back
@@ -17,13 +18,18 @@ __all__ = [
     "flips",
     "headline",
     "kept_sentence",
+    "link_line",
     "losses",
     "noise_line",
     "p_best",
     "partial_line",
+    "provisional_line",
     "row_note",
+    "row_size",
     "runs_code",
     "share_line",
+    "size_mark",
+    "trust_line",
 ]
 
 # Status -> the word shown in place of figures.
@@ -149,6 +155,44 @@ def _transfer(verdict: dict[str, Any]) -> str:
     return f"{said}, not measured."
 
 
+def provisional_line(found: Digest, said: dict[str, Any]) -> str:
+    """Why a named verdict is provisional, in one line; empty where it is not, or was imported.
+
+    Args:
+        found: The record.
+        said: What `headline` gave of the verdict.
+    """
+    if not said["provisional"] or found.imported:
+        return ""
+    mark = "provisional: "
+    why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
+    return f"Provisional: {'; '.join(why) or 'too few launches'}."
+
+
+def trust_line(said: dict[str, Any]) -> str:
+    """That reading the recommended bytes can run code; empty where it cannot."""
+    return (
+        "Bytes from others can run code or crash the reader: only read your own." if said["runs_code"] else ""
+    )
+
+
+def link_line(found: Digest) -> str:
+    """What the emulated link was asked to be, how it was made and what it reached; empty without one."""
+    link = found.noise.get("link")
+    if not isinstance(link, dict) or all(grid.medium != "link" for grid in found.grids):
+        return ""
+    rate, trip = number(link.get("bytes_per_second")), number(link.get("round_trip_s"))
+    asked, method = (
+        text.visible(link.get("asked") or "a link", 40),
+        text.visible(link.get("method") or "", 80),
+    )
+    reached = [text.rate(rate)] if rate else []
+    reached += [f"{trip * 1e3:.3g} ms round trip"] if trip is not None else []
+    how = f" ({method})" if method else ""
+    got = f"; reached {' and '.join(reached)}" if reached else ""
+    return f"Emulated link {asked}{how}{got}."
+
+
 def flips(found: Digest, profile: str | None = None) -> list[str]:
     """What would change the choice, in words."""
     verdicts = found.derived.get("profiles")
@@ -220,6 +264,18 @@ def flag_lines(rows: list[Row], limit: int = 4) -> list[str]:
         if names:
             shown.append(f"{flag}: {', '.join(names[:3])}{more}")
     return shown
+
+
+def row_size(row: Row) -> str:
+    """A row's size, with a tilde where only a smaller part was encoded; empty where it is not known."""
+    if row.bytes is None:
+        return ""
+    return ("~" if row.bytes_predicted else "") + text.size(row.bytes)
+
+
+def size_mark(rows: Iterable[Row]) -> str:
+    """What the tilde of `row_size` means, where a row has one."""
+    return "size ~: predicted from a smaller part" if any(row.bytes_predicted for row in rows) else ""
 
 
 def row_note(row: Row) -> str:

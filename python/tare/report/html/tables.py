@@ -78,7 +78,7 @@ def _others(grid: Grid, slots: dict[str, int]) -> str:
     body: list[list[Cell]] = []
     for row in screened:
         predicted = f"about {text.duration(row.predicted_ns[0])}" if row.predicted_ns else ""
-        size = text.size(row.bytes) if row.bytes is not None else ""
+        size = words.row_size(row)
         body.append(
             [
                 (codec(row.codec, slots.get(row.codec, 99)), "t"),
