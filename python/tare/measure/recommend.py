@@ -10,7 +10,7 @@ from typing import Any
 from tare.errors import UsageError
 from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
-from tare.measure.constraints import Condition, allowed, conditions, losses
+from tare.measure.constraints import Condition, allowed, barred, conditions, losses
 from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.flips import flips
@@ -186,14 +186,18 @@ def choose(
                 if (codec, medium) in weighed
                 else None
             )
-            if case.get("status") == "pending":
-                choice.unreached.append(codec)
         if codec == analysis.base:
             choice.base = one
         entry = (record.get("codecs") or {}).get(codec) or {}
+        if case is not None and case.get("status") == "pending" and not barred(entry, wanted):
+            choice.unreached.append(codec)
         choice.flags[codec] = entry.get("flags") or {}
         failed, why = _unfit(case, one, allow_loss)
-        if not why and case is not None and one is not None:
+        if failed == ("measured",) and barred(entry, wanted):
+            # Time would not help it.
+            known = [condition for condition in wanted if condition.by_flags]
+            failed, why = _failing(entry, {}, None, use, known)
+        elif not why and case is not None and one is not None:
             failed, why = _failing(entry, case, one, use, wanted)
         if why or one is None:
             choice.excluded.append((codec, failed, why))
@@ -272,7 +276,11 @@ def _unfit(
 
 
 def _failing(
-    entry: Mapping[str, Any], case: Mapping[str, Any], one: Costed, use: Profile, wanted: Sequence[Condition]
+    entry: Mapping[str, Any],
+    case: Mapping[str, Any],
+    one: Costed | None,
+    use: Profile,
+    wanted: Sequence[Condition],
 ) -> tuple[tuple[str, ...], str]:
     """Which conditions a codec fails, and why in words; empty if it qualifies."""
     failed = [
@@ -280,7 +288,12 @@ def _failing(
         for condition in wanted
         if (text := condition.failing(entry, case.get("verify") or {}))
     ]
-    if use.subset_reads and one.subset_s is None and not any(name == "subset" for name, _ in failed):
+    if (
+        one is not None
+        and use.subset_reads
+        and one.subset_s is None
+        and not any(name == "subset" for name, _ in failed)
+    ):
         failed.append(("subset measured", "no reading of a part was measured"))
     return tuple(name for name, _ in failed), "; ".join(text for _, text in failed)
 

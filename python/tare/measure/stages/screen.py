@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tare.measure import pressure
 from tare.measure.rounds import run_rounds
 from tare.measure.seat import Seat
-from tare.measure.stages.choose import per_call_ns, sure
+from tare.measure.stages.choose import per_call_ns, sure, unfit
 from tare.measure.stages.trials import Trials, by_turns
 
 if TYPE_CHECKING:
@@ -96,7 +96,10 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, f
         codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
         for codec in codecs
     }
-    trials = Trials(session, [seats[codec] for codec in by_turns(codecs, session.base)], part)
+    # Who can never be chosen is tried when all others were; the base is always first.
+    last = unfit(session, [codec for codec in codecs if codec != session.base])
+    order = sorted(by_turns(codecs, session.base), key=lambda codec: codec in last)
+    trials = Trials(session, [seats[codec] for codec in order], part)
 
     def tell(done: int, seat: Seat) -> None:
         session.tell("screen", done, len(codecs), str(seat.codec))
