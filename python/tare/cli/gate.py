@@ -62,7 +62,7 @@ __all__ = ["command"]
 @click.option(
     "--time",
     "time_s",
-    type=Seconds(),
+    type=Seconds(least_s=2),
     default="60s",
     show_default=True,
     help="Time limit of each measuring, 0 for none.",

@@ -97,7 +97,7 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
 
 def _caveat(found: Digest, said: dict[str, Any]) -> str:
     line = words.provisional_line(found, said)
-    return f'<p class="caveat">{inline_code(line)}</p>' if line else ""
+    return f'<p class="notice">{inline_code(line)}</p>' if line else ""
 
 
 def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:
