@@ -168,7 +168,9 @@ class Trials:
         self._workers[group] = worker
         seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
         seat.share(worker)
+        began_s = session.elapsed_s
         seat.ready(verify=True)
+        seat.tried_s = session.elapsed_s - began_s
         for operation in seat.operations:
             if seat.alive and seat.expected_s(operation) < _WARM_S:
                 seat.warm(operation)
