@@ -117,6 +117,8 @@ class Settings:
         kind: In-memory kind that every codec must start from and end in, conversion in its time:
             ``own`` (each library's own, conversion not timed), ``arrow``, ``pandas``, ``polars``,
             ``records``; None for the kind of the object given, ``own`` for a path.
+        share: Share of the loaded data to weigh, in (0, 1]; None for the largest that the time suffices for.
+        max_bytes: Most bytes in memory to load of the data; None for what can be weighed in the time.
         workers: Commands of further workers, by name.
     """
 
@@ -138,6 +140,8 @@ class Settings:
     seed: int = 0
     deadline_s: float = 30.0
     kind: str | None = None
+    share: float | None = None
+    max_bytes: int | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
 
 
