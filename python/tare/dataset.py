@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
-from tare.datasets import footprint, sampling, saving, summary
+from tare.datasets import footprint, objects, sampling, saving, summary
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
@@ -255,7 +255,7 @@ def open_dataset(
         Unsupported: A format that is recognised but not read.
         NotTrusted: Reading would run code, and nobody allowed it.
         Limit: Too large, or nested too deeply.
-        UsageError: No such format, table or column.
+        UsageError: No such format, table or column; an object that is no data, such as a generator.
 
     >>> open_dataset({"a": [1, 2, 3]}).kind
     'document'
@@ -304,6 +304,7 @@ def _object(x: Any, name: str | None) -> Dataset:
     elif kinds.kind_of(x) == "table":
         x = kinds.convert(x, "arrow")
     else:
+        objects.check(x)
         kind = "python"
     return Dataset(x, name=name or f"{type(x).__name__}", source_kind=kind)
 
