@@ -276,9 +276,9 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
     from tare.measure.resume import reusable
 
     found = reusable(before, session.record)
-    session.adopted = {
-        key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")
-    }
+    # Screening is done again: it chooses, and its workers go on with what follows.
+    found.cases = {key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")}
+    session.adopted = dict(found.cases)
     session.record["resumed"] = {"used": 0, "lines": found.lines()}
     if not found.reasons and before.get("weighing"):
         session.record["weighing"] = before["weighing"]

@@ -61,7 +61,7 @@ class StreamSeat(Seat):
         try:
             load = self.part.request()
             if self.medium == "remote":
-                load["path"] = self.session.remote.ship(self.part.path)
+                load["path"] = self.session.reach.remote.ship(self.part.path)
             self._read("load", **load)
             self._read(
                 "prepare",
@@ -111,9 +111,9 @@ class StreamSeat(Seat):
             raise WorkerError("a worker has gone", type="killed")
         limit = self.session.settings.deadline_s * 2
         token = os.urandom(16).hex()
-        medium = self.session.stream_medium(self.medium)
+        medium = self.session.reach.medium(self.medium)
         opened = self._read("open", medium={**medium, "role": "reader", "token": token})
-        address = self.session.through_link(self.medium, opened["address"])
+        address = self.session.reach.through_link(self.medium, opened["address"])
         writing = self.worker.request(
             "open",
             deadline_s=limit,
@@ -215,7 +215,7 @@ def weigh_streams(
     return made
 
 
-def _launch(  # noqa: PLR0913 - what a launch is of, and when it ends
+def _launch(  # noqa: PLR0917 - what a launch is of, and when it ends
     session: Session,
     contenders: Sequence[Contender],
     base: Codec,
