@@ -21,7 +21,7 @@ from tare.measure.stages import sizing
 from tare.measure.stages.choose import choose, per_call_ns, sure, unfit
 from tare.measure.stages.fit import fit_launches
 from tare.measure.stages.screen import first_answer_s
-from tare.measure.stages.trials import NOT_REACHED, by_turns
+from tare.measure.stages.trials import NOT_REACHED, Trials, by_turns
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
@@ -326,3 +326,16 @@ def test_a_share_that_is_given_is_weighed():
     assert {"0.25"} == {case["labels"]["size"] for case in result.cases if case["stage"] == "weigh"}
     with pytest.raises(UsageError, match="share is a share"):
         measure.run(DOCUMENT, share=1.5)
+
+
+def test_no_trial_begins_that_would_end_after_the_limit():
+    """By what the trials before took; the base is tried all the same, for nothing is said without it."""
+    session = SimpleNamespace(
+        elapsed_s=18.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    seats = [SimpleNamespace(codec=codec, tried_s=took) for codec, took in ((PICKLE, 3.0), (ORJSON, 0.0))]
+    base = SimpleNamespace(codec=STDLIB, tried_s=0.0)
+    trials: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
+    assert [False, True] == [trials._due(seat, 19.0, True) for seat in (seats[1], base)]
+    seats[0].tried_s = 1.0
+    assert trials._due(seats[1], 19.0, True)
