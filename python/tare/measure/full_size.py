@@ -13,7 +13,7 @@ from tare.measure.cost import Costed
 from tare.measure.mains import SPAN
 from tare.measure.statistics import FIRM, Array, seed_of
 
-__all__ = ["OPERATIONS", "costed", "scaled"]
+__all__ = ["OPERATIONS", "costed", "scaled", "widened"]
 
 Timed = tuple[float, Array]
 
@@ -127,11 +127,26 @@ def scaled(figure: Figure, row: Mapping[str, Any] | None, full: float, quantile:
         point = float(row["predicted_ns"])
         lo, hi = (float(row[end] or point) for end in ("predicted_lo_ns", "predicted_hi_ns"))
     if row is None or row.get("k") is None:
-        ends = [point * full ** (exponent - 1) for exponent in UNKNOWN]
-        lo, hi = min(lo, *ends), max(hi, *ends)
+        lo, hi = widened(point, full, lo, hi)
     lo, hi = max(min(lo, point), 1e-3 * point), max(hi, point)
     logs = [math.log(end / measured) for end in (lo, point, hi)]
     return point / 1e9, draws * np.exp(np.interp(quantile, (0.0, 0.5, 1.0), logs))
+
+
+def widened(point: float, full: float, lo: float = math.inf, hi: float = 0.0) -> tuple[float, float]:
+    """The range of a prediction whose growth was not measured.
+
+    Args:
+        point: The prediction.
+        full: The whole, as a multiple of what was measured.
+        lo: Lower end as far as known.
+        hi: Upper end as far as known.
+
+    >>> [round(end) for end in widened(100.0, 10.0)]
+    [71, 141]
+    """
+    ends = [point * full ** (exponent - 1) for exponent in UNKNOWN]
+    return min(lo, *ends), max(hi, *ends)
 
 
 def _rows(labels: Mapping[str, str], growth: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

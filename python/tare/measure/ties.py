@@ -10,7 +10,7 @@ from tare.measure.cost import Costed, Profile, timed_share
 from tare.measure.mains import TOTAL
 from tare.measure.statistics import Array, differs, quantiles
 
-__all__ = ["Tie", "tie_of"]
+__all__ = ["SURE_IN_NOISE", "Tie", "tie_of"]
 
 # P(best) from which on one of a tie is named.
 SURE = 0.5

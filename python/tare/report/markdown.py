@@ -132,14 +132,14 @@ def _figures(found: Digest, row: Row, joint: bool) -> list[str]:
     if found.imported:
         cells.insert(6, text.duration(row.published.t_ns))
     if found.partial is not None:
-        cells.insert(-5, "" if row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}")
+        cells.insert(-5, words.predicted(row))
     return cells
 
 
 def _reason(row: Row, columns: int) -> list[str]:
     said = words.row_note(row)
     if row.status == "screened" and row.predicted_ns:
-        said = f"~{text.duration(row.predicted_ns[0])} predicted; {said}"
+        said = f"{words.predicted(row)} predicted; {said}"
     return (
         [_code(row.codec), words.row_size(row), ""]
         + [""] * (columns - 4)

@@ -19,6 +19,8 @@ Line = list[Piece]
 _WIDEST = 100
 _MAX_GRIDS = 8
 _CROWD = 3
+# Columns that a codec's name should have.
+_NAME = 28
 
 
 def render(
@@ -235,6 +237,20 @@ class _Scale:
         return value + ("*" if times.contended else "")
 
 
+def _columns(
+    found: Digest, grid: Grid, scale: _Scale, heads: list[str], *, ends: bool
+) -> tuple[list[tuple[Row, list[str]]], list[int], list[int]]:
+    """The cells of each row with times, the columns that some row fills, and their widths."""
+    joint = bool(found.imported) or grid.ops[0] == "send"
+    measured = [(row, _cells(row, scale, found, joint=joint, ends=ends)) for row in grid.rows if row.timed]
+    # An imported or interrupted record has fewer.
+    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
+    widths = [
+        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
+    ]
+    return measured, keep, widths
+
+
 def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]]) -> list[Line]:
     if not grid.rows:
         return []
@@ -255,16 +271,10 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
         "k",
         "kept",
     ]
-    measured = [
-        (row, _cells(row, scale, found, joint=bool(found.imported) or grid.ops[0] == "send"))
-        for row in grid.rows
-        if row.timed
-    ]
-    # Columns that no row fills are left out: an imported or interrupted record has fewer.
-    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
-    widths = [
-        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
-    ]
+    measured, keep, widths = _columns(found, grid, scale, heads, ends=True)
+    if sum(widths) + 2 * len(widths) + _NAME > width:
+        # Ranges of predictions go before any column does; the page and Markdown have them.
+        measured, keep, widths = _columns(found, grid, scale, heads, ends=False)
     mixed = len({row.delivery for row in grid.rows}) > 1
     names = [
         _isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
@@ -273,7 +283,7 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
     for least in ("copies", "%", "peak", "tie", "k", "published", "full size", words.RATIO, "size"):
-        if room >= min(longest, 28 if width >= 90 else 16) or len(keep) <= 3:
+        if room >= min(longest, _NAME if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
             drop = [heads[i] for i in keep].index(least)
@@ -329,7 +339,7 @@ def _joint(grid: Grid) -> str:
     return "span" if grid.ops[0] == "send" else "sum"
 
 
-def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
+def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -> list[str]:
     peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
     tilde = "~" if row.provisional else ""
     return [
@@ -340,9 +350,7 @@ def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
         scale.cell(row.total) if joint else "",
         scale.cell(row.published),
         "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
-        "-"
-        if found.partial is None or row.predicted_ns is None
-        else f"~{text.duration(row.predicted_ns[0])}",
+        "-" if found.partial is None else words.predicted(row, ends=ends) or "-",
         row.total.letters,
         peak,
         "-" if row.copies is None else f"{row.copies:.1f}",
@@ -366,7 +374,7 @@ def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
     status = words.STATUS.get(row.status, text.visible(row.status, 16))
     size = _pad(words.row_size(row), 8, right=True)
     if row.status == "screened":
-        said = f"~{text.duration(row.predicted_ns[0])} predicted" if row.predicted_ns else "not weighed"
+        said = f"{words.predicted(row)} predicted" if row.predicted_ns else "not weighed"
         said += f"; {words.row_note(row)}" if row.reason else ""
     else:
         said = words.row_note(row)
@@ -427,7 +435,7 @@ def _legend(found: Digest) -> str:
         parts.append(f"base {text.visible(found.base, 60)}")
     if any(row.timed and row.provisional for row in rows):
         parts.append("~ provisional: too few launches for an interval")
-    parts += filter(None, [words.size_mark(rows)])
+    parts += filter(None, [words.size_mark(rows), words.full_mark(found)])
     if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
         parts.append("* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in rows):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tare.measure.wording import came_back
+from tare.measure.full_size import OPERATIONS
+from tare.measure.wording import came_back, noise_floor
 from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
@@ -16,6 +17,7 @@ __all__ = [
     "dataset_line",
     "flag_lines",
     "flips",
+    "full_mark",
     "headline",
     "kept_sentence",
     "link_line",
@@ -23,6 +25,7 @@ __all__ = [
     "noise_line",
     "p_best",
     "partial_line",
+    "predicted",
     "provisional_line",
     "row_note",
     "row_size",
@@ -278,6 +281,36 @@ def size_mark(rows: Iterable[Row]) -> str:
     return "size ~: predicted from a smaller part" if any(row.bytes_predicted for row in rows) else ""
 
 
+def predicted(row: Row, *, ends: bool = True) -> str:
+    """A row's predicted time of one write and one read, with the range where one is known: ``~287 ms (150-600)``.
+
+    Args:
+        row: The row.
+        ends: Whether there is room for the range.
+    """
+    if row.predicted_ns is None:
+        return ""
+    t_ns, lo_ns, hi_ns = row.predicted_ns
+    shown = f"~{text.duration(t_ns)}"
+    if not ends or lo_ns is None or hi_ns is None or hi_ns <= lo_ns:
+        return shown
+    _, unit_ns = text.unit_for([t_ns])
+    return f"{shown} ({text.significant(lo_ns / unit_ns)}\u2013{text.significant(hi_ns / unit_ns)})"
+
+
+def full_mark(found: Digest) -> str:
+    """How far predictions of the whole data may be off, all rows together; empty where nothing was predicted."""
+    if found.partial is None:
+        return ""
+    known = [row.predicted_ns for grid in found.grids for row in grid.rows if row.timed and row.predicted_ns]
+    shares = [(lo / t, hi / t) for t, lo, hi in known if t > 0 and lo is not None and hi is not None]
+    if not shares:
+        return ""
+    least, most = min(lo for lo, _ in shares), max(hi for _, hi in shares)
+    ends = [text.significant(end, 2) for end in (least, most)]
+    return f"full size: it may be {ends[0]} to {ends[1]} times the figure"
+
+
 def row_note(row: Row) -> str:
     """What stands in place of a row's figures."""
     note = row.reason or str(row.case.get("note") or "")
@@ -299,7 +332,7 @@ def noise_line(found: Digest) -> str:
         )
     if not noise:
         return "noise was not measured"
-    parts = [f"noise floor {text.percent(number(noise.get('floor')))}"]
+    parts = [_floor(number(noise.get("floor")))]
     contended = number(noise.get("contended_share"))
     if contended is not None:
         parts.append(f"CPU contended {text.percent(contended)} of the time")
@@ -311,10 +344,26 @@ def noise_line(found: Digest) -> str:
         )
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
-    parts.append(
-        "ranked on CPU + blocked" if noise.get("quiet", True) else "never quiet: ranked on CPU + blocked"
-    )
+    parts.append(f"{'' if noise.get('quiet', True) else 'never quiet: '}ranked on {_clock(found)}")
     return " \xb7 ".join(parts)
+
+
+def _floor(floor: float | None) -> str:
+    if floor is None:
+        return "noise floor not measured"
+    return noise_floor(floor) if floor >= 1 else f"noise floor {text.percent(floor)}"
+
+
+def _clock(found: Digest) -> str:
+    """What times are of, by medium: two processes at work at once have one clock in common, that on the wall."""
+    streams = {
+        grid.medium not in OPERATIONS
+        for grid in found.grids
+        if any(row.timed and row.case.get("stage", "weigh") == "weigh" for row in grid.rows)
+    }
+    if streams == {True}:
+        return "wall time of both ends"
+    return "CPU + blocked, streams on wall time" if len(streams) == 2 else "CPU + blocked"
 
 
 def share_line(grid: Grid) -> str:
