@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from tare import kinds
-from tare.datasets import footprint, sampling, saving, summary
+from tare.datasets import footprint, objects, sampling, saving, summary
 from tare.datasets.opening import Loaded, Options, load
 from tare.datasets.saving import load_saved
 from tare.datasets.source import Source, find, free_memory
@@ -225,6 +225,7 @@ def open_dataset(
     name: str | None = None,
     encoding: str | None = None,
     columns: list[str] | None = None,
+    check_names: bool = False,
 ) -> Dataset:
     """Open a file, standard input, an object, or built-in data.
 
@@ -245,6 +246,8 @@ def open_dataset(
         name: What to call it; by default the file's name.
         encoding: Encoding of a text that is not UTF-8, such as ``latin1``.
         columns: Names of the columns to load; all by default.
+        check_names: Note a name that stands twice in one JSON object, of which readers keep the last
+            value. It takes about as long as reading twice; texts above 64 MiB are not looked through.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -252,7 +255,7 @@ def open_dataset(
         Unsupported: A format that is recognised but not read.
         NotTrusted: Reading would run code, and nobody allowed it.
         Limit: Too large, or nested too deeply.
-        UsageError: No such format, table or column.
+        UsageError: No such format, table or column; an object that is no data, such as a generator.
 
     >>> open_dataset({"a": [1, 2, 3]}).kind
     'document'
@@ -266,7 +269,7 @@ def open_dataset(
     if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
         return _object(x, name)
     source = find(x, format=format, name=name, max_bytes=max_bytes)
-    options = Options(allow_pickle=allow_pickle, max_bytes=max_bytes, encoding=encoding, columns=columns)
+    options = Options(allow_pickle, max_bytes, encoding, columns, check_names)
     return _of(source, load(source, options))
 
 
@@ -301,6 +304,7 @@ def _object(x: Any, name: str | None) -> Dataset:
     elif kinds.kind_of(x) == "table":
         x = kinds.convert(x, "arrow")
     else:
+        objects.check(x)
         kind = "python"
     return Dataset(x, name=name or f"{type(x).__name__}", source_kind=kind)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, kinds
 from tare.codec import Codec
-from tare.converting import batches, changes
+from tare.converting import batches, changes, refused
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -188,7 +188,9 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *batches.reader(source, columns=columns))
-    data = open_dataset(src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns)
+    data = open_dataset(
+        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns, check_names=True
+    )
     return _whole(data, job)
 
 
@@ -263,7 +265,7 @@ def _opened(dst: Any) -> Iterator[BinaryIO]:
 
 def _whole(data: Dataset, job: _Job) -> Conversion:
     codec = _usual(job.codec, job.given, data.kind)
-    with _advising(data):
+    with _advising(data, codec):
         encoded = codec.encode(data.value)
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     found: list[dict[str, Any]] = []
@@ -281,14 +283,19 @@ def _whole(data: Dataset, job: _Job) -> Conversion:
 
 
 @contextlib.contextmanager
-def _advising(data: Dataset) -> Iterator[None]:
-    """Name the source in what an encoder says, and what to do."""
+def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
+    """Name the source in what an encoder says, the part of it that is refused, and what to do."""
     try:
         yield
     except (EncodeError, Unsupported) as error:
         advice = "Choose another --codec" + (", or some --columns." if data.kind == "table" else ".")
-        text = f"{printable(data.name)}: {str(error).rstrip('.')}. Nothing was written. {advice}"
-        raise type(error)(text, format=error.format, path=error.path) from error
+        where, path = "", error.path
+        part = refused.first_refused(codec, data.value) if data.kind == "document" and path is None else None
+        if part is not None:
+            path = part[0]
+            where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
+        text = f"{printable(data.name)}: {str(error).rstrip('.')}{where}. Nothing was written. {advice}"
+        raise type(error)(text, format=error.format, path=path) from error
 
 
 def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ that ``tare --help`` imports click and nothing else.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import IO, Any, NoReturn
 
@@ -92,7 +93,6 @@ class _Lazy(click.Group):
 
 def _reader_has_gone() -> bool:
     """Whether standard output is a pipe that nobody reads; if so, what is still to be written goes nowhere."""
-    import os
     import select
 
     try:
@@ -110,7 +110,13 @@ def _reader_has_gone() -> bool:
 
 
 def _message(error: BaseException) -> str:
-    """The error's text; of a worker that ended, also the last that it said."""
+    """The error's text; of a worker that ended, also the last that it said; of a file, its name first."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        from tare.datasets.source import printable
+
+        return (
+            f"{printable(os.fsdecode(error.filename), 400)}: {error.strerror[:1].lower()}{error.strerror[1:]}"
+        )
     said = error.log_tail.strip().splitlines() if isinstance(error, WorkerError) else []
     return f"{error}: {said[-1][:200]}" if said else str(error)
 

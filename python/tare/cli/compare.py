@@ -27,6 +27,7 @@ def command(a: str, b: str, across: bool, everything: bool, as_json: bool) -> in
       tare compare before.tare.json after.tare.json
       tare compare laptop.tare.json server.tare.json --across
     """  # noqa: D301 - click keeps lines after a backspace character
+    from tare.errors import NotComparable
     from tare.measure.comparing import compare
     from tare.measure.result import Result
 
@@ -35,6 +36,9 @@ def command(a: str, b: str, across: bool, everything: bool, as_json: bool) -> in
         import orjson
 
         click.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+    if found["unlike"]:
+        raise NotComparable(found["unlike"])
+    if as_json:
         return 0
     for line in lines_of(found, everything=everything):
         click.echo(line)
@@ -64,9 +68,8 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
     lines += aligned(rows) if len(rows) > 1 else []
     if hidden:
         lines.append(f"{hidden} case{'s' * (hidden > 1)} not shown to differ (--all shows them)")
-    lines += [f"only in A: {clean(key)}" for key in found["only_a"]] + [
-        f"only in B: {clean(key)}" for key in found["only_b"]
-    ]
+    lines += [_alone("A", "B", case) for case in found["only_a"]]
+    lines += [_alone("B", "A", case) for case in found["only_b"]]
     lines += [
         f"version of {clean(v['codec'])}: {clean(v['a'])} before, {clean(v['b'])} now"
         for v in found["versions"]
@@ -76,6 +79,15 @@ def lines_of(found: dict[str, Any], *, everything: bool = False) -> list[str]:
         for p in found["probes"]
     ]
     return lines
+
+
+def _alone(here: str, there: str, case: dict[str, Any]) -> str:
+    """A case of one record only, and what became of its codec in the other."""
+    from tare.measure.mains import number
+    from tare.measure.wording import percent
+
+    what = f"{clean(case['codec'])} on {clean(case['medium'])}, {percent(number(case['size']))} of the data"
+    return f"only in {here}: {what}; {there}: {clean(case['other'])}"
 
 
 def _changed(case: dict[str, Any]) -> bool:

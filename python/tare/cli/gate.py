@@ -62,14 +62,15 @@ __all__ = ["command"]
 @click.option(
     "--time",
     "time_s",
-    type=Seconds(),
-    default="60s",
-    show_default=True,
-    help="Time limit of each measuring, 0 for none.",
+    type=Seconds(least_s=2),
+    help="Time limit of each measuring, 0 for none.  [default: the baseline's]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(baseline: str, current: str | None, data: str | None, **options: Any) -> int:
     """Hold CURRENT, a record, against a baseline; without CURRENT measure DATA now.
+
+    Measured is what the baseline weighed: the same codecs on the same share of DATA. A CURRENT
+    that weighed another share is measured anew; `tare measure --like` makes one that did not.
 
     A slowdown fails only if its whole interval lies beyond the limit and the noise,
     and a second set of fresh launches says the same. Exit code: 0 passed, 1 failed,
@@ -87,7 +88,7 @@ def command(baseline: str, current: str | None, data: str | None, **options: Any
     if current is None and data is None:
         raise click.UsageError("give CURRENT, a record, or --data DATA to measure now")
     again = None if data is None else measuring(before.record, data, options["time_s"])
-    now = Result.load(current) if current is not None else _measure_now(before, again)
+    now = _current(before, None if current is None else Result.load(current), again, across=options["across"])
     found = gate(
         before,
         now,
@@ -115,45 +116,38 @@ def lines_of(found: dict[str, Any]) -> list[str]:
     return [*lines, f"gate {said}: {found['checked']} case{'s' * (found['checked'] != 1)} checked"]
 
 
-def measuring(record: dict[str, Any], data: str, time_s: float) -> Callable[[Sequence[str]], Any]:
-    """A function that measures some of the baseline's codecs on the data again, with its own base and media."""
+def measuring(
+    record: dict[str, Any], data: str, time_s: float | None = None
+) -> Callable[[Sequence[str]], Any]:
+    """A function that measures some of the baseline's codecs on the data again, as the baseline did."""
 
     def again(codecs: Sequence[str]) -> Any:
+        from tare.cli.measure import time_of_record
         from tare.measure import run
+        from tare.measure.like import settings_like
+        from tare.measure.session import Settings
 
         click.echo(f"measuring {', '.join(clean(codec) for codec in codecs)}", err=True)
-        media = {
-            case["labels"].get("medium", "memory")
-            for case in record["cases"]
-            if case.get("stage") == "weigh" and case["labels"]["codec"] != "copy"
-        }
+        given_s = time_of_record(record) if time_s is None else time_s
         return run(
             data,
-            codecs=tuple(codecs),
-            media=tuple(sorted(media)) or None,
-            base=base_of_record(record),
-            time_s=time_s,
-            seed=int(record.get("seed") or 0),
+            settings=settings_like(record, Settings(codecs=tuple(codecs), time_s=given_s)),
             command=" ".join(["tare", *sys.argv[1:]]),
         )
 
     return again
 
 
-def base_of_record(record: dict[str, Any]) -> str:
-    """The base codec that the baseline was measured against."""
-    from tare.measure.mains import base_of
+def _current(before: Any, current: Any, again: Callable[[Sequence[str]], Any] | None, *, across: bool) -> Any:
+    """The record to hold against the baseline: the one given, or measured now if there is none to compare."""
+    from tare.measure.comparing import compare
+    from tare.measure.like import weighed_codecs
 
-    return base_of(record)
-
-
-def _measure_now(before: Any, again: Callable[[Sequence[str]], Any] | None) -> Any:
-    """Measure every codec of the baseline that was weighed."""
+    if current is not None:
+        unlike = compare(before, current, across=across)["unlike"] if again is not None else ""
+        if again is None or not unlike:
+            return current
+        click.echo(f"A is the baseline, B the record given: {clean(unlike)}. Measuring now.", err=True)
     if again is None:
         raise click.UsageError("give --data DATA to measure now")
-    weighed = [
-        case["labels"]["codec"]
-        for case in before.record["cases"]
-        if case.get("stage") == "weigh" and case["labels"]["codec"] != "copy" and "twin" not in case["labels"]
-    ]
-    return again(sorted(set(weighed)))
+    return again(weighed_codecs(before.record))

@@ -56,9 +56,7 @@ def _print(found: Inspection, most: int | None) -> None:
 
 
 def _facts(found: Inspection) -> None:
-    from tare.report import text
-
-    rows: list[tuple[str, str]] = [("size", f"{found.bytes:,} bytes ({text.size(found.bytes)})")]
+    rows: list[tuple[str, str]] = [("size", _bytes(found.bytes))]
     for box in found.containers:
         extra = ", ".join(
             f"{key.replace('_', ' ')} {_value(value)}"
@@ -67,7 +65,7 @@ def _facts(found: Inspection) -> None:
         )
         rows.append(("compression", f"{box['name']}{f': {extra}' if extra else ''}"))
     if found.containers and found.plain_bytes is not None:
-        rows.append(("decompressed", f"{found.plain_bytes:,} bytes ({text.size(found.plain_bytes)})"))
+        rows.append(("decompressed", _bytes(found.plain_bytes)))
     if found.kind:
         width = f" x {len(found.columns):,}" if found.columns is not None else ""
         unit = "rows x columns" if width else f"value{'s' * (found.rows != 1)}"
@@ -79,6 +77,12 @@ def _facts(found: Inspection) -> None:
     wide = max(18, *(len(key) for key, _ in rows))
     for key, value in rows:
         _line(f"  {key:<{wide}} {_safe(value, 400)}", indent=wide + 3)
+
+
+def _bytes(n: int) -> str:
+    from tare.report import text
+
+    return f"{n:,} byte{'s' * (n != 1)} ({text.size(n)})"
 
 
 def _print_table(found: Inspection, most: int | None) -> None:

@@ -21,6 +21,9 @@ __all__ = ["command"]
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# An overrun below both is not worth a line: seconds, and a share of the time limit.
+_LATE_S = 1.0
+_LATE = 0.05
 _PROFILES = ("cache", "archive", "message", "exchange", "random")
 
 
@@ -53,7 +56,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
 @click.option(
-    "--time", "time_s", type=Seconds(), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
+    "--time", "time_s", type=Seconds(least_s=2), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
 )
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
 @click.option(
@@ -90,6 +93,17 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     type=click.Path(exists=True, dir_okay=False),
     metavar="RECORD",
     help="Use the finished cases of an interrupted run.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Share of the data to weigh, in (0, 1].  [default: what the time suffices for]",
+)
+@click.option(
+    "--like",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="RECORD",
+    help="Weigh the same share, codecs and media as an earlier record, in as much time, to compare with it.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
@@ -183,14 +197,14 @@ def source(data: str | None, options: dict[str, Any]) -> Any:
     if data is None or not (options["format_"] or options["encoding"]):
         return data
     from tare.dataset import open_dataset
-    from tare.measure.stages.fit import load_bytes
+    from tare.measure.stages.fit import bound_bytes
 
     return open_dataset(
         data,
         format=options["format_"],
         encoding=options["encoding"],
         allow_pickle=options["allow_pickle"],
-        max_bytes=load_bytes(settings_of(options).time_s),
+        max_bytes=bound_bytes(settings_of(options)),
     )
 
 
@@ -230,6 +244,8 @@ def show(result: Result, options: dict[str, Any]) -> None:
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
             click.echo(f"note    {note}", err=True)
+        if late := overrun(result.record):
+            click.echo(f"late    {late}", err=True)
         if result.record.get("interrupted"):
             click.echo(
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
@@ -241,6 +257,22 @@ def show(result: Result, options: dict[str, Any]) -> None:
         )
         if options["html"]:
             click.echo(f"report  {options['html']}", err=True)
+
+
+def overrun(record: dict[str, Any]) -> str:
+    """How much longer than its time limit a run took; empty if by less than a second or a twentieth.
+
+    >>> overrun({"elapsed_s": 36.3, "settings": {"time_s": 20.0}, "noise": {"overrun_s": 16.3}})
+    'the run took 36.3 s, 16.3 s more than --time: one call or one launch lasted longer than expected'
+    """
+    over_s = (record.get("noise") or {}).get("overrun_s") or 0.0
+    limit_s = (record.get("settings") or {}).get("time_s") or 0.0
+    if over_s < max(_LATE_S, _LATE * limit_s):
+        return ""
+    return (
+        f"the run took {record['elapsed_s']:.1f} s, {over_s:.1f} s more than --time: "
+        "one call or one launch lasted longer than expected"
+    )
 
 
 def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
@@ -256,11 +288,19 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
 
 def settings_of(options: dict[str, Any]) -> Any:
     """The Settings for these options."""
+    from tare.measure.like import settings_like
+    from tare.measure.result import Result
     from tare.measure.session import Settings
 
-    return Settings(
+    if options["like"] and options["plan"]:
+        raise click.UsageError(
+            "--like takes its codecs from a record and --plan from a plan: give one of them"
+        )
+    like = Result.load(options["like"]).record if options["like"] else None
+    usual_s = 0.0 if options["plan"] else 60.0 if like is None else time_of_record(like)
+    settings = Settings(
         profile=options["profile"],
-        time_s=(0.0 if options["plan"] else 60.0) if options["time_s"] is None else options["time_s"],
+        time_s=usual_s if options["time_s"] is None else options["time_s"],
         codecs=tuple(options["codecs"]) or None,
         exclude=tuple(options["exclude"]),
         media=tuple(options["media"]) or None,
@@ -275,7 +315,15 @@ def settings_of(options: dict[str, Any]) -> Any:
         grow=options["grow"],
         directory=options["directory"],
         seed=options["seed"],
+        share=options["share"],
     )
+    return settings if like is None else settings_like(like, settings)
+
+
+def time_of_record(record: dict[str, Any]) -> float:
+    """The time limit in seconds that a record's run was given; that of a default run if it does not say."""
+    found = (record.get("settings") or {}).get("time_s")
+    return 60.0 if found is None else float(found)
 
 
 def default_record(name: str) -> str:

@@ -12,9 +12,16 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs only
-    """A length of time such as 60s, 5m, 1h or 0 for no limit."""
+    """A length of time such as 60s, 5m, 1h or 0 for no limit.
+
+    Args:
+        least_s: The shortest that is taken, in seconds; 0 is taken always.
+    """
 
     name = "time"
+
+    def __init__(self, least_s: float = 0.0) -> None:
+        self.least_s = least_s
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The seconds that the text stands for."""
@@ -26,6 +33,12 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # generic in stubs on
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
             self.fail(f"{value!r} is not a time; write 60s, 5m, 1h, or 0 for no limit", param, ctx)
+        if 0 < seconds < self.least_s:
+            self.fail(
+                f"{value!r} is too short: processes start and load in it; give {self.least_s:g}s or more, or 0 for no limit",
+                param,
+                ctx,
+            )
         return seconds
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tare.datasets import encodings, jsonscan, prefixes
+from tare.datasets import encodings, jsonscan, prefixes, repeats
 from tare.datasets.numbers import has_long_number
 from tare.datasets.source import Source, printable
 from tare.errors import (
@@ -21,7 +21,7 @@ from tare.errors import (
     Truncated,
 )
 
-__all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines"]
+__all__ = ["MAX_DEPTH", "load", "parse_json", "parse_lines", "parse_whole"]
 
 MAX_DEPTH = 1000
 _PROBE_BYTES = 1 << 20
@@ -41,7 +41,12 @@ _CONTAINERS = (dict, list, tuple)
 
 
 def load(
-    source: Source, *, max_bytes: int | None = None, encoding: str | None = None, allow_pickle: bool = False
+    source: Source,
+    *,
+    max_bytes: int | None = None,
+    encoding: str | None = None,
+    allow_pickle: bool = False,
+    check_names: bool = False,
 ) -> tuple[Any, float]:
     """Read the document, or as much of its beginning as fits in memory.
 
@@ -50,6 +55,7 @@ def load(
         max_bytes: Bound on the value's bytes in memory, for the formats that can be read in part.
         encoding: The text's encoding if it is not UTF-8.
         allow_pickle: Whether a file may be read that names code to run.
+        check_names: Note a name that stands twice in one JSON object.
 
     Returns:
         The value, and the share of the file's bytes that was read.
@@ -59,7 +65,11 @@ def load(
         Limit: Nested too deeply, or larger than can be read.
         NotTrusted: Reading would run code.
     """
-    readers: dict[str, Callable[[Source, bytes], Any]] = {"json": _json, "ndjson": parse_lines, "yaml": _yaml}
+    readers: dict[str, Callable[[Source, bytes], Any]] = {
+        "json": parse_whole,
+        "ndjson": parse_lines,
+        "yaml": _yaml,
+    }
     read = readers.get(source.format)
     large = max_bytes is not None and source.size * (8 if source.compressors else 1) * 3 > max_bytes
     if read is None:
@@ -78,7 +88,10 @@ def load(
         share, data = share * used / len(data), whole
     if re.search(rb"\S", data) is None:
         raise source.error(Truncated, "it holds white space only", offset=0, advice="Write it again.")
-    return read(source, data), share
+    value = read(source, data)
+    if check_names and source.format in ("json", "ndjson"):
+        source.notes += filter(None, [repeats.told(data, lines=source.format == "ndjson")])
+    return value, share
 
 
 def parse_json(data: bytes) -> Any:
@@ -101,7 +114,12 @@ def parse_json(data: bytes) -> Any:
     return json.loads(data)
 
 
-def _json(source: Source, data: bytes) -> Any:
+def parse_whole(source: Source, data: bytes) -> Any:
+    """Read JSON of a file as exactly as `parse_json` does.
+
+    Raises:
+        Truncated, Malformed, Limit: It is no JSON; the offset is given.
+    """
     try:
         value = parse_json(data)
     except (ValueError, RecursionError) as error:
@@ -136,8 +154,8 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
 def _line_fault(source: Source, data: bytes, at: int, line: bytes, error: Exception) -> TareError:
     number = data.count(b"\n", 0, at) + 1
     fault = _json_fault(source, line, error, base=at, where=f" in line {number:,}")
-    last = at + len(line) >= len(data.rstrip())
-    if isinstance(fault, Truncated) and not last:
+    # A line with its end was written whole: only what follows the last line end can be cut.
+    if isinstance(fault, Truncated) and at + len(line) < len(data):
         return source.error(
             Malformed, f"line {number:,} is not one whole JSON value", offset=at, advice="Repair that line."
         )

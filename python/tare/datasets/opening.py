@@ -21,12 +21,14 @@ class Options:
         max_bytes: Bound on the value's bytes in memory; what does not fit is left out.
         encoding: The text's encoding if it is not UTF-8.
         columns: Names of the columns to read; all by default.
+        check_names: Whether to note a name that stands twice in one JSON object.
     """
 
     allow_pickle: bool = False
     max_bytes: int | None = None
     encoding: str | None = None
     columns: list[str] | None = None
+    check_names: bool = False
 
 
 @dataclass
@@ -78,7 +80,11 @@ def _document(source: Source, options: Options) -> Loaded:
     from tare import formats, kinds
 
     value, share = documents.load(
-        source, max_bytes=options.max_bytes, encoding=options.encoding, allow_pickle=options.allow_pickle
+        source,
+        max_bytes=options.max_bytes,
+        encoding=options.encoding,
+        allow_pickle=options.allow_pickle,
+        check_names=options.check_names,
     )
     if kinds.kind_of(value) == "table" or "document" not in formats.get(source.format).kinds:
         value = kinds.convert(value, "arrow")

@@ -136,7 +136,10 @@ def headline(summary: dict[str, Any]) -> str:
     almost = "about " if found["sampled"] else ""
     items = summary["items"]
     what = f"document of {items:,} item{'s' * (items != 1)}" if items != 1 else "document"
-    return f"{name}  {what}  {memory}  depth {summary['depth']}  {almost}{found['leaves']:,} leaves: {words}{about}"
+    leaves = f"{almost}{found['leaves']:,} {'leaf' if found['leaves'] == 1 else 'leaves'}"
+    return (
+        f"{name}  {what}  {memory}  depth {summary['depth']}  {leaves}{f': {words}' if words else ''}{about}"
+    )
 
 
 def _rows(data: pa.Table, wanted: int) -> pa.Table:

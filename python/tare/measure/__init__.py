@@ -25,6 +25,7 @@ A run, in the parent
     driver          one worker process: requests, replies, deadlines
     spawn           starts a process in isolation
     streams         one message from end to end
+    reach           the other ends: the host, the relay of a link
     remote_end      the worker on another host
     link_check      what a link really reaches
     pressure        how busy the machine is
@@ -80,6 +81,7 @@ Records
     result          one as an object: ``Result``
     journal         one while it grows
     resume          what of an interrupted one may be used again
+    like            settings to measure what an earlier one did
     comparing       two side by side: ``compare``
     gating          the check against a baseline: ``gate``
     imports         made of what others published

@@ -24,6 +24,7 @@ from tare.measure.statistics import (
     Summary,
     align,
     differs,
+    has_interval,
     median,
     seed_of,
     summarise,
@@ -79,7 +80,7 @@ class Figure:
         ratio: Time / time of the base, by pairs; None without pairs.
         ratio_lo: Lower end of its interval.
         ratio_hi: Upper end.
-        letters: Tie letters within the group.
+        letters: Tie letters within the group; none without an interval.
     """
 
     key: str
@@ -102,6 +103,11 @@ class Figure:
     ratio_lo: float | None = None
     ratio_hi: float | None = None
     letters: str = ""
+
+    @property
+    def sure(self) -> bool:
+        """Whether there are enough samples to tell it apart from another."""
+        return has_interval(self.launches, self.samples)
 
 
 @dataclass
@@ -156,6 +162,10 @@ class Analysis:
             if (key, op) in group.figures:
                 return group.floor.get(op, max(group.floor.values(), default=0.0))
         return 0.0
+
+    def weighed(self, key: str) -> bool:
+        """Whether the case is one of weighing, and not of screening or growth."""
+        return any(group.stage == "weigh" and (key, TOTAL) in group.figures for group in self.groups)
 
 
 def analyse(record: Mapping[str, Any], *, sampler: Resampler | None = None) -> Analysis:
@@ -296,7 +306,8 @@ def _letters(group: Group, sampler: Resampler) -> None:
         case["key"] for case in group.cases if is_ranked(case) and case.get("status") in ("ok", "lossy")
     }
     for op in sorted({op for _, op in group.figures}):
-        figures = [f for f in group.of(op) if f.key in ranked]
+        # One sample differs from every other, and tells nothing.
+        figures = [f for f in group.of(op) if f.key in ranked and f.sure]
         apart = pairs_apart(figures, group.floor.get(op, max(group.floor.values(), default=0.0)), sampler)
         for figure, word in zip(figures, letters(len(figures), apart), strict=True):
             figure.letters = word
@@ -304,6 +315,8 @@ def _letters(group: Group, sampler: Resampler) -> None:
 
 def pairs_apart(figures: Sequence[Figure], floor: float, sampler: Resampler) -> set[tuple[int, int]]:
     """Which pairs differ: the interval of their own pair ratio lies outside what counts as no difference.
+
+    A pair with too few samples, or too few in common, has no interval and does not differ.
 
     Drawing every pair would cost more than everything else. Those whose own intervals
     lie far apart differ; those whose ratio itself is no difference do not; the few that
@@ -313,6 +326,8 @@ def pairs_apart(figures: Sequence[Figure], floor: float, sampler: Resampler) -> 
     for a in range(len(figures)):
         for b in range(a + 1, len(figures)):
             fast, slow = figures[a], figures[b]
+            if not (fast.sure and slow.sure):
+                continue
             # Their distance is beyond doubt if it exceeds the limit by the width of both intervals.
             doubt = (fast.hi_ns / fast.lo_ns) * (slow.hi_ns / slow.lo_ns)
             if differs(slow.lo_ns / fast.hi_ns / doubt, float("inf"), floor):
@@ -327,7 +342,12 @@ def pairs_apart(figures: Sequence[Figure], floor: float, sampler: Resampler) -> 
     if direct:
         found = summarise(logs[direct], sampler)
         ends = zip(np.exp(found.lo), np.exp(found.hi), strict=True)
-        apart |= {close[i] for i, (lo, hi) in zip(direct, ends, strict=True) if differs(lo, hi, floor)}
+        enough = [has_interval(*counts) for counts in zip(found.launches, found.samples, strict=True)]
+        apart |= {
+            close[i]
+            for i, (lo, hi), sure in zip(direct, ends, enough, strict=True)
+            if sure and differs(lo, hi, floor)
+        }
     for i in np.flatnonzero(np.isnan(points)):
         a, b = close[i]
         if differs(*_indirect(figures[a], figures[b]), floor):

@@ -18,8 +18,9 @@ from tare.errors import NotComparable
 from tare.measure.analysis import Analysis, Figure, Group, analyse, pair_summary
 from tare.measure.constraints import losses
 from tare.measure.derive import noise_of, rounded
-from tare.measure.mains import TOTAL, is_ranked, peak_of
+from tare.measure.mains import TOTAL, is_ranked, number, peak_of
 from tare.measure.statistics import Array, differs, quantiles
+from tare.measure.wording import percent
 
 __all__ = ["Side", "check_comparable", "compare", "compare_sides", "drift", "side", "total_op"]
 
@@ -60,7 +61,10 @@ def compare(a: Any, b: Any, *, across: bool = False) -> dict[str, Any]:
         size, status_a, status_b, ops, bytes_a, bytes_b, size_ratio, peak_a, peak_b,
         peak_ratio, verdict_a, verdict_b, lost, regained``; ``ops`` has for each operation
         ``a_ns, b_ns, ratio`` (b / a), ``lo, hi, differs, letters_a, letters_b``. Also
-        ``only_a`` and ``only_b`` (keys), ``versions`` and ``probes`` that changed.
+        ``only_a`` and ``only_b`` (cases of one record alone: ``key, codec, medium, size,
+        status``, and ``other``, what the other record says of it in words), ``unlike`` (why
+        no case at all could be compared; empty if one was), ``versions`` and ``probes`` that
+        changed.
 
     Raises:
         NotComparable: Machine, data or base differ.
@@ -99,8 +103,9 @@ def compare_sides(a: Side, b: Side, *, across: bool = False) -> dict[str, Any]:
             "base": one.base,
             "floor": floor,
             "cases": rows,
-            "only_a": [left[key]["key"] for key in left if key not in right],
-            "only_b": [right[key]["key"] for key in right if key not in left],
+            "only_a": [_alone(left[key], second) for key in left if key not in right],
+            "only_b": [_alone(right[key], first) for key in right if key not in left],
+            "unlike": "" if rows else _unlike(left, right),
             "versions": _versions(first, second),
             "probes": _probes(first, second),
         }
@@ -155,6 +160,55 @@ def _cases(record: Mapping[str, Any], across: bool) -> dict[str, Mapping[str, An
             }
             found["|".join(sorted(f"{name}={level}" for name, level in labels.items()))] = case
     return found
+
+
+def _alone(case: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """A case that the other record does not have, with what became of its codec there."""
+    labels = case["labels"]
+    return {
+        "key": case["key"],
+        "codec": labels["codec"],
+        "medium": labels.get("medium", "memory"),
+        "size": labels.get("size", "1"),
+        "status": case.get("status"),
+        "other": _elsewhere(labels, other),
+    }
+
+
+def _elsewhere(labels: Mapping[str, str], record: Mapping[str, Any]) -> str:
+    """What a record says of a codec on a medium that it has no case of the same labels of."""
+    codec, medium = labels["codec"], labels.get("medium", "memory")
+    found = [
+        case
+        for case in record.get("cases", ())
+        if is_ranked(case)
+        and case["labels"]["codec"] == codec
+        and case["labels"].get("medium", "memory") == medium
+    ]
+    weighed = [case for case in found if case.get("stage", "weigh") in STAGES]
+    if weighed:
+        size = weighed[0]["labels"].get("size", "1")
+        same = size == labels.get("size", "1")
+        return "weighed in another way" if same else f"weighed with {percent(number(size))} of the data"
+    if found:
+        said = found[0].get("reason") or ""
+        return f"{found[0].get('status')}{': ' if said else ''}{said}"
+    return f"not on {medium}" if codec in (record.get("codecs") or {}) else "not among its codecs"
+
+
+def _unlike(left: Mapping[str, Mapping[str, Any]], right: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why two records have no case in common, and what to do."""
+    sizes = [
+        sorted({case["labels"].get("size", "1") for case in cases.values()}, key=number)
+        for cases in (left, right)
+    ]
+    if not all(sizes):
+        weighed = [name for name, some in zip("AB", sizes, strict=True) if not some]
+        return f"{' and '.join(weighed)} weighed nothing: not comparable"
+    if not set(sizes[0]) & set(sizes[1]):
+        a, b = (" and ".join(percent(number(size)) for size in some) for some in sizes)
+        return f"A weighed {a}, B {b} of the data: not comparable; measure B with --like A"
+    return "no codec was weighed in both records in the same way: measure B with --like A"
 
 
 def _row(key: str, a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:

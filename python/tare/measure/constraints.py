@@ -9,7 +9,7 @@ from typing import Any
 
 from tare.errors import UsageError
 
-__all__ = ["Condition", "allowed", "conditions", "kept", "losses"]
+__all__ = ["Condition", "allowed", "barred", "conditions", "kept", "losses"]
 
 MUST = ("keep-types", "untrusted", "append", "subset", "readable:LANGUAGE")
 
@@ -21,10 +21,12 @@ class Condition:
     Args:
         name: As the user says it: ``untrusted``, ``readable:r``, ``spec``.
         failing: ``failing(codec, verify)`` says why the codec does not meet it, or gives ``""``.
+        by_flags: Whether the codec's flags alone tell, so that it is known before anything is measured.
     """
 
     name: str
     failing: Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+    by_flags: bool = True
 
 
 def _flags(codec: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -67,7 +69,7 @@ KNOWN = {
     "three languages": _many_languages("three languages", 3),
     "no code": NO_CODE,
     "subset": _flag("subset", "cannot read a part"),
-    "keep-types": Condition("keep-types", _keeps_types),
+    "keep-types": Condition("keep-types", _keeps_types, by_flags=False),
     "untrusted": Condition("untrusted", NO_CODE.failing),
     "append": _flag("append", "cannot be appended to"),
 }
@@ -97,6 +99,19 @@ def conditions(profile: Iterable[str], must: Iterable[str]) -> list[Condition]:
         elif name:
             raise UsageError(f"must {name!r} does not exist; there are {', '.join(MUST)}")
     return list(found.values())
+
+
+def barred(codec: Mapping[str, Any], wanted: Iterable[Condition]) -> str:
+    """Why a codec cannot be chosen whatever is measured of it; empty if it may be.
+
+    Args:
+        codec: What the record says of it, with its ``flags``.
+        wanted: The conditions; those that need the data to come back are left out.
+
+    >>> barred({"flags": {"append": False}}, conditions((), ["append", "keep-types"]))
+    'cannot be appended to'
+    """
+    return "; ".join(text for one in wanted if one.by_flags and (text := one.failing(codec, {})))
 
 
 def _known(language: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tare.measure.analysis import Analysis, Figure
+from tare.measure.full_size import widened
 from tare.measure.growth import POINTS, fit_growth, fit_line
 from tare.measure.mains import is_ranked, main_size, number
 
@@ -98,6 +100,9 @@ def _row(
     encoded = [float(case["bytes"]) for case in points if case.get("bytes") is not None]
     line = fit_line(sizes, encoded) if len(encoded) == len(sizes) else None
     reached = abs(target / sizes[-1] - 1) < 1e-9
+    lo, hi = fit.predicted_lo_ns, fit.predicted_hi_ns
+    if fit.k is None and math.isfinite(fit.predicted_ns):
+        lo, hi = widened(fit.predicted_ns, target / sizes[-1], *(() if lo is None or hi is None else (lo, hi)))
     return {
         "op": figures[0].op,
         "k": fit.k,
@@ -106,8 +111,8 @@ def _row(
         "n": fit.n,
         "superlinear": fit.superlinear,
         "predicted_ns": figures[-1].time_ns if reached else fit.predicted_ns,
-        "predicted_lo_ns": figures[-1].lo_ns if reached else fit.predicted_lo_ns,
-        "predicted_hi_ns": figures[-1].hi_ns if reached else fit.predicted_hi_ns,
+        "predicted_lo_ns": figures[-1].lo_ns if reached else lo,
+        "predicted_hi_ns": figures[-1].hi_ns if reached else hi,
         "measured": reached,
         "range": fit.is_range and not reached,
         "terms": list(fit.terms),

@@ -18,7 +18,7 @@ from tare.measure.analysis import Analysis, Figure, analyse
 from tare.measure.constraints import kept
 from tare.measure.cost import PROFILES, Profile, envelope, pareto
 from tare.measure.full_size import OPERATIONS
-from tare.measure.mains import TOTAL, is_ranked, main_cases, peak_of
+from tare.measure.mains import SPAN, TOTAL, is_ranked, main_cases, peak_of
 from tare.measure.memory import copies
 from tare.measure.recommend import Evidence, choose, default_profile, gather, recommend
 
@@ -107,7 +107,7 @@ def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dic
     Returns:
         ``aa`` (one row a medium, size and operation: ``ratio, lo, hi``), ``floor`` (the
         largest relative half width among those of the main size; None without a twin),
-        ``contended_share`` of cases, ``psi_some``, ``launches``, ``rounds``, ``quiet``.
+        ``contended_share`` of cases (of the time, if all are spans), ``psi_some``, ``launches``, ``rounds``, ``quiet``.
     """
     analysis = analysis or analyse(record)
     groups = [group for group in analysis.groups if group.stage == "weigh"]
@@ -116,8 +116,12 @@ def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dic
     launches = [launch for group in groups for case in group.cases for launch in case["launches"]]
     stalled = [float(launch["psi_some"]) for launch in launches if launch.get("psi_some") is not None]
     rounds = [len(columns["round"]) for launch in launches for columns in launch["samples"].values()]
-    contended = sum(figure.contended for figure in figures) / len(figures) if figures else 0.0
     psi = float(np.median(stalled)) if stalled else None
+    # Of two processes at once the wall clock is ranked, and what CPU time ran away from is not known.
+    clocked = [
+        figure for group in groups for figure in group.of(TOTAL) if (figure.key, SPAN) not in group.figures
+    ]
+    contended = sum(one.contended for one in clocked) / len(clocked) if clocked else psi or 0.0
     floor = max(floors) if floors else (record.get("noise") or {}).get("floor")
     return {
         "aa": [row for group in groups for row in group.aa],

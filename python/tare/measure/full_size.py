@@ -13,7 +13,7 @@ from tare.measure.cost import Costed
 from tare.measure.mains import SPAN
 from tare.measure.statistics import FIRM, Array, seed_of
 
-__all__ = ["OPERATIONS", "costed", "scaled"]
+__all__ = ["OPERATIONS", "costed", "scaled", "widened"]
 
 Timed = tuple[float, Array]
 
@@ -26,6 +26,12 @@ UNKNOWN = (0.85, 1.15)
 # in runs on a busy machine. At screening, where first calls and constants weigh more, the times
 # were off by more, beside what all codecs had in common (docs/decisions.md).
 LAUNCH_SPREAD = {"weigh": 0.07, "screen": 0.3}
+# Two processes that wait for each other are moved by whatever else runs: spans of one launch were off
+# by 0.1 to 0.8, and single samples by 0.4 to 0.9. Samples too few for an interval are taken for that
+# far off; a first call of one process for as far as at screening.
+SPAN_SPREAD, SPAN_SAMPLE_SPREAD, SAMPLE_SPREAD = 0.3, 0.7, 0.3
+# Half width of the interval of a ratio, in standard deviations of each of the two.
+_RATIO_WIDTH = 1.959964 * math.sqrt(2)
 # Few degrees of freedom: one codec in ten was off by more than twice the factor.
 SPREAD_DEGREES = 3
 # Growth is measured of cases with these labels only.
@@ -41,7 +47,8 @@ def costed(
 ) -> Costed | None:
     """A case's figures for the whole data; None without times for both ways.
 
-    Draws of fewer launches than tell what a launch shifts are spread by what it usually shifts.
+    Draws of fewer launches than tell what a launch shifts are spread by what it usually shifts, or
+    by what the base differed from itself if that is more.
 
     Args:
         case: The case, with its bytes.
@@ -61,16 +68,15 @@ def costed(
     quantile = random.uniform(size=analysis.sampler.draws)
     # So is a launch: one shift for all that one process did.
     shifts = random.standard_t(SPREAD_DEGREES, size=analysis.sampler.draws)
-    spread = LAUNCH_SPREAD.get(case.get("stage", "weigh"), LAUNCH_SPREAD["weigh"])
+    stage = str(case.get("stage", "weigh"))
 
     def seconds(op: str) -> Timed | None:
         figure = figures.get(op)
         if figure is None or not math.isfinite(figure.time_ns):
             return None
         time_s, draws = scaled(figure, rows.get(op), full, quantile)
-        if figure.launches < FIRM:
-            draws = draws * np.exp(spread / math.sqrt(figure.launches) * shifts)
-        return time_s, draws
+        spread = _spread(figure, stage, analysis.floor(case["key"], op))
+        return time_s, draws * np.exp(spread * shifts) if spread else draws
 
     both = _both(case, medium, seconds)
     if both is None:
@@ -84,6 +90,23 @@ def costed(
     if part is not None:
         one.subset_s, one.subset_draws = part
     return one
+
+
+def _spread(figure: Figure, stage: str, floor: float) -> float:
+    """What a time may be off beyond what its rounds tell, as a spread of its logarithm.
+
+    Args:
+        figure: The time, with the numbers of its launches and samples.
+        stage: Where it was taken.
+        floor: Noise floor: what the base was off itself.
+    """
+    if figure.launches >= FIRM:
+        return 0.0
+    span = figure.op == SPAN
+    launch = SPAN_SPREAD if span else LAUNCH_SPREAD.get(stage, LAUNCH_SPREAD["weigh"])
+    sample = 0.0 if figure.sure else SPAN_SAMPLE_SPREAD if span else SAMPLE_SPREAD
+    own = math.hypot(launch / math.sqrt(figure.launches), sample / math.sqrt(figure.samples))
+    return max(own, math.log1p(floor) / _RATIO_WIDTH)
 
 
 def scaled(figure: Figure, row: Mapping[str, Any] | None, full: float, quantile: Array) -> Timed:
@@ -104,11 +127,26 @@ def scaled(figure: Figure, row: Mapping[str, Any] | None, full: float, quantile:
         point = float(row["predicted_ns"])
         lo, hi = (float(row[end] or point) for end in ("predicted_lo_ns", "predicted_hi_ns"))
     if row is None or row.get("k") is None:
-        ends = [point * full ** (exponent - 1) for exponent in UNKNOWN]
-        lo, hi = min(lo, *ends), max(hi, *ends)
+        lo, hi = widened(point, full, lo, hi)
     lo, hi = max(min(lo, point), 1e-3 * point), max(hi, point)
     logs = [math.log(end / measured) for end in (lo, point, hi)]
     return point / 1e9, draws * np.exp(np.interp(quantile, (0.0, 0.5, 1.0), logs))
+
+
+def widened(point: float, full: float, lo: float = math.inf, hi: float = 0.0) -> tuple[float, float]:
+    """The range of a prediction whose growth was not measured.
+
+    Args:
+        point: The prediction.
+        full: The whole, as a multiple of what was measured.
+        lo: Lower end as far as known.
+        hi: Upper end as far as known.
+
+    >>> [round(end) for end in widened(100.0, 10.0)]
+    [71, 141]
+    """
+    ends = [point * full ** (exponent - 1) for exponent in UNKNOWN]
+    return min(lo, *ends), max(hi, *ends)
 
 
 def _rows(labels: Mapping[str, str], growth: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

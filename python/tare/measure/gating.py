@@ -65,12 +65,12 @@ def gate(
     if unsure not in (None, "pass", "fail"):
         raise UsageError(f"unsure {unsure!r} does not exist; there are pass and fail")
     before = side(baseline)
-    findings, checked = _findings(before, side(current), limits, across)
+    findings, checked, unlike = _findings(before, side(current), limits, across)
     suspects = [finding for finding in findings if finding["outcome"] == "suspect"]
     if suspects:
         _confirm(suspects, before, remeasure, limits, across)
     if not checked:
-        findings.append(_finding({"key": "", "codec": ""}, "status", "unsure", "no case is in both records"))
+        findings.append(_finding({"key": "", "codec": ""}, "status", "unsure", unlike))
     outcomes = {finding["outcome"] for finding in findings}
     outcome = "fail" if "fail" in outcomes else "unsure" if "unsure" in outcomes else "pass"
     code = EXIT[outcome] if outcome != "unsure" or unsure is None else EXIT[unsure]
@@ -86,8 +86,12 @@ def gate(
 
 def _findings(
     baseline: Side, current: Side, limits: Mapping[str, float], across: bool
-) -> tuple[list[dict[str, Any]], int]:
-    """Everything that is or may be worse; times and memory as suspects until confirmed."""
+) -> tuple[list[dict[str, Any]], int, str]:
+    """Everything that is or may be worse, times and memory as suspects until confirmed.
+
+    Returns:
+        The findings, the number of cases in both records, and why there are none.
+    """
     compared = compare_sides(baseline, current, across=across)
     machine = None if across else drift(baseline.analysis, current.analysis)
     findings: list[dict[str, Any]] = []
@@ -97,13 +101,11 @@ def _findings(
         if row["status_b"] in WORKED and row["status_a"] in WORKED:
             findings += _time(row, limits["time"], machine)
             findings += _memory(row, limits["memory"])
-    statuses = {case["key"]: case.get("status") for case in baseline.record.get("cases", ())}
-    for key in compared["only_a"]:
-        if statuses.get(key) in WORKED:
-            codec = next((part[6:] for part in key.split("|") if part.startswith("codec=")), key)
-            text = f"{codec} is in the baseline only: it was not measured"
-            findings.append(_finding({"key": key, "codec": codec}, "status", "unsure", text))
-    return findings, len(compared["cases"])
+    for case in compared["only_a"]:
+        if compared["cases"] and case["status"] in WORKED:
+            text = f"{case['codec']} on {case['medium']} is in the baseline only; now: {case['other']}"
+            findings.append(_finding(case, "status", "unsure", text))
+    return findings, len(compared["cases"]), compared["unlike"]
 
 
 def _finding(row: Mapping[str, Any], what: str, outcome: str, text: str, **more: Any) -> dict[str, Any]:
@@ -187,7 +189,7 @@ def _confirm(
             finding["text"] += "; not confirmed by fresh launches (give the data to measure again)"
         return
     again = side(remeasure(sorted({finding["codec"] for finding in suspects})))
-    second, _ = _findings(baseline, again, limits, across)
+    second, _, _ = _findings(baseline, again, limits, across)
     same = {(finding["key"], finding["what"], finding["op"]): finding for finding in second}
     measured = {key for key, figures in again.analysis.figures.items() if figures}
     for finding in suspects:

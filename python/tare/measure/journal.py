@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Self
 
 from tare import atomic
 from tare.errors import RecordError
+from tare.measure.mains import shown_cases
 from tare.measure.record import MAX_BYTES, checked, write_record
 
 __all__ = ["Journal", "fold", "is_journal", "parse_journal"]
@@ -241,7 +242,8 @@ def _fold_lines(lines: Iterator[tuple[int, bytes]], source: str) -> dict[str, An
         raise RecordError(f"{source}: no head line: nothing was measured before the run ended")
     record["cases"] = [{**case, "launches": list(case["launches"].values())} for case in cases.values()]
     record["interrupted"] = True
-    return checked(record, source)
+    record = checked(record, source)
+    return {**record, "cases": shown_cases(record)}
 
 
 def _head(value: dict[str, Any], where: str) -> dict[str, Any]:

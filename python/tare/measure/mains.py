@@ -17,6 +17,7 @@ __all__ = [
     "number",
     "off_usual",
     "peak_of",
+    "shown_cases",
 ]
 
 TOTAL = "total"
@@ -62,6 +63,32 @@ def peak_of(case: Mapping[str, Any]) -> int | None:
         ),
         default=None,
     )
+
+
+def shown_cases(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The cases of a run, without those that it had only begun to weigh where screening is all that was timed.
+
+    A case at the full size stands in front of the one that was screened; where no launch of
+    weighing was finished it has no times, and the verdict is made of those of screening.
+
+    >>> screened = {"key": "a", "labels": {"codec": "a"}, "status": "ok", "stage": "screen", "launches": [{"n": 1}]}
+    >>> begun = {"key": "b", "labels": {"codec": "a"}, "status": "ok", "stage": "weigh", "launches": []}
+    >>> [case["key"] for case in shown_cases({"interrupted": True, "cases": [screened, begun]})]
+    ['a']
+    """
+    cases = list(record.get("cases", ()))
+    weighed = any(case.get("stage") == "weigh" and case.get("launches") for case in cases)
+    if not record.get("interrupted") or weighed:
+        return cases
+    timed = {case["labels"].get("codec") for case in cases if case.get("stage") == "screen"}
+    begun = ("pending", "ok", "lossy")
+    return [
+        case
+        for case in cases
+        if case.get("stage") != "weigh"
+        or case["status"] not in begun
+        or ("twin" not in case["labels"] and case["labels"].get("codec") not in {*timed, "copy"})
+    ]
 
 
 def main_size(record: Mapping[str, Any]) -> str:

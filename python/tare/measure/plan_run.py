@@ -12,10 +12,11 @@ from tare.errors import TareError, UsageError
 from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
 from tare.measure.planning import narrowed
+from tare.measure.reach import DEFAULT_LINK
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
-from tare.measure.session import DEFAULT_LINK, Session, Settings, Stopped, Wiring
+from tare.measure.session import Session, Settings, Stopped, Wiring
 from tare.measure.stages.fit import load_bytes
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
@@ -165,7 +166,7 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
         session.tell("weigh", number, len(batches), f"{session.name}@{medium}")
         if medium in _STREAMS:
             weigh_streams(
-                session, group, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
+                session, group, base, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
             )
         else:
             weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)

@@ -49,13 +49,13 @@ def estimate(
         return
     from tare.codec import candidates
     from tare.dataset import Dataset, open_dataset
-    from tare.measure.stages.fit import load_bytes
+    from tare.measure.stages.fit import bound_bytes
     from tare.measure.supports import asked_for
 
     dataset = (
         data
         if isinstance(data, Dataset)
-        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
+        else open_dataset(data, allow_pickle=allow_pickle, max_bytes=bound_bytes(settings))
     )
     yield dataset.headline()
     yield from (f"  note: {note}" for note in dataset.notes)

@@ -10,14 +10,14 @@ from typing import Any
 from tare.errors import UsageError
 from tare.measure import smallness, wording
 from tare.measure.analysis import Analysis, analyse
-from tare.measure.constraints import Condition, allowed, conditions, losses
+from tare.measure.constraints import Condition, allowed, barred, conditions, losses
 from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.flips import flips
 from tare.measure.full_size import costed
 from tare.measure.mains import TOTAL, main_cases, main_stage, number
 from tare.measure.statistics import FIRM, Array, quantiles
-from tare.measure.ties import tie_of
+from tare.measure.ties import SURE_IN_NOISE, tie_of
 
 __all__ = ["Choice", "Evidence", "choose", "default_profile", "gather", "recommend"]
 
@@ -68,6 +68,11 @@ class Choice:
     predicted: bool
     flags: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     unreached: list[str] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> list[str]:
+        """Codecs that hold the data as far as is known and were not weighed: one of them may be the best."""
+        return [codec for codec, names, _ in self.excluded if names[0] in ("measured", "screened")]
 
     def runs_code(self, codec: str) -> bool:
         """Whether reading the codec's format runs code that the bytes name."""
@@ -186,15 +191,21 @@ def choose(
                 if (codec, medium) in weighed
                 else None
             )
-            if case.get("status") == "pending":
-                choice.unreached.append(codec)
         if codec == analysis.base:
             choice.base = one
         entry = (record.get("codecs") or {}).get(codec) or {}
+        if case is not None and case.get("status") == "pending" and not barred(entry, wanted):
+            choice.unreached.append(codec)
         choice.flags[codec] = entry.get("flags") or {}
         failed, why = _unfit(case, one, allow_loss)
-        if not why and case is not None and one is not None:
+        if failed == ("measured",) and barred(entry, wanted):
+            # Time would not help it.
+            known = [condition for condition in wanted if condition.by_flags]
+            failed, why = _failing(entry, {}, None, use, known)
+        elif not why and case is not None and one is not None:
             failed, why = _failing(entry, case, one, use, wanted)
+        if not why and entry.get("asked") is False:
+            failed, why = ("asked",), "there for comparison: it was not asked for"
         if why or one is None:
             choice.excluded.append((codec, failed, why))
         else:
@@ -204,9 +215,10 @@ def choose(
 
 
 def _short_of_time(choice: Choice) -> list[str]:
-    some = len(choice.unreached)
-    of = len(choice.several) + len(choice.excluded)
-    return [f"provisional: {wording.unreached(some, of)}"] if some else []
+    # What was encoded once was reached, and its first calls are no times to compare.
+    untimed = sum(choice.cases[codec].get("bytes") is not None for codec in choice.unreached)
+    some, of = len(choice.unreached) - untimed, len(choice.several) + len(choice.excluded)
+    return [f"provisional: {wording.unreached(some, of, untimed)}"] if choice.unreached else []
 
 
 def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
@@ -272,7 +284,11 @@ def _unfit(
 
 
 def _failing(
-    entry: Mapping[str, Any], case: Mapping[str, Any], one: Costed, use: Profile, wanted: Sequence[Condition]
+    entry: Mapping[str, Any],
+    case: Mapping[str, Any],
+    one: Costed | None,
+    use: Profile,
+    wanted: Sequence[Condition],
 ) -> tuple[tuple[str, ...], str]:
     """Which conditions a codec fails, and why in words; empty if it qualifies."""
     failed = [
@@ -280,7 +296,12 @@ def _failing(
         for condition in wanted
         if (text := condition.failing(entry, case.get("verify") or {}))
     ]
-    if use.subset_reads and one.subset_s is None and not any(name == "subset" for name, _ in failed):
+    if (
+        one is not None
+        and use.subset_reads
+        and one.subset_s is None
+        and not any(name == "subset" for name, _ in failed)
+    ):
         failed.append(("subset measured", "no reading of a part was measured"))
     return tuple(name for name, _ in failed), "; ".join(text for _, text in failed)
 
@@ -290,13 +311,16 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
     costs = {one.codec: cost(one, use) for one in choice.several}
     shares = dict(zip(costs, wins([draws for _, draws in costs.values()]), strict=True))
     tie = tie_of(choice.several, costs, shares, analysis, use)
+    if tie.noise >= 1:
+        # Draws know rounds and launches; what moves the base by a multiple moves any other as well.
+        shares = {codec: min(share, SURE_IN_NOISE) for codec, share in shares.items()}
     winner = tie.winner
     if tie.noise:
-        choice.notes.append(
-            f"provisional: the machine was too noisy: noise floor {wording.percent(tie.noise)}"
-        )
+        choice.notes.append(f"provisional: the machine was too noisy: {wording.noise_floor(tie.noise)}")
     others = sorted((one for one in choice.several if one is not winner), key=lambda one: costs[one.codec][0])
     cheapest = min(tie.members, key=lambda one: costs[one.codec][0])
+    # One alone is the best of nothing; where others were tried it is no choice either.
+    early = not others and bool(choice.waiting)
     few = analysis.figures[winner.key][TOTAL].launches < FIRM
     if few:
         choice.notes.append(f"provisional: fewer than {FIRM} launches")
@@ -307,16 +331,15 @@ def _verdict(choice: Choice, analysis: Analysis) -> dict[str, Any]:
         "codec": winner.codec,
         "key": winner.key,
         "runner_up": others[0].codec if others else None,
-        # One alone is the best of nothing.
         "p_best": shares[winner.codec] if others else None,
         "p": shares,
         "cost_s": {codec: [point, *_ends(point, draws)] for codec, (point, draws) in costs.items()},
         "tie": [one.codec for one in tie.members],
-        "named": tie.named,
-        "vague": tie.vague,
+        "named": tie.named and not early,
+        "vague": tie.vague or early,
         "noise": tie.noise,
         "executes_code": choice.runs_code(winner.codec),
-        "provisional": few or choice.predicted or tie.noise > 0 or bool(choice.unreached),
+        "provisional": few or choice.predicted or tie.noise > 0 or bool(choice.unreached) or early,
         "flips": flips(winner, choice, costs) if tie.named else flips(cheapest, choice, costs, tie.members),
         "excluded": [{"codec": codec, "reason": reason} for codec, _, reason in choice.excluded],
     }

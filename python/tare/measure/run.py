@@ -10,22 +10,23 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
 from tare.measure.cases import FACTORS
+from tare.measure.mains import shown_cases
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
-from tare.measure.stages.choose import BEATEN, choose, per_call_ns, sure
-from tare.measure.stages.fit import fit_launches, load_bytes, plan_launches
+from tare.measure.stages.choose import BEATEN, asked_use, choose, per_call_ns, sure, unfit
+from tare.measure.stages.fit import bound_bytes, fit_launches, plan_launches
 from tare.measure.stages.growth import measure_growth
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.probe import measure_fidelity
 from tare.measure.stages.screen import first_answer_s, release, screen, small_part
-from tare.measure.stages.sizing import costs_of
+from tare.measure.stages.sizing import costs_of, in_time
 from tare.measure.stages.weigh import Contender, weigh
 
 if TYPE_CHECKING:
@@ -103,14 +104,18 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
 
         return run_plan(plan, data, settings, wiring)
     began_s = time.monotonic()
+    before = None if resume is None else Result.load(resume).record
+    if before is not None and settings.max_bytes is None:
+        # Free memory is another now, and of other data nothing could be used again.
+        settings = replace(settings, max_bytes=(before.get("settings") or {}).get("max_bytes"))
+    settings = replace(settings, max_bytes=bound_bytes(settings))
     if isinstance(data, Dataset):
         dataset = data
     else:
-        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=load_bytes(settings.time_s))
+        dataset = open_dataset(data, allow_pickle=allow_pickle, max_bytes=settings.max_bytes)
     if settings.kind is None:
         settings = replace(settings, kind=kind_given(data, dataset))
     record = start_record(dataset, settings, command)
-    before = None if resume is None else Result.load(resume).record
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
         try:
@@ -145,6 +150,8 @@ def check_settings(settings: Settings) -> None:
         )
     if not 0 < settings.deadline_s < float("inf"):
         raise UsageError(f"deadline_s is more than 0 seconds, not {settings.deadline_s!r}")
+    if settings.share is not None and not 0 < settings.share <= 1:
+        raise UsageError(f"share is a share of the data in (0, 1], not {settings.share!r}")
     if settings.threads not in (1, "all"):
         raise UsageError(f"threads is 1 or 'all', not {settings.threads!r}")
     for name in settings.media or ():
@@ -193,10 +200,15 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     medium = next((name for name in settings.media or () if name in _ONE_END), _MEDIUM[dataset.kind])
     first_s = first_answer_s(settings.time_s, opened_s, session.elapsed_s)
     seats = screen(session, codecs, medium, small, first_s)
-    earlier = weighed_before(session, codecs)
-    chosen = earlier or (list(codecs) if settings.codecs else choose(seats, base))
+    barred = unfit(session, codecs)
+    chosen = weighed_before(session, codecs) or (
+        list(codecs) if settings.codecs else choose(seats, base, asked=asked_use(session), barred=barred)
+    )
     chosen = [codec for codec in chosen if _alive(seats, codec)]
-    if session.elapsed_s > session.limit_s(1.0):
+    if not settings.codecs and len(chosen) > 1:
+        ranked = [seat for codec in chosen for seat in seats if seat.codec == codec]
+        chosen = in_time(ranked, base, session.limit_s(1.0) - session.elapsed_s, session.start_s)
+    if session.elapsed_s > session.limit_s(1.0) or not chosen:
         # A launch of all contenders would end nobody knows when; what was screened has a verdict.
         release(session, seats)
         session.tell(
@@ -220,17 +232,19 @@ def measure_chosen(
     budget = (ends - session.elapsed_s) / len(media)
     start_s = session.start_s
     launches, most = plan_launches(budget, len(chosen), dataset.kind, quick=settings.quick, start_s=start_s)
-    again = weighed_share(session)
-    if not settings.codecs and not again:
+    resumed = weighed_share(session)
+    if not settings.codecs and not resumed:
         chosen = keep_base(list(chosen), base, most)
-    share = again or small.share
-    if chosen and not again:
+    fixed = settings.share or resumed
+    share = fixed or small.share
+    if chosen and not fixed:
         costs, tried = costs_of(session, [s for s in seats if s.codec in chosen], small, budget, launches)
         budget = (ends - session.elapsed_s) / len(media)
         launches, share = fit_launches(
             costs, small, dataset.bytes_memory, budget, launches, tried_bytes=tried, start_s=start_s
         )
     release(session, seats)
+    note_weighing(session, chosen, share)
     part = session.part(share)
     everyone: list[Contender] = []
     for index, medium in enumerate(media):
@@ -246,9 +260,9 @@ def measure_chosen(
         else:
             from tare.measure.stages.stream import weigh_streams
 
-            weigh_streams(session, contenders, part, until_s=until, launches=launches)
+            weigh_streams(session, contenders, base, part, until_s=until, launches=launches)
         everyone += contenders
-    mark_screened(seats, chosen, part)
+    mark_screened(seats, chosen, part, unfit(session, [seat.codec for seat in seats]))
     show_on(session, media, seats)
     session.verdict("weigh", "weighed")
     local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
@@ -262,10 +276,12 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
     from tare.measure.resume import reusable
 
     found = reusable(before, session.record)
-    session.adopted = {
-        key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")
-    }
+    # Screening is done again: it chooses, and its workers go on with what follows.
+    found.cases = {key: case for key, case in found.cases.items() if case.get("stage") in ("weigh", "growth")}
+    session.adopted = dict(found.cases)
     session.record["resumed"] = {"used": 0, "lines": found.lines()}
+    if not found.reasons and before.get("weighing"):
+        session.record["weighing"] = before["weighing"]
     if session.journal is not None:
         # What is taken over is on the disk before the old journal of the same name goes.
         session.journal.head({**session.record, "cases": list(session.adopted.values())})
@@ -276,13 +292,22 @@ def adopt(session: Session, before: dict[str, Any]) -> None:
 def weighed_before(session: Session, codecs: Sequence[Codec]) -> list[Codec]:
     """The codecs that an interrupted run had begun to weigh."""
     weighed = {case["labels"]["codec"] for case in session.adopted.values() if case["stage"] == "weigh"}
+    weighed |= set((session.record.get("weighing") or {}).get("codecs") or ())
     return [codec for codec in codecs if str(codec) in weighed]
 
 
 def weighed_share(session: Session) -> float | None:
-    """The share of the data that an interrupted run weighed; None if there is none."""
+    """The share of the data that an interrupted run weighed, or had begun to; None if there is none."""
+    begun = (session.record.get("weighing") or {}).get("share")
     shares = [float(case["labels"]["size"]) for case in session.adopted.values() if case["stage"] == "weigh"]
-    return max(shares, default=None)
+    return max(shares, default=begun)
+
+
+def note_weighing(session: Session, chosen: Sequence[Codec], share: float) -> None:
+    """Write down what is weighed before it is: a run that goes on with an interrupted one weighs the same."""
+    session.record["weighing"] = {"share": share, "codecs": [str(codec) for codec in chosen]}
+    if session.journal is not None:
+        session.journal.stage("weighing", session.record["weighing"])
 
 
 def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
@@ -291,18 +316,29 @@ def keep_base(chosen: list[Codec], base: Codec, most: int) -> list[Codec]:
     return kept if base in kept or base not in chosen else [*kept[:-1], base]
 
 
-def mark_screened(seats: Sequence[Seat], chosen: Sequence[Codec], part: Part) -> None:
+def mark_screened(
+    seats: Sequence[Seat], chosen: Sequence[Codec], part: Part, barred: Mapping[Codec, str] | None = None
+) -> None:
     """Codecs that were not weighed stay on screen, with the time predicted for the weighed size.
 
     One whose operations were not timed twice is predicted nothing: it counts as not reached.
+
+    Args:
+        seats: The screened seats.
+        chosen: The codecs that were weighed.
+        part: The part that was weighed.
+        barred: Codecs that can never be chosen, and why: that is their reason, whatever was timed.
     """
     for seat in seats:
-        case = seat.case
+        case, never = seat.case, (barred or {}).get(seat.codec, "")
+        if case["status"] == "pending" and never:
+            case["reason"] = never
         if seat.codec in chosen or case["status"] not in ("ok", "lossy"):
             continue
         case["verdict_at_screening"] = case["status"]
         if not sure(seat):
-            case["status"], case["reason"] = "pending", "only its first calls were timed; --time gives more"
+            case["status"] = "pending"
+            case["reason"] = never or "only its first calls were timed; --time gives more"
             continue
         scale = part.bytes_memory / max(1, seat.part.bytes_memory)
         case["predicted"] = {
@@ -311,7 +347,7 @@ def mark_screened(seats: Sequence[Seat], chosen: Sequence[Codec], part: Part) ->
             "ops": {op: round((per_call_ns(seat, op) or 0.0) * scale) for op in seat.operations},
         }
         case["status"] = "screened"
-        why = (
+        why = never or (
             f"{seat.distance:.0f} times over the best in every use"
             if seat.distance > BEATEN
             else "not among the best few at screening; --codec or more --time weighs it"
@@ -356,9 +392,13 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     if settings.codecs:
         found = asked_for(settings.codecs, found)
     found = left_after(settings.exclude, found)
-    if base not in found:
+    asked = base in found
+    if not asked:
         found.insert(0, base)
     session.record["codecs"] = {str(codec): describe(codec, settings.threads) for codec in found}
+    if not asked:
+        # It is measured for the ratios, and is no answer to a question about others.
+        session.record["codecs"][str(base)]["asked"] = False
     if not found:
         raise UsageError("no codec is left to measure: give --codec, or fewer --not")
     return found
@@ -395,6 +435,8 @@ def start_record(
         "link": settings.link,
         "allow_loss": list(settings.allow_loss),
         "must": list(settings.must),
+        "share": settings.share,
+        "max_bytes": settings.max_bytes,
     }
     record.setdefault("noise", {})
     record.setdefault("fidelity", {}).setdefault("probes", {})
@@ -426,6 +468,7 @@ def finish(session: Session, out: str | Path | None) -> None:
 
     record = session.record
     record["elapsed_s"] = round(session.elapsed_s, 3)
+    record["cases"] = shown_cases(record)
     now = session.pressure_since_start()
     record["noise"].update(now)
     if session.settings.time_s:

@@ -134,6 +134,8 @@ class Seat:
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
         self.distance = float("inf")
         """How many times over the best it costs, in the use that suits it best; set at screening."""
+        self.tried_s = 0.0
+        """What its trial at screening took, in seconds: preparing, first calls and comparing."""
         self.room = part
         """The largest part that its worker will have to hold."""
         self.shared = worker is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,26 +17,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare.measure import pressure, scratch
+from tare.measure.reach import Reach
 
 if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.dataset import Dataset
     from tare.measure.driver import Worker
     from tare.measure.journal import Journal
-    from tare.measure.remote_end import RemoteEnd
-    from tare.media.link import RelayProcess
 
-__all__ = ["DEFAULT_LINK", "Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
+__all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind.
 _KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
-
-
-DEFAULT_LINK = "1Gbit,0.3ms"
-"""The emulated link where none is given: a local network's."""
 
 
 class Stopped(Exception):
@@ -117,6 +111,8 @@ class Settings:
         kind: In-memory kind that every codec must start from and end in, conversion in its time:
             ``own`` (each library's own, conversion not timed), ``arrow``, ``pandas``, ``polars``,
             ``records``; None for the kind of the object given, ``own`` for a path.
+        share: Share of the loaded data to weigh, in (0, 1]; None for the largest that the time suffices for.
+        max_bytes: Most bytes in memory to load of the data; None for what can be weighed in the time.
         workers: Commands of further workers, by name.
     """
 
@@ -138,6 +134,8 @@ class Settings:
     seed: int = 0
     deadline_s: float = 30.0
     kind: str | None = None
+    share: float | None = None
+    max_bytes: int | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -240,9 +238,7 @@ class Session:
         self.expected: dict[str, dict[str, float]] = {}
         self.encoded: dict[str, str] = {}
         self.starts_s: list[float] = []
-        self._relay: RelayProcess | None = None
-        self._remote: RemoteEnd | None = None
-        self._reaching = threading.Lock()
+        self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0
         self.round_ns = 0
         self.pressure = pressure.snapshot()
@@ -260,10 +256,7 @@ class Session:
             and not any(c["launches"] for c in self.record["cases"])
         ):
             self.journal.remove()
-        if self._relay is not None:
-            self._relay.close()
-        if self._remote is not None:
-            self._remote.close()
+        self.reach.close()
         scratch.remove(self._tmp)
         scratch.remove(self._files)
 
@@ -449,49 +442,6 @@ class Session:
         if self.journal is not None:
             self.journal.launch(case["key"], launch)
 
-    # --- media with two ends --------------------------------------------------
-
-    def stream_medium(self, name: str) -> dict[str, Any]:
-        """What ``open`` is told of the medium; an emulated link is TCP with a relay between."""
-        return {"kind": "tcp" if name == "link" else name, "timeout_s": self.settings.deadline_s}
-
-    @property
-    def remote(self) -> RemoteEnd:
-        """The other host.
-
-        Raises:
-            UsageError: None was given.
-        """
-        from tare.measure.remote_end import RemoteEnd
-
-        with self._reaching:  # seats start two at a time, and each host is reached once
-            if self._remote is None:
-                self._remote = RemoteEnd(self.settings.remote)
-                self.record["noise"]["remote"] = self._remote.summary()
-            return self._remote
-
-    def through_link(self, name: str, address: str) -> str:
-        """The address the writer must use: the relay's on an emulated link, else the reader's own.
-
-        Raises:
-            UsageError: The medium is ``link`` and no link was given.
-        """
-        if name == "remote":
-            return f"{self.remote.address}:{address.rpartition(':')[2]}"
-        if name != "link":
-            return address
-        from tare.media.link import Link, RelayProcess
-
-        link = Link.parse(self.settings.link or DEFAULT_LINK)
-        with self._reaching:
-            if self._relay is None:
-                from tare.measure.link_check import check_link
-
-                self.record["noise"]["link"] = check_link(link)
-                self._relay = RelayProcess(address, link)
-                return self._relay.address
-        return self._relay.retarget(address, link)
-
     # --- workers --------------------------------------------------------------
 
     def worker(
@@ -549,7 +499,7 @@ class Session:
         """Start a worker on the other host; its protocol goes through ssh."""
         from tare.measure.driver import Worker
 
-        worker = Worker("remote", command=self.remote.command)
+        worker = Worker("remote", command=self.reach.remote.command)
         self._workers.add(worker)
         return worker
 

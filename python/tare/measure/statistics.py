@@ -33,6 +33,7 @@ __all__ = [
     "Summary",
     "align",
     "differs",
+    "has_interval",
     "median",
     "noise_limit",
     "order_interval",
@@ -51,6 +52,8 @@ INNER = 500
 CONFIDENCE = 0.95
 # Launches from which on an interval is more than a hint: fewer tell nothing of what a launch shifts.
 FIRM = 3
+# Samples from which on the range of order statistics holds the median 15 times out of 16 or more.
+LEAST = 5
 # No call is faster; a smaller figure is what subtracting left of nothing.
 _LEAST_NS = 0.1
 # Ratios within these bounds are no difference that anyone would feel.
@@ -367,6 +370,17 @@ def order_interval(values: Array, confidence: float = CONFIDENCE) -> tuple[float
             break
         rank += 1
     return float(ordered[rank]), float(ordered[n - 1 - rank])
+
+
+def has_interval(launches: int, samples: int) -> bool:
+    """Whether there are enough samples for an interval of 95 %, give or take two.
+
+    The range of two samples holds the median every other time, and that of one never.
+
+    >>> has_interval(1, 4), has_interval(1, 5), has_interval(3, 3)
+    (False, True, True)
+    """
+    return launches >= FIRM or samples >= LEAST
 
 
 def noise_limit(floor: float) -> tuple[float, float]:

@@ -10,11 +10,11 @@ from tare.measure.cost import Costed, Profile, timed_share
 from tare.measure.mains import TOTAL
 from tare.measure.statistics import Array, differs, quantiles
 
-__all__ = ["Tie", "tie_of"]
+__all__ = ["SURE_IN_NOISE", "Tie", "tie_of"]
 
 # P(best) from which on one of a tie is named.
 SURE = 0.5
-# On a machine with a noise floor above NOISY a winner among ties needs more than the half.
+# With a noise floor above NOISY, or weighed too seldom for an interval, a winner among ties needs more than the half.
 NOISY, SURE_IN_NOISE = 0.10, 0.95
 # Codecs that cost up to so many times the least may be chosen among by size; if those that are not
 # told apart reach further, "smallest first" would offer one that may cost a multiple.
@@ -66,7 +66,8 @@ def tie_of(
         if one is best or (_alike(one, best, costs, floors) and not _beaten(one, best, analysis))
     ]
     noisy = max(floors[one.codec] for one in members) > NOISY
-    enough = shares[best.codec] >= (SURE_IN_NOISE if noisy else SURE)
+    early = analysis.weighed(best.key) and not analysis.figures[best.key][TOTAL].sure
+    enough = shares[best.codec] >= (SURE_IN_NOISE if noisy or early else SURE)
     named = len(members) == 1 or (enough and not _within(best, members, costs, floors))
     least = min(costs[one.codec][0] for one in members)
     near = [one for one in members if costs[one.codec][0] <= NEAR * least]

@@ -15,6 +15,7 @@ __all__ = [
     "failure",
     "flip",
     "listed",
+    "noise_floor",
     "nothing",
     "odds",
     "percent",
@@ -77,6 +78,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
+def noise_floor(share: float) -> str:
+    """The noise floor for people.
+
+    >>> noise_floor(0.34), noise_floor(8.009)
+    ('noise floor 34 %', 'noise floor above 100 %: nothing can be told apart')
+    """
+    return f"noise floor {percent(share) if share < 1 else 'above 100 %: nothing can be told apart'}"
+
+
 def odds(p: float) -> str:
     """P(best), never printed as certain.
 
@@ -88,13 +98,24 @@ def odds(p: float) -> str:
     return "< 0.01" if p < 0.005 else f"{p:.2f}"
 
 
-def unreached(some: int, of: int) -> str:
+def unreached(some: int, of: int, untimed: int = 0) -> str:
     """How many codecs the time did not suffice for.
 
-    >>> unreached(1, 9), unreached(8, 9)
-    ('1 of 9 codecs was not reached in the time given', '8 of 9 codecs were not reached in the time given')
+    Args:
+        some: Codecs that were never called.
+        of: All codecs.
+        untimed: Codecs of which only first calls were timed.
+
+    >>> unreached(1, 9), unreached(5, 9, 3)
+    ('1 of 9 codecs was not reached in the time given', '5 of 9 codecs were not reached in the time given, and 3 not timed enough')
+    >>> unreached(0, 9, 3)
+    '3 of 9 codecs were not timed enough in the time given'
     """
-    return f"{some} of {of} codecs {'was' if some == 1 else 'were'} not reached in the time given"
+    were = "was" if (some or untimed) == 1 else "were"
+    if not some:
+        return f"{untimed} of {of} codecs {were} not timed enough in the time given"
+    more = f", and {untimed} not timed enough" if untimed else ""
+    return f"{some} of {of} codecs {were} not reached in the time given{more}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
@@ -131,14 +152,17 @@ def flip(axis: str, side: str, where: Crossing, codec: str) -> str:
     'below 21 MB/s [18, 25]: parquet'
     >>> flip("bandwidth", "below", Crossing(12.5e6, 12.5e6, 12.5e6), "parquet")
     'below 12.5 MB/s: parquet'
+    >>> flip("bandwidth", "below", Crossing(912e3, 455e3, 3.61e6), "parquet")
+    'below 912 kB/s [455 kB/s, 3.61 MB/s]: parquet'
     >>> flip("reads", "below", Crossing(2.49, 1.52, 7.85), "json")
     'fewer than 3 reads [2, 8]: json'
     """
     if axis == "bandwidth":
-        unit = size(where.at).split()[1]
-        by = 1000 ** ("B", "kB", "MB", "GB", "TB").index(unit)
-        at, lo, hi = (f"{rate / by:.3g}" for rate in (where.at, where.lo, where.hi))
-        lead, unit = side, f"{unit}/s"
+        ends = [rate(end) for end in (where.at, where.lo, where.hi)]
+        (at, unit), (lo, its), (hi, another) = (end.split() for end in ends)
+        if not unit == its == another:
+            lo, hi = ends[1:]
+        lead = side
     else:
         # Reads are whole: fewer than 2.49 are at most 2, more than 2.49 at least 3.
         whole = math.floor if side == "above" else math.ceil
@@ -220,7 +244,7 @@ def sentence(
         return _tie(verdict, choice, winner)
     parts = [against_base(winner.codec, choice, verdict["cost_s"][winner.codec][0], base_cost)]
     if others:
-        parts.append(f"P(best) {odds(verdict['p_best'])}")
+        parts.append(f"P(best) {odds(verdict['p_best'])}{_among(choice)}")
     elif choice.base is winner:
         parts = [_alone(choice)]
     else:
@@ -238,27 +262,41 @@ def sentence(
 def _tie(verdict: Mapping[str, Any], choice: Choice, winner: Costed) -> str:
     names = listed([f"`{codec}`" for codec in verdict["tie"]], most=6)
     kept = came_back(choice.cases[winner.codec])
-    if verdict["vague"]:
+    if verdict["p_best"] is None:
+        text = (
+            f"Too early to choose for {verdict['profile']}: of {len(choice.waiting) + 1} codecs only "
+            f"`{winner.codec}` was weighed. By default `{verdict['route']}`: {size(winner.bytes)}; {kept}"
+        )
+    elif verdict["vague"]:
         # Few launches and a part of the data make draws wide on a quiet machine too.
         noisy = verdict["noise"] > 0 or not verdict["provisional"]
         spent = [verdict["cost_s"][codec][0] for codec in verdict["tie"]]
         text = (
             f"Too {'noisy' if noisy else 'early'} to choose for {verdict['profile']}: costs up to "
             f"{times(max(spent) / min(spent))} apart are not told apart: {names}. The most likely best, by "
-            f"default, is `{verdict['route']}`: P(best) {odds(verdict['p_best'])}, {size(winner.bytes)}; {kept}"
+            f"default, is `{verdict['route']}`: P(best) {odds(verdict['p_best'])}{_among(choice)}, "
+            f"{size(winner.bytes)}; {kept}"
         )
     else:
+        noisy = f" ({noise_floor(verdict['noise'])})" if verdict["noise"] else ""
         text = (
             f"{'Provisional: a' if verdict['provisional'] else 'A'} tie for {verdict['profile']}, smallest first: "
-            f"{names}. None is shown to be better; choose by size or fidelity: `{winner.codec}` takes "
+            f"{names}. None is shown to be better{noisy}; choose by size or fidelity: `{winner.codec}` takes "
             f"{size(winner.bytes)}; {kept}"
         )
     unsafe = [f"`{codec}`" for codec in verdict["tie"] if choice.runs_code(codec)]
     return f"{text}{f'; of {listed(unsafe)}: {DANGER}' if unsafe else ''}."
 
 
+def _among(choice: Choice) -> str:
+    """Whom odds are the odds among, where some that may be better were not weighed."""
+    return f" among the {len(choice.several)} weighed" if choice.waiting else ""
+
+
 def _alone(choice: Choice) -> str:
     """Why there is nothing to compare the only one with."""
+    if any(names[0] == "asked" for _, names, _ in choice.excluded):
+        return "the only codec that was asked for"
     rest = [names for _, names, _ in choice.excluded if names[0] not in ABSENT + BROKEN]
     return "the only codec that qualifies" if rest else "the only codec that was weighed"
 
@@ -319,7 +357,7 @@ def _why(name: str) -> str:
 
 
 # What is no news in a verdict: codecs that were not in the race, and those that fell by themselves.
-ABSENT = ("measured", "screened", "n/a", "pending")
+ABSENT = ("measured", "screened", "n/a", "pending", "asked")
 BROKEN = ("error", "timeout", "killed", "refused", "unproven")
 LEFT_OUT = {
     "loss": "data changed silently",
@@ -363,7 +401,8 @@ def nothing(
     """
     lead = f"{'Provisional: no' if provisional else 'No'} route for {profile}: "
     if all(names[0] in ABSENT for _, names, _ in excluded):
-        return f"{lead}no codec was measured.", []
+        asked = any(names[0] == "asked" for _, names, _ in excluded)
+        return f"{lead}no codec {'asked for ' if asked else ''}was measured.", []
     alone: dict[str, list[str]] = defaultdict(list)
     for codec, names, _ in excluded:
         if len(names) == 1 and names[0] not in ABSENT + BROKEN:

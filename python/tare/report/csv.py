@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 from tare.report import words
-from tare.report.digest import Digest, Grid, Row, Times, digest
+from tare.report.digest import Digest, Grid, Row, Times, digest, number
 
 __all__ = ["COLUMNS", "render"]
 
@@ -99,6 +99,10 @@ def _seconds(ns: float | None) -> float | None:
     return None if ns is None else ns / 1e9
 
 
+def _whole(n: float | None) -> int | None:
+    return None if n is None else round(n)
+
+
 def _side(name: str, times: Times) -> dict[str, Any]:
     return {
         f"{name}_s": _seconds(times.t_ns),
@@ -115,10 +119,11 @@ def _cells(found: Digest, grid: Grid, row: Row) -> dict[str, Any]:
         "dataset": labels.get("dataset") or str(found.dataset.get("name") or ""),
         "status": row.status,
         "reason": words.row_note(row) if not row.timed else row.reason,
-        "bytes": None if row.bytes is None else round(row.bytes),
+        # Of the part that ``size`` names and ``raw_bytes`` counts: nothing is predicted here.
+        "bytes": _whole(number(row.case.get("bytes")) if row.bytes_predicted else row.bytes),
         "raw_bytes": row.case.get("raw_bytes"),
         "predicted_full_s": None if row.predicted_ns is None else _seconds(row.predicted_ns[0]),
-        "peak_bytes": None if row.peak_bytes is None else round(row.peak_bytes),
+        "peak_bytes": _whole(row.peak_bytes),
         "copies": row.copies,
         "k": row.k,
         "kept": row.kept,
@@ -156,7 +161,7 @@ def _bench_mark(grid: Grid, row: Row) -> dict[str, Any]:
         "min": _seconds(row.total.floor_ns),
         "median": _seconds(median),
         "itr/sec": 1e9 / median if median else None,
-        "mem_alloc": None if row.peak_bytes is None else round(row.peak_bytes),
+        "mem_alloc": _whole(row.peak_bytes),
         "gc/sec": collections / (spent_ns / 1e9) if spent_ns else None,
         "n_itr": samples,
         "n_gc": collections,

@@ -84,6 +84,7 @@ class Row:
     read: Times
     total: Times
     bytes: float | None
+    bytes_predicted: bool
     size_share: float | None
     peak_bytes: float | None
     copies: float | None

@@ -196,18 +196,7 @@ def _row(
         status = "screened" if _size(case) < around.full * 0.9995 else "pending"
     steepest = max(curve, key=lambda entry: number(entry.get("k")) or 0.0, default={})
     cost = [number(value) for value in items(mapping(around.verdict.get("cost_s")).get(codec))]
-    n_bytes = number(own.get("bytes")) if number(own.get("bytes")) is not None else number(case.get("bytes"))
-    raw = number(case.get("raw_bytes"))
-    if status == "screened" and _size(case) >= around.full * 0.9995 and number(case.get("bytes")) is not None:
-        # The sample was all of the data: what it encoded to is known, not predicted.
-        n_bytes = number(case.get("bytes"))
-    projected = bool(case.get("predicted")) and number(own.get("bytes")) is not None
-    if status == "screened" and n_bytes is not None and _size(case) < around.full * 0.9995 and not projected:
-        n_bytes = n_bytes * around.full / _size(case)
-        raw = None if raw is None else raw * around.full / _size(case)
-    share = number(own.get("size_share"))
-    if share is None and n_bytes is not None and raw:
-        share = n_bytes / raw
+    n_bytes, share, scaled = _bytes(case, own, status, around.full)
     return Row(
         codec=codec,
         key=str(case.get("key")),
@@ -218,6 +207,7 @@ def _row(
         read=Times.of(timings.get(ops[1])),
         total=Times.of(own.get("total")),
         bytes=n_bytes,
+        bytes_predicted=scaled,
         size_share=share,
         peak_bytes=number(own.get("peak_bytes")),
         copies=copies(number(own.get("peak_bytes")), n_bytes),
@@ -232,6 +222,30 @@ def _row(
         case=case,
         derived=own,
     )
+
+
+def _bytes(
+    case: dict[str, Any], own: dict[str, Any], status: str, full: float
+) -> tuple[float | None, float | None, bool]:
+    """Encoded bytes of the grid's part of the data, as a share of those in memory, and whether predicted.
+
+    What was encoded of a smaller part only is scaled, whatever became of the codec:
+    the sizes of one table are all of the same part.
+    """
+    derived, known = number(own.get("bytes")), number(case.get("bytes"))
+    share, raw = number(own.get("size_share")), number(case.get("raw_bytes"))
+    if share is None and known is not None and raw:
+        share = known / raw
+    if status in TIMED:
+        return (known if derived is None else derived), share, False
+    if _size(case) >= full * 0.9995:
+        # The part that was screened is all of it: what it encoded to is known, not predicted.
+        return (derived if known is None else known), share, False
+    predicted = number(mapping(case.get("predicted")).get("bytes"))
+    if predicted is None:
+        small = derived if known is None else known
+        predicted = None if small is None else small * full / _size(case)
+    return predicted, share, predicted is not None
 
 
 def _kept(case: dict[str, Any], own: dict[str, Any]) -> str:

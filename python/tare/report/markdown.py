@@ -30,6 +30,8 @@ def render(result: Any, *, profile: str | None = None) -> str:
     parts.append(
         f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")
     )
+    mark = words.size_mark(row for grid in found.grids for row in grid.rows)
+    parts.append(f"{_md(mark)}." if mark else "")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -58,7 +60,7 @@ def _verdict(found: Digest) -> list[str]:
     if said["empty"]:
         return ["No verdict: nothing was measured that could be recommended."]
     if said["named"] and said["small"]:
-        lines = [_sentence(said["sentence"])]
+        lines = [_sentence(said["sentence"]), _md(words.provisional_line(found, said), 600)]
     elif said["named"]:
         lines = [
             f"Use {_code(said['route'])} for {_md(said['profile'])}"
@@ -66,20 +68,18 @@ def _verdict(found: Digest) -> list[str]:
             + (f", next {_code(said['runner_up'])}" if said["runner_up"] else "")
             + "."
         ]
-        lines += (
-            ["Bytes from others can run code or crash the reader: only read your own."]
-            if said["runs_code"]
-            else []
-        )
+        lines += [_md(words.provisional_line(found, said), 600), words.trust_line(said)]
     elif said["vague"]:
         lines = [_sentence(said["sentence"])]
     elif said["tie"]:
         lines = [f"A tie for {_md(said['profile'])}: {', '.join(map(_code, said['tie']))}."]
     else:
-        lines = [f"No route fits {_md(said['profile'])}."]
-    lines += [_md(said["transfer"])] if said["transfer"] else []
+        lines = [_sentence(said["sentence"] or f"No route fits {said['profile']}.")]
+        # Of no route the reasons are what to give up or to do instead.
+        lines += map(_sentence, said["reasons"])
+    lines += [_md(said["transfer"]), _md(words.link_line(found), 300)]
     changes = [f"- {_md(change, 200)}" for change in words.flips(found)]
-    return [" ".join(lines), "\n".join(changes)]
+    return [" ".join(filter(None, lines)), "\n".join(changes)]
 
 
 def _sentence(value: str) -> str:
@@ -132,16 +132,19 @@ def _figures(found: Digest, row: Row, joint: bool) -> list[str]:
     if found.imported:
         cells.insert(6, text.duration(row.published.t_ns))
     if found.partial is not None:
-        cells.insert(-5, "" if row.predicted_ns is None else f"~{text.duration(row.predicted_ns[0])}")
+        cells.insert(-5, words.predicted(row))
     return cells
 
 
 def _reason(row: Row, columns: int) -> list[str]:
     said = words.row_note(row)
     if row.status == "screened" and row.predicted_ns:
-        said = f"~{text.duration(row.predicted_ns[0])} predicted; {said}"
-    size = text.size(row.bytes) if row.bytes is not None else ""
-    return [_code(row.codec), size, ""] + [""] * (columns - 4) + [f"{_status(row.status)}: {_md(said, 200)}"]
+        said = f"{words.predicted(row)} predicted; {said}"
+    return (
+        [_code(row.codec), words.row_size(row), ""]
+        + [""] * (columns - 4)
+        + [f"{_status(row.status)}: {_md(said, 200)}"]
+    )
 
 
 def _status(status: str) -> str:

@@ -19,6 +19,8 @@ Line = list[Piece]
 _WIDEST = 100
 _MAX_GRIDS = 8
 _CROWD = 3
+# Columns that a codec's name should have.
+_NAME = 28
 
 
 def render(
@@ -183,6 +185,7 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         )
         sentence = said["sentence"].removeprefix("Too small to matter: ").replace("`", "")
         lines += _wrap(sentence[:1].upper() + sentence[1:], width, "     ")
+        lines += _wrap(words.provisional_line(found, said), width, "     ")
     elif said["named"]:
         line: Line = [("Use  ", "bold"), (said["route"], "bold green"), (f"  for {said['profile']}", "")]
         tail = "" if said["p_best"] == "-" else f"   P(best) {said['p_best']}"
@@ -192,7 +195,12 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         else:
             lines.append(line)
             lines += _wrap(tail.strip(), width, "     ")
-        lines += _wrap(_row_sentence(found, said), width, "     ")
+        caveats = [
+            words.provisional_line(found, said),
+            words.kept_sentence(_winner(found)),
+            words.trust_line(said),
+        ]
+        lines += _wrap(" ".join(filter(None, caveats)), width, "     ")
     else:
         sentence = _wrap(said["sentence"] or f"No winner for {said['profile']}", width, "")
         lines += [[(sentence[0][0][0], "bold")], *sentence[1:]]
@@ -200,26 +208,16 @@ def _verdict(found: Digest, width: int) -> list[Line]:
         for reason in [] if said["tie"] else said["reasons"]:
             lines += _wrap(reason.replace("`", ""), width, "     ")
     lines += _wrap(said["transfer"], width, "     ") if said["transfer"] else []
+    link = words.link_line(found)
+    lines += _wrap(link, width, "     ") if link else []
     changes = words.flips(found)
     lines += _wrap(" \xb7 ".join(changes), width, "     ", "dim") if changes else []
     return lines
 
 
-def _row_sentence(found: Digest, said: dict[str, Any]) -> str:
-    mark = "provisional: "
-    why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
-    parts = []
-    if said["provisional"] and not found.imported:
-        parts = [f"Provisional: {'; '.join(why) or 'too few launches'}."]
+def _winner(found: Digest) -> Row | None:
     key = found.verdict.get("key")
-    row = next((row for grid in found.grids for row in grid.rows if row.key == key), None)
-    parts += [words.kept_sentence(row)] if words.kept_sentence(row) else []
-    parts += (
-        ["Bytes from others can run code or crash the reader: only read your own."]
-        if said["runs_code"]
-        else []
-    )
-    return " ".join(parts)
+    return next((row for grid in found.grids for row in grid.rows if row.key == key), None)
 
 
 class _Scale:
@@ -237,6 +235,20 @@ class _Scale:
         lo, hi = times.lo_ns, times.hi_ns
         value = text.spread(times.t_ns / self.ns, lo and lo / self.ns, hi and hi / self.ns)
         return value + ("*" if times.contended else "")
+
+
+def _columns(
+    found: Digest, grid: Grid, scale: _Scale, heads: list[str], *, ends: bool
+) -> tuple[list[tuple[Row, list[str]]], list[int], list[int]]:
+    """The cells of each row with times, the columns that some row fills, and their widths."""
+    joint = bool(found.imported) or grid.ops[0] == "send"
+    measured = [(row, _cells(row, scale, found, joint=joint, ends=ends)) for row in grid.rows if row.timed]
+    # An imported or interrupted record has fewer.
+    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
+    widths = [
+        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
+    ]
+    return measured, keep, widths
 
 
 def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]]) -> list[Line]:
@@ -259,16 +271,10 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
         "k",
         "kept",
     ]
-    measured = [
-        (row, _cells(row, scale, found, joint=bool(found.imported) or grid.ops[0] == "send"))
-        for row in grid.rows
-        if row.timed
-    ]
-    # Columns that no row fills are left out: an imported or interrupted record has fewer.
-    keep = [i for i in range(len(heads)) if any(cells[i] not in ("", "-") for _, cells in measured)]
-    widths = [
-        max([text.width_of(heads[i])] + [text.width_of(cells[i]) for _, cells in measured]) for i in keep
-    ]
+    measured, keep, widths = _columns(found, grid, scale, heads, ends=True)
+    if sum(widths) + 2 * len(widths) + _NAME > width:
+        # Ranges of predictions go before any column does; the page and Markdown have them.
+        measured, keep, widths = _columns(found, grid, scale, heads, ends=False)
     mixed = len({row.delivery for row in grid.rows}) > 1
     names = [
         _isolated(text.visible(row.codec, 100)) + (f" {row.delivery}" if mixed and row.delivery else "")
@@ -277,7 +283,7 @@ def _table(found: Digest, grid: Grid, width: int, told: set[tuple[str, str, str]
     room = width - sum(widths) - 2 * len(widths)
     longest = max(text.width_of(name) for name in names)
     for least in ("copies", "%", "peak", "tie", "k", "published", "full size", words.RATIO, "size"):
-        if room >= min(longest, 28 if width >= 90 else 16) or len(keep) <= 3:
+        if room >= min(longest, _NAME if width >= 90 else 16) or len(keep) <= 3:
             break
         if least in [heads[i] for i in keep]:
             drop = [heads[i] for i in keep].index(least)
@@ -333,7 +339,7 @@ def _joint(grid: Grid) -> str:
     return "span" if grid.ops[0] == "send" else "sum"
 
 
-def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
+def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool, ends: bool) -> list[str]:
     peak = text.memory(row.peak_bytes) if row.peak_bytes is not None else "-"
     tilde = "~" if row.provisional else ""
     return [
@@ -344,9 +350,7 @@ def _cells(row: Row, scale: _Scale, found: Digest, *, joint: bool) -> list[str]:
         scale.cell(row.total) if joint else "",
         scale.cell(row.published),
         "-" if row.total.ratio is None else tilde + text.ratio(row.total.ratio),
-        "-"
-        if found.partial is None or row.predicted_ns is None
-        else f"~{text.duration(row.predicted_ns[0])}",
+        "-" if found.partial is None else words.predicted(row, ends=ends) or "-",
         row.total.letters,
         peak,
         "-" if row.copies is None else f"{row.copies:.1f}",
@@ -368,16 +372,16 @@ def _figures(found: Digest, row: Row, name: str, cells: list[tuple[str, str, int
 
 def _reason(row: Row, name: str, width: int, name_width: int) -> Line:
     status = words.STATUS.get(row.status, text.visible(row.status, 16))
-    size = _pad(text.size(row.bytes) if row.bytes is not None else "", 7, right=True)
+    size = _pad(words.row_size(row), 8, right=True)
     if row.status == "screened":
-        said = f"~{text.duration(row.predicted_ns[0])} predicted" if row.predicted_ns else "not weighed"
+        said = f"{words.predicted(row)} predicted" if row.predicted_ns else "not weighed"
         said += f"; {words.row_note(row)}" if row.reason else ""
     else:
         said = words.row_note(row)
     room = max(8, width - name_width - 2 - 7 - 2 - len(status) - 2)
     said = _isolated(_cut(said, room))
     style = "dim" if row.status in ("screened", "n/a", "pending") else "yellow"
-    return [(name, style), (f"  {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
+    return [(name, style), (f" {size}  ", "dim"), (_pad(said, room), style), (f"  {status}", style)]
 
 
 def _cut(value: str, width: int) -> str:
@@ -431,6 +435,7 @@ def _legend(found: Digest) -> str:
         parts.append(f"base {text.visible(found.base, 60)}")
     if any(row.timed and row.provisional for row in rows):
         parts.append("~ provisional: too few launches for an interval")
+    parts += filter(None, [words.size_mark(rows), words.full_mark(found)])
     if any(row.timed and (row.write.contended or row.read.contended) for row in rows):
         parts.append("* contended: wall time ran away from CPU time")
     if any(row.timed and row.superlinear for row in rows):

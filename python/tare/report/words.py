@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from tare.measure.wording import came_back
+from tare.measure.full_size import OPERATIONS
+from tare.measure.wording import came_back, noise_floor
 from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
@@ -15,15 +17,22 @@ __all__ = [
     "dataset_line",
     "flag_lines",
     "flips",
+    "full_mark",
     "headline",
     "kept_sentence",
+    "link_line",
     "losses",
     "noise_line",
     "p_best",
     "partial_line",
+    "predicted",
+    "provisional_line",
     "row_note",
+    "row_size",
     "runs_code",
     "share_line",
+    "size_mark",
+    "trust_line",
 ]
 
 # Status -> the word shown in place of figures.
@@ -149,6 +158,44 @@ def _transfer(verdict: dict[str, Any]) -> str:
     return f"{said}, not measured."
 
 
+def provisional_line(found: Digest, said: dict[str, Any]) -> str:
+    """Why a named verdict is provisional, in one line; empty where it is not, or was imported.
+
+    Args:
+        found: The record.
+        said: What `headline` gave of the verdict.
+    """
+    if not said["provisional"] or found.imported:
+        return ""
+    mark = "provisional: "
+    why = [reason.removeprefix(mark) for reason in said["reasons"] if reason.startswith(mark)]
+    return f"Provisional: {'; '.join(why) or 'too few launches'}."
+
+
+def trust_line(said: dict[str, Any]) -> str:
+    """That reading the recommended bytes can run code; empty where it cannot."""
+    return (
+        "Bytes from others can run code or crash the reader: only read your own." if said["runs_code"] else ""
+    )
+
+
+def link_line(found: Digest) -> str:
+    """What the emulated link was asked to be, how it was made and what it reached; empty without one."""
+    link = found.noise.get("link")
+    if not isinstance(link, dict) or all(grid.medium != "link" for grid in found.grids):
+        return ""
+    rate, trip = number(link.get("bytes_per_second")), number(link.get("round_trip_s"))
+    asked, method = (
+        text.visible(link.get("asked") or "a link", 40),
+        text.visible(link.get("method") or "", 80),
+    )
+    reached = [text.rate(rate)] if rate else []
+    reached += [f"{trip * 1e3:.3g} ms round trip"] if trip is not None else []
+    how = f" ({method})" if method else ""
+    got = f"; reached {' and '.join(reached)}" if reached else ""
+    return f"Emulated link {asked}{how}{got}."
+
+
 def flips(found: Digest, profile: str | None = None) -> list[str]:
     """What would change the choice, in words."""
     verdicts = found.derived.get("profiles")
@@ -222,6 +269,48 @@ def flag_lines(rows: list[Row], limit: int = 4) -> list[str]:
     return shown
 
 
+def row_size(row: Row) -> str:
+    """A row's size, with a tilde where only a smaller part was encoded; empty where it is not known."""
+    if row.bytes is None:
+        return ""
+    return ("~" if row.bytes_predicted else "") + text.size(row.bytes)
+
+
+def size_mark(rows: Iterable[Row]) -> str:
+    """What the tilde of `row_size` means, where a row has one."""
+    return "size ~: predicted from a smaller part" if any(row.bytes_predicted for row in rows) else ""
+
+
+def predicted(row: Row, *, ends: bool = True) -> str:
+    """A row's predicted time of one write and one read, with the range where one is known: ``~287 ms (150-600)``.
+
+    Args:
+        row: The row.
+        ends: Whether there is room for the range.
+    """
+    if row.predicted_ns is None:
+        return ""
+    t_ns, lo_ns, hi_ns = row.predicted_ns
+    shown = f"~{text.duration(t_ns)}"
+    if not ends or lo_ns is None or hi_ns is None or hi_ns <= lo_ns:
+        return shown
+    _, unit_ns = text.unit_for([t_ns])
+    return f"{shown} ({text.significant(lo_ns / unit_ns)}\u2013{text.significant(hi_ns / unit_ns)})"
+
+
+def full_mark(found: Digest) -> str:
+    """How far predictions of the whole data may be off, all rows together; empty where nothing was predicted."""
+    if found.partial is None:
+        return ""
+    known = [row.predicted_ns for grid in found.grids for row in grid.rows if row.timed and row.predicted_ns]
+    shares = [(lo / t, hi / t) for t, lo, hi in known if t > 0 and lo is not None and hi is not None]
+    if not shares:
+        return ""
+    least, most = min(lo for lo, _ in shares), max(hi for _, hi in shares)
+    ends = [text.significant(end, 2) for end in (least, most)]
+    return f"full size: it may be {ends[0]} to {ends[1]} times the figure"
+
+
 def row_note(row: Row) -> str:
     """What stands in place of a row's figures."""
     note = row.reason or str(row.case.get("note") or "")
@@ -243,7 +332,7 @@ def noise_line(found: Digest) -> str:
         )
     if not noise:
         return "noise was not measured"
-    parts = [f"noise floor {text.percent(number(noise.get('floor')))}"]
+    parts = [_floor(number(noise.get("floor")))]
     contended = number(noise.get("contended_share"))
     if contended is not None:
         parts.append(f"CPU contended {text.percent(contended)} of the time")
@@ -255,10 +344,26 @@ def noise_line(found: Digest) -> str:
         )
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
-    parts.append(
-        "ranked on CPU + blocked" if noise.get("quiet", True) else "never quiet: ranked on CPU + blocked"
-    )
+    parts.append(f"{'' if noise.get('quiet', True) else 'never quiet: '}ranked on {_clock(found)}")
     return " \xb7 ".join(parts)
+
+
+def _floor(floor: float | None) -> str:
+    if floor is None:
+        return "noise floor not measured"
+    return noise_floor(floor) if floor >= 1 else f"noise floor {text.percent(floor)}"
+
+
+def _clock(found: Digest) -> str:
+    """What times are of, by medium: two processes at work at once have one clock in common, that on the wall."""
+    streams = {
+        grid.medium not in OPERATIONS
+        for grid in found.grids
+        if any(row.timed and row.case.get("stage", "weigh") == "weigh" for row in grid.rows)
+    }
+    if streams == {True}:
+        return "wall time of both ends"
+    return "CPU + blocked, streams on wall time" if len(streams) == 2 else "CPU + blocked"
 
 
 def share_line(grid: Grid) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import need
+from planted_truth import Planted
 from simulate import synthetic_record
 
 from tare.report.html import render
@@ -59,7 +60,7 @@ def chrome(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Pages on disk: a table, documents, and a record whose every text is an attack."""
+    """Pages on disk: a table, documents, a table in few formats, and a record whose every text is an attack."""
     folder = tmp_path_factory.mktemp("pages")
     table = synthetic_record("table", media=("memory", "file", "tcp"))
     body = json.dumps(synthetic_record("table"))
@@ -81,6 +82,10 @@ def pages(tmp_path_factory):
     records = {
         "table": table,
         "document": synthetic_record("document"),
+        "few": synthetic_record(
+            "table",
+            planted=tuple(Planted(f"{name}:pyarrow", 9, 9, 0.2) for name in ("parquet", "arrow", "csv")),
+        ),
         "hostile": json.loads(body),
         "bare": {"tare_record": 1, "cases": [], "derived": {}},
     }
@@ -537,3 +542,23 @@ def test_the_codecs_have_the_width_of_the_page(visit):
     assert boxes
     assert all(beyond <= 0 for box in boxes for beyond in box), boxes
     assert chrome.execute_script("return document.documentElement.scrollWidth") <= 1280
+
+
+def test_the_heads_of_the_probes_stand_over_their_columns(visit):
+    """A head that is turned upright has its middle where the middle of its column is, to a few pixels."""
+    chrome = visit("few", width=1280)
+    apart = chrome.execute_script(
+        """const middle = e => { const b = e.getBoundingClientRect(); return (b.left + b.right) / 2; };
+        return [...document.querySelectorAll("table.probes")].flatMap(table => {
+          const cells = table.querySelector("tbody tr").children;
+          return [...table.querySelectorAll("thead th")].map((head, place) => {
+            const name = head.querySelector(".tilt .c");
+            const range = document.createRange();
+            if (!name) return 0;
+            range.selectNodeContents(name);
+            return Math.abs(middle(range) - middle(cells[place]));
+          });
+        });"""
+    )
+    assert 4 == len(apart)
+    assert 6 > max(apart), apart

@@ -99,14 +99,15 @@ def test_gate_without_a_record_measures_every_codec_of_the_baseline(paths, capsy
     asked = []
 
     def measured(data, **settings):
-        asked.append((data, settings["codecs"], settings["media"], settings["base"]))
+        found = settings["settings"]
+        asked.append((data, found.codecs, found.media, found.base, found.share))
         return made(6)
 
     from tare import measure
 
     monkeypatch.setattr(measure, "run", measured)
     code, out, _ = run(capsys, "gate", "--baseline", paths["before"], "--data", "d.ndjson", "--json")
-    assert asked == [("d.ndjson", ("json:other", "json:stdlib"), ("memory",), "json:stdlib")]
+    assert asked == [("d.ndjson", ("json:other", "json:stdlib"), ("memory",), "json:stdlib", 1.0)]
     assert (code, json.loads(out)["outcome"]) == (0, "pass")
 
 
@@ -118,12 +119,67 @@ def test_gate_takes_times_as_measure_does(text, seconds, paths, capsys, monkeypa
     asked = []
 
     def measured(data, **settings):
-        asked.append(settings["time_s"])
+        asked.append(settings["settings"].time_s)
         return made(6)
 
     monkeypatch.setattr(measure, "run", measured)
     run(capsys, "gate", "--baseline", paths["before"], "--data", "d.ndjson", "--time", text)
     assert [seconds] == asked
+
+
+def test_another_share_is_told_in_words_and_measured_anew(paths, capsys, monkeypatch, tmp_path):
+    """compare fails and says so; gate cannot say, and with the data measures at the baseline's share."""
+    part = made(4)
+    for case in part["cases"]:
+        case["labels"]["size"] = "0.45"
+        case["key"] = case["key"].replace("|size=1|", "|size=0.45|")
+    other = str(tmp_path / "part.tare.json")
+    records.write_record(part, other)
+    said = "A weighed 100 %, B 45 % of the data: not comparable"
+    code, out, err = run(capsys, "compare", paths["before"], other)
+    assert (code, out) == (2, "")
+    assert said in err
+    code, out, err = run(capsys, "compare", paths["before"], other, "--json")
+    assert (code, said in json.loads(out)["unlike"]) == (2, True)
+    code, out, err = run(capsys, "gate", "--baseline", paths["before"], other)
+    assert (code, said in out, "not measured" in out) == (3, True, False)
+    from tare import measure
+
+    monkeypatch.setattr(measure, "run", lambda data, **_: made(6))
+    code, out, err = run(capsys, "gate", "--baseline", paths["before"], other, "--data", "d.ndjson")
+    assert (code, out.splitlines()[-1]) == (0, "gate passed: 2 cases checked")
+    assert said in err
+
+
+def test_cases_of_one_record_only_are_told_in_words(paths, capsys, tmp_path):
+    """The codec, the medium, the share, and what became of it in the other record: no keys."""
+    fewer = made(4)
+    for case in fewer["cases"]:
+        if case["labels"]["codec"] == "json:other":
+            case.update(stage="screen", status="screened", reason="not among the best few", launches=[])
+    other = str(tmp_path / "fewer.tare.json")
+    records.write_record(fewer, other)
+    code, out, _ = run(capsys, "compare", paths["before"], other)
+    line = "only in A: json:other on memory, 100 % of the data; B: screened: not among the best few"
+    assert (code, line in out.splitlines()) == (0, True)
+    code, out, _ = run(capsys, "gate", "--baseline", paths["before"], other)
+    assert code == 3
+    assert "json:other on memory is in the baseline only; now: screened: not among the best few" in out
+
+
+def test_measure_like_a_record_weighs_what_it_weighed(paths, monkeypatch):
+    """Share, codecs, media, base and time are the record's, but for what is given."""
+    from tare.cli.measure import command, settings_of
+
+    def asked(*words):
+        return settings_of(command.make_context("measure", ["d.json", *words]).params)
+
+    found = asked("--like", paths["before"])
+    assert ("json:other", "json:stdlib") == found.codecs
+    assert (1.0, ("memory",), "json:stdlib") == (found.share, found.media, found.base)
+    assert 7.0 == asked("--like", paths["before"], "--time", "7s").time_s
+    assert 0.5 == asked("--like", paths["before"], "--share", "0.5").share
+    assert asked().share is None
 
 
 def test_gate_without_anything_to_hold_against_is_a_usage_error(paths, capsys):

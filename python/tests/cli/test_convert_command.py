@@ -145,3 +145,40 @@ def _reads(pid: int) -> bool:
             return "pipe" in file.read()
     except OSError:
         return False
+
+
+def test_a_name_that_stands_twice_is_told(tmp_path):
+    """Readers keep the last value; the one who converts is told, from a file as from standard input."""
+    (tmp_path / "x.json").write_bytes(b'[{"a":1,"a":2},{"b":3}]')
+    for source, given in (("x.json", b""), ("-", b'[{"a":1,"a":2},{"b":3}]')):
+        done = run("convert", source, "y.msgpack", "--force", cwd=tmp_path, data=given)
+        assert 0 == done.returncode
+        assert "note: the name 'a' stands twice in one object; only the last" in done.stderr.decode()
+    (tmp_path / "once.json").write_bytes(b'[{"a":1},{"a":2}]')
+    assert b"twice" not in run("convert", "once.json", "z.msgpack", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "document", "said"),
+    [
+        (
+            "y.msgpack",
+            b'{"a":[{"b":18446744073709551616}]}',
+            b"out of range, at /a/0/b (18446744073709551616).",
+        ),
+        (
+            "y.bson",
+            b'{"ok":1,"a/b":[0,{"c~":18446744073709551616}]}',
+            b", at /a~1b/1/c~0 (18446744073709551616).",
+        ),
+        ("y.msgpack", b"18446744073709551616", b"out of range, at the top (18446744073709551616)."),
+    ],
+)
+def test_a_refused_value_is_named_by_its_pointer(target, document, said, tmp_path):
+    """What stands there, and that another codec may take it."""
+    (tmp_path / "big.json").write_bytes(document)
+    done = run("convert", "big.json", target, cwd=tmp_path)
+    assert 1 == done.returncode
+    assert said in done.stderr
+    assert b"Choose another --codec" in done.stderr
+    assert not (tmp_path / target).exists()

@@ -130,3 +130,11 @@ def test_a_cut_table_is_said_to_be_readable_so_far(tmp_path):
         assert said in text
         assert "at byte" in text or "to byte" in text
         assert "tare inspect" not in text
+
+
+def test_one_byte_is_no_bytes(tmp_path):
+    """Counts are in the singular where they are one."""
+    (tmp_path / "x.json").write_bytes(b"1")
+    (tmp_path / "y.json").write_bytes(b"12")
+    assert b"size               1 byte (1 B)" in run("inspect", "x.json", cwd=tmp_path).stdout
+    assert b"size               2 bytes (2 B)" in run("inspect", "y.json", cwd=tmp_path).stdout

@@ -513,3 +513,12 @@ def test_help_keeps_its_examples_in_lines(name: str, tare: Run) -> None:
     assert 0 == said.code
     assert "\b" not in said.out
     assert r"\b" not in said.out
+
+
+def test_too_short_a_time_is_told_as_it_was_written(tare, document):
+    """The option's name and the shortest time, not the name of a setting."""
+    said = tare("measure", document, "--time", "1s")
+    assert 2 == said.code
+    assert "'--time': '1s' is too short" in said.err
+    assert "give 2s or more, or 0 for no limit" in said.err
+    assert "time_s" not in said.err

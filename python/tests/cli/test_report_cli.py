@@ -93,6 +93,13 @@ def test_wrong_use_is_told_in_one_line(record, args, said):
     assert "Traceback" not in done.stderr
 
 
+def test_a_missing_record_is_told_by_its_name(tmp_path):
+    """In the words that every command has, without a number."""
+    done = tare(tmp_path / "nofile.json")
+    assert 1 == done.returncode
+    assert f"tare: {tmp_path}/nofile.json: no such file or directory\n" == done.stderr
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"not a record", b'{"tare_record":99}', b"\x28\xb5\x2f\xfd\x00"]
 )

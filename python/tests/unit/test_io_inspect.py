@@ -74,6 +74,32 @@ def test_a_cut_document_is_said_to_be_cut(tmp_path):
     assert any("cut" in flag for flag in found.flags)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("x.ndjson", b'{"a":1}\n{"a":2\n{"a":3}\n', "line 2 is not one whole JSON value, at byte 8"),
+        ("x.ndjson", b'{"a":1}\n{"a":2', "The file was cut"),
+        ("x.json", b'{"a":1}{"b":2}', "Extra data, near '{\"b\":2}', at byte 7"),
+        ("x.json", b'{"a":1,"b":{"c":1,"c":2}}', "the name 'c' stands twice in one object; only the last"),
+        ("x.ndjson", b'{"a":1,"a":2}\n{"b":1,"b":2}\n', "twice in one object, and in 1 more object a name"),
+    ],
+)
+def test_json_is_diagnosed_as_the_reader_does(name, data, said, tmp_path):
+    """What `measure` refuses, and at which byte; what a reader would drop without a word."""
+    found = looked(tmp_path, name, data)
+    assert 1 == len(found.flags)
+    assert said in found.flags[0]
+
+
+def test_a_long_text_is_checked_as_far_as_it_is_read(tmp_path, monkeypatch):
+    """Lines within the bound are; an open end beyond it is called what it may be, in the singular."""
+    monkeypatch.setattr("tare.inspecting.jsons._READ_BYTES", 20)
+    early = looked(tmp_path, "x.ndjson", b'{"a":1}\n{"a":2\n{"a":3}\n{"a":4}\n')
+    assert "line 2 is not one whole JSON value" in early.flags[0]
+    late = looked(tmp_path, "x.ndjson", b'{"a":1}\n{"a":2}\n{"a":3\n{"a":4}\n')
+    assert ["ends inside 1 open array or object: a line is malformed, or the file was cut"] == late.flags
+
+
 @pytest.mark.parametrize("codec", ["msgpack:msgspec", "cbor:cbor2"])
 def test_binary_documents_are_walked(codec, tmp_path):
     """Every value is counted under its type, every byte under one."""

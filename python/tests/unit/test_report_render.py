@@ -383,3 +383,109 @@ def test_every_report_says_when_it_is_too_noisy_to_choose(table):
     page = render_html(record)
     assert "<h1>Too noisy to choose.</h1>" in page
     assert "The codecs of the tie, most likely best first" in page
+
+
+def smaller(record, share=0.25):
+    """The record with three rows of which only a part of the data was encoded, each with another fate."""
+    changed = copy.deepcopy(record)
+    fates = {"pickle": "pending", "csv:pyarrow": "unproven", "orc:pyarrow": "screened"}
+    for case in list(changed["cases"]):
+        codec = case["labels"]["codec"]
+        if codec not in fates or case["labels"].get("twin"):
+            continue
+        changed["cases"].remove(case)
+        if case["labels"]["size"] != "1" or case["stage"] != "weigh":
+            continue
+        labels = {**case["labels"], "size": str(share)}
+        changed["cases"].append(
+            {
+                **{"key": f"small|{codec}|{labels['medium']}", "labels": labels, "stage": "screen"},
+                **{"status": fates[codec], "reason": "only its first calls were timed", "launches": []},
+                **{"bytes": round(case["bytes"] * share), "raw_bytes": round(case["raw_bytes"] * share)},
+            }
+        )
+    return changed
+
+
+@pytest.mark.parametrize("render", [terminal.render, markdown.render])
+def test_all_sizes_of_a_table_are_of_the_same_part(table, render):
+    """What was encoded of a quarter only is shown times four, marked, whatever became of the codec."""
+    whole = {row.codec: row.bytes for row in digest(table).grids[0].rows}
+    changed = smaller(table)
+    shown = render(changed)
+    for codec in ("pickle", "csv:pyarrow", "orc:pyarrow"):
+        line = next(line for line in shown.splitlines() if line.lstrip("| `").startswith(codec))
+        assert f"~{text.size(whole[codec])}" in line
+    assert "size ~: predicted from a smaller part" in shown
+    assert "~" not in next(line for line in shown.splitlines() if "csv:pandas" in line)
+
+
+def test_a_csv_row_has_the_bytes_of_the_part_it_names(table):
+    """`size`, `bytes` and `raw_bytes` of a row are of one part: a program scales by itself."""
+    rows = csv.DictReader(io.StringIO(report_csv.render(smaller(table))))
+    row = next(row for row in rows if row["codec"] == "pickle" and row["medium"] == "file")
+    whole = next(row for row in digest(table).grids[0].rows if row.codec == "pickle")
+    assert "0.25" == row["size"]
+    assert int(row["bytes"]) == round(whole.bytes / 4)
+
+
+def doubtful(record):
+    """The record whose named verdict is provisional, for two reasons."""
+    changed = copy.deepcopy(record)
+    verdict = changed["derived"]["profiles"]["cache"]
+    verdict |= {
+        "provisional": True,
+        "reasons": [
+            "next: pickle",
+            "provisional: 5 of 18 codecs were not reached",
+            "provisional: noise floor 9 %",
+        ],
+    }
+    changed["derived"]["headline"] = verdict
+    return changed
+
+
+@pytest.mark.parametrize("render", [terminal.render, markdown.render, render_html])
+def test_every_report_says_beside_the_verdict_why_it_is_provisional(table, render):
+    """In the same words; on the page in the part that is open, before the odds."""
+    said = "Provisional: 5 of 18 codecs were not reached; noise floor 9 %."
+    assert said not in render(table)
+    shown = " ".join(render(doubtful(table)).split())
+    assert said in shown
+    if render is render_html:
+        part = shown.partition('class="verdict v-cache"')[2]
+        assert part.index(said) < part.index("probability of being best") < part.index("<details")
+
+
+def test_markdown_tells_what_to_do_where_no_route_fits():
+    """The same reasons as on the terminal."""
+    record = synthetic_record(
+        "document", planted=(Planted("json:stdlib", 50, 50, 0.5),), growth=False, media=("memory",)
+    )
+    shown = markdown.render(record, profile="random").replace("`", "")
+    assert "No route for random: json:stdlib left out (cannot be read in part)" in shown
+    assert "parquet, arrow and orc can be read in part, and hold tables; for another use" in shown
+
+
+@pytest.mark.parametrize("render", [terminal.render, markdown.render, render_html])
+def test_every_report_names_the_emulated_link(document, render):
+    """Rate and round trip as asked, the method, and what it reached; nothing where no case went over it."""
+    link = {
+        "asked": "100Mbit,20ms",
+        "method": "socket relay: token bucket 32 KiB, delay queue",
+        "bytes_per_second": 12.31e6,
+        "round_trip_s": 0.0204,
+    }
+    said = (
+        "Emulated link 100Mbit,20ms (socket relay: token bucket 32 KiB, delay queue); "
+        "reached 12.3 MB/s and 20.4 ms round trip."
+    )
+    changed = copy.deepcopy(document)
+    changed["noise"]["link"] = link
+    assert said not in " ".join(render(changed).split())
+    body = (
+        json.dumps(changed)
+        .replace('"medium": "tcp"', '"medium": "link"')
+        .replace("medium=tcp", "medium=link")
+    )
+    assert said in " ".join(render(json.loads(body)).split())

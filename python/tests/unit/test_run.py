@@ -505,7 +505,9 @@ def test_streams_alone_end_in_a_route_over_one_of_them():
     result = measure.run(
         frame, time_s=6, codecs=("csv:pyarrow",), base="csv:pyarrow", media=("fifo",), quick=True
     )
-    weighed = next(case for case in result.cases if case["stage"] == "weigh")
+    weighed, twin = (case for case in result.cases if case["stage"] == "weigh")
+    assert twin["labels"] == weighed["labels"] | {"twin": "1"}
+    assert result.record["derived"]["noise"]["floor"] is not None
     assert ("ok", "fifo", "pandas") == (
         weighed["status"],
         weighed["labels"]["medium"],

@@ -12,14 +12,16 @@ import pytest
 
 from tare import measure
 from tare.codec import Codec, candidates
+from tare.errors import UsageError
+from tare.measure.cost import PROFILES
 from tare.measure.run import mark_screened
 from tare.measure.seat import Seat
-from tare.measure.session import Part
+from tare.measure.session import Control, Event, Part, Settings
 from tare.measure.stages import sizing
-from tare.measure.stages.choose import choose, per_call_ns, sure
+from tare.measure.stages.choose import choose, per_call_ns, sure, unfit
 from tare.measure.stages.fit import fit_launches
 from tare.measure.stages.screen import first_answer_s
-from tare.measure.stages.trials import NOT_REACHED, by_turns
+from tare.measure.stages.trials import NOT_REACHED, Trials, by_turns
 
 DOCUMENT = [{"n": n, "t": "x" * (n % 7), "f": n / 3} for n in range(400)]
 ORJSON, STDLIB, PICKLE = (Codec.parse(text) for text in ("json:orjson", "json:stdlib", "pickle"))
@@ -221,3 +223,119 @@ def test_a_kill_before_the_controls_were_saved_is_made_up_for(tmp_path):
     for case in result.cases:
         if case["labels"].get("twin") or case["labels"]["codec"] == "copy":
             assert case["launches"], case["key"]
+
+
+def test_who_fails_a_condition_takes_nobodys_place():
+    """The fastest codec is not weighed if it can never be chosen; the base is, whatever it fails; both are told why."""
+    seats = [_seat(PICKLE, [1e6, 1e6], 1e6), _seat(STDLIB, [9e6, 9e6], 1e6), _seat(ORJSON, [3e6, 3e6], 1e6)]
+    barred = {PICKLE: "runs code", STDLIB: "slow by nature"}
+    assert [ORJSON, STDLIB] == choose(seats, STDLIB, barred=barred)
+    assert seats[2].distance == pytest.approx(1.0)
+    mark_screened(seats, [ORJSON, STDLIB], seats[0].part, barred)
+    assert ("screened", "runs code") == (seats[0].case["status"], seats[0].case["reason"])
+
+
+def test_what_was_asked_for_names_every_second_codec():
+    """Over a slow link the smallest is first, though it is far from the best in all other uses but one."""
+    others = [Codec.parse(text) for text in ("cbor", "msgpack:msgpack", "json:orjson", "pickle")]
+    seats = [_seat(codec, [1e6 + i, 1e6 + i], 1e6, 10_000_000) for i, codec in enumerate(others)]
+    small = Codec.parse("json:stdlib+gzip:6")
+    seats.append(_seat(small, [3e8, 3e8], 1e6, 1_000_000))
+    assert small != choose(seats, STDLIB)[0]
+    slow = PROFILES["message"].with_link("8Mbit,20ms")
+    assert small == choose(seats, STDLIB, asked=slow)[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"must": ("append",)}, {"pickle", "json:orjson"}),
+        ({"profile": "message"}, {"pickle"}),
+        ({"profile": "cache", "must": ("keep-types",)}, set()),
+    ],
+)
+def test_conditions_that_flags_tell_are_known_beforehand(settings, expected):
+    """Those of the profile as those of --must; what needs the data to come back bars nobody."""
+    codecs = [Codec.parse(text) for text in ("pickle", "json:orjson", "ndjson:orjson")]
+    record = {
+        "codecs": {str(codec): {"flags": codec.flags()} for codec in codecs},
+        "settings": {"profile": settings.get("profile", "cache")},
+    }
+    session = SimpleNamespace(record=record, settings=Settings(**settings))
+    assert expected == {str(codec) for codec in unfit(session, codecs)}
+
+
+def test_appendable_codecs_are_tried_first_and_alone_weighed():
+    """Of a run for --must append no other codec but the base is weighed, and each says why."""
+    result = measure.run(DOCUMENT, time_s=6, must=("append",))
+    weighed = {case["labels"]["codec"] for case in result.cases if case["stage"] == "weigh"} - {"copy"}
+    flags = {codec: entry["flags"] for codec, entry in result.record["codecs"].items()}
+    assert all(flags[codec]["append"] for codec in weighed - {"json:stdlib"})
+    assert len(weighed) > 1
+    others = [c for c in result.cases if c["stage"] == "screen" and not flags[c["labels"]["codec"]]["append"]]
+    assert all(
+        "cannot be appended to" in case["reason"]
+        for case in others
+        if case["status"] in ("screened", "pending")
+    )
+    assert result.recommend().route_id
+
+
+def test_a_launch_that_would_end_late_is_made_of_fewer_codecs():
+    """The base counts twice; whoever does not fit after it is left out, and without any other there is no launch."""
+    seats = [_seat(codec, [1e9, 1e9], 1e9) for codec in (ORJSON, STDLIB, PICKLE)]
+    for seat in seats:
+        seat.tried_s = 3.0
+        seat.samples["encode"]["wall_ns"] = [1_000_000_000] * 2
+    seats[2].tried_s = 9.0
+    # A trial of two at once, a start, and a round of 2 s: 4 s each, and 7 s for the last.
+    times = {8.0: [], 12.5: [ORJSON, STDLIB], 20.0: [ORJSON, STDLIB, PICKLE]}
+    assert times == {left: sizing.in_time(seats, STDLIB, left, 1.0) for left in times}
+
+
+def test_what_was_only_begun_stands_before_no_figure(tmp_path):
+    """A stop in the first launch leaves a verdict of screening: its times are shown, and a resumed run goes on alike."""
+    control, out = Control(), tmp_path / "r.tare.json"
+
+    def stop(event: Event) -> None:
+        if event.stage == "weigh":
+            control.stop()
+
+    first = measure.run(
+        DOCUMENT,
+        time_s=20,
+        codecs=("json:orjson", "pickle"),
+        control=control,
+        on_progress=stop,
+        out=out,
+        share=0.5,
+    )
+    assert first.record["interrupted"]
+    assert first.recommend().sentence
+    rows = {row["codec"]: row for row in first.table()}
+    assert {"json:orjson", "pickle", "json:stdlib"} == set(rows)
+    assert all(row["total_ns"] for row in rows.values())
+    again = measure.run(DOCUMENT, time_s=6, codecs=("json:orjson", "pickle"), resume=out)
+    sizes = {case["labels"]["size"] for case in again.cases if case["stage"] == "weigh"}
+    assert {"0.5"} == sizes
+
+
+def test_a_share_that_is_given_is_weighed():
+    """Whatever the time would suffice for."""
+    result = measure.run(DOCUMENT, time_s=4, codecs=("json:orjson",), share=0.25)
+    assert {"0.25"} == {case["labels"]["size"] for case in result.cases if case["stage"] == "weigh"}
+    with pytest.raises(UsageError, match="share is a share"):
+        measure.run(DOCUMENT, share=1.5)
+
+
+def test_no_trial_begins_that_would_end_after_the_limit():
+    """By what the trials before took; the base is tried all the same, for nothing is said without it."""
+    session = SimpleNamespace(
+        elapsed_s=18.0, base=STDLIB, settings=Settings(), limit_s=lambda share: 20.0 * share
+    )
+    seats = [SimpleNamespace(codec=codec, tried_s=took) for codec, took in ((PICKLE, 3.0), (ORJSON, 0.0))]
+    base = SimpleNamespace(codec=STDLIB, tried_s=0.0)
+    trials: Any = Trials(session, [*seats, base], None)  # type: ignore[arg-type]
+    assert [False, True] == [trials._due(seat, 19.0, True) for seat in (seats[1], base)]
+    seats[0].tried_s = 1.0
+    assert trials._due(seats[1], 19.0, True)

@@ -38,6 +38,8 @@ def tie(several, floor):
             contended=False,
             marked=False,
             letters=letters,
+            launches=5,
+            samples=45,
         )
     group = Group({}, "weigh", [], figures, floor={TOTAL: floor})
     analysis = Analysis("a", [group], {key: {op: f} for (key, op), f in figures.items()}, Resampler(1))

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tare.codec import Codec
-    from tare.measure.session import Part
+    from tare.measure.session import Part, Settings
     from tare.measure.stages.weigh import Contender
 
 __all__ = [
     "FIRST_WEIGHT",
     "Cost",
     "available_bytes",
+    "bound_bytes",
     "fit_launches",
     "fit_share",
     "in_groups",
@@ -99,6 +100,11 @@ def load_bytes(time_s: float) -> int:
     """
     by_memory = available_bytes() // 16
     return min(by_memory, int(time_s * _LOAD_BYTES_S)) if time_s else by_memory
+
+
+def bound_bytes(settings: Settings) -> int:
+    """How much of the data a run with these settings loads, in bytes in memory."""
+    return load_bytes(settings.time_s) if settings.max_bytes is None else settings.max_bytes
 
 
 def plan_launches(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import run_rounds
 from tare.measure.seat import Seat
-from tare.measure.stages.choose import per_call_ns, sure
+from tare.measure.stages.choose import per_call_ns, sure, unfit
 from tare.measure.stages.trials import Trials, by_turns
 
 if TYPE_CHECKING:
@@ -49,11 +50,17 @@ def small_part(session: Session, base: Codec) -> Part:
     part = session.part(share)
     probe = Seat(session, {"labels": {"medium": "memory"}, "memory": {}}, base, part)
     probe.start()
-    probe.ready()
+    # Only how long a call takes is asked: its trial will time first calls and compare what comes back.
+    try:
+        probe.load()
+        probe.prepare(cold=False)
+    except WorkerError as error:
+        probe.lose(error)
     probe.settle()
     # The first call pays for imports, so it says nothing of the codec's speed.
     for round_ in (1, 2, 3):
-        probe.sample("encode", round_, 0)
+        if probe.alive:
+            probe.sample("encode", round_, 0)
     encode_ns = per_call_ns(probe, "encode") or target_ns
     session.record["noise"]["timer_floor_ns"] = probe.floor_ns()
     probe.close()
@@ -96,7 +103,10 @@ def screen(session: Session, codecs: Sequence[Codec], medium: str, part: Part, f
         codec: Seat(session, session.case(str(codec), part, "screen", medium=medium), codec, part)
         for codec in codecs
     }
-    trials = Trials(session, [seats[codec] for codec in by_turns(codecs, session.base)], part)
+    # Who can never be chosen is tried when all others were; the base is always first.
+    last = unfit(session, [codec for codec in codecs if codec != session.base])
+    order = sorted(by_turns(codecs, session.base), key=lambda codec: codec in last)
+    trials = Trials(session, [seats[codec] for codec in order], part)
 
     def tell(done: int, seat: Seat) -> None:
         session.tell("screen", done, len(codecs), str(seat.codec))

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from tare.codec import Codec
     from tare.measure.session import Part, Session
 
-__all__ = ["costs_of"]
+__all__ = ["costs_of", "in_time"]
 
 _LARGER = 8.0
 _WORTH = 2.0
 _MOST_BYTES = 24 << 20
 """What the workers of screening may hold: their memory is limited, and some kinds take 24 times the table's."""
 _CALLS = 2
+_AT_ONCE = 2
 _SPENT = 0.12
 """Share of the time for weighing after which nothing further is tried."""
 
@@ -74,6 +75,29 @@ def costs_of(
             break
         part = next_part
     return costs, part.bytes_memory
+
+
+def in_time(seats: Sequence[Seat], base: Codec, left_s: float, start_s: float) -> list[Codec]:
+    """The codecs whose first launch is expected to end in time: it does again what their trials did, and a round.
+
+    Args:
+        seats: Screened seats of those to be weighed, best first.
+        base: The base codec, which every launch has twice.
+        left_s: Time left, in seconds.
+        start_s: What starting a worker took so far, in seconds.
+
+    Returns:
+        The first of them that fit, with the base if it is one of them; empty if there is no time for the
+        base and another.
+    """
+    costs_s = {seat.codec: (start_s + seat.tried_s) / _AT_ONCE + round_s(seat) for seat in seats}
+    taken_s = 2 * costs_s.get(base, 0.0)
+    fitting = []
+    for codec, cost_s in costs_s.items():
+        taken_s += 0.0 if codec == base else cost_s
+        if codec == base or taken_s <= left_s:
+            fitting.append(codec)
+    return fitting if fitting != [base] or len(seats) == 1 else []
 
 
 def _step(

@@ -15,10 +15,12 @@ from tare.measure import pressure
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
 from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
+from tare.measure.stages.weigh import twin_case
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tare.codec import Codec
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
     from tare.measure.stages.weigh import Contender
@@ -59,7 +61,7 @@ class StreamSeat(Seat):
         try:
             load = self.part.request()
             if self.medium == "remote":
-                load["path"] = self.session.remote.ship(self.part.path)
+                load["path"] = self.session.reach.remote.ship(self.part.path)
             self._read("load", **load)
             self._read(
                 "prepare",
@@ -109,9 +111,9 @@ class StreamSeat(Seat):
             raise WorkerError("a worker has gone", type="killed")
         limit = self.session.settings.deadline_s * 2
         token = os.urandom(16).hex()
-        medium = self.session.stream_medium(self.medium)
+        medium = self.session.reach.medium(self.medium)
         opened = self._read("open", medium={**medium, "role": "reader", "token": token})
-        address = self.session.through_link(self.medium, opened["address"])
+        address = self.session.reach.through_link(self.medium, opened["address"])
         writing = self.worker.request(
             "open",
             deadline_s=limit,
@@ -173,6 +175,7 @@ def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: boo
 def weigh_streams(
     session: Session,
     contenders: Sequence[Contender],
+    base: Codec,
     part: Part,
     *,
     until_s: float,
@@ -183,7 +186,8 @@ def weigh_streams(
 
     Args:
         session: The run.
-        contenders: Cases to weigh.
+        contenders: Cases to weigh; the base should be among them.
+        base: Base codec; it has a second pair of workers, the A/A twin.
         part: The data.
         until_s: Elapsed seconds of the run at which this stage must end.
         launches: Launches to make; None for five (three if quick), and more where a contender wants more.
@@ -205,14 +209,19 @@ def weigh_streams(
             if number <= (one.launches or usual)
         ]
         end_s = began_s + number * (until_s - began_s) / wanted
-        least_s = _launch(session, due, part, number, end_s)
+        least_s = _launch(session, due, base, part, number, end_s)
         session.tell("weigh", number, wanted, f"launch {number} done")
         made = number
     return made
 
 
-def _launch(
-    session: Session, contenders: Sequence[Contender], part: Part, number: int, until_s: float
+def _launch(  # noqa: PLR0917 - what a launch is of, and when it ends
+    session: Session,
+    contenders: Sequence[Contender],
+    base: Codec,
+    part: Part,
+    number: int,
+    until_s: float,
 ) -> float:
     """One launch: fresh pairs of workers, rounds, results into the cases; its seconds, had it taken one round."""
     began_s = session.elapsed_s
@@ -220,6 +229,12 @@ def _launch(
     seats = [StreamSeat(session, c.case, c.codec, part) for c in living]
     for seat, contender in zip(seats, living, strict=True):
         seat.rounds_left = contender.rounds
+    # The base once more, in a pair of its own: what differs between the two is noise.
+    of_base = next((seat for seat in seats if seat.codec == base), None)
+    if of_base is not None:
+        twin = StreamSeat(session, twin_case(session, of_base.case, base, part), base, part)
+        twin.rounds_left = of_base.rounds_left
+        seats.append(twin)
     launch_seats(seats, verify=False)
     before = pressure.snapshot()
     sampling_s = session.elapsed_s

@@ -10,6 +10,7 @@ import itertools
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
@@ -153,7 +154,11 @@ class Trials:
         """Whether there is time; all ratios need the base, and a user who names codecs wants those."""
         session = self._session
         wanted = seat.codec == session.base or (last and bool(session.settings.codecs))
-        return session.elapsed_s < (session.limit_s(1.0) if wanted else until_s)
+        if wanted:
+            return session.elapsed_s < session.limit_s(1.0)
+        tried = [other.tried_s for other in self._seats if other.tried_s]
+        usual_s = median(tried) if tried else 0.0
+        return session.elapsed_s < until_s and session.elapsed_s + usual_s < session.limit_s(1.0)
 
     def _try(self, seat: Seat, limit_s: float) -> bool:
         """Prepare and compare, then one warm call of each operation; whether the codec lives."""
@@ -168,7 +173,9 @@ class Trials:
         self._workers[group] = worker
         seat.limit_s = session.settings.deadline_s if seat.codec == session.base else limit_s
         seat.share(worker)
+        began_s = session.elapsed_s
         seat.ready(verify=True)
+        seat.tried_s = session.elapsed_s - began_s
         for operation in seat.operations:
             if seat.alive and seat.expected_s(operation) < _WARM_S:
                 seat.warm(operation)

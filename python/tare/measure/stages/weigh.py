@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tare.measure.plan_reader import Statistics
     from tare.measure.session import Part, Session
 
-__all__ = ["Contender", "weigh"]
+__all__ = ["Contender", "twin_case", "weigh"]
 
 _ROUNDS = 9
 _ROUNDS_MOST = 45
@@ -204,7 +204,7 @@ class _Launch:
 
     def _twin(self, base: Seat) -> Seat:
         """The base once more, in a process of its own: what differs between the two is noise."""
-        twin = _twin(self._session, base.case, base.codec, self._turn.part)
+        twin = twin_case(self._session, base.case, base.codec, self._turn.part)
         # The twin is asked what the base is asked, or their totals would be of different things.
         twin["operations"] = list(base.operations)
         seat = Seat(self._session, twin, base.codec, self._turn.part)
@@ -306,7 +306,7 @@ def _with_controls(
     cases = [contender.case for contender in contenders]
     for contender in contenders:
         if contender.codec == base and contender.case["launches"]:
-            cases += [_twin(session, contender.case, base, part), session.case("copy", part, "weigh")]
+            cases += [twin_case(session, contender.case, base, part), session.case("copy", part, "weigh")]
     return cases
 
 
@@ -315,7 +315,7 @@ def _last(case: dict[str, Any]) -> int:
     return max((launch["n"] for launch in case["launches"]), default=0)
 
 
-def _twin(session: Session, case: dict[str, Any], base: Codec, part: Part) -> dict[str, Any]:
+def twin_case(session: Session, case: dict[str, Any], base: Codec, part: Part) -> dict[str, Any]:
     """The case of the base's second worker, which shows what is noise."""
     return session.case(str(base), part, "weigh", **_shared_labels(case), twin="1")
 

@@ -67,7 +67,8 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
         )
         body = (
             f"<h1>{first}{f'<p>{badges}</p>' if badges else ''}"
-            f'<p class="say">{inline_code(_sentence(said))}</p>{_figures(found, row, grid, said)}'
+            f'<p class="say">{inline_code(_sentence(said))}</p>{_caveat(found, said)}'
+            f"{_figures(found, row, grid, said)}"
         )
     elif said["tie"]:
         lead, _, _ = said["sentence"].partition(" for ")
@@ -85,11 +86,18 @@ def _verdict(found: Digest, name: str, slots: dict[str, int]) -> str:
     run = ""
     if said["named"] and not found.imported:
         run = _run(said["route"], str(found.dataset.get("kind") or ""), runs_code=said["runs_code"])
-    transfer = f'<p class="soft">{esc(said["transfer"])}</p>' if said["transfer"] else ""
+    transfer = "".join(
+        f'<p class="soft">{esc(line)}</p>' for line in (said["transfer"], words.link_line(found)) if line
+    )
     return (
         f'<div class="verdict v-{name}" data-profile="{name}"><p class="about">For <b>{esc(name)}</b>: {esc(about)}.</p>'
         f'{body}{transfer}<div class="aside">{flips}{run}</div>{_media(found, name, slots)}{_why(said)}</div>'
     )
+
+
+def _caveat(found: Digest, said: dict[str, Any]) -> str:
+    line = words.provisional_line(found, said)
+    return f'<p class="notice">{inline_code(line)}</p>' if line else ""
 
 
 def _winner(found: Digest, verdict: dict[str, Any]) -> tuple[Row | None, Grid | None]:

@@ -77,8 +77,8 @@ def _others(grid: Grid, slots: dict[str, int]) -> str:
         return ""
     body: list[list[Cell]] = []
     for row in screened:
-        predicted = f"about {text.duration(row.predicted_ns[0])}" if row.predicted_ns else ""
-        size = text.size(row.bytes) if row.bytes is not None else ""
+        predicted = words.predicted(row).replace("~", "about ")
+        size = words.row_size(row)
         body.append(
             [
                 (codec(row.codec, slots.get(row.codec, 99)), "t"),
@@ -136,9 +136,7 @@ def _measured(found: Digest, row: Row, slots: dict[str, int], slowest: float, *,
         ("" if row.k is None else f"{row.k:.1f}" + (" <b>steep</b>" if row.superlinear else ""), ""),
     ]
     if found.partial is not None:
-        cells.insert(
-            6, ("" if row.predicted_ns is None else esc(f"~{text.duration(row.predicted_ns[0])}"), "")
-        )
+        cells.insert(6, (esc(words.predicted(row)), ""))
     if joint:
         cells.insert(6, (_time(row.total), ""))
     if found.imported:

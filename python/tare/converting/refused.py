@@ -1,0 +1,81 @@
+"""Which part of a document a codec refuses, as libraries seldom say where it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import TareError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tare.codec import Codec
+
+__all__ = ["first_refused"]
+
+_MOST_LEVELS = 1000
+
+
+def first_refused(codec: Codec, value: Any) -> tuple[str, Any] | None:
+    """The first part that is refused by itself, deep inside: its JSON pointer (RFC 6901) and its value.
+
+    It costs about one encoding of the document for each level that it goes down.
+
+    Args:
+        codec: The codec that refused the document.
+        value: The document.
+
+    Returns:
+        None if the codec takes every part, or nothing but maps of its own kind.
+
+    >>> from tare.codec import Codec
+    >>> first_refused(Codec.parse("json:stdlib"), {"a/b": [1, {"c": b""}]})
+    ('/a~1b/1/c', b'')
+    """
+    wrap = next((wrap for wrap in (_in_list, _in_map) if _takes(codec, wrap(0))), None)
+    if wrap is None or _takes(codec, wrap(value)):
+        return None
+    pointer = ""
+    for _ in range(_MOST_LEVELS):
+        inner = _refused_inside(codec, wrap, value)
+        if inner is None:
+            break
+        name, value = inner
+        pointer += "/" + str(name).replace("~", "~0").replace("/", "~1")
+    return pointer, value
+
+
+def _in_list(value: Any) -> Any:
+    return [value]
+
+
+def _in_map(value: Any) -> Any:
+    return {"x": value}
+
+
+def _takes(codec: Codec, value: Any) -> bool:
+    try:
+        codec.encode(value)
+    except TareError:
+        return False
+    return True
+
+
+def _refused_inside(codec: Codec, wrap: Callable[[Any], Any], value: Any) -> tuple[Any, Any] | None:
+    """Name or place of the first member that is refused, and it; None if each is taken, or there are none."""
+    if isinstance(value, dict):
+        members = list(value.items())
+    elif isinstance(value, list | tuple):
+        members = list(enumerate(value))
+    else:
+        return None
+    # By halves: the first half with a refused member, until one is left.
+    while members:
+        half = members[: max(1, len(members) // 2)]
+        if _takes(codec, wrap([member for _, member in half])):
+            members = members[len(half) :]
+        elif len(half) == 1:
+            return half[0]
+        else:
+            members = half
+    return None

@@ -1,0 +1,183 @@
+"""What too few samples, a busy machine or a short time leave in doubt is not said as if it were known."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from simulate import Planted, synthetic_record
+
+from tare.measure.analysis import analyse
+from tare.measure.curves import growth_rows
+from tare.measure.derive import derive
+from tare.measure.mains import TOTAL
+from tare.measure.recommend import gather, recommend
+from tare.report import markdown, terminal, words
+from tare.report.digest import digest
+
+FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
+BASE = Planted("json:stdlib", 400, 400, 0.5, flags=FLAT)
+OTHERS = tuple(Planted(f"f{i}:f{i}", 100 * 1.5**i, 100 * 1.5**i, 0.5, flags=FLAT) for i in range(3))
+
+
+def a_run(medium="tcp", launches=1, rounds=1, planted=(BASE, *OTHERS), **noise):
+    """A run of few samples on one medium."""
+    return synthetic_record(
+        "document", planted=planted, media=(medium,), growth=False, derived=False, base="json:stdlib",
+        launches=launches, rounds=rounds, **noise,
+    )  # fmt: skip
+
+
+def letters(record):
+    """The letters of the totals, codec by codec."""
+    group = analyse(record).groups[0]
+    return [figure.letters for figure in group.of(TOTAL)]
+
+
+@pytest.mark.parametrize("medium", ["tcp", "memory"])
+@pytest.mark.parametrize(("launches", "rounds"), [(1, 1), (2, 1), (2, 2)])
+def test_without_an_interval_there_are_no_letters(medium, launches, rounds):
+    """Four codecs, one sample each: they differ by chance, which proves nothing."""
+    assert set(letters(a_run(medium, launches, rounds))) == {""}
+    assert len(set(letters(a_run(medium, 5, 9)))) > 1
+
+
+@pytest.mark.parametrize("twin", [True, False])
+def test_one_sample_of_each_names_no_winner(twin):
+    """Over a stream, half as fast again is well within what one sample is off, floor known or not."""
+    record = a_run()
+    if not twin:
+        record["cases"] = [case for case in record["cases"] if "twin" not in case["labels"]]
+    verdict = recommend(record, profile="message")
+    assert not verdict["named"]
+    assert max(verdict["p"].values()) < 0.8
+    assert "to choose for message" in verdict["sentence"]
+
+
+def test_odds_of_few_launches_are_spread_by_the_noise_floor():
+    """A base that differs from itself by 80 % leaves no odds of 0.99 to others, in two launches."""
+    record = a_run("memory", 2, 9, (BASE, *OTHERS[:2]), noise_sd=0.001, launch_sd=0.001)
+    evidence = gather(record)
+    sure = recommend(record, profile="message", evidence=evidence)
+    for group in evidence.analysis.groups:
+        group.floor = {TOTAL: 0.8}
+    spread = recommend(record, profile="message", evidence=evidence)
+    assert sure["p_best"] > 0.99 > spread["p_best"]
+
+
+def test_odds_say_among_whom_they_are():
+    """Codecs that were tried and not weighed are no losers of the race."""
+    record = a_run("memory", 5, 9)
+    sentence = recommend(record, profile="message")["sentence"]
+    assert "P(best) > 0.99; " in sentence
+    late = next(case for case in record["cases"] if case["labels"]["codec"] == "f2:f2")
+    late |= {"status": "pending", "reason": "only its first calls were timed", "launches": []}
+    verdict = recommend(record, profile="message")
+    assert "P(best) > 0.99 among the 3 weighed; " in verdict["sentence"]
+    assert "provisional: 1 of 4 codecs was not timed enough in the time given" in verdict["reasons"]
+
+
+def test_a_floor_above_all_caps_the_odds_and_says_what_it_means():
+    """Where the base is a multiple of itself, a codec 1.5 times as fast is no sure winner."""
+    evidence = gather(a_run("memory", 5, 9))
+    for group in evidence.analysis.groups:
+        group.floor = {TOTAL: 8.009}
+        for figure in group.figures.values():
+            figure.letters = ""  # they were made with the record's own floor
+    verdict = recommend(evidence.record, profile="message", evidence=evidence)
+    assert max(verdict["p"].values()) <= 0.95
+    assert not verdict["named"]
+    assert any("noise floor above 100 %: nothing can be told apart" in line for line in verdict["reasons"])
+    assert "noise floor above 100 %: nothing can be told apart" in markdown.render(noisy_footer(8.009))
+    assert "noise floor not measured" in markdown.render(noisy_footer(None))
+
+
+def noisy_footer(floor):
+    """A derived record with a noise floor."""
+    record = a_run("memory", 5, 9)
+    record = derived(record)
+    record["derived"]["noise"]["floor"] = record["noise"]["floor"] = floor
+    return record
+
+
+def derived(record):
+    """The record as it is saved."""
+    return record | {"derived": derive(record)}
+
+
+def test_nearly_equal_codecs_on_a_noisy_machine_are_a_tie_that_says_so():
+    """0.99 times the base under a floor of 80 %: no order, though the draws name one."""
+    near = Planted("msgpack:msgspec", 396, 396, 0.4, flags=FLAT)
+    evidence = gather(a_run("memory", 5, 9, (BASE, near), launch_sd=0.0005, noise_sd=0.0005))
+    for group in evidence.analysis.groups:
+        group.floor = {TOTAL: 0.8}
+    verdict = recommend(evidence.record, profile="message", evidence=evidence)
+    assert (verdict["named"], set(verdict["tie"])) == (False, {"json:stdlib", "msgpack:msgspec"})
+    assert "None is shown to be better (noise floor 80 %)" in verdict["sentence"]
+
+
+def test_a_base_that_nobody_asked_for_does_not_win():
+    """It is there for the ratios; the one that was asked for is the answer, however slow."""
+    slow = Planted("slow:slow", 900, 900, 0.9, flags=FLAT)
+    record = a_run("memory", 5, 9, (BASE, slow))
+    assert recommend(record, profile="message")["codec"] == "json:stdlib"
+    record["codecs"]["json:stdlib"]["asked"] = False
+    verdict = recommend(record, profile="message")
+    assert verdict["codec"] == "slow:slow"
+    assert "the only codec that was asked for, 2.06x the base (`json:stdlib`)" in verdict["sentence"]
+    assert {"codec": "json:stdlib", "reason": "there for comparison: it was not asked for"} in verdict[
+        "excluded"
+    ]
+
+
+def test_the_footer_says_what_streams_are_ranked_on():
+    """Two processes at once are ranked on the wall clock, and their contention is that of the CPU."""
+    for media, said in (
+        (("tcp",), "ranked on wall time of both ends"),
+        (("memory",), "ranked on CPU + blocked."),
+        (("memory", "tcp"), "ranked on CPU + blocked, streams on wall time."),
+    ):
+        record = derived(
+            synthetic_record("document", planted=(BASE, *OTHERS), media=media, growth=False, derived=False)
+        )
+        assert said in markdown.render(record)
+    record = a_run()
+    for case in record["cases"]:
+        for launch in case["launches"]:
+            launch["psi_some"] = 0.99
+    record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] != "copy"]
+    record["noise"] = {}
+    assert "CPU contended 99 % of the time" in markdown.render(derived(record))
+
+
+def test_predictions_of_the_whole_show_their_range():
+    """Growth seen at one size only: the exponent may be 0.85 to 1.15, and the figure says so where there is room."""
+    record = synthetic_record("table", partial=0.01, media=("memory",), growth=False, derived=False)
+    rows = [row for row in growth_rows(record, analyse(record)) if row["k"] is None and not row["measured"]]
+    assert rows
+    for row in rows:
+        assert row["predicted_lo_ns"] <= 0.51 * row["predicted_ns"]
+        assert row["predicted_hi_ns"] >= 1.99 * row["predicted_ns"]
+    record = derived(record)
+    # arrow:pyarrow takes 13 ms for the hundredth part.
+    ranged = r"~1\.\d+ s \(0\.\d+\N{EN DASH}2\.\d+\)"
+    assert re.search(ranged, markdown.render(record))
+    assert "full size: it may be 0.50 to 2.0 times the figure" in " ".join(terminal.render(record).split())
+    row = next(row for row in digest(record).grids[0].rows if row.codec == "arrow:pyarrow")
+    assert re.fullmatch(ranged, words.predicted(row))
+    assert re.fullmatch(r"~1\.\d+ s", words.predicted(row, ends=False))
+
+
+def test_a_terminal_gives_up_ranges_before_columns():
+    """Where the whole table fits, predictions have their ranges; else the columns stay and the ranges go."""
+    short = tuple(Planted(f"f{i}:f", 20, 20, 0.4, flags=FLAT) for i in range(2))
+    base = Planted("parquet:pyarrow", 20, 20, 0.5, flags=FLAT)
+    record = synthetic_record(
+        "table", planted=(base, *short), partial=0.01, media=("memory",), growth=False, derived=False
+    )
+    heads = {}
+    for width in (100, 104, 120, 300):
+        shown = terminal.render(derived(record), width=width)
+        heads[width] = next(line.split() for line in shown.splitlines() if line.startswith("codec "))
+    assert all(columns == heads[300] for columns in heads.values())
+    assert "tie" in heads[100]
