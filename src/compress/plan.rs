@@ -161,6 +161,10 @@ fn chunk_size(compressor: &Compressor, options: &WriteOptions) -> Result<usize> 
     let Some(size) = asked else {
         return Ok(kind.default_chunk_size(compressor.level().unwrap_or_default()));
     };
+    if matches!(kind, Kind::None | Kind::Bz2 | Kind::Xz) {
+        let text = "has no chunks: leave their size out";
+        return Err(Error::new(ErrorKind::Usage, text).with_format(kind.name()));
+    }
     let (good, rule) = match kind {
         Kind::Lz4 => (
             [64 << 10, 256 << 10, 1 << 20, 4 << 20].contains(&size),
