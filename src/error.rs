@@ -38,9 +38,10 @@ pub enum ErrorKind {
 ///
 /// # Example
 /// ```
-/// use tare::{compress, ErrorKind};
+/// use tare::compress::{decompress, ReadOptions};
+/// use tare::ErrorKind;
 ///
-/// let error = compress::by_name("gzip")?.decompress(b"\x1f\x8b\x08", None).unwrap_err();
+/// let error = decompress(b"\x1f\x8b\x08", &ReadOptions::default()).unwrap_err();
 /// assert_eq!(ErrorKind::Truncated, error.kind());
 /// assert!(error.is_truncated());
 /// assert_eq!((Some("gzip"), Some(3)), (error.format(), error.offset()));

@@ -1,16 +1,19 @@
 //! The core of Tare: data formats and compressors, written and read without loss.
 //!
 //! # Overview
-//! [`compress`] holds the compressors behind the ids `zstd:3`, `lz4`, `gzip:6` and `none`;
+//! [`compress`] turns streams of any length into standard `.zst`, `.lz4` and `.gz` files and
+//! back, chunk by chunk on all cores, in bounded memory, with random access by plain offset;
+//! `.bz2` and `.xz` go through their libraries. The ids are `zstd:3`, `lz4`, `gzip:6`, `none`.
 //! [`message`] has the relay that emulates a link; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
 //! ```
+//! use tare::compress::{compress, decompress, Compressor, ReadOptions, WriteOptions};
+//!
 //! let plain = b"weighed, and found wanting".repeat(100);
-//! let zstd = tare::compress::by_name("zstd")?;
-//! let packed = zstd.compress(&plain, None)?;
-//! assert!(packed.len() < plain.len() / 10);
-//! assert_eq!(plain, zstd.decompress(&packed, None)?);
+//! let stored = compress(&plain, &Compressor::parse("zstd:3")?, &WriteOptions::default())?;
+//! assert!(stored.len() < plain.len() / 10);
+//! assert_eq!(plain, decompress(&stored, &ReadOptions::default())?);
 //! # Ok::<(), tare::Error>(())
 //! ```
 //!
@@ -21,7 +24,8 @@
 //!
 //! # When not
 //! To compress one buffer in one container without those guarantees, use the container's own
-//! crate. The crate does no printing, holds no globals and knows neither Python nor R.
+//! crate. The crate does no printing and knows neither Python nor R; the only state it keeps
+//! between calls is a libzstd context of each kind a thread, at most 1 MiB, for short buffers.
 //!
 //! # Features
 //! None yet. No feature will ever change the bytes written.
