@@ -16,6 +16,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "atomic": frozenset(),
     "_version": frozenset({"_tare"}),
     "compress": frozenset({"_tare", "atomic"}),
+    "compressed_files": frozenset({"compress", "atomic"}),
     "tagged": frozenset(),
     "frames": frozenset(),
     "kinds": frozenset({"frames"}),

@@ -131,8 +131,8 @@ def test_damaged_compression_is_told() -> None:
 
 
 def test_compression_with_a_dictionary_is_told() -> None:
-    """A zstd frame that needs a dictionary is refused like any other damage."""
-    with pytest.raises(RecordError, match="needs a dictionary"):
+    """A zstd frame that needs the dictionary is refused like any other damage."""
+    with pytest.raises(RecordError, match="needs the dictionary"):
         parse_record(b"\x28\xb5\x2f\xfd\x21\x07\x05\x01\x00\x00")
 
 

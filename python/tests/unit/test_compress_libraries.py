@@ -1,0 +1,173 @@
+"""`tare.compress.open` with other libraries: they use its files, and read and write the same containers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pickle
+import shutil
+
+import pytest
+
+from tare import compress
+
+# The least level where the default takes seconds.
+QUICK = {"xz": "xz:0", "bz2": "bz2:1"}
+CONTAINERS = [known.name for known in compress.COMPRESSORS if known.magic]
+PLAIN = b"".join(b"%d,station %d,%d\n" % (i, i % 37, i * i) for i in range(60_000))
+
+
+@pytest.mark.parametrize("id", CONTAINERS)
+def test_the_standard_library_uses_them(id: str, tmp_path) -> None:
+    """csv, pickle, json, shutil and text files."""
+    id = QUICK.get(id, id)
+    path = tmp_path / "x"
+    rows = [["a", "b"], ["1", "x,y"], ["2", "z\nz"]]
+    with compress.open(path, "wt", id, newline="") as out:
+        csv.writer(out).writerows(rows)
+    with compress.open(path, "rt", newline="") as file:
+        assert list(csv.reader(file)) == rows
+    value = {"rows": list(range(50_000)), "blob": os.urandom(300_000)}
+    with compress.open(path, "wb", id) as out:
+        pickle.dump(value, out, protocol=5)
+    with compress.open(path) as file:
+        assert pickle.load(file) == value
+    with compress.open(path, "wt", id) as out:
+        json.dump(rows, out)
+    with compress.open(path) as file:
+        assert json.load(file) == rows
+    with compress.open(path, "wb", id) as out:
+        shutil.copyfileobj(io.BytesIO(PLAIN), out)
+    target = io.BytesIO()
+    with compress.open(path) as file:
+        shutil.copyfileobj(file, target)
+    assert target.getvalue() == PLAIN
+
+
+@pytest.mark.parametrize("id", ["zstd", "lz4", "gzip"])
+def test_data_libraries_use_them(id: str, tmp_path) -> None:
+    """pandas, pyarrow and polars read from and write to them."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
+    path = tmp_path / "x"
+    with compress.open(path, "wb", id, chunk_size=64 << 10) as out:
+        frame.to_csv(out, index=False)
+    with compress.open(path, "rt") as file:
+        assert pd.read_csv(file).equals(frame)
+    with compress.open(path) as file:
+        assert pd.read_csv(file).equals(frame)
+    with compress.open(path) as file:
+        assert pa.csv.read_csv(file).to_pandas().equals(frame)
+    with compress.open(path) as file:
+        assert pl.read_csv(file).height == 70_000
+    with compress.open(path, "wt", id) as out:
+        frame.to_csv(out, index=False)
+    with compress.open(path) as file:
+        assert pd.read_csv(file).equals(frame)
+    table = pa.Table.from_pandas(frame)
+    with compress.open(path, "wb", id) as out:
+        pa.csv.write_csv(table, out)
+    with compress.open(path, "rb") as file:
+        assert pa.csv.read_csv(file).to_pandas().equals(frame)
+    with compress.open(path, "wb", id, chunk_size=64 << 10) as out:
+        pa.parquet.write_table(table, out, compression="none")
+    with compress.open(path, "rb") as file:  # Parquet is read from its end
+        assert pa.parquet.read_table(file).equals(table)
+
+
+def test_stock_readers_read_the_files(tmp_path) -> None:
+    """pandas, pyarrow, polars and duckdb by name, the modules of Python by their own open."""
+    import bz2
+    import gzip
+    import lzma
+
+    import duckdb
+    import lz4.frame
+    import pandas as pd
+    import polars as pl
+    import pyarrow.csv
+    import zstandard
+
+    frame = pd.DataFrame({"a": range(70_000), "b": [f"x{i}" for i in range(70_000)]})
+    text = frame.to_csv(index=False).encode()
+    opens = {
+        ".zst": lambda path: zstandard.open(path, "rb"),
+        ".lz4": lambda path: lz4.frame.open(path, "rb"),
+        ".gz": lambda path: gzip.open(path, "rb"),
+        ".bz2": lambda path: bz2.open(path, "rb"),
+        ".xz": lambda path: lzma.open(path, "rb"),
+    }
+    for ending, opened in opens.items():
+        path = tmp_path / f"x.csv{ending}"
+        options = {} if ending in (".bz2", ".xz") else {"chunk_size": 64 << 10}
+        with compress.open(path, "wb", **options) as out:
+            out.write(text)
+        with opened(path) as file:
+            assert file.read() == text
+        if ending != ".lz4":
+            assert pd.read_csv(path).equals(frame)
+        if ending in (".zst", ".gz"):
+            assert pl.read_csv(path).height == 70_000
+            assert duckdb.sql(f"SELECT count(*) FROM read_csv('{path}')").fetchall() == [(70_000,)]
+        if ending in (".zst", ".lz4", ".gz", ".bz2"):
+            assert pyarrow.csv.read_csv(path).num_rows == 70_000
+
+
+def test_their_files_are_read(tmp_path) -> None:
+    """What the modules write, with their defaults and with several frames."""
+    import bz2
+    import gzip
+    import lzma
+
+    import lz4.frame
+    import zstandard
+
+    for write in (
+        lambda path: zstandard.open(path, "wb"),
+        lambda path: lz4.frame.open(path, "wb"),
+        lambda path: lz4.frame.open(path, "wb", block_linked=False, block_checksum=True),
+        lambda path: gzip.open(path, "wb"),
+        lambda path: bz2.open(path, "wb", compresslevel=1),
+        lambda path: lzma.open(path, "wb", preset=0),
+        lambda path: lzma.open(path, "wb", format=lzma.FORMAT_ALONE, preset=0),
+    ):
+        path = tmp_path / "x"
+        with write(path) as out:
+            for at in range(0, len(PLAIN), 99_991):
+                out.write(PLAIN[at : at + 99_991])
+        with compress.open(path) as file:
+            assert file.read() == PLAIN
+        assert compress.decompress(path.read_bytes()) == PLAIN
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_279, 65_280, 65_281, 1 << 21, (1 << 21) + 1])
+def test_single_is_whole_in_one_shot_readers(size: int) -> None:
+    """``layout="single"`` is for readers that stop after the first frame or member."""
+    import bz2
+    import gzip
+    import lzma
+    import zlib
+
+    import lz4.frame
+    import zstandard
+
+    plain = (PLAIN * 2)[:size]
+    read = {
+        "zstd": lambda data: zstandard.decompress(data, max_output_size=1 << 22),
+        "lz4": lz4.frame.decompress,
+        "gzip": lambda data: zlib.decompress(data, wbits=31),
+        "bz2": bz2.decompress,
+        "xz": lzma.decompress,
+    }
+    for name, oracle in read.items():
+        stored = compress.compress(plain, "xz:0" if name == "xz" else name)
+        assert oracle(stored) == plain
+        assert compress.decompress(stored, name) == plain
+    assert gzip.decompress(compress.compress(plain, "gzip:1", layout="seekable")) == plain
