@@ -56,11 +56,11 @@ pub fn writable(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
 }
 
 /// New zeroed `bytes` that `work` may fill before anyone else sees them.
-pub fn filled<'py>(
-    py: Python<'py>,
+pub fn filled(
+    py: Python<'_>,
     size: usize,
     work: impl FnOnce(&mut [u8]) -> PyResult<()>,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> PyResult<Bound<'_, PyBytes>> {
     if size < ZEROED_BYTES {
         return PyBytes::new_with(py, size, work);
     }

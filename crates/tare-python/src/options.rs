@@ -47,7 +47,7 @@ impl Writing {
 }
 
 impl Reading {
-    pub fn options(&self, py: Python<'_>, signals: &Signals) -> PyResult<ReadOptions> {
+    pub fn options(self, py: Python<'_>, signals: &Signals) -> PyResult<ReadOptions> {
         Ok(ReadOptions {
             kind: kind(py, self.compressor.as_deref())?,
             threads: self.threads,

@@ -17,7 +17,7 @@ use crate::stored::Stored;
 
 #[pyclass(frozen, module = "tare._tare")]
 pub struct Reader {
-    reader: Shared<CoreReader<Stored>>,
+    state: Shared<CoreReader<Stored>>,
     signals: Signals,
     descriptor: Option<i32>,
 }
@@ -33,7 +33,7 @@ impl Reader {
         let descriptor = source.descriptor();
         let reader = py.detach(|| CoreReader::new(source, options));
         Ok(Self {
-            reader: Shared::new(reader.map_err(|error| signals.raise(py, error))?),
+            state: Shared::new(reader.map_err(|error| signals.raise(py, error))?),
             signals,
             descriptor,
         })
@@ -46,7 +46,7 @@ impl Reader {
             return Ok(0);
         }
         loop {
-            let copied = self.reader.at_once(py, |reader| {
+            let copied = self.state.at_once(py, |reader| {
                 let size = fill(py, &target, reader.buffer());
                 reader.consume(size);
                 size
@@ -63,7 +63,7 @@ impl Reader {
     /// Plain bytes, at most `size`; none at the end.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         loop {
-            let taken = self.reader.at_once(py, |reader| {
+            let taken = self.state.at_once(py, |reader| {
                 let ready = reader.buffer();
                 let ready = ready.get(..size).unwrap_or(ready);
                 let taken = PyBytes::new(py, ready);
@@ -80,12 +80,12 @@ impl Reader {
     }
 
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let info = self.reader.detached(py, |reader| reader.info())?;
+        let info = self.state.detached(py, |reader| reader.info())?;
         facts::info(py, &info)
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let reader = self.reader.take(py)?;
+        let reader = self.state.take(py)?;
         py.detach(|| drop(reader));
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Reader {
     }
 
     fn __sizeof__(&self, py: Python<'_>) -> usize {
-        let held = self.reader.detached(py, |reader| reader.buffer_bytes());
+        let held = self.state.detached(py, |reader| reader.buffer_bytes());
         size_of::<Self>().saturating_add(held.unwrap_or(0))
     }
 }
@@ -105,7 +105,7 @@ impl Reader {
     /// Makes plain bytes ready and says how many; 0 at the end.
     fn more(&self, py: Python<'_>) -> PyResult<usize> {
         let more = self
-            .reader
+            .state
             .detached(py, |reader| reader.fill().map(<[u8]>::len))?;
         more.map_err(|error| self.signals.raise(py, error))
     }
@@ -113,7 +113,7 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.reader.forget_if_forked();
+        self.state.forget_if_forked();
     }
 }
 
@@ -155,7 +155,7 @@ impl SeekableReader {
     ) -> PyResult<Bound<'py, PyBytes>> {
         self.check(py)?;
         let left = py
-            .detach(|| self.read_lock(|reader| reader.len()))
+            .detach(|| self.read_lock(CoreSeekable::len))
             .saturating_sub(offset);
         let size = usize::try_from(left).unwrap_or(usize::MAX).min(size);
         filled(py, size, |place| {

@@ -574,23 +574,6 @@ def test_exit_with_an_open_file_leaves_no_name(tmp_path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_zlib_is_read_when_named() -> None:
-    """Never told by its bytes, and as strict as the others."""
-    import zlib
-
-    stored = zlib.compress(PLAIN)
-    assert compress.decompress(stored, "zlib") == PLAIN
-    assert compress.decompress(stored) == stored
-    with pytest.raises(Truncated):
-        compress.decompress(stored[:-1], "zlib")
-    with pytest.raises(Malformed):
-        compress.decompress(stored + b"\0", "zlib")
-    with pytest.raises(ChecksumMismatch):
-        compress.decompress(stored[:-1] + bytes([stored[-1] ^ 1]), "zlib")
-    with pytest.raises(Limit, match="max_output"):
-        compress.decompress(stored, "zlib", max_output=len(PLAIN) - 1)
-
-
 def test_effort_and_choice() -> None:
     """One scale for all, and the compressor for a link."""
     assert [compress.effort("zstd", effort) for effort in (0, 25, 50, 75, 100)] == [

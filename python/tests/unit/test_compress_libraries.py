@@ -12,6 +12,7 @@ import shutil
 import pytest
 
 from tare import compress
+from tare.errors import ChecksumMismatch, Limit, Malformed, Truncated
 
 # The least level where the default takes seconds.
 QUICK = {"xz": "xz:0", "bz2": "bz2:1"}
@@ -171,3 +172,20 @@ def test_single_is_whole_in_one_shot_readers(size: int) -> None:
         assert oracle(stored) == plain
         assert compress.decompress(stored, name) == plain
     assert gzip.decompress(compress.compress(plain, "gzip:1", layout="seekable")) == plain
+
+
+def test_zlib_is_read_when_named() -> None:
+    """Never told by its bytes, and as strict as the others."""
+    import zlib
+
+    stored = zlib.compress(PLAIN)
+    assert compress.decompress(stored, "zlib") == PLAIN
+    assert compress.decompress(stored) == stored
+    with pytest.raises(Truncated):
+        compress.decompress(stored[:-1], "zlib")
+    with pytest.raises(Malformed):
+        compress.decompress(stored + b"\0", "zlib")
+    with pytest.raises(ChecksumMismatch):
+        compress.decompress(stored[:-1] + bytes([stored[-1] ^ 1]), "zlib")
+    with pytest.raises(Limit, match="max_output"):
+        compress.decompress(stored, "zlib", max_output=len(PLAIN) - 1)
