@@ -491,7 +491,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(
     "work",
     [
-        "compress.compress(data * 2, 'zstd:19')",
+        "compress.compress(data * 2, 'zstd:12')",
         "compress.compress(data * 2, 'xz:9')",
         "compress.open('x.zst', 'wb', 'zstd:19').write(data)",
         "compress.open('fifo', 'rb').read()",
