@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["arrow_from_pandas", "arrow_from_polars", "pandas_from_arrow", "plain", "polars_from_arrow"]
 
 
+# pandas' types of whole numbers, floats and truth values that hold nulls of their own.
+_NULLABLE = frozenset(
+    [f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)]
+    + ["Float32", "Float64", "boolean"]
+)
+
+
 def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
     """A data frame that converts back to the very same table.
 
@@ -58,16 +65,23 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
 
     names = [str(name) for name in frame.columns]
     arrays = [_array(name, frame.iloc[:, place]) for place, name in enumerate(names)]
-    metadata = None
-    if not _only_counts(frame.index):
+    dtypes = [str(dtype) for dtype in frame.dtypes]
+    levels: list[Any] = []
+    counts = _only_counts(frame.index)
+    if not counts:
         levels = [
             f"__index_level_{place}__" if name is None else str(name)
             for place, name in enumerate(frame.index.names)
         ]
         for place, name in enumerate(levels):
-            arrays.append(_array(name, frame.index.get_level_values(place).to_series()))
+            level = frame.index.get_level_values(place).to_series()
+            arrays.append(_array(name, level))
+            dtypes.append(str(level.dtype))
         names += levels
-        metadata = {"pandas": json.dumps(_pandas_metadata(names, levels))}
+    metadata = None
+    if not counts or _NULLABLE.intersection(dtypes):
+        rows = {"kind": "range", "name": None, "start": 0, "stop": len(frame), "step": 1}
+        metadata = {"pandas": json.dumps(_pandas_metadata(names, dtypes, [rows] if counts else levels))}
     table = pa.Table.from_arrays(arrays, names=names) if arrays else pa.table({})
     return table.replace_schema_metadata(metadata)
 
@@ -246,9 +260,19 @@ def _index_names(table: pa.Table) -> list[str]:
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
-def _pandas_metadata(names: list[str], levels: list[str]) -> dict[str, Any]:
+def _pandas_metadata(names: list[str], dtypes: list[str], index: list[Any]) -> dict[str, Any]:
+    """What pandas' own readers go by: the index, and which columns are of its nullable types.
+
+    Without the latter they give whole numbers with nulls back as floats, which hold them to 2^53 only.
+    """
     fields = [
-        {"name": name, "field_name": name, "pandas_type": "object", "numpy_type": "object", "metadata": None}
-        for name in names
+        {
+            "name": name,
+            "field_name": name,
+            "pandas_type": dtype.lower() if dtype in _NULLABLE else "object",
+            "numpy_type": dtype if dtype in _NULLABLE else "object",
+            "metadata": None,
+        }
+        for name, dtype in zip(names, dtypes, strict=True)
     ]
-    return {"index_columns": levels, "column_indexes": [], "columns": fields, "creator": {"library": "tare"}}
+    return {"index_columns": index, "column_indexes": [], "columns": fields, "creator": {"library": "tare"}}

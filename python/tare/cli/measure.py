@@ -56,7 +56,10 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
 @click.option(
-    "--time", "time_s", type=Seconds(least_s=2), help="Time limit, 0 for none.  [default: 60s; none for a plan]"
+    "--time",
+    "time_s",
+    type=Seconds(least_s=2),
+    help="Time limit, 0 for none.  [default: 60s; none for a plan]",
 )
 @click.option("--quick", is_flag=True, help="Three launches instead of five: sooner, and wider intervals.")
 @click.option(

@@ -102,7 +102,9 @@ def _row(
     reached = abs(target / sizes[-1] - 1) < 1e-9
     lo, hi = fit.predicted_lo_ns, fit.predicted_hi_ns
     if fit.k is None and math.isfinite(fit.predicted_ns):
-        lo, hi = widened(fit.predicted_ns, target / sizes[-1], *(() if lo is None or hi is None else (lo, hi)))
+        lo, hi = widened(
+            fit.predicted_ns, target / sizes[-1], *(() if lo is None or hi is None else (lo, hi))
+        )
     return {
         "op": figures[0].op,
         "k": fit.k,

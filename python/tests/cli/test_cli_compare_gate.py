@@ -128,7 +128,7 @@ def test_gate_takes_times_as_measure_does(text, seconds, paths, capsys, monkeypa
 
 
 def test_another_share_is_told_in_words_and_measured_anew(paths, capsys, monkeypatch, tmp_path):
-    """compare fails and says so; gate cannot say, and with the data measures at the baseline's share."""
+    """Compare fails and says so; gate cannot say, and with the data measures at the baseline's share."""
     part = made(4)
     for case in part["cases"]:
         case["labels"]["size"] = "0.45"

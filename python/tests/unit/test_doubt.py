@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from simulate import Planted, synthetic_record
+from simulate import Planted, set_floor, synthetic_record
 
 from tare.measure.analysis import analyse
 from tare.measure.curves import growth_rows
@@ -59,8 +59,7 @@ def test_odds_of_few_launches_are_spread_by_the_noise_floor():
     record = a_run("memory", 2, 9, (BASE, *OTHERS[:2]), noise_sd=0.001, launch_sd=0.001)
     evidence = gather(record)
     sure = recommend(record, profile="message", evidence=evidence)
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.8}
+    set_floor(evidence, 0.8)
     spread = recommend(record, profile="message", evidence=evidence)
     assert sure["p_best"] > 0.99 > spread["p_best"]
 
@@ -109,8 +108,7 @@ def test_nearly_equal_codecs_on_a_noisy_machine_are_a_tie_that_says_so():
     """0.99 times the base under a floor of 80 %: no order, though the draws name one."""
     near = Planted("msgpack:msgspec", 396, 396, 0.4, flags=FLAT)
     evidence = gather(a_run("memory", 5, 9, (BASE, near), launch_sd=0.0005, noise_sd=0.0005))
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.8}
+    set_floor(evidence, 0.8)
     verdict = recommend(evidence.record, profile="message", evidence=evidence)
     assert (verdict["named"], set(verdict["tie"])) == (False, {"json:stdlib", "msgpack:msgspec"})
     assert "None is shown to be better (noise floor 80 %)" in verdict["sentence"]

@@ -8,10 +8,9 @@ import re
 import numpy as np
 import pytest
 from planted_truth import Planted
-from simulate import synthetic_record
+from simulate import set_floor, synthetic_record
 
 from tare.measure.cost import PROFILES, Costed
-from tare.measure.mains import TOTAL
 from tare.measure.recommend import gather, recommend
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
@@ -29,8 +28,8 @@ def verdict_of(step, floor, profile="archive", share=0.5, **noise):
         "table", planted=(BASE, *pair), media=("memory",), growth=False, derived=False, **(QUIET | noise)
     )
     evidence = gather(record)
+    set_floor(evidence, floor)
     for group in evidence.analysis.groups:
-        group.floor = {TOTAL: floor}
         for figure in group.figures.values():
             figure.letters = ""  # they were made with the record's own floor
     # Free bytes and an endless link: costs are times.
@@ -97,8 +96,7 @@ def test_bytes_over_a_slow_link_have_no_noise():
         "table", planted=(BASE, *pair), media=("memory",), growth=False, derived=False, **QUIET
     )
     evidence = gather(record)
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.40}
+    set_floor(evidence, 0.40)
     slow = recommend(record, profile="exchange", link="1MB", evidence=evidence)
     assert (slow["codec"], slow["named"], slow["tie"], slow["provisional"]) == (
         "small:one",
@@ -139,8 +137,7 @@ def test_members_of_a_tie_are_no_change_for_each_other():
     evidence = gather(record)
     named = recommend(record, profile="message", link="10GB", evidence=evidence)
     assert {"b:b", "tiny:t"} == {flip["codec"] for flip in named["flips"]}
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.08}
+    set_floor(evidence, 0.08)
     tied = recommend(record, profile="message", link="10GB", evidence=evidence)
     assert (tied["named"], tied["tie"]) == (False, ["a:a", "b:b"])
     assert {"tiny:t"} == {flip["codec"] for flip in tied["flips"]}
@@ -157,8 +154,7 @@ def test_a_change_in_a_tie_is_where_nobody_of_the_tie_is_cheaper():
         "table", planted=(BASE, *truth), media=("memory",), growth=False, derived=False, **QUIET
     )
     evidence = gather(record)
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.08}
+    set_floor(evidence, 0.08)
     verdict = recommend(record, profile="message", link="500MB", evidence=evidence)
     assert (verdict["named"], verdict["tie"]) == (False, ["small:s", "cheap:c"])
     (flip,) = [flip for flip in verdict["flips"] if flip["axis"] == "bandwidth"]
@@ -177,8 +173,7 @@ def test_a_change_to_a_codec_that_is_not_the_best_there_is_none():
         "table", planted=(BASE, *truth), media=("memory",), growth=False, derived=False, **QUIET
     )
     evidence = gather(record)
-    for group in evidence.analysis.groups:
-        group.floor = {TOTAL: 0.08}
+    set_floor(evidence, 0.08)
     verdict = recommend(record, profile="message", link="500MB", evidence=evidence)
     assert (verdict["named"], verdict["tie"]) == (False, ["small:s", "member:m"])
     assert [] == [flip for flip in verdict["flips"] if flip["axis"] == "bandwidth"]

@@ -399,9 +399,14 @@ def smaller(record, share=0.25):
         labels = {**case["labels"], "size": str(share)}
         changed["cases"].append(
             {
-                **{"key": f"small|{codec}|{labels['medium']}", "labels": labels, "stage": "screen"},
-                **{"status": fates[codec], "reason": "only its first calls were timed", "launches": []},
-                **{"bytes": round(case["bytes"] * share), "raw_bytes": round(case["raw_bytes"] * share)},
+                "key": f"small|{codec}|{labels['medium']}",
+                "labels": labels,
+                "stage": "screen",
+                "status": fates[codec],
+                "reason": "only its first calls were timed",
+                "launches": [],
+                "bytes": round(case["bytes"] * share),
+                "raw_bytes": round(case["raw_bytes"] * share),
             }
         )
     return changed

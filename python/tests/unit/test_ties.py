@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from planted_truth import Planted
-from simulate import synthetic_record
+from simulate import set_floor, synthetic_record
 
 from tare.measure.analysis import Analysis, Figure, Group
 from tare.measure.cost import PROFILES, Costed, cost, wins
@@ -94,8 +94,8 @@ def test_the_sentence_says_when_it_is_too_noisy_to_choose(floor):
         "table", planted=(BASE, *truth), media=("memory",), growth=False, derived=False, **QUIET
     )
     evidence = gather(record)
+    set_floor(evidence, floor)
     for group in evidence.analysis.groups:
-        group.floor = {TOTAL: floor}
         for figure in group.figures.values():
             figure.letters = ""
     verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB", evidence=evidence)

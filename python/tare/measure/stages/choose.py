@@ -30,15 +30,10 @@ BEATEN = 5.0
 _SURE = 2
 _LOSSY = 2.0
 _MOST = 12
-_GB = 1e9
+# Where a file's rate is not known yet: a page cache's, so that times count and not bytes.
 _FILE_RATE = 2e9
-# (writes, reads, bytes per second, seconds per byte): the profiles, coarsely, to choose who is weighed.
-_USES = (
-    (1.0, 10.0, _FILE_RATE, 0.0),
-    (1.0, 1.0, 125e6, 0.0),
-    (1.0, 1.0, 200e6, 20 / _GB),
-    (1.0, 3.0, 12.5e6, 0.0),
-)
+# Reading parts was not timed when this is asked, so the profile of it has no say.
+_USES = ("cache", "message", "archive", "exchange")
 _COLD = {"encode": "encode_ns", "write": "encode_ns", "decode": "decode_ns", "read": "decode_ns"}
 
 
@@ -107,7 +102,8 @@ def choose(
     fit = [seat for seat in rated if seat.codec not in (barred or ())]
     proven = [seat for seat in fit if seat.case["status"] == "ok"] or fit
     orders = []
-    uses = _USES if asked is None else (_use_of(asked), *_USES)
+    profiles = [PROFILES[name] for name in _USES]
+    uses = [_use_of(profile) for profile in (profiles if asked is None else [asked, *profiles])]
     for use in uses:
         least = min((_cost(seat, use) for seat in proven), default=0.0) or 1e-12
         # What loses data is weighed only if it would win by far: it is never recommended unasked.
