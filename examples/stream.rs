@@ -18,7 +18,7 @@
 
 use std::error::Error;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ use tare::compress::{
 
 type Outcome = Result<(), Box<dyn Error>>;
 
+/// Bytes taken at once from standard input.
+const STEP_BYTES: usize = 128 << 10;
 /// Bytes of a random read.
 const PREAD_BYTES: usize = 4 << 10;
 
@@ -66,9 +68,15 @@ fn writer(id: &str, threads: usize) -> Result<Writer<File>, Box<dyn Error>> {
 fn write(id: &str, threads: usize) -> Outcome {
     let mut writer = writer(id, threads)?;
     let mut input = input()?;
-    writer.copy_from(&mut input)?;
-    writer.finish()?;
-    Ok(())
+    let mut place = vec![0; STEP_BYTES];
+    loop {
+        let size = input.read(&mut place)?;
+        if size == 0 {
+            writer.finish()?;
+            return Ok(());
+        }
+        writer.push(&place[..size])?;
+    }
 }
 
 fn read(threads: usize) -> Outcome {

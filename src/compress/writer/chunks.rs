@@ -1,15 +1,12 @@
 //! A stream cut into chunks, which workers encode and the calling thread writes in order.
 
-use std::io::{ErrorKind as IoKind, Read, Write};
+use std::io::Write;
 
-use super::sink::{unreadable, Sink};
+use super::sink::Sink;
 use crate::compress::chunked::{Cell, Ring, Stop};
 use crate::compress::container::{Container, Encoding};
 use crate::compress::options::{check_cancel, CancelToken};
 use crate::{Error, ErrorKind, Result};
-
-/// Bytes that are copied when a chunk begins, to know that there are any.
-const START_BYTES: usize = 4 << 10;
 
 /// Chunks in work, and what lays them out.
 pub(super) struct Chunks {
@@ -51,47 +48,6 @@ impl Chunks {
         plain: &'a [u8],
         sink: &mut Sink<W>,
     ) -> Result<&'a [u8]> {
-        if plain.is_empty() {
-            return Ok(plain);
-        }
-        let mut cell = self.fillable(sink)?;
-        let room = self.chunk_size.saturating_sub(cell.input.len());
-        let (now, later) = plain.split_at_checked(room).unwrap_or((plain, &[]));
-        reserve(&mut cell.input, now.len(), self.chunk_size)?;
-        cell.input.extend_from_slice(now);
-        self.filling = Some(cell);
-        Ok(later)
-    }
-
-    /// Reads until the chunk that is being filled is full, or `source` ends; gives how many
-    /// bytes came, 0 at the end only.
-    pub(super) fn fill_from<R: Read, W: Write>(
-        &mut self,
-        source: &mut R,
-        sink: &mut Sink<W>,
-    ) -> Result<usize> {
-        if self.must_know_more() {
-            let mut start = [0; START_BYTES];
-            let size = read_some(source, &mut start)?;
-            self.fill(start.get(..size).unwrap_or_default(), sink)?;
-            return Ok(size);
-        }
-        let mut cell = self.fillable(sink)?;
-        let room = self.chunk_size.saturating_sub(cell.input.len());
-        reserve(&mut cell.input, room, self.chunk_size)?;
-        let read = source.take(room as u64).read_to_end(&mut cell.input);
-        self.filling = Some(cell);
-        read.map_err(unreadable)
-    }
-
-    /// Whether one more byte must have come before anything is done: it may be the end.
-    fn must_know_more(&self) -> bool {
-        let full = |cell: &Cell<()>| cell.input.len() >= self.chunk_size;
-        self.filling.as_ref().is_none_or(full)
-    }
-
-    /// A cell with room for more.
-    fn fillable<W: Write>(&mut self, sink: &mut Sink<W>) -> Result<Cell<()>> {
         if !self.begun && self.container.eager() {
             self.begin(sink)?;
             sink.write(&[], 0)?;
@@ -101,10 +57,16 @@ impl Chunks {
         if self.filling.as_ref().is_some_and(full) {
             self.submit(sink)?;
         }
-        match self.filling.take() {
-            Some(cell) => Ok(cell),
-            None => self.free_cell(sink),
-        }
+        let mut cell = match self.filling.take() {
+            Some(cell) => cell,
+            None => self.free_cell(sink)?,
+        };
+        let room = self.chunk_size.saturating_sub(cell.input.len());
+        let (now, later) = plain.split_at_checked(room).unwrap_or((plain, &[]));
+        reserve(&mut cell.input, now.len(), self.chunk_size)?;
+        cell.input.extend_from_slice(now);
+        self.filling = Some(cell);
+        Ok(later)
     }
 
     /// Bytes that buffers take.
@@ -211,16 +173,6 @@ impl Chunks {
         self.stored.clear();
         self.container.tail(&mut self.stored)?;
         sink.write(&self.stored, 0)
-    }
-}
-
-/// One read, again where a signal came between.
-fn read_some<R: Read>(source: &mut R, into: &mut [u8]) -> Result<usize> {
-    loop {
-        match source.read(into) {
-            Err(error) if error.kind() == IoKind::Interrupted => {}
-            result => return result.map_err(unreadable),
-        }
     }
 }
 

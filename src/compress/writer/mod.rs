@@ -5,7 +5,7 @@ mod sink;
 mod stream;
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use self::chunks::Chunks;
 use self::sink::Sink;
@@ -93,29 +93,6 @@ impl<W: Write> Writer<W> {
         self.guarded(|writer| writer.write_plain(plain))
     }
 
-    /// Reads `source` to its end, straight into chunks, and gives how many bytes came.
-    ///
-    /// The same bytes come out as from [`push`](Self::push), with one copy less in memory.
-    ///
-    /// # Errors
-    /// As `push`; `Io` if `source` fails: what came before is in the stream, and no more is taken.
-    ///
-    /// # Example
-    /// ```
-    /// use tare::compress::{decompress, Compressor, ReadOptions, WriteOptions, Writer};
-    ///
-    /// let mut writer = Writer::new(Vec::new(), Compressor::parse("lz4")?, WriteOptions::default())?;
-    /// assert_eq!(7, writer.copy_from(&mut &b"weighed"[..])?);
-    /// let (stored, _) = writer.finish()?;
-    /// assert_eq!(b"weighed"[..], decompress(&stored, &ReadOptions::default())?);
-    /// # Ok::<(), tare::Error>(())
-    /// ```
-    pub fn copy_from<R: Read>(&mut self, source: &mut R) -> Result<u64> {
-        let before = self.bytes_in;
-        while self.guarded(|writer| writer.read_plain(source))? > 0 {}
-        Ok(self.bytes_in.saturating_sub(before))
-    }
-
     /// Ends the stream and gives the sink back, with what was done. The sink is not flushed.
     ///
     /// # Errors
@@ -180,30 +157,12 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    fn count(&self, more: usize) -> Result<u64> {
-        let total = self.bytes_in.saturating_add(more as u64);
+    fn write_plain(&mut self, plain: &[u8]) -> Result<()> {
+        let total = self.bytes_in.saturating_add(plain.len() as u64);
         if let Some(said) = self.options.content_size.filter(|&said| total > said) {
             let text = format!("{total} bytes were written, the content size says {said}");
             return Err(Error::new(ErrorKind::Usage, text));
         }
-        Ok(total)
-    }
-
-    fn read_plain<R: Read>(&mut self, source: &mut R) -> Result<usize> {
-        let read = match &mut self.engine {
-            Engine::Stream(stream) => {
-                check_cancel(self.options.cancel.as_ref())?;
-                let stop = Stop::of(self.options.cancel.as_ref());
-                stream.take_from(source, &mut self.sink, &stop)?
-            }
-            Engine::Chunks(chunks) => chunks.fill_from(source, &mut self.sink)?,
-        };
-        self.bytes_in = self.count(read)?;
-        Ok(read)
-    }
-
-    fn write_plain(&mut self, plain: &[u8]) -> Result<()> {
-        let total = self.count(plain.len())?;
         match &mut self.engine {
             Engine::Stream(stream) => {
                 check_cancel(self.options.cancel.as_ref())?;

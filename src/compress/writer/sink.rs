@@ -79,9 +79,3 @@ fn unwritable(error: io::Error, at: u64) -> Error {
         .with_offset(at)
         .with_source(error)
 }
-
-/// The error of an input that fails.
-pub(super) fn unreadable(error: io::Error) -> Error {
-    let text = format!("cannot read the input: {error}");
-    Error::new(ErrorKind::Io, text).with_source(error)
-}

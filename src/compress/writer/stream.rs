@@ -1,8 +1,8 @@
 //! A stream that cannot be cut into chunks, encoded on the calling thread.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
-use super::sink::{unreadable, Sink};
+use super::sink::Sink;
 use crate::compress::chunked::Stop;
 use crate::compress::container::StreamEncoder;
 use crate::Result;
@@ -57,21 +57,6 @@ impl Stream {
             }
         }
         Ok(())
-    }
-
-    /// Reads until a part is full, or `source` ends; gives how many bytes came.
-    pub(super) fn take_from<R: Read, W: Write>(
-        &mut self,
-        source: &mut R,
-        sink: &mut Sink<W>,
-        stop: &Stop<'_>,
-    ) -> Result<usize> {
-        let room = PART_BYTES.saturating_sub(self.part.len());
-        let read = source.take(room as u64).read_to_end(&mut self.part);
-        if self.part.len() == PART_BYTES {
-            self.encode_part(sink, stop)?;
-        }
-        read.map_err(unreadable)
     }
 
     /// Lets a reader have everything so far.
