@@ -21,6 +21,10 @@ fn check(target: &str, data: &[u8]) {
         "decompress_gzip" => decoders_agree(Some(Kind::Gzip), data),
         "decompress_bz2" => decoders_agree(Some(Kind::Bz2), data),
         "decompress_xz" => decoders_agree(Some(Kind::Xz), data),
+        "decompress_zlib" => {
+            decoders_agree(Some(Kind::Zlib), data);
+            streams_are_zlib(data);
+        }
         "seek_table" => tables_change_no_bytes(data),
         "walk_zstd" => zstd_is_libzstd(data),
         "walk_lz4" => lz4_is_liblz4(data),
@@ -40,6 +44,7 @@ const TARGETS: &[&str] = &[
     "decompress_gzip",
     "decompress_lz4",
     "decompress_xz",
+    "decompress_zlib",
     "decompress_zstd",
     "header_bgzf",
     "roundtrip_compress",
@@ -370,6 +375,21 @@ fn members_are_zlib(data: &[u8]) {
         let read = flate2::read::MultiGzDecoder::new(&stored[..]).read_to_end(&mut theirs);
         read.expect("zlib refuses it");
         assert!(ours.plain == theirs, "zlib reads other bytes");
+    }
+}
+
+/// One stream holds what zlib-rs by itself says, and ends where it says.
+fn streams_are_zlib(data: &[u8]) {
+    let ours = streamed(data, options(Some(Kind::Zlib), 2), 65_536);
+    let mut inflate = flate2::Decompress::new(true);
+    let mut theirs = Vec::with_capacity(usize::try_from(MAX_BYTES).expect("1 MiB"));
+    let status = inflate.decompress_vec(data, &mut theirs, flate2::FlushDecompress::Finish);
+    let ended = matches!(status, Ok(flate2::Status::StreamEnd));
+    if ended && inflate.total_in() == data.len() as u64 {
+        assert!(ours.end.is_ok(), "zlib takes it: {:?}", ours.end);
+        assert!(ours.plain == theirs, "zlib reads other bytes");
+    } else {
+        assert!(ours.end.is_err(), "zlib refuses it: {status:?}");
     }
 }
 

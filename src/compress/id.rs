@@ -22,10 +22,12 @@ pub enum Kind {
     Bz2,
     /// xz streams, `.xz`; the older lzma-alone files are read too.
     Xz,
+    /// zlib streams (RFC 1950): read where they are named, never told by their bytes nor written.
+    Zlib,
 }
 
 impl Kind {
-    /// Every kind, in the order of listings.
+    /// Every kind that is written, in the order of listings.
     pub const ALL: &'static [Self] = &[
         Self::None,
         Self::Zstd,
@@ -45,6 +47,7 @@ impl Kind {
             Self::Gzip => "gzip",
             Self::Bz2 => "bz2",
             Self::Xz => "xz",
+            Self::Zlib => "zlib",
         }
     }
 
@@ -52,7 +55,7 @@ impl Kind {
     #[must_use]
     pub fn levels(self) -> Option<(i32, i32)> {
         match self {
-            Self::None => None,
+            Self::None | Self::Zlib => None,
             Self::Zstd => Some((-7, 22)),
             Self::Lz4 => Some((-64, 12)),
             Self::Gzip => Some((0, 12)),
@@ -65,7 +68,7 @@ impl Kind {
     #[must_use]
     pub fn default_level(self) -> Option<i32> {
         match self {
-            Self::None => None,
+            Self::None | Self::Zlib => None,
             Self::Zstd => Some(3),
             Self::Lz4 => Some(1),
             Self::Gzip | Self::Xz => Some(6),
@@ -73,11 +76,11 @@ impl Kind {
         }
     }
 
-    /// File ending, with the dot; empty for none.
+    /// File ending, with the dot; empty for none and zlib.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
-            Self::None => "",
+            Self::None | Self::Zlib => "",
             Self::Zstd => ".zst",
             Self::Lz4 => ".lz4",
             Self::Gzip => ".gz",
@@ -86,11 +89,11 @@ impl Kind {
         }
     }
 
-    /// First bytes of its files; empty for none.
+    /// First bytes of its files; empty for none, and for zlib, which has no fixed ones.
     #[must_use]
     pub fn magic(self) -> &'static [u8] {
         match self {
-            Self::None => b"",
+            Self::None | Self::Zlib => b"",
             Self::Zstd => b"\x28\xb5\x2f\xfd", // RFC 8878, 3.1.1
             Self::Lz4 => b"\x04\x22\x4d\x18",  // LZ4 frame format 1.6
             Self::Gzip => b"\x1f\x8b\x08",     // RFC 1952, 2.3.1: ID1, ID2, CM = 8 (deflate)
@@ -116,7 +119,8 @@ impl Kind {
     /// # Errors
     /// `Usage` if there is none; the text lists the names.
     pub fn by_name(name: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|kind| kind.name() == name).copied();
+        let known = Self::ALL.iter().chain(&[Self::Zlib]);
+        let found = known.copied().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
             let shown: String = name.escape_default().take(80).collect();
@@ -335,7 +339,7 @@ fn checked_level(kind: Kind, level: Option<i32>) -> Result<Option<i32>> {
 )]
 fn level_of_effort(kind: Kind, effort: i32) -> Option<i32> {
     Some(match kind {
-        Kind::None => return None,
+        Kind::None | Kind::Zlib => return None,
         Kind::Zstd => match effort {
             0..=24 => 1 + effort * 2 / 25,
             25..=49 => 3 + (effort - 25) * 4 / 25,

@@ -3,7 +3,7 @@
 //! [`Writer`] and [`Reader`] take streams of any length; [`compress()`] and [`decompress`] take
 //! one buffer. Files are `.zst`, `.lz4` and `.gz` that stock tools read, cut into chunks that
 //! are worked on in parallel and can be found by plain offset; `.bz2` and `.xz` go through
-//! their libraries.
+//! their libraries. zlib streams are read where they are named.
 //!
 //! Reading is strict: what is cut is [`ErrorKind::Truncated`](crate::ErrorKind), what follows
 //! the last unit is `Malformed`, every checksum present is verified, several frames or members
@@ -39,6 +39,7 @@ mod sniff;
 mod streams;
 mod writer;
 mod xz;
+mod zlib;
 mod zstd;
 
 pub use auto::{choose, try_candidates, Trial};
@@ -62,6 +63,7 @@ fn walker(kind: Kind, options: &ReadOptions) -> Box<dyn container::Walker> {
         Kind::Gzip => Box::new(gzip::Walk::new(options)),
         Kind::Bz2 => Box::new(bzip2::Walk::new(options)),
         Kind::Xz => Box::new(xz::Walk::new(options)),
+        Kind::Zlib => Box::new(zlib::Walk::new(options)),
     }
 }
 

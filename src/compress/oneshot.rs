@@ -103,7 +103,7 @@ pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
         Kind::Zstd => zstd::expect(stored),
         Kind::Lz4 => lz4::expect(stored),
         Kind::Gzip => gzip::expect(stored),
-        Kind::Bz2 | Kind::Xz => None,
+        Kind::Bz2 | Kind::Xz | Kind::Zlib => None,
     }?;
     let believed = believed_bytes(claim, stored.len());
     (believed as u64 == claim).then_some(believed)

@@ -44,6 +44,9 @@ pub(super) struct Needs {
 impl Plan {
     pub(super) fn new(compressor: &Compressor, options: &WriteOptions) -> Result<Self> {
         let kind = compressor.kind();
+        if kind == Kind::Zlib {
+            return Err(only_read());
+        }
         let level = compressor.level().unwrap_or_default();
         let mut request = Request {
             level,
@@ -80,7 +83,13 @@ fn way(kind: Kind, request: &Request) -> Result<Way> {
         Kind::Gzip => gzip::way(request),
         Kind::Bz2 => Ok(Way::Stream(bzip2::stream(request))),
         Kind::Xz => xz::stream(request).map(Way::Stream),
+        Kind::Zlib => Err(only_read()),
     }
+}
+
+fn only_read() -> Error {
+    let text = "zlib streams are read, never written: gzip holds the same deflate data";
+    Error::new(ErrorKind::Usage, text).with_format(Kind::Zlib.name())
 }
 
 fn needs(kind: Kind, request: &Request) -> Needs {
@@ -90,7 +99,7 @@ fn needs(kind: Kind, request: &Request) -> Needs {
         Kind::Gzip => gzip::needs(request),
         Kind::Bz2 => bzip2::needs(request),
         Kind::Xz => xz::needs(request),
-        Kind::None => Needs {
+        Kind::None | Kind::Zlib => Needs {
             context: 0,
             bound: 0,
         },

@@ -94,8 +94,9 @@ def decompress(
 
     Args:
         buffer: Any contiguous bytes-like object; it must end where the last frame ends.
-        compressor: What it must be, with or without a level, or ``zlib``; by default its first
-            bytes tell, and what is of no compressor is given back as it is.
+        compressor: What it must be, with or without a level; by default its first bytes tell, and
+            what is of no compressor is given back as it is. ``zlib`` is never told by its bytes:
+            name it.
         max_output: Longest result allowed, in bytes; 1 GiB by default, None for no limit.
         threads: How many may work; by default all cores, at most 16.
         strict: Whether an end that nothing proves to be the end is an error.
@@ -111,8 +112,4 @@ def decompress(
     >>> decompress(compress(b"plain", "xz"))
     b'plain'
     """
-    if compressor == "zlib":
-        from tare.compress.zlib_streams import decompress as decompress_zlib
-
-        return decompress_zlib(buffer, max_output)
     return _tare.decompress(buffer, compressor, max_output, threads, strict)

@@ -104,7 +104,8 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
             There is no appending: write a second file and join them.
         compressor: Id such as ``zstd:3`` or ``gzip:6,layout=members``. Writing goes by the path's
             ending if none is named, else ``zstd:3``; reading tells by the first bytes, and a
-            compressor that is named must agree with them.
+            compressor that is named must agree with them. ``zlib`` streams are read where they
+            are named so, and never written.
         threads: How many may work; by default all cores, at most 16. The bytes do not depend on it.
         chunk_size: Plain bytes that one thread takes at once; by default 1 to 4 MiB.
         layout: ``seekable`` (the default), ``single``: one frame or member, for readers that stop
@@ -178,7 +179,7 @@ def open_reader(
 
     Args:
         path_or_file: A path, or an open binary file, pipe or socket file.
-        name: The compressor's name; ``none`` gives the bytes themselves; None to tell.
+        name: The compressor's name, or ``zlib``; ``none`` gives the bytes themselves; None to tell.
         threads: How many may work; by default all cores, at most 16.
         read_ahead: Whether to decode more than was asked for, in parallel; never done for sockets.
 
@@ -192,7 +193,7 @@ def open_reader(
     >>> reader.readline(), reader.read()
     (b'a,b\n', b'1,2\n')
     """
-    if name is not None:
+    if name not in (None, "zlib"):
         name = parse(name)[0]
     options = reading_options(compressor=name, threads=threads, read_ahead=read_ahead)
     return cast(BinaryIO, ReadFile(RawFile(path_or_file, options)))

@@ -59,6 +59,8 @@ def compressor(name: str) -> Compressor:
     '.zst'
     """
     found = _BY_NAME.get(name)
+    if name == "zlib":
+        raise UsageError("zlib streams are read, never written: gzip holds the same deflate data", format=name)
     if found is None:
         import difflib
 

@@ -171,6 +171,7 @@ def test_strict_refuses_an_end_that_nothing_proves(file: Path) -> None:
     ("arguments", "told"),
     [
         (["compress", "flights.csv", "-c", "zip"], b"zip"),
+        (["compress", "flights.csv", "-c", "zlib"], b"never written"),
         (["compress", "flights.csv", "-c", "auto"], b"--bandwidth"),
         (["compress", "flights.csv", "--chunk", "100KiB"], b"chunk"),
         (["compress", "flights.csv", "--stdout", "-o", "x"], b"both"),

@@ -12,7 +12,7 @@ import shutil
 import pytest
 
 from tare import compress
-from tare.errors import ChecksumMismatch, Limit, Malformed, Truncated
+from tare.errors import ChecksumMismatch, Limit, Malformed, Truncated, UsageError
 
 # The least level where the default takes seconds.
 QUICK = {"xz": "xz:0", "bz2": "bz2:1"}
@@ -174,18 +174,36 @@ def test_single_is_whole_in_one_shot_readers(size: int) -> None:
     assert gzip.decompress(compress.compress(plain, "gzip:1", layout="seekable")) == plain
 
 
-def test_zlib_is_read_when_named() -> None:
-    """Never told by its bytes, and as strict as the others."""
+def test_zlib_is_read_when_named(tmp_path) -> None:
+    """Never told by its bytes, never written, and as strict as the others."""
     import zlib
 
     stored = zlib.compress(PLAIN)
+    path = tmp_path / "x"
+    path.write_bytes(stored)
     assert compress.decompress(stored, "zlib") == PLAIN
     assert compress.decompress(stored) == stored
-    with pytest.raises(Truncated):
-        compress.decompress(stored[:-1], "zlib")
-    with pytest.raises(Malformed):
+    with compress.open(path, compressor="zlib") as file:
+        assert not file.seekable()
+        assert file.read() == PLAIN
+        assert (file.info.container, file.info.units, file.info.complete) == ("zlib", 1, "proven")
+    with compress.open_reader(path, "zlib") as reader:
+        assert reader.read() == PLAIN
+    for at in (0, 1, 2, 1000, len(stored) - 1):
+        with pytest.raises(Truncated) as cut:
+            compress.decompress(stored[:at], "zlib")
+        assert (cut.value.format, cut.value.offset) == ("zlib", at)
+    with pytest.raises(Malformed) as tailed:
         compress.decompress(stored + b"\0", "zlib")
+    assert tailed.value.offset == len(stored)
     with pytest.raises(ChecksumMismatch):
         compress.decompress(stored[:-1] + bytes([stored[-1] ^ 1]), "zlib")
     with pytest.raises(Limit, match="max_output"):
         compress.decompress(stored, "zlib", max_output=len(PLAIN) - 1)
+    path.unlink()
+    for write in (lambda: compress.compress(b"x", "zlib"), lambda: compress.open(path, "wb", "zlib")):
+        with pytest.raises(UsageError, match="never written"):
+            write()
+    with pytest.raises(UsageError, match="never written"):
+        compress.parse("zlib")
+    assert not path.exists()
