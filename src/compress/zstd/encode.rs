@@ -97,9 +97,12 @@ impl UnitEncoder for FrameEncoder {
     fn encode(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
         reserve(stored, zstd_safe::compress_bound(plain.len()))?;
         let tuned = SHORT_MATCHING.contains(&self.level) && plain.len() > SMALL_BYTES;
-        // 0 is the level's own; a context may come from other data.
-        let least = if tuned && has_numbers(plain) { 6 } else { 0 };
+        let least = if tuned { least_match(plain) } else { 0 };
+        // 0 is the level's own; a context may come from other data. Few short matches need no
+        // table that spills out of the cache.
+        let chain = if least > 6 { 14 } else { 0 };
         set(&mut self.context, CParameter::MinMatch(least))?;
+        set(&mut self.context, CParameter::ChainLog(chain))?;
         if self.level >= SKIPPING_LEVEL && is_incompressible(plain) {
             set(&mut self.context, CParameter::CompressionLevel(1))?;
             let result = self.context.compress2(stored, plain).map_err(failed);
@@ -134,12 +137,14 @@ impl UnitEncoder for FrameEncoder {
     }
 }
 
-/// Whether `plain` looks like numbers as text: at least 15 % digits, at its start and middle.
+/// Bytes that a match has at least: more than the level's own 5 (said by 0) in numbers as text,
+/// told by the share of digits at its start and middle.
 ///
-/// Of 16 such files in CSV and JSON, 13 became smaller with matches of six bytes or more at
-/// level 3, by up to 7 % (flights.csv 3.3 %), and none larger by more than 1 %, in 4 to 8 %
-/// less time. Text, programs and binary numbers become larger, and keep the level's own.
-fn has_numbers(plain: &[u8]) -> bool {
+/// From 45 % on 7, with a table of 2^14 short matches instead of 2^16: of nine files in CSV, JSON
+/// and a log, seven became smaller than by level 3's own, by 3 to 7 % (flights.csv 3.7 %), two
+/// larger by 0.3 %, all in 2 to 40 % less time (flights.csv 10 %). From 15 % on 6, where 7 costs size (worldcitiespop.csv 5 %): at most 1.2 % larger. Text,
+/// programs and binary numbers become larger with both, and keep the level's own.
+fn least_match(plain: &[u8]) -> u32 {
     const SAMPLE_BYTES: usize = 4 << 10;
     let (start, middle) = plain.split_at(plain.len() >> 1);
     let digits = |part: &[u8]| {
@@ -147,7 +152,11 @@ fn has_numbers(plain: &[u8]) -> bool {
         sample.filter(|byte| byte.is_ascii_digit()).count()
     };
     let found = digits(start).saturating_add(digits(middle));
-    found.saturating_mul(100) >= SAMPLE_BYTES.saturating_mul(2 * 15)
+    match found.saturating_mul(100) / (2 * SAMPLE_BYTES) {
+        45.. => 7,
+        15.. => 6,
+        _ => 0,
+    }
 }
 
 /// One frame by libzstd's own threads: the same bytes for every number of them.
@@ -262,11 +271,17 @@ mod tests {
     #[test]
     fn numbers_as_text_are_told_by_their_digits() {
         let mut table = Vec::new();
+        let mut named = Vec::new();
         for number in 0..100_000_u32 {
-            table.extend(format!("2013,{},UA,N{number},EWR\n", number % 365).bytes());
+            table.extend(format!("2013,{},UA,{number}\n", number % 365).bytes());
+            named.extend(format!("carrier,{},origin\n", 10_000 + number % 9973).bytes());
         }
-        assert!(has_numbers(&table));
-        assert!(!has_numbers(&b"it was the best of times, ".repeat(40_000)));
-        assert!(!has_numbers(&1.5_f64.to_le_bytes().repeat(100_000)));
+        assert_eq!(7, least_match(&table));
+        assert_eq!(6, least_match(&named));
+        assert_eq!(
+            0,
+            least_match(&b"it was the best of times, ".repeat(40_000))
+        );
+        assert_eq!(0, least_match(&1.5_f64.to_le_bytes().repeat(100_000)));
     }
 }
