@@ -30,6 +30,7 @@
 //! # Features
 //! None yet. No feature will ever change the bytes written.
 
+pub mod blit;
 pub mod compress;
 mod error;
 pub mod message;

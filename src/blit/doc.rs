@@ -1,0 +1,392 @@
+//! A document's frame: its trailer, its names, its shapes, its pool.
+
+use super::keys::fingerprint;
+use super::layout::{
+    broken, flag, kind, malformed, tag, unsigned_width, Back, END_MAGIC, FINGERPRINTED, MAGIC,
+    SHORTEST, VERSION,
+};
+use super::lens::Lens;
+use super::list::{number, Extent, Ranges};
+use crate::{ErrorKind, Result};
+
+/// What every part of a document is read with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doc<'a> {
+    pub(super) data: &'a [u8],
+    pub(super) root: Extent,
+    pub(super) root_tag: u8,
+    pub(super) flags: u8,
+    pub(super) keys: Keys<'a>,
+    pub(super) shapes: Shapes<'a>,
+    pub(super) pool: Option<Strings<'a>>,
+    /// Where the trailer begins.
+    pub(super) trailer: usize,
+}
+
+impl<'a> Doc<'a> {
+    /// Reads the trailer, and the headers of the sections; looks at nothing else.
+    ///
+    /// # Errors
+    /// `Truncated`, `Malformed`, `Unsupported` with the rule and the byte.
+    pub(super) fn open(data: &'a [u8]) -> Result<Self> {
+        let len = data.len();
+        if len < SHORTEST {
+            let text = format!("{len} bytes, and the shortest document has {SHORTEST}");
+            return Err(broken(ErrorKind::Truncated, "V1", &text, len));
+        }
+        if !data.starts_with(MAGIC) {
+            return Err(malformed("V2", "it does not begin with BLT1", 0));
+        }
+        let mut back = Back::new(data, MAGIC.len(), len);
+        if back.bytes(2)? != END_MAGIC {
+            let text = "it does not end with BT: cut, or followed by other bytes";
+            return Err(broken(ErrorKind::Truncated, "V3", text, len));
+        }
+        let length = usize::from(back.byte()?);
+        let trailer = len
+            .checked_sub(length)
+            .filter(|&at| at >= MAGIC.len() && length >= 10);
+        let Some(trailer) = trailer else {
+            return Err(malformed(
+                "V6",
+                "a trailer of an impossible length",
+                back.end,
+            ));
+        };
+        back.start = trailer;
+        if back.byte()? != VERSION {
+            let text = "a version of blit that this one does not read";
+            return Err(broken(ErrorKind::Unsupported, "V4", text, back.end));
+        }
+        let flags = back.byte()?;
+        if flags & !flag::KNOWN != 0 {
+            let text = "flags that this version does not have";
+            return Err(broken(ErrorKind::Unsupported, "V4", text, back.end));
+        }
+        let root_tag = back.byte()?;
+        let (nkeys, keys_len) = (back.rv()?, back.rv()?);
+        let (nshapes, shapes_len) = (back.rv()?, back.rv()?);
+        let (mut npool, mut pool_len) = (0, 0);
+        if flags & flag::POOL != 0 {
+            (npool, pool_len) = (back.rv()?, back.rv()?);
+        }
+        if flags & flag::CHECKSUM != 0 {
+            back.bytes(8)?;
+        }
+        if back.end != trailer {
+            return Err(malformed(
+                "V6",
+                "a trailer that holds more than it says",
+                trailer,
+            ));
+        }
+        let pool = section(trailer, pool_len)?;
+        let shapes = section(pool.0, shapes_len)?;
+        let keys = section(shapes.0, keys_len)?;
+        Ok(Self {
+            data,
+            root: (MAGIC.len(), keys.0),
+            root_tag,
+            flags,
+            keys: Keys::read(data, keys, nkeys)?,
+            shapes: Shapes::read(data, shapes, nshapes, nkeys)?,
+            pool: if flags & flag::POOL == 0 {
+                None
+            } else {
+                Some(Strings::read(data, pool, npool, "V12")?)
+            },
+            trailer,
+        })
+    }
+
+    /// The bytes of an extent.
+    #[inline]
+    pub(super) fn bytes(&self, at: Extent) -> Result<&'a [u8]> {
+        let found = self.data.get(at.0..at.1);
+        found.ok_or_else(|| malformed("V18", "an extent outside the document", at.1))
+    }
+}
+
+/// The extent of a section that ends at `end`.
+fn section(end: usize, len: usize) -> Result<Extent> {
+    match end.checked_sub(len).filter(|&start| start >= MAGIC.len()) {
+        Some(start) => Ok((start, end)),
+        None => Err(malformed("V6", "sections longer than the document", end)),
+    }
+}
+
+/// Strings side by side, all of one tag.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strings<'a> {
+    pub(super) n: usize,
+    pub(super) tag: u8,
+    pub(super) at: Ranges<'a>,
+}
+
+impl<'a> Strings<'a> {
+    const NONE: Self = Self {
+        n: 0,
+        tag: tag::ASCII,
+        at: Ranges {
+            start: 0,
+            total: 0,
+            lens: Lens::NONE,
+        },
+    };
+
+    fn read(data: &'a [u8], at: Extent, n: usize, rule: &'static str) -> Result<Self> {
+        if n == 0 || at.0 == at.1 {
+            if n == 0 && at.0 == at.1 {
+                return Ok(Self::NONE);
+            }
+            return Err(malformed(
+                rule,
+                "a section that is empty without being so, or the reverse",
+                at.1,
+            ));
+        }
+        let mut back = Back::new(data, at.0, at.1);
+        let last = back.byte()?;
+        let tag = back.byte()?;
+        let is_text = matches!(tag, tag::CLEAN | tag::STR | tag::ASCII);
+        if last & 0xF != kind::UNIFORM || !is_text {
+            return Err(malformed(
+                rule,
+                "a section that is no list of strings",
+                back.end,
+            ));
+        }
+        let lens = Lens::read(&mut back, last >> 4, n)?;
+        let total = back.end.wrapping_sub(at.0);
+        Ok(Self {
+            n,
+            tag,
+            at: Ranges {
+                start: at.0,
+                total,
+                lens,
+            },
+        })
+    }
+
+    /// The bytes of string `i`.
+    #[inline]
+    pub(super) fn get(&self, data: &'a [u8], i: usize) -> Result<&'a [u8]> {
+        let (from, to) = self.at.get(i)?;
+        Ok(data.get(from..to).unwrap_or_default())
+    }
+}
+
+/// Names, and how they are found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys<'a> {
+    pub(super) names: Strings<'a>,
+    /// A byte of each name's hash, or the ids in the order of names.
+    pub(super) finder: &'a [u8],
+    /// Bytes of an id in the order; 0 where there are hashes.
+    pub(super) width: usize,
+    /// Where the finder begins.
+    pub(super) finder_at: usize,
+}
+
+impl<'a> Keys<'a> {
+    fn read(data: &'a [u8], at: Extent, n: usize) -> Result<Self> {
+        let (width, size) = if n <= FINGERPRINTED {
+            (0, n)
+        } else {
+            let width = unsigned_width(n.wrapping_sub(1) as u64);
+            (width, n.saturating_mul(width))
+        };
+        let mut back = Back::new(data, at.0, at.1);
+        let finder = back.bytes(size)?;
+        let names = Strings::read(data, (at.0, back.end), n, "V10")?;
+        Ok(Self {
+            names,
+            finder,
+            width,
+            finder_at: back.end,
+        })
+    }
+
+    /// A name.
+    #[inline]
+    pub(super) fn name(&self, data: &'a [u8], id: usize) -> Result<&'a [u8]> {
+        self.names.get(data, id)
+    }
+
+    /// The id of a name.
+    ///
+    /// # Errors
+    /// `Malformed` where the section is not what it says.
+    #[inline]
+    pub(super) fn find(&self, data: &'a [u8], name: &[u8]) -> Result<Option<usize>> {
+        if self.width > 0 {
+            return self.search(data, name);
+        }
+        let print = fingerprint(name);
+        for id in memchr::memchr_iter(print, self.finder) {
+            if self.name(data, id)? == name {
+                return Ok(Some(id));
+            }
+        }
+        Ok(None)
+    }
+
+    fn search(&self, data: &'a [u8], name: &[u8]) -> Result<Option<usize>> {
+        let (mut from, mut to) = (0, self.names.n);
+        while from < to {
+            let middle = from.wrapping_add(to.wrapping_sub(from) / 2);
+            let id = self.sorted(middle);
+            match self.name(data, id)?.cmp(name) {
+                std::cmp::Ordering::Equal => return Ok(Some(id)),
+                std::cmp::Ordering::Less => from = middle.wrapping_add(1),
+                std::cmp::Ordering::Greater => to = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The id of the name at a place of the order.
+    pub(super) fn sorted(&self, place: usize) -> usize {
+        let id = number(self.finder, place, self.width);
+        id.and_then(|id| usize::try_from(id).ok())
+            .unwrap_or(usize::MAX)
+    }
+}
+
+/// Key sequences.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shapes<'a> {
+    pub(super) n: usize,
+    pub(super) at: Ranges<'a>,
+    /// Bytes of a key id.
+    pub(super) width: usize,
+}
+
+/// The keys of an object, in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Shape<'a> {
+    Ids {
+        ids: &'a [u8],
+        width: usize,
+    },
+    /// So many ids from one on.
+    Run {
+        start: usize,
+        n: usize,
+    },
+}
+
+impl<'a> Shapes<'a> {
+    fn read(data: &'a [u8], at: Extent, n: usize, nkeys: usize) -> Result<Self> {
+        let empty = Ranges {
+            start: 0,
+            total: 0,
+            lens: Lens::NONE,
+        };
+        if n == 0 || at.0 == at.1 {
+            if n == 0 && at.0 == at.1 {
+                return Ok(Self {
+                    n,
+                    at: empty,
+                    width: 1,
+                });
+            }
+            return Err(malformed(
+                "V11",
+                "a section that is empty without being so, or the reverse",
+                at.1,
+            ));
+        }
+        let mut back = Back::new(data, at.0, at.1);
+        let last = back.byte()?;
+        let width = usize::from(last & 0xF).wrapping_add(1);
+        if width > 4 || width != unsigned_width(nkeys.saturating_sub(1) as u64) {
+            return Err(malformed(
+                "V11",
+                "key ids of another width than there are keys for",
+                back.end,
+            ));
+        }
+        let lens = Lens::read(&mut back, last >> 4, n)?;
+        let total = back.end.wrapping_sub(at.0);
+        Ok(Self {
+            n,
+            at: Ranges {
+                start: at.0,
+                total,
+                lens,
+            },
+            width,
+        })
+    }
+
+    /// The keys of a shape.
+    ///
+    /// # Errors
+    /// `Malformed` for a shape that is not, or is no shape.
+    #[inline]
+    pub(super) fn get(&self, data: &'a [u8], id: usize) -> Result<Shape<'a>> {
+        if id >= self.n {
+            return Err(malformed("V17", "a shape that is not there", self.at.start));
+        }
+        let (start, end) = self.at.get(id)?;
+        let mut back = Back::new(data, start, end);
+        match back.byte()? {
+            0 => {
+                let ids = data.get(start..back.end).unwrap_or_default();
+                if ids.is_empty() || ids.len() % self.width != 0 {
+                    return Err(malformed("V11", "a shape of no whole ids", start));
+                }
+                Ok(Shape::Ids {
+                    ids,
+                    width: self.width,
+                })
+            }
+            1 => {
+                let n = back.rv()?;
+                let first = back.rv()?;
+                if back.end != start || n == 0 {
+                    return Err(malformed("V11", "a run of keys that is not one", start));
+                }
+                Ok(Shape::Run { start: first, n })
+            }
+            _ => Err(malformed("V11", "a shape of a form that is not", back.end)),
+        }
+    }
+}
+
+impl Shape<'_> {
+    /// How many keys there are.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Ids { ids, width } => ids.len() / width.max(&1),
+            Self::Run { n, .. } => *n,
+        }
+    }
+
+    /// The id of key `i`; one that is not there beyond the last.
+    #[inline]
+    pub(super) fn id(&self, i: usize) -> usize {
+        match self {
+            Self::Ids { ids, width } => number(ids, i, *width)
+                .and_then(|id| usize::try_from(id).ok())
+                .unwrap_or(usize::MAX),
+            Self::Run { start, .. } => start.saturating_add(i),
+        }
+    }
+
+    /// The place of the last value of a key.
+    #[inline]
+    pub(super) fn slot(&self, id: usize) -> Option<usize> {
+        match self {
+            Self::Run { start, n } => id.checked_sub(*start).filter(|slot| slot < n),
+            Self::Ids { ids, width: 1 } => {
+                let id = u8::try_from(id).ok()?;
+                memchr::memrchr(id, ids)
+            }
+            Self::Ids { .. } => (0..self.len()).rev().find(|&i| self.id(i) == id),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Lists of strings.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::{Count, Emitter};
+use crate::blit::layout::{kind, push_rv, push_uint, tag, unsigned_width};
+use crate::blit::lens;
+use crate::blit::node::{self, Kind, Node, Tape};
+
+/// Lists of so many strings may have a dictionary.
+const FROM: usize = 16;
+/// A dictionary is given up when so many of the first are different.
+const TRIED: usize = 1024;
+const MOST_TRIED: usize = 960;
+
+/// Different strings of a list, and the code of each element.
+#[derive(Default)]
+pub(super) struct Unique {
+    hasher: DefaultHashBuilder,
+    table: HashTable<u32>,
+    nodes: Vec<Node>,
+    codes: Vec<u32>,
+}
+
+impl Unique {
+    /// Fills both; false if there are too many different ones.
+    fn find(&mut self, tape: &Tape<'_>, items: &[Node]) -> bool {
+        self.table.clear();
+        self.nodes.clear();
+        self.codes.clear();
+        let mut last: Option<(Node, u32)> = None;
+        for (i, &item) in items.iter().enumerate() {
+            let text = tape.bytes(item);
+            // Sorted and clustered columns repeat what came just before.
+            if let Some((_, code)) = last.filter(|&(node, _)| tape.bytes(node) == text) {
+                self.codes.push(code);
+                continue;
+            }
+            let hash = self.hasher.hash_one(text);
+            let nodes = &self.nodes;
+            let at = |code: u32| nodes.get(code as usize).map(|&node| tape.bytes(node));
+            let found = self
+                .table
+                .find(hash, |&code| at(code) == Some(text))
+                .copied();
+            let code = if let Some(code) = found {
+                code
+            } else {
+                let code = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+                self.nodes.push(item);
+                let (nodes, hasher) = (&self.nodes, &self.hasher);
+                let again = |&code: &u32| {
+                    let node = nodes.get(code as usize).copied().unwrap_or(Node::NULL);
+                    hasher.hash_one(tape.bytes(node))
+                };
+                self.table.insert_unique(hash, code, again);
+                code
+            };
+            self.codes.push(code);
+            last = Some((item, code));
+            if i.wrapping_add(1) == TRIED && self.nodes.len() > MOST_TRIED {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Emitter {
+    /// Strings one after the other.
+    pub(super) fn strings(&mut self, tape: &Tape<'_>, items: &[Node], count: Count) {
+        let base = self.lengths.len();
+        for &item in items {
+            let text = tape.bytes(item);
+            self.out.extend_from_slice(text);
+            self.lengths.push(text.len());
+        }
+        let mode = lens::write(&mut self.out, self.lengths.get(base..).unwrap_or_default());
+        self.lengths.truncate(base);
+        self.out.push(weakest(items));
+        self.end(kind::UNIFORM, mode, items.len(), count);
+    }
+
+    /// Each different string once, and a code for each element; false if that does not pay.
+    pub(super) fn dictionary(&mut self, tape: &Tape<'_>, items: &[Node], count: Count) -> bool {
+        if items.len() < FROM {
+            return false;
+        }
+        let mut unique = std::mem::take(&mut self.texts);
+        let pays = unique.find(tape, items) && pays(&unique, items);
+        if pays {
+            let before = self.out.len();
+            self.strings(tape, &unique.nodes, Count::Written);
+            let bytes = self.out.len().saturating_sub(before);
+            let width = unsigned_width(unique.nodes.len().saturating_sub(1) as u64);
+            for &code in &unique.codes {
+                push_uint(&mut self.out, u64::from(code), width);
+            }
+            push_rv(&mut self.out, bytes as u64);
+            #[allow(clippy::cast_possible_truncation, reason = "1 to 4")]
+            let mode = (width as u8).wrapping_sub(1);
+            self.end(kind::DICT, mode, items.len(), count);
+        }
+        self.texts = unique;
+        pays
+    }
+}
+
+/// Whether a dictionary is smaller by more than a ninth.
+fn pays(unique: &Unique, items: &[Node]) -> bool {
+    let bytes = |nodes: &[Node]| nodes.iter().map(|node| u64::from(node.count)).sum::<u64>();
+    let (n, different) = (items.len() as u64, unique.nodes.len() as u64);
+    let width = unsigned_width(different.saturating_sub(1)) as u64;
+    let with = bytes(&unique.nodes)
+        .saturating_add(different)
+        .saturating_add(n.saturating_mul(width));
+    with.saturating_add(with / 8) < bytes(items).saturating_add(n)
+}
+
+/// The tag that holds for all.
+fn weakest(items: &[Node]) -> u8 {
+    let mask = node::kinds(items);
+    if mask & 1 << Kind::Str as u16 != 0 {
+        tag::STR
+    } else if mask & 1 << Kind::Clean as u16 != 0 {
+        tag::CLEAN
+    } else {
+        tag::ASCII
+    }
+}

@@ -1,0 +1,25 @@
+//! `blit`: documents that are read without being parsed.
+//!
+//! The layout is specified in `docs/specs/blit.md`.
+
+mod decimal;
+mod doc;
+mod emit;
+mod json_in;
+mod keys;
+mod layout;
+mod lens;
+mod list;
+mod node;
+mod number;
+mod path;
+mod strings;
+mod surrogates;
+mod view;
+mod writer;
+
+pub use emit::Layout;
+pub use json_in::from_json;
+pub use keys::Duplicates;
+pub use view::{ArrayView, ObjectView, Value, View};
+pub use writer::{Checksum, Numbers, Options, Surrogates, Writer};

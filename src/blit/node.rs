@@ -1,0 +1,222 @@
+//! The writer's tape: values as nodes of 16 bytes, the children of a container side by side.
+
+/// What a node is; one bit each in a [`Mask`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Null,
+    False,
+    True,
+    Absent,
+    Int,
+    Uint,
+    Float,
+    NumText,
+    Ascii,
+    Clean,
+    Str,
+    Bytes,
+    Array,
+    Object,
+}
+
+/// A value: scalars in themselves, text and children by where they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    /// Bytes of text, elements of an array, or the key sequence of an object.
+    pub(super) count: u32,
+    /// Bits of a number; where text or children begin.
+    pub(super) bits: u64,
+}
+
+/// In `bits` of text: it lies in the tape's own bytes, not in the source.
+const OWN: u64 = 1 << 63;
+
+impl Node {
+    pub(super) const NULL: Self = Self::bare(Kind::Null);
+    pub(super) const ABSENT: Self = Self::bare(Kind::Absent);
+
+    const fn bare(kind: Kind) -> Self {
+        Self {
+            kind,
+            count: 0,
+            bits: 0,
+        }
+    }
+
+    pub(super) fn bool(value: bool) -> Self {
+        Self::bare(if value { Kind::True } else { Kind::False })
+    }
+
+    pub(super) fn int(value: i64) -> Self {
+        Self {
+            kind: Kind::Int,
+            count: 0,
+            bits: value.cast_unsigned(),
+        }
+    }
+
+    pub(super) fn uint(value: u64) -> Self {
+        Self {
+            kind: Kind::Uint,
+            count: 0,
+            bits: value,
+        }
+    }
+
+    pub(super) fn float(value: f64) -> Self {
+        Self {
+            kind: Kind::Float,
+            count: 0,
+            bits: value.to_bits(),
+        }
+    }
+
+    pub(super) fn as_int(self) -> i64 {
+        self.bits.cast_signed()
+    }
+
+    pub(super) fn as_float(self) -> f64 {
+        f64::from_bits(self.bits)
+    }
+
+    pub(super) fn mask(self) -> Mask {
+        1 << self.kind as u16
+    }
+}
+
+/// A set of kinds.
+pub(super) type Mask = u16;
+
+pub(super) const NULLS: Mask = 1 << Kind::Null as u16;
+pub(super) const ABSENTS: Mask = 1 << Kind::Absent as u16;
+pub(super) const BOOLS: Mask = 1 << Kind::False as u16 | 1 << Kind::True as u16;
+pub(super) const INTS: Mask = 1 << Kind::Int as u16;
+pub(super) const FLOATS: Mask = 1 << Kind::Float as u16;
+pub(super) const STRINGS: Mask =
+    1 << Kind::Ascii as u16 | 1 << Kind::Clean as u16 | 1 << Kind::Str as u16;
+pub(super) const ARRAYS: Mask = 1 << Kind::Array as u16;
+pub(super) const OBJECTS: Mask = 1 << Kind::Object as u16;
+
+/// The kinds of a list's elements.
+pub(super) fn kinds(items: &[Node]) -> Mask {
+    items.iter().fold(0, |mask, node| mask | node.mask())
+}
+
+/// Whether all kinds are of one class: bool, number, string, array, object.
+pub(super) fn one_class(mask: Mask) -> bool {
+    [BOOLS, INTS | FLOATS, STRINGS, ARRAYS, OBJECTS]
+        .iter()
+        .any(|class| mask != 0 && mask & !class == 0)
+}
+
+/// Nodes, and the text of those that have some.
+#[derive(Debug, Default)]
+pub(super) struct Tape<'s> {
+    /// Text that nodes point into as it is.
+    source: &'s [u8],
+    /// Text that was made: unescaped, or handed over piece by piece.
+    own: Vec<u8>,
+    /// Children of closed containers.
+    nodes: Vec<Node>,
+}
+
+impl<'s> Tape<'s> {
+    pub(super) fn of(source: &'s [u8]) -> Self {
+        Self {
+            source,
+            ..Self::default()
+        }
+    }
+
+    /// Text of the source: `start..end` of it.
+    pub(super) fn lent(kind: Kind, start: usize, end: usize) -> Node {
+        Node {
+            kind,
+            count: short(end.saturating_sub(start)),
+            bits: start as u64,
+        }
+    }
+
+    /// Text of its own.
+    pub(super) fn text(&mut self, kind: Kind, text: &[u8]) -> Node {
+        let start = self.own.len() as u64;
+        self.own.extend_from_slice(text);
+        Node {
+            kind,
+            count: short(text.len()),
+            bits: start | OWN,
+        }
+    }
+
+    /// Where own text is appended by hand, to be taken by [`made`](Self::made).
+    pub(super) fn own(&mut self) -> &mut Vec<u8> {
+        &mut self.own
+    }
+
+    /// The own text from `start` on.
+    pub(super) fn made(&self, kind: Kind, start: usize) -> Node {
+        let count = short(self.own.len().saturating_sub(start));
+        Node {
+            kind,
+            count,
+            bits: start as u64 | OWN,
+        }
+    }
+
+    /// A container of children; `count` is their number, or the key sequence of an object.
+    pub(super) fn close(
+        &mut self,
+        kind: Kind,
+        count: u32,
+        children: impl Iterator<Item = Node>,
+    ) -> Node {
+        let start = self.nodes.len() as u64;
+        self.nodes.extend(children);
+        Node {
+            kind,
+            count,
+            bits: start,
+        }
+    }
+
+    /// The text of a node that has some.
+    #[inline]
+    pub(super) fn bytes(&self, node: Node) -> &[u8] {
+        let from = (node.bits & !OWN) as usize;
+        let text = if node.bits & OWN == 0 {
+            self.source
+        } else {
+            &self.own
+        };
+        text.get(from..from.wrapping_add(node.count as usize))
+            .unwrap_or_default()
+    }
+
+    /// The `n` children of a container.
+    #[inline]
+    pub(super) fn children(&self, node: Node, n: usize) -> &[Node] {
+        let from = node.bits as usize;
+        self.nodes
+            .get(from..from.wrapping_add(n))
+            .unwrap_or_default()
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.own.clear();
+        self.nodes.clear();
+    }
+
+    /// Bytes that the tape takes.
+    pub(super) fn memory(&self) -> usize {
+        let nodes = self.nodes.capacity().saturating_mul(size_of::<Node>());
+        self.own.capacity().saturating_add(nodes)
+    }
+}
+
+/// Lengths of text fit: the writer refuses more than 4 GiB.
+fn short(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

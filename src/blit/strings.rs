@@ -1,0 +1,104 @@
+//! What a string needs when it is written back: escapes, care, or nothing.
+
+use super::layout::tag;
+use super::node::Kind;
+
+/// The strongest tag that a string has: ASCII, clean, or any.
+#[inline]
+pub(super) fn tag_of(text: &[u8]) -> u8 {
+    match kind_of(text) {
+        Kind::Ascii => tag::ASCII,
+        Kind::Clean => tag::CLEAN,
+        _ => tag::STR,
+    }
+}
+
+/// As [`tag_of`], for nodes.
+#[inline]
+pub(super) fn kind_of(text: &[u8]) -> Kind {
+    let mut seen = 0_u8;
+    for &byte in text {
+        seen |= class(byte);
+    }
+    if seen & ESCAPED != 0 {
+        Kind::Str
+    } else if seen & HIGH != 0 {
+        Kind::Clean
+    } else {
+        Kind::Ascii
+    }
+}
+
+const ESCAPED: u8 = 1;
+const HIGH: u8 = 0x80;
+
+/// Without a branch, so that many are done at once.
+#[inline]
+fn class(byte: u8) -> u8 {
+    let escaped = (byte < 0x20) | (byte == b'"') | (byte == b'\\');
+    u8::from(escaped) | byte & HIGH
+}
+
+/// The tag that holds for strings of both.
+pub(super) fn weaker(a: u8, b: u8) -> u8 {
+    match (a, b) {
+        (tag::STR, _) | (_, tag::STR) => tag::STR,
+        (tag::CLEAN, _) | (_, tag::CLEAN) => tag::CLEAN,
+        _ => tag::ASCII,
+    }
+}
+
+/// Where a run of characters that stand for themselves ends, and whether some are not ASCII.
+#[inline]
+pub(super) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let mut at = from;
+    let mut high = 0_u64;
+    let mut rest = text.get(from..).unwrap_or_default();
+    while let Some((word, later)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let quote = word ^ (ONES * b'"' as u64);
+        let slash = word ^ (ONES * b'\\' as u64);
+        // A byte's top bit is set where it is below 0x20, a quote or a backslash.
+        let below = word.wrapping_sub(ONES * 0x20) & !word;
+        let is_quote = quote.wrapping_sub(ONES) & !quote;
+        let is_slash = slash.wrapping_sub(ONES) & !slash;
+        let special = (below | is_quote | is_slash) & TOPS;
+        if special != 0 {
+            // Borrows can only mark bytes above the first one that is really special.
+            let bytes = special.trailing_zeros() / 8;
+            let before = word & !(u64::MAX << (bytes * 8) as u64);
+            high |= before & TOPS;
+            return (at.wrapping_add(bytes as usize), high != 0);
+        }
+        high |= word & TOPS;
+        at = at.wrapping_add(8);
+        rest = later;
+    }
+    let mut high = high != 0;
+    for &byte in rest {
+        if class(byte) & ESCAPED != 0 {
+            break;
+        }
+        high |= byte >= 0x80;
+        at = at.wrapping_add(1);
+    }
+    (at, high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_first_special_byte_is_found(text in prop::collection::vec(prop_oneof![0x1E_u8..0x24, 0x5A_u8..0x5F, any::<u8>(), Just(b'a')], 0..40), from in 0_usize..40) {
+            let from = from.min(text.len());
+            let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+            let end = text[from..].iter().position(special).map_or(text.len(), |n| from + n);
+            prop_assert_eq!((end, text[from..end].iter().any(|byte| *byte >= 0x80)), plain_end(&text, from));
+        }
+    }
+}

@@ -1,0 +1,616 @@
+//! Documents from events: what every source of values is turned into.
+
+use super::emit::{is_packed, Emitter, Layout};
+use super::keys::Duplicates;
+use super::layout::{flag, push_rv, END_MAGIC, MAGIC, MAX_DEPTH, SEGMENT, VERSION};
+use super::node::{self, Kind, Mask, Node, Tape};
+use super::{strings, surrogates};
+use crate::{Error, ErrorKind, Result};
+
+/// Whether a document carries a checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksum {
+    /// From 1,024 bytes on.
+    #[default]
+    Auto,
+    /// Always: 8 bytes.
+    On,
+    /// Never.
+    Off,
+}
+
+/// What numbers with a fraction are kept as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// The nearest float, where at most 17 digits were given; else the text.
+    #[default]
+    Value,
+    /// The text, wherever it is not the shortest of its float.
+    Text,
+}
+
+/// What happens to text that is half of a surrogate pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Surrogates {
+    /// It is refused.
+    #[default]
+    Error,
+    /// It is kept, and written back as `\udxxx`.
+    Keep,
+}
+
+/// How a document is written. The default is profile 1: the same value gives the same bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Columns, or every value by itself so that it can be patched.
+    pub layout: Layout,
+    /// What numbers with a fraction are kept as.
+    pub numbers: Numbers,
+    /// What happens to names that an object has twice.
+    pub duplicates: Duplicates,
+    /// What happens to halves of surrogate pairs.
+    pub surrogates: Surrogates,
+    /// Whether the document carries a checksum.
+    pub checksum: Checksum,
+    /// Whether long lists of numbers lie at multiples of their width, for use without copying.
+    pub aligned: bool,
+    /// The same value always gives the same bytes: no checksum, no duplicates, no surrogates.
+    pub canonical: bool,
+}
+
+impl Options {
+    /// What `canonical` allows of the other options.
+    ///
+    /// # Errors
+    /// `Usage` for options that it rules out.
+    fn resolved(mut self) -> Result<Self> {
+        if !self.canonical {
+            return Ok(self);
+        }
+        let plain = self.layout == Layout::Columns
+            && self.numbers == Numbers::Value
+            && self.surrogates == Surrogates::Error
+            && self.duplicates != Duplicates::Keep
+            && self.checksum != Checksum::On
+            && !self.aligned;
+        if !plain {
+            let text = "canonical documents have no other options";
+            return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+        }
+        self.duplicates = Duplicates::Error;
+        self.checksum = Checksum::Off;
+        Ok(self)
+    }
+}
+
+/// Writes a document value by value, in one pass.
+///
+/// Memory is the values of the document, 16 bytes each beside their text; of an array at the root
+/// that is longer than 65,536 elements, those of one segment.
+///
+/// # Example
+/// ```
+/// use tare::blit::{Options, Writer};
+///
+/// let mut writer = Writer::new(Options::default())?;
+/// writer.begin_object()?;
+/// writer.key("station")?;
+/// writer.str("JFK")?;
+/// writer.end()?;
+/// let document = writer.finish()?;
+/// assert_eq!(b"BLT1", &document[..4]);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub struct Writer<'s> {
+    options: Options,
+    pub(super) tape: Tape<'s>,
+    emitter: Emitter,
+    /// Values whose container is open, the innermost last.
+    values: Vec<Node>,
+    /// Names of open objects.
+    numbers: Vec<u32>,
+    open: Vec<Open>,
+    /// The root, once it is complete.
+    root: Option<Node>,
+    long: Long,
+    has_surrogates: bool,
+    /// Objects were dropped with a duplicate name, so that names have ids they should not have.
+    dropped: bool,
+    /// Names that had ids when what is on the tape began.
+    first_name: usize,
+}
+
+/// A container that is not complete.
+#[derive(Clone, Copy)]
+struct Open {
+    is_object: bool,
+    /// Where its values begin.
+    values: usize,
+    /// Where its names begin.
+    numbers: usize,
+}
+
+/// An array at the root that is written in segments while it comes.
+#[derive(Default)]
+struct Long {
+    /// Kinds of its elements so far.
+    mask: Mask,
+    /// Elements that are written.
+    n: usize,
+    began: bool,
+}
+
+impl<'s> Writer<'s> {
+    /// Starts a document.
+    ///
+    /// # Errors
+    /// `Usage` for options that exclude each other.
+    pub fn new(options: Options) -> Result<Self> {
+        Self::over(options, &[])
+    }
+
+    /// Starts a document whose text may lie in `source`.
+    pub(super) fn over(options: Options, source: &'s [u8]) -> Result<Self> {
+        let options = options.resolved()?;
+        let mut emitter = Emitter::new(options.layout, options.aligned);
+        emitter.out.extend_from_slice(MAGIC);
+        Ok(Self {
+            options,
+            tape: Tape::of(source),
+            emitter,
+            values: Vec::new(),
+            numbers: Vec::new(),
+            open: Vec::new(),
+            root: None,
+            long: Long::default(),
+            has_surrogates: false,
+            dropped: false,
+            first_name: 0,
+        })
+    }
+
+    /// A null.
+    ///
+    /// # Errors
+    /// This and all others: `Usage` for a value where none belongs; `Limit` for what is too much.
+    pub fn null(&mut self) -> Result<()> {
+        self.push(Node::NULL)
+    }
+
+    /// A truth value.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn bool(&mut self, value: bool) -> Result<()> {
+        self.push(Node::bool(value))
+    }
+
+    /// A signed integer.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn int(&mut self, value: i64) -> Result<()> {
+        self.push(Node::int(value))
+    }
+
+    /// An unsigned integer.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn uint(&mut self, value: u64) -> Result<()> {
+        self.push(match i64::try_from(value) {
+            Ok(value) => Node::int(value),
+            Err(_) => Node::uint(value),
+        })
+    }
+
+    /// A float, NaN and infinities included.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn float(&mut self, value: f64) -> Result<()> {
+        // Which NaN it is carries no meaning, and equal values have equal bytes.
+        self.push(Node::float(if value.is_nan() { f64::NAN } else { value }))
+    }
+
+    /// A number as its JSON text, kept exactly.
+    ///
+    /// # Errors
+    /// `Usage` if it is no JSON number; as [`null`](Self::null).
+    pub fn number_text(&mut self, text: &str) -> Result<()> {
+        if !super::number::is_number(text.as_bytes()) {
+            let text = format!("{text:?} is no JSON number");
+            return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+        }
+        let node = self.text(Kind::NumText, text.as_bytes())?;
+        self.push(node)
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn str(&mut self, text: &str) -> Result<()> {
+        let node = self.text(strings::kind_of(text.as_bytes()), text.as_bytes())?;
+        self.push(node)
+    }
+
+    /// A string that may hold halves of surrogate pairs, as three bytes each.
+    ///
+    /// # Errors
+    /// `Malformed` for those where they are not kept, and for what is no such text.
+    pub fn wtf8(&mut self, text: &[u8]) -> Result<()> {
+        self.check_wtf8(text)?;
+        let node = self.text(strings::kind_of(text), text)?;
+        self.push(node)
+    }
+
+    /// Bytes that are no text.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let node = self.text(Kind::Bytes, bytes)?;
+        self.push(node)
+    }
+
+    /// Starts an array.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn begin_array(&mut self) -> Result<()> {
+        self.begin(false)
+    }
+
+    /// Starts an object, of which names and values take turns.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn begin_object(&mut self) -> Result<()> {
+        self.begin(true)
+    }
+
+    /// The name of the value that comes next.
+    ///
+    /// # Errors
+    /// `Usage` outside an object, or where a value is missing.
+    pub fn key(&mut self, name: &str) -> Result<()> {
+        self.name(name.as_bytes())
+    }
+
+    /// As [`key`](Self::key), of text as [`wtf8`](Self::wtf8) has it.
+    ///
+    /// # Errors
+    /// As both.
+    pub fn key_wtf8(&mut self, name: &[u8]) -> Result<()> {
+        self.check_wtf8(name)?;
+        self.name(name)
+    }
+
+    /// Ends the innermost array or object.
+    ///
+    /// # Errors
+    /// `Usage` if there is none, or a value is missing; `Malformed` for a name that is there
+    /// twice, where that is refused.
+    #[inline]
+    pub fn end(&mut self) -> Result<()> {
+        let Some(open) = self.open.last().copied() else {
+            return Err(misuse("there is no array or object to end"));
+        };
+        if open.is_object {
+            self.check_complete(open)?;
+        }
+        self.open.pop();
+        let node = if open.is_object {
+            self.close_object(open)?
+        } else if self.open.is_empty() && self.long.began {
+            return self.end_long(open);
+        } else {
+            let values = self.values.drain(open.values..);
+            let count = u32::try_from(values.len()).map_err(|_| too_many())?;
+            self.tape.close(Kind::Array, count, values)
+        };
+        self.place(node);
+        Ok(())
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// `Usage` if the value is not complete.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
+        let tag = match self.root {
+            Some(root) if self.open.is_empty() => {
+                self.settle_names();
+                self.emitter.value(&self.tape, root)?
+            }
+            _ if self.long.n > 0 && self.open.is_empty() => super::layout::tag::ARRAY,
+            _ => return Err(misuse("the value is not complete")),
+        };
+        Ok(self.sections(tag))
+    }
+
+    /// Bytes that are taken while writing, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let values = self.values.capacity().saturating_mul(size_of::<Node>());
+        [
+            self.tape.memory(),
+            values,
+            self.emitter.out.capacity(),
+            self.emitter.names.memory(),
+        ]
+        .iter()
+        .sum()
+    }
+
+    fn sections(self, root_tag: u8) -> Vec<u8> {
+        let mut emitter = self.emitter;
+        let mut out = std::mem::take(&mut emitter.out);
+        let keys = out.len();
+        emitter.names.write(&mut out);
+        let shapes = out.len();
+        emitter.sequences.write(&emitter.names, &mut out);
+        let trailer = out.len();
+        let mut flags = 0;
+        for (is, bit) in [
+            (self.options.aligned, flag::ALIGNED),
+            (emitter.sequences.keeps_duplicates, flag::KEEPS_DUPLICATES),
+            (self.has_surrogates, flag::WTF8),
+            (self.options.canonical, flag::CANONICAL),
+        ] {
+            flags |= if is { bit } else { 0 };
+        }
+        push_rv(&mut out, trailer.saturating_sub(shapes) as u64);
+        push_rv(&mut out, emitter.sequences.shapes() as u64);
+        push_rv(&mut out, shapes.saturating_sub(keys) as u64);
+        push_rv(&mut out, emitter.names.len() as u64);
+        out.extend([root_tag, flags, VERSION]);
+        seal(out, trailer, flags, self.options.checksum)
+    }
+
+    // --- values into their places ---
+
+    #[inline]
+    pub(super) fn push(&mut self, node: Node) -> Result<()> {
+        self.expect_value(node.mask())?;
+        self.place(node);
+        Ok(())
+    }
+
+    #[inline]
+    fn place(&mut self, node: Node) {
+        if self.open.is_empty() {
+            self.root = Some(node);
+        } else {
+            self.values.push(node);
+        }
+    }
+
+    /// Whether a value of a kind may come now; cuts a long array before it does.
+    #[inline]
+    fn expect_value(&mut self, mask: Mask) -> Result<()> {
+        let Some(open) = self.open.last() else {
+            if self.root.is_some() || self.long.n > 0 {
+                return Err(misuse("the document has its value already"));
+            }
+            return Ok(());
+        };
+        let here = self.values.len().wrapping_sub(open.values);
+        if open.is_object {
+            if self.numbers.len().wrapping_sub(open.numbers) != here.wrapping_add(1) {
+                return Err(misuse("a value without a name in an object"));
+            }
+        } else if self.open.len() == 1 {
+            if here >= SEGMENT {
+                self.cut(mask)?;
+            }
+            self.long.mask |= mask;
+        }
+        Ok(())
+    }
+
+    /// Writes what is full of a long array at the root, unless it is numbers only so far.
+    fn cut(&mut self, next: Mask) -> Result<()> {
+        if is_packed(self.long.mask | next) {
+            return Ok(());
+        }
+        self.settle_names();
+        let all = std::mem::take(&mut self.values);
+        let whole = all.len().saturating_sub(all.len() % SEGMENT);
+        let (full, rest) = all.split_at_checked(whole).unwrap_or((&all, &[]));
+        for segment in full.chunks(SEGMENT) {
+            self.emitter.segment(&self.tape, segment)?;
+        }
+        self.long.began = true;
+        self.long.n = self.long.n.saturating_add(full.len());
+        self.values.extend_from_slice(rest);
+        // What remains are numbers: were there anything else, it would have been cut before.
+        if rest.is_empty() {
+            self.tape.clear();
+            self.values = all;
+            self.values.clear();
+        }
+        Ok(())
+    }
+
+    fn end_long(&mut self, open: Open) -> Result<()> {
+        self.settle_names();
+        let rest: Vec<Node> = self.values.drain(open.values..).collect();
+        self.long.n = self.long.n.saturating_add(rest.len());
+        self.emitter.segment(&self.tape, &rest)?;
+        self.emitter.segmented(0, self.long.n);
+        Ok(())
+    }
+
+    fn begin(&mut self, is_object: bool) -> Result<()> {
+        self.expect_value(if is_object {
+            node::OBJECTS
+        } else {
+            node::ARRAYS
+        })?;
+        if self.open.len() >= MAX_DEPTH {
+            let text = format!("more than {MAX_DEPTH} levels");
+            return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
+        }
+        self.open.push(Open {
+            is_object,
+            values: self.values.len(),
+            numbers: self.numbers.len(),
+        });
+        Ok(())
+    }
+
+    pub(super) fn name(&mut self, name: &[u8]) -> Result<()> {
+        match self.open.last() {
+            Some(open) if open.is_object => self.check_complete(*open)?,
+            _ => return Err(misuse("a name outside an object")),
+        }
+        let number = self.emitter.names.number(name)?;
+        self.numbers.push(number);
+        Ok(())
+    }
+
+    fn check_complete(&self, open: Open) -> Result<()> {
+        let names = self.numbers.len().wrapping_sub(open.numbers);
+        if self.values.len().wrapping_sub(open.values) != names {
+            return Err(misuse("a name without a value"));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn close_object(&mut self, open: Open) -> Result<Node> {
+        let numbers = self.numbers.get(open.numbers..).unwrap_or_default();
+        let emitter = &mut self.emitter;
+        let (sequence, places) =
+            emitter
+                .sequences
+                .close(numbers, &mut emitter.names, self.options.duplicates)?;
+        self.numbers.truncate(open.numbers);
+        let Some(places) = places else {
+            let values = self.values.drain(open.values..);
+            return Ok(self.tape.close(Kind::Object, sequence, values));
+        };
+        let all = self.values.get(open.values..).unwrap_or_default();
+        let kept: Vec<Node> = places
+            .iter()
+            .filter_map(|&place| all.get(place as usize).copied())
+            .collect();
+        self.values.truncate(open.values);
+        self.dropped = true;
+        Ok(self.tape.close(Kind::Object, sequence, kept.into_iter()))
+    }
+
+    /// Gives the names of what is on the tape their ids anew, if some of it was dropped.
+    fn settle_names(&mut self) {
+        if std::mem::take(&mut self.dropped) {
+            self.emitter.names.forget(self.first_name);
+            let roots: Vec<Node> = self.values.iter().copied().chain(self.root).collect();
+            for root in roots {
+                self.assign(root);
+            }
+        }
+        self.first_name = self.emitter.names.len();
+    }
+
+    /// Ids in the order in which objects close.
+    fn assign(&mut self, node: Node) {
+        let n = match node.kind {
+            Kind::Array => node.count as usize,
+            Kind::Object => self.emitter.sequences.names(node.count).len(),
+            _ => return,
+        };
+        for i in 0..n {
+            if let Some(&child) = self.tape.children(node, n).get(i) {
+                self.assign(child);
+            }
+        }
+        if node.kind == Kind::Object {
+            self.emitter
+                .sequences
+                .assign(node.count, &mut self.emitter.names);
+        }
+    }
+
+    // --- text ---
+
+    fn text(&mut self, kind: Kind, text: &[u8]) -> Result<Node> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(too_long());
+        }
+        Ok(self.tape.text(kind, text))
+    }
+
+    /// Notes that a string has halves of surrogate pairs.
+    ///
+    /// # Errors
+    /// `Malformed` where they are not kept.
+    pub(super) fn surrogate(&mut self) -> Result<()> {
+        if self.options.surrogates == Surrogates::Error {
+            let text = "half of a surrogate pair, which is no text; surrogates=\"keep\" keeps it";
+            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
+        }
+        self.has_surrogates = true;
+        Ok(())
+    }
+
+    fn check_wtf8(&mut self, text: &[u8]) -> Result<()> {
+        if std::str::from_utf8(text).is_ok() {
+            return Ok(());
+        }
+        if !surrogates::is_wtf8(text) {
+            return Err(
+                Error::new(ErrorKind::Malformed, "text that is not UTF-8").with_format("blit")
+            );
+        }
+        self.surrogate()
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+fn misuse(text: &str) -> Error {
+    Error::new(ErrorKind::Usage, text).with_format("blit")
+}
+
+fn too_many() -> Error {
+    Error::new(ErrorKind::Limit, "more than 2^32 - 1 elements in a list").with_format("blit")
+}
+
+fn too_long() -> Error {
+    Error::new(ErrorKind::Limit, "a string of 4 GiB or more").with_format("blit")
+}
+
+/// Appends what ends every trailer, and the checksum in front of the trailer.
+pub(super) fn seal(mut out: Vec<u8>, trailer: usize, mut flags: u8, checksum: Checksum) -> Vec<u8> {
+    const FROM: usize = 1024;
+    let length = out.len().saturating_sub(trailer).saturating_add(3);
+    let size = trailer.saturating_add(length);
+    let checked = match checksum {
+        Checksum::Auto => size >= FROM,
+        Checksum::On => true,
+        Checksum::Off => false,
+    };
+    let length = if checked {
+        length.saturating_add(8)
+    } else {
+        length
+    };
+    if checked {
+        flags |= flag::CHECKSUM;
+        // The flags lie before the version, which is last so far.
+        if let Some(place) = out.len().checked_sub(2).and_then(|at| out.get_mut(at)) {
+            *place = flags;
+        }
+    }
+    out.push(u8::try_from(length).unwrap_or(u8::MAX));
+    out.extend_from_slice(END_MAGIC);
+    if checked {
+        let sum = xxhash_rust::xxh3::xxh3_64(&out).to_le_bytes();
+        out.splice(trailer..trailer, sum);
+    }
+    out
+}
