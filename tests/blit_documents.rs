@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tare::blit::{from_json, Options, Value, View};
+use tare::blit::{from_json, JsonOptions, KeyOrder, Options, Value, View};
 use tare::compress::{ReadOptions, Reader};
 
 mod common;
@@ -58,6 +58,23 @@ fn check(json: &Json, value: Value<'_>, path: &str) {
             }
         }
         (json, value) => panic!("{path}: {json} as {value:?}"),
+    }
+}
+
+/// The same value with names in the order of their bytes.
+fn sorted(json: &Json) -> Json {
+    match json {
+        Json::Array(items) => items.iter().map(sorted).collect(),
+        Json::Object(entries) => {
+            let mut all: Vec<_> = entries.iter().collect();
+            all.sort_by(|a, b| a.0.cmp(b.0));
+            Json::Object(
+                all.into_iter()
+                    .map(|(name, value)| (name.clone(), sorted(value)))
+                    .collect(),
+            )
+        }
+        other => other.clone(),
     }
 }
 
@@ -123,6 +140,17 @@ fn real_documents_come_back_and_are_small() {
         let document = from_json(&text, &options).unwrap();
         let view = View::open(&document).unwrap();
         check(&json, view.root().unwrap(), "");
+        let back = view.to_json(&JsonOptions::default()).unwrap();
+        assert!(serde_json::to_vec(&json).unwrap() == back, "{name} as text");
+        let lexical = JsonOptions {
+            order: KeyOrder::Lexical,
+            ..JsonOptions::default()
+        };
+        let sorted = sorted(&json);
+        assert!(
+            serde_json::to_vec(&sorted).unwrap() == view.to_json(&lexical).unwrap(),
+            "{name} sorted"
+        );
         let percent = document.len() as f64 * 100.0 / minified as f64;
         let gate = GATES
             .iter()

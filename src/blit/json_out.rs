@@ -1,0 +1,305 @@
+//! Documents as JSON text, without spaces, in either order.
+
+use super::layout::{flag, tag};
+use super::number::push_float;
+use super::surrogates;
+use super::view::{key_text, View};
+use super::visit::{Order, Scalar, Visitor, Walk};
+use crate::{Error, ErrorKind, Result};
+
+/// The order of an object's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// As they were written.
+    #[default]
+    Insertion,
+    /// By their UTF-8 bytes, at every level.
+    Lexical,
+}
+
+/// What JSON has no text for: NaN and infinities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NonFinite {
+    /// An error.
+    #[default]
+    Error,
+    /// `null`.
+    Null,
+    /// `NaN`, `Infinity`, `-Infinity`, which JSON does not have.
+    Literal,
+}
+
+/// How a document becomes JSON text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JsonOptions {
+    /// The order of names.
+    pub order: KeyOrder,
+    /// What NaN and infinities become.
+    pub nan: NonFinite,
+    /// Whether bytes become text of Base64; an error otherwise.
+    pub bytes_as_base64: bool,
+    /// Most bytes of text; 4 GiB unless said.
+    pub max_output: u64,
+}
+
+impl Default for JsonOptions {
+    fn default() -> Self {
+        Self {
+            order: KeyOrder::Insertion,
+            nan: NonFinite::Error,
+            bytes_as_base64: false,
+            max_output: 1 << 32,
+        }
+    }
+}
+
+impl View<'_> {
+    /// The document as JSON text.
+    ///
+    /// # Errors
+    /// `Unsupported` for NaN, infinities and bytes, unless they were given a form; `Limit` for more
+    /// text than allowed; `Malformed`.
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{from_json, JsonOptions, KeyOrder, Options, View};
+    ///
+    /// let document = from_json(br#"{"b": 1.50, "a": [true]}"#, &Options::default())?;
+    /// let view = View::open(&document)?;
+    /// assert_eq!(br#"{"b":1.5,"a":[true]}"#[..], view.to_json(&JsonOptions::default())?);
+    /// let lexical = JsonOptions { order: KeyOrder::Lexical, ..JsonOptions::default() };
+    /// assert_eq!(br#"{"a":[true],"b":1.5}"#[..], view.to_json(&lexical)?);
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
+        let doc = &self.doc;
+        let order = match options.order {
+            KeyOrder::Insertion => Order::Insertion,
+            KeyOrder::Lexical => Order::lexical(doc)?,
+        };
+        let mut names = Vec::new();
+        let mut ends = Vec::with_capacity(doc.keys.names.n);
+        for id in 0..doc.keys.names.n {
+            if doc.flags & flag::WTF8 == 0 {
+                key_text(doc, id)?;
+            }
+            push_text(&mut names, doc.keys.name(doc.data, id)?, doc.keys.names.tag);
+            names.push(b':');
+            ends.push(names.len());
+        }
+        let mut out = Text {
+            out: Vec::with_capacity(doc.data.len().saturating_mul(2)),
+            names,
+            ends,
+            options,
+        };
+        Walk::new(doc, order, u64::MAX).root(&mut out)?;
+        let mut out = out.out;
+        out.pop(); // the comma behind the root
+        if doc.flags & flag::WTF8 == 0 && std::str::from_utf8(&out).is_err() {
+            let text = "strings that are not UTF-8: validate() says where";
+            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
+        }
+        Ok(out)
+    }
+}
+
+/// Text so far; every value is followed by a comma, which the end of its container replaces.
+struct Text<'o> {
+    out: Vec<u8>,
+    /// Each name as it is written, with its quotes and colon.
+    names: Vec<u8>,
+    ends: Vec<usize>,
+    options: &'o JsonOptions,
+}
+
+impl Text<'_> {
+    fn check(&self) -> Result<()> {
+        if self.out.len() as u64 <= self.options.max_output {
+            return Ok(());
+        }
+        let text = format!(
+            "more JSON text than max_output = {} bytes",
+            self.options.max_output
+        );
+        Err(Error::new(ErrorKind::Limit, text).with_format("blit"))
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        if value.is_finite() {
+            push_float(&mut self.out, value);
+            return Ok(());
+        }
+        let text = match self.options.nan {
+            NonFinite::Null => "null",
+            NonFinite::Literal if value.is_nan() => "NaN",
+            NonFinite::Literal if value > 0.0 => "Infinity",
+            NonFinite::Literal => "-Infinity",
+            NonFinite::Error => {
+                let text =
+                    format!("{value}, which JSON has no text for: nan=\"null\" or \"literal\"");
+                return Err(Error::new(ErrorKind::Unsupported, text).with_format("json"));
+            }
+        };
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl<'v> Visitor<'v> for Text<'_> {
+    #[inline]
+    fn scalar(&mut self, value: Scalar<'v>) -> Result<()> {
+        match value {
+            Scalar::Null => self.out.extend_from_slice(b"null"),
+            Scalar::Bool(true) => self.out.extend_from_slice(b"true"),
+            Scalar::Bool(false) => self.out.extend_from_slice(b"false"),
+            Scalar::Int(value) => {
+                let mut buffer = itoa::Buffer::new();
+                self.out.extend_from_slice(buffer.format(value).as_bytes());
+            }
+            Scalar::Uint(value) => {
+                let mut buffer = itoa::Buffer::new();
+                self.out.extend_from_slice(buffer.format(value).as_bytes());
+            }
+            Scalar::Float(value) => self.float(value)?,
+            Scalar::NumText(text) => self.out.extend_from_slice(text.as_bytes()),
+            Scalar::Text { bytes, tag } => push_text(&mut self.out, bytes, tag),
+            Scalar::Bytes(bytes) => {
+                if !self.options.bytes_as_base64 {
+                    let text = "bytes, which JSON has no text for: bytes=\"base64\"";
+                    return Err(Error::new(ErrorKind::Unsupported, text).with_format("json"));
+                }
+                self.out.push(b'"');
+                push_base64(&mut self.out, bytes);
+                self.out.push(b'"');
+            }
+        }
+        self.out.push(b',');
+        Ok(())
+    }
+
+    fn begin_array(&mut self, _n: usize) -> Result<()> {
+        self.out.push(b'[');
+        self.check()
+    }
+
+    fn end_array(&mut self) -> Result<()> {
+        close(&mut self.out, b'[', b']');
+        Ok(())
+    }
+
+    fn begin_object(&mut self, _most: usize) -> Result<()> {
+        self.out.push(b'{');
+        self.check()
+    }
+
+    #[inline]
+    fn key(&mut self, id: usize) -> Result<()> {
+        let from = id
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0);
+        let name = self.ends.get(id).and_then(|&end| self.names.get(from..end));
+        let Some(name) = name else {
+            let text = "a key that is not there (rule V11)";
+            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
+        };
+        self.out.extend_from_slice(name);
+        Ok(())
+    }
+
+    fn end_object(&mut self) -> Result<()> {
+        close(&mut self.out, b'{', b'}');
+        Ok(())
+    }
+}
+
+/// Replaces the last comma by the end of a container, and adds the next comma.
+fn close(out: &mut Vec<u8>, open: u8, end: u8) {
+    if out.last() != Some(&open) {
+        out.pop();
+    }
+    out.extend_from_slice(&[end, b',']);
+}
+
+/// Text between quotes, escaped where its tag does not say that it need not be.
+#[inline]
+fn push_text(out: &mut Vec<u8>, bytes: &[u8], tag: u8) {
+    out.push(b'"');
+    if tag == tag::STR {
+        push_escaped(out, bytes);
+    } else {
+        out.extend_from_slice(bytes);
+    }
+    out.push(b'"');
+}
+
+fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut rest = bytes;
+    loop {
+        let (plain, _) = super::strings::plain_end(rest, 0);
+        let (run, later) = rest.split_at_checked(plain).unwrap_or((rest, &[]));
+        push_run(out, run);
+        let Some((&byte, later)) = later.split_first() else {
+            return;
+        };
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            8 => out.extend_from_slice(b"\\b"),
+            12 => out.extend_from_slice(b"\\f"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            _ => {
+                out.extend_from_slice(b"\\u00");
+                out.extend([hex(byte >> 4), hex(byte)]);
+            }
+        }
+        rest = later;
+    }
+}
+
+/// Text as it is, but for halves of surrogate pairs.
+fn push_run(out: &mut Vec<u8>, run: &[u8]) {
+    let mut rest = run;
+    while let Some(at) = memchr::memchr(0xED, rest) {
+        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+        out.extend_from_slice(before);
+        if let Some(unit) = from.get(..3).and_then(surrogates::unit_of) {
+            out.extend_from_slice(b"\\u");
+            let [low, high] = unit.to_le_bytes();
+            out.extend([hex(high >> 4), hex(high), hex(low >> 4), hex(low)]);
+            rest = from.get(3..).unwrap_or_default();
+        } else {
+            out.push(0xED);
+            rest = from.get(1..).unwrap_or_default();
+        }
+    }
+    out.extend_from_slice(rest);
+}
+
+fn hex(digit: u8) -> u8 {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    DIGITS
+        .get(usize::from(digit & 0xF))
+        .copied()
+        .unwrap_or(b'0')
+}
+
+/// RFC 4648, with padding.
+fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for group in bytes.chunks(3) {
+        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for (i, shift) in [18, 12, 6, 0].into_iter().enumerate() {
+            let digit = DIGITS
+                .get((word >> shift & 0x3F) as usize)
+                .copied()
+                .unwrap_or(b'=');
+            out.push(if i <= group.len() { digit } else { b'=' });
+        }
+    }
+}
