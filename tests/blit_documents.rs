@@ -139,6 +139,8 @@ fn real_documents_come_back_and_are_small() {
         let options = Options::default();
         let document = from_json(&text, &options).unwrap();
         let view = View::open(&document).unwrap();
+        view.validate()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
         check(&json, view.root().unwrap(), "");
         let back = view.to_json(&JsonOptions::default()).unwrap();
         assert!(serde_json::to_vec(&json).unwrap() == back, "{name} as text");

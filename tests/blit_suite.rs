@@ -1,6 +1,11 @@
 //! The JSON test suite: every y_ is taken, every n_ refused; what the i_ cases do.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test stops at once")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test stops at once"
+)]
 
 use tare::blit::{from_json, Options, Surrogates};
 
@@ -38,7 +43,10 @@ fn the_suite_is_taken_and_refused_as_it_says() {
                 }
                 "i_" => {
                     counts[2] += 1;
-                    let keep = Options { surrogates: Surrogates::Keep, ..Options::default() };
+                    let keep = Options {
+                        surrogates: Surrogates::Keep,
+                        ..Options::default()
+                    };
                     let expected = name.starts_with("i_number") || name.contains("500_nested");
                     let kept = from_json(&text, &keep).is_ok();
                     if taken.is_ok() != expected {

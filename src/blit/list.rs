@@ -16,6 +16,8 @@ pub(super) struct List<'a> {
     pub(super) body: Body<'a>,
     /// Where the list ends, for errors.
     pub(super) end: usize,
+    /// Bytes at the start of the extent that belong to none of its parts.
+    pub(super) unused: usize,
 }
 
 /// What a list's elements are made of.
@@ -135,6 +137,7 @@ impl<'a> List<'a> {
                     n: 0,
                     body: Body::Empty,
                     end,
+                    unused: 0,
                 }),
                 Some(_) => Err(malformed("V18", "an empty list where elements belong", end)),
             };
@@ -152,7 +155,19 @@ impl<'a> List<'a> {
             ));
         }
         let body = body(doc, &mut back, last & 0xF, last >> 4, n)?;
-        Ok(Self { n, body, end })
+        let unused = match body {
+            Body::Dict { unique, .. } => unique.0.wrapping_sub(start),
+            Body::Int { .. } | Body::Float { .. } | Body::Dec { .. } | Body::Bitmap { .. } => {
+                back.end.wrapping_sub(start)
+            }
+            _ => 0,
+        };
+        Ok(Self {
+            n,
+            body,
+            end,
+            unused,
+        })
     }
 
     /// Element `i`.
