@@ -110,8 +110,8 @@ class Writer:
     Args:
         file: A path, as text, of a file that is there; or an object with ``write``.
         compressor: Id.
-        options: ``threads``, ``chunk_size``, ``layout``, ``checksum``, ``content_size`` and
-            ``memory_limit``, all of them.
+        options: ``threads``, ``chunk_size``, ``layout``, ``checksum``, ``index``, ``content_size``
+            and ``memory_limit``, all of them.
 
     Raises:
         UsageError: An id or option that does not exist.
@@ -136,7 +136,7 @@ class Writer:
     def flush(self) -> None:
         """Write all so far, so that a reader can have it."""
 
-    def finish(self) -> tuple[int, int, int, str, str, str, int] | None:
+    def finish(self) -> tuple[int, int, int, str, str, str, int, bytes | None] | None:
         """End the stream: the fields of `tare.compress.Summary`; None if it was ended before."""
 
     def abort(self) -> None:

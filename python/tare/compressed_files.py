@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from tare import compress
-from tare.atomic import replacing
+from tare.atomic import replacing, replacing_both
 from tare.errors import TareError, Truncated, UsageError
 
 __all__ = [
@@ -92,6 +92,7 @@ def compress_file(
     *,
     overwrite: bool = False,
     remove: bool = False,
+    index: bool = False,
     on_progress: Progress | None = None,
     **options: Any,
 ) -> Done:
@@ -103,6 +104,7 @@ def compress_file(
         compressor: Id, such as ``zstd:3``.
         overwrite: Whether a file at ``dst`` is replaced.
         remove: Whether ``src`` is removed once ``dst`` was decoded again and found equal to it.
+        index: Whether ``bgzip``'s index of a BGZF file is written too, to ``dst`` and ``.gzi``.
         on_progress: Called after each step.
         options: ``threads``, ``chunk_size``, ``layout``, ``memory_limit`` of `tare.compress.open`.
 
@@ -110,13 +112,15 @@ def compress_file(
         UsageError: ``dst`` is there, or an option does not exist.
         OSError: A file cannot be read or written; nothing is left at ``dst``.
     """
-    with _reading(src) as (source, size), _writing(dst, overwrite) as sink:
+    with _reading(src) as (source, size), _writing(dst, overwrite, index=index) as (sink, beside):
         counted = _Counted(sink)
         packed = compress.open(
-            cast(BinaryIO, counted), "wb", compressor, content_size=size or None, **options
+            cast(BinaryIO, counted), "wb", compressor, content_size=size or None, index=index, **options
         )
         with packed:
             _copy(source, packed, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
+        if beside is not None:
+            beside.write(packed.summary.index)
         plain = packed.summary.bytes_in
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
     _keep(status, dst)
@@ -156,7 +160,7 @@ def decompress_file(
             if packed.info.container == "none":
                 raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
             del first
-            with _writing(dst, overwrite) as sink:
+            with _writing(dst, overwrite) as (sink, _):
                 plain = _copy(packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
             info = packed.info
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
@@ -188,7 +192,8 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
                     plain = _copy(packed, None, lambda _plain: None)
                 except (TareError, OSError) as error:
                     failed = error
-                container, units = packed.info.container, packed.info.units
+                name, units = packed.info.container, packed.info.units
+                container = compress.compressor(name).extension[1:] or name
                 complete = packed.info.complete or ""
     except (TareError, OSError) as error:
         failed = error
@@ -276,14 +281,27 @@ def _reading(src: str | BinaryIO) -> Iterator[tuple[BinaryIO, int | None]]:
 
 
 @contextlib.contextmanager
-def _writing(dst: str | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
+def _writing(
+    dst: str | BinaryIO, overwrite: bool, *, index: bool = False
+) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
+    """The file to write, and the one for its index if there is to be one."""
     if not isinstance(dst, str):
-        yield dst
+        if index:
+            raise UsageError("an index stands beside a file, and there is none: say -o OUT")
+        yield dst, None
         return
-    if os.path.lexists(dst) and not overwrite:
-        raise UsageError(f"{dst} is there already: -f replaces it, -o names another", path=dst)
-    with replacing(dst) as file:
-        yield file
+    beside = f"{dst}.gzi"
+    for name in (dst, beside) if index else (dst,):
+        if os.path.lexists(name) and not overwrite:
+            raise UsageError(f"{name} is there already: -f replaces it, -o names another", path=name)
+    if not index:
+        with replacing(dst) as file:
+            yield file, None
+        return
+    if os.path.exists(dst) and not os.path.isfile(dst):
+        raise UsageError(f"no index stands beside {dst}, which is no regular file", path=dst)
+    with replacing_both(dst, beside) as both:
+        yield both
 
 
 def _keep(status: os.stat_result | None, dst: str | BinaryIO) -> None:

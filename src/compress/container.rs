@@ -37,6 +37,16 @@ pub(super) trait Container: Send {
         0
     }
 
+    /// The index that stands beside the container, if one was asked for; asked once, at the end.
+    fn index(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Bytes that such an index takes so far.
+    fn index_bytes(&self) -> usize {
+        0
+    }
+
     /// Whether the head is written as soon as there are plain bytes, because a stream cut down
     /// to nothing would pass for whole.
     fn eager(&self) -> bool {

@@ -8,7 +8,7 @@ use super::output::{Output, Placed};
 use super::plan::{Plan, Way};
 use super::{believed_bytes, gzip, lz4, none, sniff, zstd};
 use super::{Compressor, Kind, Layout, ReadOptions, Reader, Trailing, WriteOptions, Writer};
-use crate::Result;
+use crate::{Error, ErrorKind, Result};
 
 /// Compresses one buffer; the layout is `Single` unless one is named.
 ///
@@ -34,7 +34,11 @@ pub fn compress(plain: &[u8], compressor: &Compressor, options: &WriteOptions) -
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
         options.layout = Layout::Single;
     }
-    let named = |error: crate::Error| error.with_format(compressor.name());
+    let named = |error: Error| error.with_format(compressor.name());
+    if options.index {
+        let text = "one buffer has no place for an index: use a Writer";
+        return Err(named(Error::new(ErrorKind::Usage, text)));
+    }
     let planned = Plan::new(compressor, &options).map_err(named)?;
     let cancel = options.cancel.as_ref();
     let mut stored = Vec::new();

@@ -168,6 +168,7 @@ impl<R: Read> Reader<R> {
             layout: Layout::Auto,
             completeness: self.walker.completeness(),
             peak_buffers: self.ring.made(),
+            index: None,
         };
         Ok((self.into_parts().0, summary))
     }

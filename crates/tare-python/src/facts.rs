@@ -1,10 +1,11 @@
 //! What the core knows of a stream, as tuples that `tare.compress` names.
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use pyo3::IntoPyObjectExt;
 use tare::compress::{Completeness, Info, ReadAt, SeekableReader, Summary};
 
-/// Bytes in, bytes out, units, compressor, layout, completeness, buffers.
+/// Bytes in, bytes out, units, compressor, layout, completeness, buffers, index.
 pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, PyAny>> {
     (
         summary.bytes_in,
@@ -14,6 +15,7 @@ pub fn summary<'py>(py: Python<'py>, summary: &Summary) -> PyResult<Bound<'py, P
         summary.layout.name(),
         summary.completeness.name(),
         summary.peak_buffers,
+        summary.index.as_ref().map(|index| PyBytes::new(py, index)),
     )
         .into_bound_py_any(py)
 }

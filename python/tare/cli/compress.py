@@ -58,6 +58,7 @@ def _outputs(function: Any) -> Any:
 )
 @click.option("--effort", type=click.IntRange(0, 100), help="Level on one scale: 0 fastest, 100 smallest.")
 @click.option("--bandwidth", type=Rate(), help="For -c auto: what the disk or link carries, such as 125MB/s.")
+@click.option("--index", is_flag=True, help="Write bgzip's index beside: OUT.gzi, of gzip's layout seekable.")
 @click.option("--memory", "memory_limit", type=Bytes(), help="Most memory for buffers and contexts.")
 @_outputs
 def compress(files: tuple[str, ...], **options: Any) -> int:
@@ -91,6 +92,7 @@ def compress(files: tuple[str, ...], **options: Any) -> int:
             threads=options["threads"],
             chunk_size=options["chunk_size"],
             layout=options["layout"],
+            index=options["index"],
             memory_limit=options["memory_limit"],
         )
 

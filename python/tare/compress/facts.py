@@ -46,6 +46,7 @@ class Summary:
         layout: How units are laid out; ``auto`` where reading cannot tell.
         completeness: ``proven`` or ``unproven``: see `Info`.
         peak_buffers: Buffers that existed at once when writing, each of a chunk and its stored form.
+        index: What belongs into ``.gzi`` beside a BGZF file, where ``index=True`` asked for it.
     """
 
     bytes_in: int
@@ -55,3 +56,4 @@ class Summary:
     layout: str
     completeness: str
     peak_buffers: int
+    index: bytes | None = None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         chunk_size: int | None
         layout: str | None
         checksum: bool
+        index: bool
         content_size: int | None
         memory_limit: int | None
         strict: bool
@@ -44,6 +45,7 @@ _WRITES: dict[str, Any] = {
     "chunk_size": None,
     "layout": None,
     "checksum": True,
+    "index": False,
     "content_size": None,
     "memory_limit": None,
 }
@@ -83,6 +85,7 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
     chunk_size: int | None = None,
     layout: str | None = None,
     checksum: bool = True,
+    index: bool = False,
     content_size: int | None = None,
     memory_limit: int | None = None,
     strict: bool = False,
@@ -111,6 +114,8 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
         layout: ``seekable`` (the default), ``single``: one frame or member, for readers that stop
             after the first; ``members``: of gzip, one a chunk.
         checksum: Whether zstd and lz4 keep a checksum of the content.
+        index: Whether ``bgzip``'s index, ``.gzi``, is written beside the path; of gzip's layout
+            ``seekable``. For a file object it is in ``summary.index`` after `close`.
         content_size: Plain bytes that will be written, where that is known; other than so many
             is an error.
         memory_limit: Most bytes for buffers and contexts when writing.
@@ -144,8 +149,8 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
     if not text and (encoding is not None or newline is not None):
         raise UsageError(f"encoding and newline belong to text modes, not to {mode!r}")
     given = {
-        "chunk_size": chunk_size, "layout": layout, "checksum": checksum, "content_size": content_size,
-        "memory_limit": memory_limit, "strict": strict, "max_output": max_output,
+        "chunk_size": chunk_size, "layout": layout, "checksum": checksum, "index": index,
+        "content_size": content_size, "memory_limit": memory_limit, "strict": strict, "max_output": max_output,
         "max_window": max_window, "build_index": build_index,
     }  # fmt: skip
     mine, others = (_READS, _WRITES) if mode[0] == "r" else (_WRITES, _READS)

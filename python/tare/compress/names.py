@@ -60,7 +60,9 @@ def compressor(name: str) -> Compressor:
     """
     found = _BY_NAME.get(name)
     if name == "zlib":
-        raise UsageError("zlib streams are read, never written: gzip holds the same deflate data", format=name)
+        raise UsageError(
+            "zlib streams are read, never written: gzip holds the same deflate data", format=name
+        )
     if found is None:
         import difflib
 

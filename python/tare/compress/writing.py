@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare import _tare
-from tare.atomic import Replacement
+from tare.atomic import Replacement, commit_both
 from tare.compress.facts import Info, Summary
 from tare.errors import UsageError
 
@@ -39,6 +39,7 @@ class WriteFile(io.BufferedIOBase):
         self.ending = False
         self._summary: Summary | None = None
         self._place: Replacement | None = None
+        self._beside: Replacement | None = None
         self._process = os.getpid()
         self._core: _tare.Writer | None = None
         self._file: Any = None
@@ -57,10 +58,19 @@ class WriteFile(io.BufferedIOBase):
             target = self._file = io.FileIO(path, "w") if self._owned else path
             self.name = getattr(target, "name", "")
         try:
+            if self._place is not None and options["index"]:
+                self._beside = self._index_place(self._place)
             self._core = _tare.Writer(target, compressor, options)
         except BaseException:
             self.abort()
             raise
+
+    def _index_place(self, place: Replacement) -> Replacement:
+        """Where the index goes that stands beside the file."""
+        path = os.fsdecode(self.name)
+        if place.direct:
+            raise UsageError(f"no index stands beside {path}, which is no regular file", path=path)
+        return Replacement(f"{path}.gzi", exclusive=place.exclusive)
 
     def writable(self) -> bool:
         """Always true."""
@@ -147,23 +157,32 @@ class WriteFile(io.BufferedIOBase):
             if self._owned:
                 self._file.close()
             if self._place is not None:
-                self._place.commit()
-                self._place = None
+                self._commit(self._place)
+            self._place = self._beside = None
         except BaseException:
             self._summary = None
             self.abort()
             raise
         super().close()
 
+    def _commit(self, place: Replacement) -> None:
+        if self._beside is None or self._summary is None:
+            place.commit()
+            return
+        with open(self._beside.temporary, "wb") as beside:
+            beside.write(self._summary.index or b"")
+        commit_both(place, self._beside)
+
     def abort(self) -> None:
         """Close without ending the file: nothing is left at its path."""
         core, self._core = self._core, None
-        place, self._place = self._place, None
+        places = [place for place in (self._place, self._beside) if place is not None]
+        self._place = self._beside = None
         if self._process == os.getpid():
             # In a forked child the threads and the file are the parent's.
             if core is not None:
                 core.abort()
-            if place is not None:
+            for place in places:
                 place.abandon()
             if self._owned:
                 with contextlib.suppress(OSError):
