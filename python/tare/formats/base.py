@@ -132,6 +132,8 @@ class Library:
         variants: For each kind, the option sets that ``tare measure`` tries by default.
         threads: ``(1,)``, or ``(1, "all")`` if it can use several cores.
         stream: Reading and writing in parts, if the library can.
+        write: ``write(obj, file, **options)`` writes the very bytes of ``encode`` into a binary file, part by
+            part where it can, so that they never lie in memory whole; None if they are made whole.
         append: ``append(obj, **options) -> Buffer`` gives bytes that, written behind what ``encode`` made of
             rows or list items, make ``decode`` give all of them; None if it cannot, or would rewrite the file.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
@@ -164,6 +166,7 @@ class Library:
     variants: Mapping[str, tuple[Mapping[str, object], ...]] = field(default_factory=dict)
     threads: tuple[int | str, ...] = (1,)
     stream: Stream | None = None
+    write: Callable[..., None] | None = None
     append: Callable[..., Buffer] | None = None
     subset: Callable[..., Any] | None = None
     rows: Callable[..., Any] | None = None

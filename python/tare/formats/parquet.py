@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +47,13 @@ _LEVELS_DUCKDB = {"zstd": 3}
 
 
 def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> bytes:
+    return written(partial(_into_pyarrow, obj, compression=compression, level=level))
+
+
+def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | None) -> None:
     from pyarrow import parquet
 
-    return written(
-        lambda sink: parquet.write_table(obj, sink, compression=compression, compression_level=level)
-    )
+    parquet.write_table(obj, sink, compression=compression, compression_level=level)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
@@ -214,6 +217,7 @@ FORMAT = Format(
                 "table": (*_ZSTD, {"compression": "zstd", "level": 9}, {"compression": "none"}),
             },
             resolve=levels(_LEVELS_PYARROW),
+            write=_into_pyarrow,
             subset=_subset_pyarrow,
             rows=_rows_pyarrow,
             open=_open_pyarrow,
