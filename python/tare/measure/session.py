@@ -95,6 +95,8 @@ class Settings:
         time_s: Time limit of the run in seconds; 0 for none.
         codecs: Codec ids to weigh; None for every installed candidate.
         exclude: Codec or format ids to leave out.
+        where: Levels of factors that a plan's cases must have, by the factor's name; one that ends
+            in ``*`` stands for all that begin so.
         media: Media; None chooses by the kind of data.
         link: Emulated or assumed link, ``RATE,RTT``.
         remote: ``ssh://host`` for the medium ``remote``.
@@ -120,6 +122,7 @@ class Settings:
     time_s: float = 60.0
     codecs: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     media: tuple[str, ...] | None = None
     link: str | None = None
     remote: str | None = None

@@ -395,8 +395,9 @@ def _cut(value: str, width: int) -> str:
 def _middle(value: str, width: int) -> str:
     if text.width_of(value) <= width:
         return value
-    # The end of an id (level, compressor) tells codecs apart as much as its start.
-    tail = (width - 1) // 2
+    # The end of an id (level, compressor) tells codecs apart as much as its start, a compressor all of it.
+    pressed = value.partition("+")[2]
+    tail = len(pressed) + 1 if pressed and len(pressed) <= width - 6 else (width - 1) // 2
     return value[: width - 1 - tail] + "\u2026" + value[-tail:]
 
 
