@@ -397,7 +397,9 @@ def _middle(value: str, width: int) -> str:
         return value
     # The end of an id (level, compressor) tells codecs apart as much as its start, a compressor all of it.
     pressed = value.partition("+")[2]
-    tail = len(pressed) + 1 if pressed and len(pressed) <= width - 6 else (width - 1) // 2
+    tail = (width - 1) // 2
+    if tail <= len(pressed) <= width - 6:
+        tail = len(pressed) + 1
     return value[: width - 1 - tail] + "\u2026" + value[-tail:]
 
 
