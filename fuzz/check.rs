@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 
 use tare::compress::{
-    compress, decompress, expected_bytes, Completeness, Compressor, Kind, Layout, ReadOptions,
+    compress, decompress, expected_bytes, survey, Completeness, Compressor, Kind, Layout, ReadOptions,
     Reader, SeekableReader, WriteOptions, Writer,
 };
 use tare::ErrorKind;
@@ -150,7 +150,33 @@ fn decoders_agree(kind: Option<Kind>, data: &[u8]) {
         end => assert_eq!(end, strict.end, "strict reading"),
     }
     parts_are_slices(kind, data, &one);
+    headers_say_what_is_read(kind, data, &one);
     let _ = expected_bytes(data, kind);
+}
+
+/// What the headers say without decoding is what a stream gives.
+fn headers_say_what_is_read(kind: Option<Kind>, data: &[u8], whole: &Outcome) {
+    let found = survey(&data, &options(kind, 1));
+    let Ok(completeness) = whole.end else {
+        return;
+    };
+    let found = found.expect("its headers are good");
+    assert_eq!(data.len() as u64, found.stored_bytes);
+    if let Some(plain) = found.plain_bytes {
+        assert_eq!(whole.plain.len() as u64, plain);
+    }
+    if let Some(proof) = found.completeness {
+        assert_eq!(completeness, proof);
+    }
+    let mut reader = Reader::new(data, options(kind, 1)).expect("as before");
+    std::io::copy(&mut reader, &mut std::io::sink()).expect("as before");
+    let info = reader.info();
+    if let Some(units) = found.units.filter(|_| found.kind != Kind::Gzip) {
+        assert!(units <= info.units, "more units than were read");
+    }
+    if found.completeness.is_some() {
+        assert_eq!(info.looks_cut, found.looks_cut);
+    }
 }
 
 /// What can be read at an offset is what a stream gives there.

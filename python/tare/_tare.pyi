@@ -80,6 +80,20 @@ def choose(
 def sniff(head: bytes) -> str:
     """The compressor whose files begin so; ``none`` for no other."""
 
+def survey(
+    file: Any, base: int
+) -> tuple[str, str | None, int | None, int | None, int, bool, bool | None, bool]:
+    """What a file's headers say: the fields of `tare.compress.Info`, the end as whether it is proven.
+
+    Args:
+        file: A path, as text, or an object with ``seek`` and ``read``.
+        base: Where the stored stream begins in the object.
+
+    Raises:
+        Truncated, Malformed, Unsupported: As far as headers show it.
+        OSError: It cannot be opened or read.
+    """
+
 class Relay:
     """A TCP relay that delays and paces every connection, to emulate a link.
 
@@ -175,8 +189,8 @@ class Reader:
     def read(self, size: int) -> bytes:
         """Give up to ``size`` plain bytes; none at the proven end."""
 
-    def info(self) -> tuple[str, int, int, int, bool | None]:
-        """Compressor, units, stored and plain bytes so far; whether the end is proven, once reached."""
+    def info(self) -> tuple[str, int, int, int, bool | None, bool]:
+        """Compressor, units, stored and plain bytes so far; once the end is reached whether it is proven, looks cut."""
 
     def close(self) -> None:
         """End the work; the object stays as it is."""
@@ -204,5 +218,5 @@ class SeekableReader:
     def readinto(self, position: int, buffer: Buffer) -> int:
         """Fill the start of a writable buffer from a position on; decodes ahead when that is in order."""
 
-    def facts(self) -> tuple[int, int, bool, str]:
-        """Plain bytes, units, whether the end is proven, and the compressor's name."""
+    def facts(self) -> tuple[int, int, bool, str, bool]:
+        """Plain bytes, units, whether the end is proven, the compressor's name, whether the end looks cut."""

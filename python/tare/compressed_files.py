@@ -55,13 +55,13 @@ class Done:
         plain: Plain bytes.
         stored: Stored bytes.
         compressor: Id of the compressor, such as ``zstd:3``.
-        complete: Whether the end of what was read is proven to be the end; True when writing.
+        looks_cut: Whether what was read looks like a file of tare's that was cut between two chunks.
     """
 
     plain: int
     stored: int
     compressor: str
-    complete: bool = True
+    looks_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Tested:
         stored: Stored bytes.
         complete: ``proven``, ``unproven``, or empty.
         error: What is wrong; None if nothing is.
+        looks_cut: As in `Done`.
     """
 
     container: str
@@ -83,6 +84,7 @@ class Tested:
     stored: int
     complete: str
     error: BaseException | None = None
+    looks_cut: bool = False
 
 
 def compress_file(
@@ -172,7 +174,7 @@ def decompress_file(
                 f"{src} stays: nothing proves that its end is the end of what was written", path=src
             )
         os.unlink(src)
-    return Done(plain, counted.bytes, info.container, complete=proven)
+    return Done(plain, counted.bytes, info.container, looks_cut=info.looks_cut)
 
 
 def test_file(src: str | BinaryIO, **options: Any) -> Tested:
@@ -182,7 +184,7 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
         src: Its path, or an open binary file.
         options: As of `decompress_file`.
     """
-    container, units, plain, complete, failed = "", 0, 0, "", None
+    container, units, plain, complete, looks_cut, failed = "", 0, 0, "", False, None
     counted: _Counted | None = None
     try:
         with _reading(src) as (source, _size):
@@ -194,10 +196,10 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
                     failed = error
                 name, units = packed.info.container, packed.info.units
                 container = compress.compressor(name).extension[1:] or name
-                complete = packed.info.complete or ""
+                complete, looks_cut = packed.info.complete or "", packed.info.looks_cut
     except (TareError, OSError) as error:
         failed = error
-    return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed)
+    return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed, looks_cut)
 
 
 def read_range(src: str, start: int, end: int | None, sink: BinaryIO, **options: Any) -> tuple[int, bool]:

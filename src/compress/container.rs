@@ -178,6 +178,12 @@ pub(super) trait Walker: Send {
 
     /// What proves that the end is the end; asked after `Step::End`.
     fn completeness(&self) -> Completeness;
+
+    /// Whether an end that nothing proves looks like that of a file written here, cut between
+    /// two chunks; asked after `Step::End`.
+    fn looks_cut(&self) -> bool {
+        false
+    }
 }
 
 /// Encoding as work for a ring.

@@ -62,6 +62,9 @@ pub struct Info {
     pub plain_bytes: u64,
     /// What proves the end; None before it is reached.
     pub completeness: Option<Completeness>,
+    /// Whether the end, once reached, looks like that of a file of this crate that was cut
+    /// between two chunks: equal zstd frames without a table, BGZF members without the marker.
+    pub looks_cut: bool,
 }
 
 /// Where a chunk lies that can be decoded by itself.

@@ -145,6 +145,7 @@ impl<R: Read> Reader<R> {
             stored_bytes: self.input.offset(),
             plain_bytes: self.plain_bytes,
             completeness: ended.then(|| self.walker.completeness()),
+            looks_cut: ended && self.walker.looks_cut(),
         }
     }
 

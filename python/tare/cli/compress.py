@@ -164,10 +164,8 @@ def _each(files: Iterable[str], options: dict[str, Any], one: Callable[[str, Pro
         if not options["quiet"]:
             if tell is not None:
                 _say(tell, _told(file, done))
-            if not done.complete:
-                click.echo(
-                    f"tare: {file}: nothing proves that its end is the end of what was written", err=True
-                )
+            if done.looks_cut:
+                click.echo(_looks_cut(file), err=True)
     return 1 if 1 in codes else max(codes, default=0)
 
 
@@ -176,6 +174,10 @@ def _told(file: str, done: Done) -> str:
 
     ratio = done.plain / done.stored if done.stored else 1.0
     return f"{file}: {size(done.plain)} plain, {size(done.stored)} stored, {ratio:.2f}x  {done.compressor}"
+
+
+def _looks_cut(file: str) -> str:
+    return f"tare: {file}: looks cut: it ends between two chunks, without the end that tare writes"
 
 
 def _worded(file: str, error: BaseException) -> str:
@@ -197,6 +199,8 @@ def _test(files: Iterable[str], reading: dict[str, Any]) -> int:
         if found.error is not None:
             failed = True
             click.echo(_worded(file, found.error), err=True)
+        elif found.looks_cut:
+            click.echo(_looks_cut(file), err=True)
     return int(failed)
 
 

@@ -205,18 +205,23 @@ def open_reader(
 
 
 def info(path: Path | BinaryIO) -> Info:
-    """What a compressed file is, without decoding it; a file without an index is walked over.
+    """What a compressed file is, without decoding it: of its bytes only headers are read.
+
+    All fields are known of zstd, lz4, BGZF and files of no compressor, but for the plain size
+    where frames do not say it and no index does. Of other gzip members, bz2 and xz only decoding
+    would tell: their ``layout``, ``units``, ``plain_size`` and ``complete`` are None.
 
     Args:
-        path: The path, or an open binary file that can be sought.
+        path: The path, or an open binary file that can be sought; it is put back where it was.
 
     Raises:
-        Truncated, Malformed: Not what its compressor writes.
+        Truncated, Malformed, Unsupported: Not what its compressor writes, as far as headers show it.
         OSError: It cannot be opened or read.
 
     >>> import io
     >>> from tare.compress import compress
-    >>> info(io.BytesIO(compress(b"plain", "gzip"))).container
-    'gzip'
+    >>> found = info(io.BytesIO(compress(b"plain" * 1000, "zstd")))
+    >>> found.container, found.units, found.plain_size, found.complete
+    ('zstd', 1, 5000, 'proven')
     """
     return info_of(path)

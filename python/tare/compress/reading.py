@@ -49,7 +49,7 @@ class RawFile(io.RawIOBase):
         self._random: _tare.SeekableReader | None = None
         self._why_not: Exception | None = None
         self._found: Info | None = None
-        self._last: tuple[str, int, int, int, bool | None] | None = None
+        self._last: tuple[str, int, int, int, bool | None, bool] | None = None
         if isinstance(path, str | bytes | os.PathLike):
             self.name: Any = os.fspath(path)
             self.path = self.stored = os.fsdecode(self.name)
@@ -206,14 +206,14 @@ class RawFile(io.RawIOBase):
         known = self._last if self._stream is None else self._stream.info()
         if known is None:
             raise ValueError("I/O operation on closed file.")
-        kind, units, stored, plain, proven = known
+        kind, units, stored, plain, proven, looks_cut = known
         if proven is None:
             return Info(kind, units=units, stored_size=stored)
-        return Info(kind, units=units, plain_size=plain, stored_size=stored, complete=_ending(proven))
+        return Info(kind, None, units, plain, stored, complete=_ending(proven), looks_cut=looks_cut)
 
     def located_facts(self, reader: _tare.SeekableReader) -> Info:
         """What is known of a file whose chunks were found."""
-        size, units, proven, kind = reader.facts()
+        size, units, proven, kind, looks_cut = reader.facts()
         with _stored(self.stored) as file:
             stored = file.seek(0, os.SEEK_END) - self._base
             has_index = _has_table(file)
@@ -226,13 +226,13 @@ class RawFile(io.RawIOBase):
             layout = "members"
         elif kind != "none" and units == 1:
             layout = "single"
-        return Info(kind, layout, units, size, stored, has_index, _ending(proven))
+        return Info(kind, layout, units, size, stored, has_index, _ending(proven), looks_cut)
 
     def summary(self) -> Summary | None:
         """What was read in order, if it was to its end."""
         if self._last is None or not self._ended:
             return None
-        kind, units, stored, plain, proven = self._last
+        kind, units, stored, plain, proven, _ = self._last
         return Summary(stored, plain, units, kind, "auto", _ending(bool(proven)), 0)
 
     def fileno(self) -> int:
@@ -331,14 +331,24 @@ def info_of(path: Any) -> Info:
     Raises:
         TareError, OSError: As `tare.compress.info`.
     """
-    with RawFile(path, reading_options()) as raw:
+    if isinstance(path, str | bytes | os.PathLike):
+        name = os.fspath(path)
         try:
-            reader = raw.locate()
-        except io.UnsupportedOperation:
-            with _stored(raw.stored) as file:
-                stored = file.seek(0, os.SEEK_END)
-                return Info(raw.facts().container, stored_size=stored, has_index=_has_table(file))
-        return raw.located_facts(reader)
+            found = _tare.survey(os.fsdecode(name), 0)
+        except OSError as error:
+            raise named(error, name) from None
+    else:
+        _check_binary(path)
+        if not _seeks(path):
+            raise UsageError("what a file is, headers all over it say: this one cannot be sought")
+        base = path.tell()
+        try:
+            found = _tare.survey(path, base)
+        finally:
+            path.seek(base)
+    kind, layout, units, plain, stored, has_index, proven, looks_cut = found
+    complete = None if proven is None else _ending(proven)
+    return Info(kind, layout, units, plain, stored, has_index, complete, looks_cut)
 
 
 def reading_options(**given: Any) -> dict[str, Any]:

@@ -296,27 +296,6 @@ def test_a_stream_may_begin_inside_a_file_object() -> None:
         assert plain.read(5) == PLAIN[400_000:400_005]
 
 
-def test_info(tmp_path) -> None:
-    """What a file is, without decoding it."""
-    path = tmp_path / "x"
-    for id, layout, expected in [
-        ("zstd", None, ("zstd", "seekable", 20, True)),
-        ("lz4", None, ("lz4", "seekable", 20, True)),
-        ("gzip", None, ("gzip", "seekable", 20, False)),
-        ("gzip", "members", ("gzip", None, None, False)),  # members do not say where they end
-        ("zstd", "single", ("zstd", None, None, False)),  # its header has no size: it was not said
-    ]:
-        path.write_bytes(packed(id, PLAIN[: 20 * 65_280], chunk_size=64 << 10, layout=layout))
-        found = compress.info(path)
-        assert (found.container, found.layout, found.has_index) == (expected[0], expected[1], expected[3])
-        assert found.units == expected[2] or id == "gzip"
-        assert found.stored_size == path.stat().st_size
-        assert found.plain_size == 20 * 65_280 or layout is not None
-    path.write_bytes(packed("bz2"))
-    found = compress.info(path)
-    assert (found.container, found.units, found.plain_size) == ("bz2", None, None)
-
-
 @pytest.mark.parametrize("id", CONTAINERS)
 def test_cut_files_are_told(id: str, tmp_path) -> None:
     """Everything before the cut is given, then `Truncated`, which is an EOFError."""

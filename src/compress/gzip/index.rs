@@ -36,10 +36,10 @@ impl Index {
             self.plain = self.plain.saturating_add(plain);
             input.advance(size);
         }
-        match input.offset() == members.len() as u64 {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::Internal, "no BGZF member to index")),
+        if input.offset() == members.len() as u64 {
+            return Ok(());
         }
+        Err(Error::new(ErrorKind::Internal, "no BGZF member to index"))
     }
 
     /// Lists the member that begins here.

@@ -5,10 +5,12 @@ mod decode;
 mod encode;
 mod header;
 mod index;
+mod survey;
 mod unit;
 mod walk;
 
 pub(super) use decode::{decode, expect};
+pub(super) use survey::survey;
 pub(super) use walk::Frames as Walk;
 
 use super::input::{ends, Input};

@@ -31,8 +31,38 @@ pub(in crate::compress) struct Frames {
     suspect: bool,
     /// Whether a table that covers all frames before it was the last thing seen.
     covered: bool,
+    chunks: Chunks,
     serial: Option<Serial>,
     began: bool,
+}
+
+/// Whether the frames since the last table could be chunks of ours: equal powers of two, the
+/// last one maybe less.
+#[derive(Default)]
+struct Chunks {
+    /// The first one's size; None before one came.
+    size: Option<u64>,
+    ended: bool,
+    other: bool,
+}
+
+impl Chunks {
+    fn push(&mut self, claim: Option<u64>) {
+        let size = self.size.or(claim);
+        let sized = claim.is_some_and(|claim| size >= Some(claim));
+        self.other |= self.ended || !sized || !size.is_some_and(is_chunk);
+        self.ended |= claim < size;
+        self.size = size;
+    }
+
+    fn are_ours(&self) -> bool {
+        self.size.is_some() && !self.other
+    }
+}
+
+/// Whether so many plain bytes are a chunk that `WriteOptions::chunk_size` allows.
+fn is_chunk(size: u64) -> bool {
+    size.is_power_of_two() && (64 << 10..=64 << 20).contains(&size)
 }
 
 /// A frame that is decoded as it comes, since it is too long to be held.
@@ -55,6 +85,7 @@ impl Frames {
             seen: 0,
             suspect: false,
             covered: true,
+            chunks: Chunks::default(),
             serial: None,
             began: false,
         }
@@ -93,6 +124,7 @@ impl Frames {
         self.seen = self.seen.saturating_add(1);
         self.covered = false;
         self.suspect = claim.is_some_and(|size| size >= 64 << 10 && size.is_power_of_two());
+        self.chunks.push(claim);
         self.run.unit(stored, claim);
     }
 
@@ -128,6 +160,9 @@ impl Frames {
         let size = u32::from_le_bytes(array::<4>(input)?);
         if u32::from_le_bytes([a, b, c, d]) == seek_table::MAGIC {
             self.covered = self.run.table(input, size)? && self.seen > 0;
+            if self.covered {
+                self.chunks = Chunks::default();
+            }
         } else {
             skip(input, u64::from(size))?;
             self.run.skipped(u64::from(size).saturating_add(8));
@@ -175,6 +210,7 @@ impl Walker for Frames {
         self.count(stored, Some(made));
         // A chunk of ours says its size; a frame that does not is no first of several.
         self.suspect &= claim.is_some();
+        self.chunks.other |= claim.is_none();
         Ok(0)
     }
 
@@ -208,6 +244,10 @@ impl Walker for Frames {
         } else {
             Completeness::Unproven
         }
+    }
+
+    fn looks_cut(&self) -> bool {
+        self.completeness() == Completeness::Unproven && self.chunks.are_ours()
     }
 }
 
@@ -255,9 +295,9 @@ pub(super) fn measure(
     let mut bound = 0_u64;
     loop {
         let end = stored.saturating_add(3);
-        let ahead = input.ahead(end)?;
-        let Some(&bytes) = ahead.get(stored..).and_then(|rest| rest.first_chunk::<3>()) else {
-            return Err(truncated(start, start.saturating_add(ahead.len() as u64)));
+        let Some(&bytes) = input.peek(stored, 3)?.first_chunk::<3>() else {
+            let held = input.has(end)? as u64;
+            return Err(truncated(start, start.saturating_add(held)));
         };
         let at = start.saturating_add(stored as u64);
         let block = Block::read(bytes, header.most_block()).map_err(|e| e.with_offset(at))?;
@@ -271,9 +311,9 @@ pub(super) fn measure(
         }
     }
     stored = stored.saturating_add(if header.checksum { 4 } else { 0 });
-    let ahead = input.ahead(stored)?.len();
-    if ahead < stored {
-        return Err(truncated(start, start.saturating_add(ahead as u64)));
+    let held = input.has(stored)?;
+    if held < stored {
+        return Err(truncated(start, start.saturating_add(held as u64)));
     }
     if header.content_size.is_some_and(|size| size > bound) {
         let text = "the header claims more than the frame's blocks can hold";
