@@ -152,6 +152,19 @@ fn decoders_agree(kind: Option<Kind>, data: &[u8]) {
     parts_are_slices(kind, data, &one);
     headers_say_what_is_read(kind, data, &one);
     let _ = expected_bytes(data, kind);
+    if kind.is_none() {
+        told_alike(data);
+    }
+}
+
+/// A stream and one buffer are told to be of the same kind.
+fn told_alike(data: &[u8]) {
+    let Ok(reader) = Reader::new(data, options(None, 1)) else {
+        return;
+    };
+    let named = decompress(data, &options(Some(reader.info().kind), 1));
+    let told = decompress(data, &options(None, 1));
+    assert_eq!(named.ok(), told.ok(), "of another kind in one buffer");
 }
 
 /// What the headers say without decoding is what a stream gives.

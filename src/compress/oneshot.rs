@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use super::chunked::Stop;
+use super::input::Slice;
 use super::options::check_cancel;
 use super::output::{Output, Placed};
 use super::plan::{Plan, Way};
@@ -102,7 +103,7 @@ pub fn decompress_into(stored: &[u8], place: &mut [u8], options: &ReadOptions) -
 /// How many bytes `stored` seems to decompress to: its own claim, where that is plausible.
 #[must_use]
 pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
-    let claim = match kind.unwrap_or_else(|| sniff::of(stored)) {
+    let claim = match kind_of(stored, kind)? {
         Kind::None => Some(stored.len() as u64),
         Kind::Zstd => zstd::expect(stored),
         Kind::Lz4 => lz4::expect(stored),
@@ -111,6 +112,12 @@ pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
     }?;
     let believed = believed_bytes(claim, stored.len());
     (believed as u64 == claim).then_some(believed)
+}
+
+/// The kind that is named, else the one that the first bytes say, skippable frames aside; None if
+/// these are cut.
+fn kind_of(stored: &[u8], named: Option<Kind>) -> Option<Kind> {
+    named.or_else(|| sniff::sniff(&mut Slice::new(stored)).ok())
 }
 
 /// Decodes one buffer straight into the output; of a kind that its errors name.
@@ -124,7 +131,7 @@ fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
         return None;
     }
     let short = stored.len() <= SHORT_BYTES || options.threads == Some(1);
-    let kind = options.kind.unwrap_or_else(|| sniff::of(stored));
+    let kind = kind_of(stored, options.kind)?;
     match kind {
         Kind::None => Some((kind, none::decode)),
         Kind::Zstd if short || zstd::is_one_frame(stored) => Some((kind, zstd::decode)),
