@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WriteFile"]
 
+_STEP_BYTES = 1 << 20
+
 
 class WriteFile(io.BufferedIOBase):
     """A compressed file that takes plain bytes; made by `tare.compress.open`.
@@ -88,7 +90,14 @@ class WriteFile(io.BufferedIOBase):
         """
         if self._core is None:
             raise ValueError("write to closed file")
-        return self._core.write(data)
+        view = memoryview(data)
+        if view.readonly or view.nbytes <= _STEP_BYTES or not view.c_contiguous:
+            return self._core.write(data)
+        # What others may change is copied before it is compressed: a step at a time, not whole.
+        with view.cast("B") as rest:
+            for start in range(0, len(rest), _STEP_BYTES):
+                self._core.write(rest[start : start + _STEP_BYTES])
+            return len(rest)
 
     def flush(self) -> None:
         """Make all so far readable, and end the chunk at work: more such calls make larger files."""
