@@ -124,7 +124,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             f"no data set of the plan {plan.name!r} could be opened: "
             + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
         )
-    last.started_at = began_s
+    last.started_at, last.settings = began_s, settings  # the whole run, not its last data set
     finish(last, wiring.out)
     return Result(record)
 
