@@ -156,6 +156,8 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
             )
             for case in some
         ]
+        peaks = {id(contender) for contender in _one_peak_each([*everybody, *contenders])}
+        contenders = [replace(one, peak=id(one) in peaks) for one in contenders]
         base = _base(session, kind, contenders)
         batches += [(some[0].labels["medium"], base, group) for group in _groups(contenders, base)]
         everybody += contenders
@@ -175,7 +177,16 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
                 session, group, base, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
             )
         else:
-            weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)
+            weigh(
+                session,
+                group,
+                base,
+                part,
+                until_s=until_s,
+                launches=launches,
+                plan=plan.statistics,
+                peaks=True,
+            )
     measure_memory(session, _one_peak_each(everybody), part, session.limit_s(1.0))
 
 
