@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
-# is a multiple of the data in the worker's own kind.
-_KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
+# is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
+# grown and copied, and what a compressor makes of them are four times the data.
+_KIND_FACTOR = {"arrow": 2.0, "polars": 2.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
