@@ -1,5 +1,6 @@
 //! Zstandard frames, as defined in RFC 8878, by libzstd; several of them in parallel.
 
+mod blocks;
 mod decode;
 mod encode;
 mod header;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
+use super::blocks::Blocks;
 use super::decode::{check_content_size, check_head, failed, new_context, truncated};
 use super::header::{Block, Header, LONGEST_BYTES};
 use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker};
@@ -68,6 +69,7 @@ fn is_chunk(size: u64) -> bool {
 /// A frame that is decoded as it comes, since it is too long to be held.
 struct Serial {
     context: DCtx<'static>,
+    blocks: Blocks,
     start: u64,
     claim: Option<u64>,
     made: u64,
@@ -147,6 +149,7 @@ impl Frames {
             .map_err(|code| failed(code, start))?;
         self.serial = Some(Serial {
             context,
+            blocks: Blocks::new(header, start),
             start,
             claim: header.content_size,
             made: 0,
@@ -255,9 +258,11 @@ impl Serial {
     /// Fills the start of `into`; 0 only where the frame ended.
     fn decode(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
         loop {
+            let offset = input.offset();
             let held = input.some()?;
             let ended = held.is_empty();
-            let mut stored = InBuffer::around(held);
+            let (good, bad) = self.blocks.check(held, offset);
+            let mut stored = InBuffer::around(held.get(..good).unwrap_or(held));
             let mut place = OutBuffer::around(&mut *into);
             let hint = self.context.decompress_stream(&mut place, &mut stored);
             let hint = hint.map_err(|code| failed(code, self.start))?;
@@ -272,6 +277,9 @@ impl Serial {
             }
             if made > 0 {
                 return Ok(made);
+            }
+            if let (0, Some(bad)) = (taken, bad) {
+                return Err(bad);
             }
             if ended {
                 return Err(truncated(self.start, input.offset()));
