@@ -95,6 +95,9 @@ def compressing(file: BinaryIO, id: str | None, *, compare: bool = False) -> Ite
         file: Where the compressed bytes go.
         id: Compressor and level: ``zstd:3``.
         compare: Decompress everything again and compare it with what went in.
+
+    Raises:
+        EncodeError: What was compared did not come back.
     """
     from tare import compress
 
