@@ -9,12 +9,15 @@
 )]
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 use tare::compress::{
     decompress, CancelToken, Completeness, Compressor, Kind, Layout, ReadOptions, Reader,
     WriteOptions, Writer,
 };
 use tare::{Error, ErrorKind};
+
+mod common;
 
 const CHUNK: usize = 64 << 10;
 
@@ -439,6 +442,38 @@ fn cancelled_work_stops() {
         };
         let result = Reader::new(&stored[..], reading).and_then(Reader::finish);
         assert_eq!(ErrorKind::Cancelled, result.unwrap_err().kind(), "{id}");
+    }
+}
+
+#[test]
+fn cancelling_waits_for_no_job_of_a_slow_library() {
+    // 16 MiB of noise in letters take libzstd at least half a minute at this level.
+    let plain: Vec<u8> = common::noise(5, 16 << 20)
+        .iter()
+        .map(|byte| b'a' + byte % 16)
+        .collect();
+    for finishing in [false, true] {
+        let token = CancelToken::new();
+        let options = WriteOptions {
+            threads: Some(2),
+            cancel: Some(token.clone()),
+            ..WriteOptions::default()
+        };
+        let compressor = Compressor::parse("zstd:19,layout=single").unwrap();
+        let mut writer = Writer::new(Vec::new(), compressor, options).unwrap();
+        let cancelling = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            token.cancel();
+            Instant::now()
+        });
+        let mut result = writer.push(&plain);
+        while !finishing && result.is_ok() {
+            result = writer.push(&plain);
+        }
+        let error = result.and_then(|()| writer.finish()).unwrap_err();
+        assert_eq!(ErrorKind::Cancelled, error.kind());
+        let asked = cancelling.join().unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(5));
     }
 }
 

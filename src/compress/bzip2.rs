@@ -78,7 +78,7 @@ impl StreamEncoder for Encoder {
     }
 
     /// Ends the stream: only at its end are no bits kept back that a reader needs.
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_some() {
             self.run(&[], stored, Action::Finish)?;
             self.stream = None;
@@ -86,7 +86,7 @@ impl StreamEncoder for Encoder {
         Ok(())
     }
 
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_some() || self.streams == 0 {
             self.run(&[], stored, Action::Finish)?;
         }

@@ -60,10 +60,10 @@ pub(super) trait StreamEncoder: Send {
     fn write(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 
     /// Appends everything so far, so that a reader can decode it.
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()>;
+    fn flush(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 
     /// Appends the rest; nothing is written afterwards.
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()>;
+    fn finish(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 }
 
 /// Makes a worker's coder, on that worker.

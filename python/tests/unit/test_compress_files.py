@@ -462,7 +462,7 @@ start = time.monotonic()
 try:
     {work}
 except KeyboardInterrupt:
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 5.7
     print("interrupted")
 """
 
@@ -471,6 +471,8 @@ except KeyboardInterrupt:
     "work",
     [
         "compress.compress(data * 2, 'zstd:12')",
+        "compress.compress(data, 'zstd:19')",
+        "f = compress.open('x.zst', 'wb', 'zstd:22,layout=single'); f.write(data); f.close()",
         "compress.compress(data * 2, 'xz:9')",
         "compress.open('x.zst', 'wb', 'zstd:19').write(data)",
         "compress.open('fifo', 'rb').read()",

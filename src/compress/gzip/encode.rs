@@ -267,16 +267,16 @@ impl StreamEncoder for Single {
         Ok(())
     }
 
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_none() && self.first.is_empty() {
             return Ok(());
         }
         self.stream(stored)?.run(&[], stored, FlushCompress::Sync)
     }
 
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
         match &mut self.stream {
-            None => whole(&self.first, self.level, stored, &Stop::of(None)),
+            None => whole(&self.first, self.level, stored, stop),
             Some(stream) => {
                 stream.run(&[], stored, FlushCompress::Finish)?;
                 trailer(stream.crc.sum(), stream.size, stored);
