@@ -29,8 +29,8 @@ __all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
-# grown and copied, and what a compressor makes of them are four times the data.
-_KIND_FACTOR = {"arrow": 2.0, "polars": 2.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
+# grown and copied, and what a compressor makes of them and gives back are six times the data at 10^8 doubles.
+_KIND_FACTOR = {"arrow": 3.0, "polars": 3.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
