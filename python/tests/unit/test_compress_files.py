@@ -462,7 +462,7 @@ start = time.monotonic()
 try:
     {work}
 except KeyboardInterrupt:
-    assert time.monotonic() - start < 5.7
+    assert time.monotonic() - start < 8  # 0.7 and what a busy machine takes
     print("interrupted")
 """
 

@@ -15,7 +15,7 @@ use crate::compress::skip::is_incompressible;
 use crate::{Error, ErrorKind, Result};
 
 /// From this level on a chunk takes long enough to look between its parts whether to stop.
-pub(super) const SLOW_LEVEL: i32 = 13;
+const SLOW_LEVEL: i32 = 13;
 /// From this level on it pays to ask first whether a chunk can be compressed at all.
 const SKIPPING_LEVEL: i32 = 7;
 /// The levels whose short matches, of five bytes, cost more in numbers as text than they save.

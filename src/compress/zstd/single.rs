@@ -11,13 +11,15 @@ use std::time::Duration;
 use zstd_safe::zstd_sys::ZSTD_EndDirective as Directive;
 use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
-use super::encode::{failed, new_context, set, PART_BYTES, SLOW_LEVEL};
+use super::encode::{failed, new_context, set, PART_BYTES};
 use crate::compress::chunked::Stop;
 use crate::compress::container::StreamEncoder;
 use crate::compress::options::default_threads;
 use crate::compress::plan::Request;
 use crate::{Error, ErrorKind, Result};
 
+/// From this level on the jobs at work, of 4 MiB each, take long enough to be waited for.
+const SLOW_LEVEL: i32 = 7;
 /// How long the caller waits at most before it asks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(50);
 
