@@ -147,25 +147,26 @@ def _encode_fastparquet(obj: pd.DataFrame, *, compression: str) -> bytes:
     return file.getvalue()
 
 
-def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
+def _opened(data: Buffer) -> Any:
     import fastparquet
 
-    frame: pd.DataFrame = fastparquet.ParquetFile(BytesIO(data)).to_pandas()
+    # Unverified, it parses whatever lies where a footer would, beyond its end: a crash.
+    return fastparquet.ParquetFile(BytesIO(data), verify=True)
+
+
+def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
+    frame: pd.DataFrame = _opened(data).to_pandas()
     return frame
 
 
 def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -> pd.DataFrame:
-    import fastparquet
-
-    frame: pd.DataFrame = fastparquet.ParquetFile(BytesIO(data)).to_pandas(columns=columns)
+    frame: pd.DataFrame = _opened(data).to_pandas(columns=columns)
     return frame
 
 
 def _rows_fastparquet(data: Buffer, start: int, count: int, **options: Any) -> pd.DataFrame:
     """Those rows, out of the row groups that hold them."""
-    import fastparquet
-
-    file = fastparquet.ParquetFile(BytesIO(data))
+    file = _opened(data)
     sizes = [group.num_rows for group in file.row_groups]
     first, last = 0, len(sizes)
     while first < last - 1 and start >= sizes[first]:
