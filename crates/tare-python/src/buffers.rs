@@ -55,6 +55,17 @@ pub fn writable(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
     Ok(buffer)
 }
 
+/// New `bytes` with these in it; a `MemoryError` where there is no room for many of them.
+pub fn copied<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    if bytes.len() < ZEROED_BYTES {
+        return Ok(PyBytes::new(py, bytes)); // panics without room, which so few always have
+    }
+    filled(py, bytes.len(), |place| {
+        place.copy_from_slice(bytes);
+        Ok(())
+    })
+}
+
 /// New zeroed `bytes` that `work` may fill before anyone else sees them.
 pub fn filled(
     py: Python<'_>,

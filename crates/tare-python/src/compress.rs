@@ -5,7 +5,7 @@ use pyo3::types::PyBytes;
 use tare::compress::{self as core, Compressor, Kind, Placed, ReadOptions, WriteOptions};
 use tare::Result;
 
-use crate::buffers::{filled, with_bytes};
+use crate::buffers::{copied, filled, with_bytes};
 use crate::error::to_py;
 use crate::options;
 use crate::signals::Signals;
@@ -42,7 +42,7 @@ pub fn compress<'py>(
             core::compress(bytes, &compressor, &options)
         });
         match packed {
-            Ok(packed) => Ok(PyBytes::new(py, &packed)),
+            Ok(packed) => copied(py, &packed),
             Err(error) => Err(signals.unwrap_or_default().raise(py, error)),
         }
     })
@@ -84,9 +84,9 @@ pub fn decompress<'py>(
             Placed::Lent(size) if size == expected => Ok(plain),
             Placed::Lent(size) => {
                 let plain = plain.as_bytes().get(..size).unwrap_or_default();
-                Ok(PyBytes::new(py, plain))
+                copied(py, plain)
             }
-            Placed::Own(plain) => Ok(PyBytes::new(py, &plain)),
+            Placed::Own(plain) => copied(py, &plain),
         }
     })
 }
