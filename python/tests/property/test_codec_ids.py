@@ -68,7 +68,12 @@ def test_parse_then_print_is_the_identity_on_printed_ids(text: str) -> None:
     assert codec.compressor_options() == again.compressor_options()
 
 
-@given(st.text() | st.from_regex(r"[a-z]+(:[a-z]+)?(,[a-z]*=?[a-z0-9%]*)*(\+[a-z0-9:-]*(,[a-z]*=?[a-z0-9]*)*)?", fullmatch=True))
+@given(
+    st.text()
+    | st.from_regex(
+        r"[a-z]+(:[a-z]+)?(,[a-z]*=?[a-z0-9%]*)*(\+[a-z0-9:-]*(,[a-z]*=?[a-z0-9]*)*)?", fullmatch=True
+    )
+)
 def test_any_text_is_an_id_or_a_usage_error(text: str) -> None:
     """Text of any kind parses or raises UsageError with a printable message, nothing else."""
     try:
