@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::chunked::Stop;
 use super::input::Slice;
-use super::options::check_cancel;
+use super::options::{check_cancel, MAX_WINDOW};
 use super::output::{Output, Placed};
 use super::plan::{Plan, Way};
 use super::{believed_bytes, gzip, lz4, none, sniff, zstd};
@@ -125,8 +125,10 @@ type Direct = (Kind, fn(&[u8], &mut Output<'_>) -> Result<()>);
 
 /// The decoder without threads and copies, where it suffices: short inputs, and one zstd frame.
 fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
-    let usual =
-        !options.strict && options.trailing == Trailing::Refuse && options.max_ratio.is_none();
+    let usual = !options.strict
+        && options.trailing == Trailing::Refuse
+        && options.max_ratio.is_none()
+        && options.max_window == MAX_WINDOW;
     if !usual {
         return None;
     }

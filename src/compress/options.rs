@@ -93,6 +93,9 @@ pub enum Trailing {
     Stop,
 }
 
+/// The largest window of a zstd frame that is read unless another is named.
+pub(super) const MAX_WINDOW: u64 = 128 << 20;
+
 /// How to read. Further fields may come: end with `..ReadOptions::default()`.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
@@ -129,7 +132,7 @@ impl Default for ReadOptions {
             max_output: None,
             max_ratio: None,
             max_frame: 16 << 20,
-            max_window: 128 << 20,
+            max_window: MAX_WINDOW,
             read_ahead: true,
             build_index: false,
             trailing: Trailing::Refuse,

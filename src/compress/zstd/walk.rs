@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
 use super::blocks::Blocks;
-use super::decode::{check_content_size, check_head, failed, new_context, truncated};
+use super::decode::{check_content_size, check_head, check_window, failed, new_context, truncated};
 use super::header::{Block, Header, LONGEST_BYTES};
 use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker};
 use crate::compress::input::{skip, Input};
@@ -102,6 +102,7 @@ impl Frames {
         let Some(header) = Header::read(head).map_err(at)? else {
             return Err(truncated(start, end));
         };
+        check_window(&header, self.max_window, start)?;
         let long = header
             .content_size
             .is_some_and(|size| size > self.max_frame);
@@ -131,13 +132,6 @@ impl Frames {
     }
 
     fn begin_serial(&mut self, start: u64, header: &Header) -> Result<Step> {
-        if header.window > self.max_window {
-            let text = format!(
-                "the frame needs a window of {} bytes: raise max_window to that, and it takes as much memory",
-                header.window
-            );
-            return Err(Error::new(ErrorKind::Limit, text).with_offset(start));
-        }
         let mut context = new_context()?;
         let log = header
             .window
