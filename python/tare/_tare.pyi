@@ -1,8 +1,9 @@
 """The compiled core: what needs Rust and is used by more than one module.
 
-Functions take any contiguous bytes-like object without copying it when it is read-only
-(``bytes``, a ``memoryview`` of them, an Arrow buffer); a writable one is copied first,
-because other threads may change it while the GIL is released.
+Functions take any contiguous bytes-like object. ``bytes`` and a ``memoryview`` of them are
+not copied; others are copied, because other threads may change them while the GIL is released:
+`compress` from 16 MiB on in steps of 1 MiB (but for gzip, and for chunks of 16 MiB or more), all
+else whole.
 """
 
 from typing import Any, Self
@@ -159,13 +160,30 @@ class Writer:
     def progress(self) -> tuple[int, int]:
         """Plain bytes taken, and stored bytes written, so far."""
 
+class StoredFile:
+    """A file of the system, opened once for a `Reader` and a `SeekableReader` of it.
+
+    Args:
+        path: Of the file.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __new__(cls, path: str) -> Self: ...
+    def size(self) -> int:
+        """Bytes in it."""
+
+    def pread(self, offset: int, size: int) -> bytes:
+        """Bytes from an offset on, at most ``size``; its position stays."""
+
 class Reader:
     """The plain bytes of a compressed stream, read once from front to back.
 
     Used in a forked child, or by a signal handler while it is at work, its methods raise.
 
     Args:
-        file: A path, as text, or an object with ``read1`` or ``read``.
+        file: A path, as text, a `StoredFile`, or an object with ``read1`` or ``read``.
         options: ``compressor``, ``threads``, ``strict``, ``max_output``, ``max_window``,
             ``build_index`` and ``read_ahead``, all of them.
 

@@ -30,6 +30,8 @@ mod _tare {
     #[pymodule_export]
     use super::relay::Relay;
     #[pymodule_export]
+    use super::stored::StoredFile;
+    #[pymodule_export]
     use super::writer::Writer;
 
     #[pymodule_init]

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast, overload
 
 from tare.compress.facts import Info
-from tare.compress.names import COMPRESSORS, parse
+from tare.compress.names import COMPRESSORS, check_counts, parse, refuse_auto
 from tare.compress.reading import RawFile, ReadFile, info_of, reading_options
 from tare.compress.text import TextFile
 from tare.compress.writing import WriteFile
@@ -107,8 +107,9 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
             There is no appending: write a second file and join them.
         compressor: Id such as ``zstd:3`` or ``gzip:6,layout=members``. Writing goes by the path's
             ending if none is named, else ``zstd:3``; reading tells by the first bytes, and a
-            compressor that is named must agree with them. ``zlib`` streams are read where they
-            are named so, and never written.
+            compressor that is named must agree with them. A path that ends as a compressor's
+            files do and holds plain bytes is `Malformed`, or `Truncated` if it is empty: ``none``
+            reads it as it is. ``zlib`` streams are read where they are named so, and never written.
         threads: How many may work; by default all cores, at most 16. The bytes do not depend on it.
         chunk_size: Plain bytes that one thread takes at once; by default 1 to 4 MiB.
         layout: ``seekable`` (the default), ``single``: one frame or member, for readers that stop
@@ -157,6 +158,16 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
     for name, default in others.items():
         if given[name] != default:
             raise UsageError(f"{name} does not belong to mode {mode!r}")
+    check_counts(
+        threads=threads,
+        chunk_size=chunk_size,
+        content_size=content_size,
+        memory_limit=memory_limit,
+        max_output=max_output,
+        max_window=max_window,
+    )
+    if compressor is not None:
+        refuse_auto(compressor)
     options = {"threads": threads} | {name: given[name] for name in mine}
     file: ReadFile | WriteFile
     if mode[0] == "r":
@@ -200,6 +211,7 @@ def open_reader(
     """
     if name not in (None, "zlib"):
         name = parse(name)[0]
+    check_counts(threads=threads)
     options = reading_options(compressor=name, threads=threads, read_ahead=read_ahead)
     return cast(BinaryIO, ReadFile(RawFile(path_or_file, options)))
 

@@ -90,8 +90,11 @@ class WriteFile(io.BufferedIOBase):
         """
         if self._core is None:
             raise ValueError("write to closed file")
-        view = memoryview(data)
-        if view.readonly or view.nbytes <= _STEP_BYTES or not view.c_contiguous:
+        try:
+            view = memoryview(data)
+        except ValueError:  # an array whose items no buffer has a letter for: the core says what to do
+            return self._core.write(data)
+        if view.format == "O" or view.readonly or view.nbytes <= _STEP_BYTES or not view.c_contiguous:
             return self._core.write(data)
         # What others may change is copied before it is compressed: a step at a time, not whole.
         with view.cast("B") as rest:
