@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, cast
 
 from tare import compress
 from tare.atomic import replacing, replacing_both
+from tare.compress.names import not_of_ending, of_ending
 from tare.errors import TareError, Truncated, UsageError
 
 __all__ = [
@@ -111,9 +112,10 @@ def compress_file(
         options: ``threads``, ``chunk_size``, ``layout``, ``memory_limit`` of `tare.compress.open`.
 
     Raises:
-        UsageError: ``dst`` is there, or an option does not exist.
+        UsageError: ``dst`` is there or is ``src``, or an option does not exist.
         OSError: A file cannot be read or written; nothing is left at ``dst``.
     """
+    _refuse_same(src, dst, index=index)
     with _reading(src) as (source, size), _writing(dst, overwrite, index=index) as (sink, beside):
         counted = _Counted(sink)
         packed = compress.open(
@@ -126,6 +128,8 @@ def compress_file(
         plain = packed.summary.bytes_in
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
     _keep(status, dst)
+    if index:
+        _keep(status, f"{dst}.gzi")
     if remove and isinstance(src, str) and isinstance(dst, str):
         _remove_if_equal(src, dst)
     return Done(plain, counted.bytes, str(packed.summary.compressor))
@@ -152,16 +156,19 @@ def decompress_file(
 
     Raises:
         TareError: What is wrong with the stored bytes, at its offset; nothing is left at ``dst``.
-        UsageError: ``dst`` is there, or ``src`` is not compressed.
+        UsageError: ``dst`` is there or is ``src``, or ``src`` is not compressed.
         OSError: A file cannot be read or written.
     """
+    _refuse_same(src, dst)
     with _reading(src) as (source, size):
         counted = _Counted(source)
         with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
             first = packed.peek(1)
             if packed.info.container == "none":
+                ending = of_ending(src) if isinstance(src, str) else None
+                if ending is not None:
+                    raise not_of_ending(_name(src), ending, first[:64])
                 raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
-            del first
             with _writing(dst, overwrite) as (sink, _):
                 plain = _copy(packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
             info = packed.info
@@ -184,16 +191,21 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
         src: Its path, or an open binary file.
         options: As of `decompress_file`.
     """
-    container, units, plain, complete, looks_cut, failed = "", 0, 0, "", False, None
+    container, units, plain, complete, looks_cut, first = "", 0, 0, "", False, b""
+    failed: BaseException | None = None
     counted: _Counted | None = None
     try:
         with _reading(src) as (source, _size):
             counted = _Counted(source)
             with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
                 try:
+                    first = packed.peek(1)[:64]
                     plain = _copy(packed, None, lambda _plain: None)
                 except (TareError, OSError) as error:
                     failed = error
+                ending = of_ending(src) if isinstance(src, str) else None
+                if failed is None and packed.info.container == "none" and ending is not None:
+                    failed = not_of_ending(_name(src), ending, first)
                 name, units = packed.info.container, packed.info.units
                 container = compress.compressor(name).extension[1:] or name
                 complete, looks_cut = packed.info.complete or "", packed.info.looks_cut
@@ -202,20 +214,33 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
     return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed, looks_cut)
 
 
-def read_range(src: str, start: int, end: int | None, sink: BinaryIO, **options: Any) -> tuple[int, bool]:
+def read_range(
+    src: str,
+    start: int,
+    end: int | None,
+    dst: str | BinaryIO,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> tuple[int, bool]:
     """Write the plain bytes from ``start`` to before ``end``.
 
     Args:
         src: The file.
         start: Offset of the first plain byte.
         end: Offset behind the last; None for all.
-        sink: Where they go.
+        dst: The path to write, or an open binary file; it must not be there unless ``overwrite``.
+        overwrite: Whether a file at ``dst`` is replaced.
         options: As of `decompress_file`.
 
     Returns:
         How many there were, and whether they were found without decoding all before them.
+
+    Raises:
+        TareError, OSError: As of `decompress_file`.
     """
-    with compress.open(src, "rb", **options) as packed:
+    _refuse_same(src, dst)
+    with compress.open(src, "rb", **options) as packed, _writing(dst, overwrite) as (sink, _):
         found = packed.seekable()
         if found:
             packed.seek(start)
@@ -304,6 +329,15 @@ def _writing(
         raise UsageError(f"no index stands beside {dst}, which is no regular file", path=dst)
     with replacing_both(dst, beside) as both:
         yield both
+
+
+def _refuse_same(src: str | BinaryIO, dst: str | BinaryIO, *, index: bool = False) -> None:
+    """Refuse an output that would take the place of its input, under whatever name."""
+    if not isinstance(src, str) or not isinstance(dst, str):
+        return
+    for name in (dst, f"{dst}.gzi") if index else (dst,):
+        if os.path.isfile(name) and os.path.exists(src) and os.path.samefile(src, name):
+            raise UsageError(f"{name} is the input itself: -o names another output", path=name)
 
 
 def _keep(status: os.stat_result | None, dst: str | BinaryIO) -> None:
