@@ -148,7 +148,9 @@ fn contiguous(data: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
             "the buffer is not contiguous: copy it first, as with bytes() or ascontiguousarray";
         return Err(PyBufferError::new_err(text));
     }
-    if buffer.format().to_bytes().contains(&b'O') {
+    // `T{O:name:i:other:}`: what stands between colons is a field's name.
+    let letters = buffer.format().to_bytes().split(|&byte| byte == b':');
+    if letters.step_by(2).any(|items| items.contains(&b'O')) {
         let text = "the buffer holds pointers to objects, not their bytes: pickle them, say";
         return Err(PyTypeError::new_err(text));
     }

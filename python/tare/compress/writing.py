@@ -92,12 +92,15 @@ class WriteFile(io.BufferedIOBase):
             raise ValueError("write to closed file")
         try:
             view = memoryview(data)
-        except ValueError:  # an array whose items no buffer has a letter for: the core says what to do
-            return self._core.write(data)
-        if view.format == "O" or view.readonly or view.nbytes <= _STEP_BYTES or not view.c_contiguous:
+            if type(view.obj) is bytes or view.nbytes <= _STEP_BYTES or view.format == "O":
+                return self._core.write(data)
+            plain = view.cast("B")
+        except (TypeError, ValueError):
+            # Other items or another order than a view can take for bytes: the core takes it whole,
+            # or says what to do.
             return self._core.write(data)
         # What others may change is copied before it is compressed: a step at a time, not whole.
-        with view.cast("B") as rest:
+        with plain as rest:
             for start in range(0, len(rest), _STEP_BYTES):
                 self._core.write(rest[start : start + _STEP_BYTES])
             return len(rest)

@@ -175,5 +175,28 @@ def test_arrays_of_all_kinds() -> None:
         compress.compress(array[::2, ::2])
     with pytest.raises(BufferError, match=r"view\('i8'\)"):
         compress.compress(np.array(["2026-11-22"], "M8[s]"))
-    with pytest.raises(TypeError, match="objects"):
-        compress.compress(np.array([b"a", None], object))
+    for objects in (np.array([b"a", None], object), np.zeros(9, [("a", "O"), ("b", "i4")])):
+        with pytest.raises(TypeError, match="objects"):
+            compress.compress(objects)
+    named = np.zeros(9, [("ORIGIN", "i4"), ("b", "i8")])
+    assert named.tobytes() == compress.decompress(compress.compress(named))
+
+
+@pytest.mark.parametrize("type", ["u1", ">i8", "V3", [("ORIGIN", "i4"), ("b", "i8")]])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("readonly", [False, True])
+def test_large_arrays_are_written_to_files(type, order: str, readonly: bool) -> None:
+    """Of any items and order; those that others may change a step at a time."""
+    import io
+
+    import numpy as np
+
+    width = np.dtype(type).itemsize
+    array = np.frombuffer(PLAIN[: 500 * 1000 // width * width] * 4, type)
+    array = np.array(array[: len(array) // 4 * 4].reshape(4, -1), order=order)
+    array.flags.writeable = not readonly
+    assert array.nbytes > 1 << 20
+    stored = io.BytesIO()
+    with compress.open(stored, "wb", "lz4") as file:
+        assert array.nbytes == file.write(array)
+    assert array.tobytes(order) == compress.decompress(stored.getvalue())
