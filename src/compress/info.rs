@@ -60,7 +60,7 @@ pub struct Info {
     pub stored_bytes: u64,
     /// Plain bytes given so far.
     pub plain_bytes: u64,
-    /// What proves the end; None before it is reached.
+    /// What proves the end; None before it is reached, and after an error.
     pub completeness: Option<Completeness>,
     /// Whether the end, once reached, looks like that of a file of this crate that was cut
     /// between two chunks: equal zstd frames without a table, BGZF members without the marker.

@@ -137,7 +137,8 @@ impl<R: Read> Reader<R> {
 
     /// What is known so far.
     pub fn info(&self) -> Info {
-        let ended = matches!(self.ahead, Ahead::End) && self.ring.in_work() == 0;
+        let good = self.failed.is_none() && self.late.is_none();
+        let ended = good && matches!(self.ahead, Ahead::End) && self.ring.in_work() == 0;
         Info {
             kind: self.kind,
             units: self.units,

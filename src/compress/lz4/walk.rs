@@ -301,7 +301,11 @@ impl Walker for Frames {
     }
 
     fn completeness(&self) -> Completeness {
-        self.proof.completeness()
+        match self.state {
+            State::Between => self.proof.completeness(),
+            // Its end mark did not come.
+            _ => Completeness::Unproven,
+        }
     }
 }
 
