@@ -103,15 +103,16 @@ pub(super) fn of_unit(
         return error;
     }
     let word = match kind {
-        Kind::Lz4 => "block",
-        Kind::Gzip => "batch of members",
-        _ => "frame",
+        Kind::Lz4 => format!("block {number}: "),
+        // A batch of members, which says itself in which one.
+        Kind::Gzip => String::new(),
+        _ => format!("frame {number}: "),
     };
     let behind = match until.and_then(|until| until.checked_sub(1)) {
         Some(last) if last >= from => format!("; bytes {from} to {last} of the plain data are bad"),
         _ => format!("; the plain data are bad from byte {from} on"),
     };
-    error.within(&format!("{word} {number}: "), &behind)
+    error.within(&word, &behind)
 }
 
 /// What comes next in a stored stream.
@@ -135,6 +136,12 @@ pub(super) trait UnitDecoder: Send {
     /// must not become longer than the unit's bound. What is there after an error is given out
     /// before it: only parts that were verified.
     fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()>;
+
+    /// After an error: how many plain bytes behind the verified ones are lost, where that is less
+    /// than all that the unit claims.
+    fn lost(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a table's entry is.
@@ -216,6 +223,9 @@ impl Work for Decoding {
     fn run(&self, decoder: &mut Self::Context, cell: &mut Cell<Unit>, _: &Stop<'_>) -> Result<()> {
         let start = cell.note.start;
         let result = decoder.decode(&cell.note, &cell.input, &mut cell.output);
+        if let (Err(_), Some(lost)) = (&result, decoder.lost()) {
+            cell.note.claim = Some(lost.saturating_add(cell.output.len() as u64));
+        }
         result.map_err(|error: Error| match error.offset() {
             Some(_) => error,
             None => error.with_offset(start),

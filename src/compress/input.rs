@@ -91,11 +91,18 @@ pub(super) fn unreadable(error: io::Error, offset: u64) -> Error {
 pub(super) struct Slice<'a> {
     data: &'a [u8],
     at: usize,
+    /// Offset of the first byte in the stored stream.
+    start: u64,
 }
 
 impl<'a> Slice<'a> {
     pub(super) fn new(data: &'a [u8]) -> Self {
-        Self { data, at: 0 }
+        Self::from(data, 0)
+    }
+
+    /// A part of a stored stream, from its byte `start` on.
+    pub(super) fn from(data: &'a [u8], start: u64) -> Self {
+        Self { data, at: 0, start }
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -118,7 +125,7 @@ impl Input for Slice<'_> {
     }
 
     fn offset(&self) -> u64 {
-        self.at as u64
+        self.start.saturating_add(self.at as u64)
     }
 }
 

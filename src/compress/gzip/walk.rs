@@ -53,7 +53,7 @@ impl Members {
 
     /// The BGZF members ahead as one unit; None if an ordinary one is ahead.
     fn batch(&mut self, input: &mut dyn Input) -> Result<Option<Unit>> {
-        let start = input.offset();
+        let (start, before) = (input.offset(), self.count);
         let mut stored = 0_usize;
         let mut plain = 0_usize;
         loop {
@@ -84,7 +84,8 @@ impl Members {
             stored,
             claim: Some(plain as u64),
             bound: plain,
-            tag: 0,
+            // Members before it, for the number of one that is damaged.
+            tag: before,
         }))
     }
 
