@@ -40,14 +40,16 @@ pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Loc
     let make = walker.decoder();
     let (chunks, completeness) = match kind {
         Kind::None => (plain_chunks(size), Completeness::Unproven),
-        Kind::Zstd | Kind::Lz4 => match seek_table::find(source, size).map_err(with_format)? {
-            Some(entries) => {
-                let chunks = listed(source, &mut *walker, &mut input, &entries);
-                let chunks = chunks.map_err(with_format)?;
-                (chunks, Completeness::Proven)
+        Kind::Zstd | Kind::Lz4 => {
+            match seek_table::find(source, size, kind).map_err(with_format)? {
+                Some(entries) => {
+                    let chunks = listed(source, &mut *walker, &mut input, &entries);
+                    let chunks = chunks.map_err(with_format)?;
+                    (chunks, Completeness::Proven)
+                }
+                None => walk(&mut *walker, &mut input, options).map_err(with_format)?,
             }
-            None => walk(&mut *walker, &mut input, options).map_err(with_format)?,
-        },
+        }
         _ => walk(&mut *walker, &mut input, options).map_err(with_format)?,
     };
     if options.strict && kind != Kind::None && completeness == Completeness::Unproven {

@@ -99,7 +99,7 @@ fn find<R: ReadAt>(
             ..Found::default()
         }),
         Kind::Zstd | Kind::Lz4 => {
-            if let Some(entries) = seek_table::find(source, size)? {
+            if let Some(entries) = seek_table::find(source, size, kind)? {
                 let chunks = listed(source, &mut *walker(kind, options), input, &entries)?;
                 let plain = chunks.iter().map(|chunk| chunk.plain_size);
                 return Ok(Found {

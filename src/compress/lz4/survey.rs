@@ -9,14 +9,14 @@ use crate::compress::input::{ends, skip, Input};
 use crate::compress::options::check_cancel;
 use crate::compress::seek_table::{Check, HEAD_BYTES};
 use crate::compress::survey::Found;
-use crate::compress::{Layout, ReadOptions};
+use crate::compress::{Kind, Layout, ReadOptions};
 use crate::Result;
 
 /// What the headers of a file say.
 pub(in crate::compress) fn survey(input: &mut dyn Input, options: &ReadOptions) -> Result<Found> {
     let mut walk = Walk {
         proof: Proof::default(),
-        check: Check::default(),
+        check: Check::of(Kind::Lz4),
         units: 0,
         plain: Some(0),
     };

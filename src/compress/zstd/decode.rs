@@ -32,7 +32,7 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
 fn decode_frames(context: &mut DCtx<'_>, data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut rest = data;
     // What a seek table is held against; nothing is kept where no more frames follow.
-    let mut run = Check::default();
+    let mut run = Check::of(Kind::Zstd);
     loop {
         let start = data.len().saturating_sub(rest.len()) as u64;
         let frame = split_frame(data, rest)?;

@@ -11,7 +11,7 @@ use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker};
 use crate::compress::input::{skip, Input};
 use crate::compress::seek_table::{self, Check, Entry};
 use crate::compress::sniff::is_skippable;
-use crate::compress::{Completeness, ReadOptions, Trailing};
+use crate::compress::{Completeness, Kind, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
 
 /// The frames of a stream.
@@ -83,7 +83,7 @@ impl Frames {
             max_window: options.max_window,
             live: !options.read_ahead,
             trailing: options.trailing,
-            run: Check::default(),
+            run: Check::of(Kind::Zstd),
             seen: 0,
             suspect: false,
             covered: true,
