@@ -398,10 +398,10 @@ def _middle(value: str, width: int) -> str:
     # A compressor, its level and its library tell codecs apart more than the format does.
     start, plus, pressed = value.partition("+")
     pressed = pressed.replace("library=", "")
-    if plus and len(pressed) <= width - 3:
+    tail = (width - 1) // 2
+    if plus and tail <= len(pressed) <= width - 3:
         room = width - 1 - len(pressed)
         return _cut(start, room) + plus + pressed
-    tail = (width - 1) // 2
     return value[: width - 1 - tail] + "\u2026" + value[-tail:]
 
 

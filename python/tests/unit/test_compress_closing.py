@@ -152,14 +152,15 @@ def test_large_buffers_that_may_change_give_the_same_bytes(id: str, layout: str 
     assert [expected[0]] * 3 == expected
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_large_buffers_that_may_change_are_not_there_twice() -> None:
     """Peak memory of a process that compresses 256 MiB of zeros stays below 1.5 times of them."""
     code = """
-import resource
 from tare import compress
 data = bytearray(b"x") * (256 << 20)
 compress.compress(data, "zstd:1", threads=1)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+# Not getrusage: its peak is inherited from the process that started this one.
+print(next(int(line.split()[1]) >> 10 for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
     done = run(code, Path.cwd())
     assert int(done.stdout) < 384, done.stderr
