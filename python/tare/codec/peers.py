@@ -7,14 +7,13 @@ are those of `tare.compress` alone. Metadata is eager, libraries are imported wh
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.codec import peer_calls as calls
-from tare.errors import MissingLibrary
 from tare.formats.base import Option
+from tare.formats.installable import Installable
 
 if TYPE_CHECKING:
     from tare.formats.base import Buffer
@@ -26,13 +25,13 @@ _BLOSC_BYTES = (1 << 31) - 33
 
 
 @dataclass(frozen=True)
-class Peer:
+class Peer(Installable):
     """One library's compressor.
 
     Args:
         compressor: Name in ids: ``zstd``; a container of its own has a name of its own.
         name: Name of the library in ids: ``zstandard``.
-        module: What must be importable.
+        modules: What must be importable.
         distribution: Name on the package index; empty for the standard library.
         levels: Lowest and highest level.
         default_level: Level of an id without one: the library's own.
@@ -45,11 +44,12 @@ class Peer:
         options: Options of ids beside the library.
         most_bytes: Longest buffer it takes; None for any.
         own_container: Whether nothing but this library reads its bytes; ids leave the library out.
+        extra: Extra of Tare that installs it.
     """
 
     compressor: str
     name: str
-    module: str
+    modules: tuple[str, ...]
     distribution: str
     levels: tuple[int, int]
     default_level: int
@@ -61,54 +61,24 @@ class Peer:
     options: Mapping[str, Option] = field(default_factory=dict)
     most_bytes: int | None = None
     own_container: bool = False
-
-    @property
-    def installed(self) -> bool:
-        """Whether its module can be found (nothing is imported)."""
-        try:
-            return importlib.util.find_spec(self.module) is not None
-        except (ImportError, ValueError):
-            return False
-
-    @property
-    def install_line(self) -> str:
-        """The command that installs it; empty when nothing is needed."""
-        return "pip install 'tare[compress]'" if self.distribution else ""
-
-    @property
-    def version(self) -> str | None:
-        """Version of the installed distribution; None if it is not installed."""
-        import platform
-        from importlib import metadata
-
-        if not self.distribution:
-            return platform.python_version()
-        try:
-            return metadata.version(self.distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
-    def require(self) -> None:
-        """Raise MissingLibrary with the install line unless it is installed."""
-        if not self.installed:
-            raise MissingLibrary(f"{self.name} is not installed. Install it with: {self.install_line}")
+    extra: str = "compress"
 
 
 _SHUFFLED = Option("zstd", ("zstd", "lz4", "blosclz"), "What compresses the shuffled bytes.")
 
 PEERS: tuple[Peer, ...] = (
-    Peer("zstd", "zstandard", "zstandard", "zstandard", (-7, 22), 3, calls.zstandard_compress, calls.zstandard_decompress,
+    Peer("zstd", "zstandard", ("zstandard",), "zstandard", (-7, 22), 3, calls.zstandard_compress, calls.zstandard_decompress,
          calls.zstandard_writer, calls.zstandard_reader, parallel=("memory", "file")),
-    Peer("zstd", "cramjam", "cramjam", "cramjam", (-7, 22), 11, calls.cramjam_zstd, calls.cramjam_unzstd),
-    Peer("lz4", "lz4", "lz4.frame", "lz4", (-64, 12), 1, calls.lz4_compress, calls.lz4_decompress,
+    Peer("zstd", "cramjam", ("cramjam",), "cramjam", (-7, 22), 11, calls.cramjam_zstd, calls.cramjam_unzstd),
+    Peer("lz4", "lz4", ("lz4.frame",), "lz4", (-64, 12), 1, calls.lz4_compress, calls.lz4_decompress,
          calls.lz4_writer, calls.lz4_reader),
-    Peer("gzip", "stdlib", "gzip", "", (0, 9), 9, calls.stdlib_compress, calls.stdlib_decompress,
-         calls.stdlib_writer, calls.stdlib_reader),
-    Peer("gzip", "isal", "isal", "isal", (0, 3), 2, calls.isal_compress, calls.isal_decompress,
+    Peer("gzip", "stdlib", ("gzip",), "", (0, 9), 9, calls.stdlib_compress, calls.stdlib_decompress,
+         calls.stdlib_writer, calls.stdlib_reader, extra=""),
+    Peer("gzip", "isal", ("isal",), "isal", (0, 3), 2, calls.isal_compress, calls.isal_decompress,
          calls.isal_writer, calls.isal_reader, parallel=("file",)),
-    Peer("gzip", "zlib-ng", "zlib_ng", "zlib-ng", (0, 9), 6, calls.zlib_ng_compress, calls.zlib_ng_decompress,
+    Peer("gzip", "zlib-ng", ("zlib_ng",), "zlib-ng", (0, 9), 6, calls.zlib_ng_compress, calls.zlib_ng_decompress,
          calls.zlib_ng_writer, calls.zlib_ng_reader, parallel=("file",)),
-    Peer("blosc2", "blosc2", "blosc2", "blosc2", (0, 9), 5, calls.blosc2_compress, calls.blosc2_decompress,
+    Peer("blosc2", "blosc2", ("blosc2",), "blosc2", (0, 9), 5, calls.blosc2_compress, calls.blosc2_decompress,
          parallel=("memory", "file"), options={"codec": _SHUFFLED}, most_bytes=_BLOSC_BYTES,
          own_container=True),
 )  # fmt: skip

@@ -92,7 +92,7 @@ class Ops:
         with phase("encode"):
             codec = Codec.parse(text(request, "codec"))
             codec.require()
-            modules = codec.library.modules + ((codec.peer.module,) if codec.peer is not None else ())
+            modules = codec.library.modules + (codec.peer.modules if codec.peer is not None else ())
             import_ns = _import(modules)
         set_threads(codec, request.get("threads", 1))
         kind, encoded = request.get("kind"), request.get("encoded")

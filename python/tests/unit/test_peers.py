@@ -130,7 +130,7 @@ def test_what_is_missing_is_named_with_how_to_install_it(monkeypatch: pytest.Mon
     """A row of the plan, an explicit --codec, a call and the listing all give the install line."""
     line = "pip install 'tare[compress]'"
     monkeypatch.setattr(
-        peers, "PEERS", tuple(replace(one, module="no_such_module_of_any_kind") for one in peers.PEERS)
+        peers, "PEERS", tuple(replace(one, modules=("no_such_module_of_any_kind",)) for one in peers.PEERS)
     )
     id = "arrow:pyarrow+zstd:3,library=zstandard"
     assert f"not installed: {line}" == supports({"codec": id, "medium": "memory"})
