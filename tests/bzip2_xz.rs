@@ -409,3 +409,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_decoder_is_made_for_no_empty_stream() {
+    let empty = pack(b"", "bz2");
+    assert_eq!(14, empty.len());
+    let many = [&empty.repeat(50_000)[..], &pack(b"weighed", "bz2")].concat();
+    let began = std::time::Instant::now();
+    let (plain, complete, streams) = stream(&many, 1 << 20, of_kind(Kind::Bz2)).unwrap();
+    assert_eq!(b"weighed", &plain[..]);
+    assert_eq!((Completeness::Unproven, 50_001), (complete, streams));
+    assert_eq!(plain, decompress(&many, &of_kind(Kind::Bz2)).unwrap());
+    // A decoder for each takes half a minute.
+    let took = began.elapsed();
+    assert!(took.as_secs() < 8, "{took:?}");
+    // What is not as it should be is refused as ever.
+    for at in 0..empty.len() {
+        let mut damaged = empty.clone();
+        damaged[at] ^= 0x80;
+        fails_as(ErrorKind::Malformed, &damaged, &of_kind(Kind::Bz2));
+    }
+    let (_, complete, streams) = stream(&empty, 1, of_kind(Kind::Bz2)).unwrap();
+    assert_eq!((Completeness::Proven, 1), (complete, streams));
+}

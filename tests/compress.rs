@@ -135,6 +135,29 @@ fn lent_memory_is_used_where_it_suffices() {
 }
 
 #[test]
+fn skippable_frames_before_the_first_other_one_hide_nothing() {
+    let data = sample();
+    for kind in [Kind::Zstd, Kind::Lz4] {
+        // As pzstd begins its files.
+        let packed = [
+            &b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..],
+            &pack(kind, None, &data),
+        ]
+        .concat();
+        let any = ReadOptions::default();
+        assert_eq!(data, decompress(&packed, &any).unwrap());
+        let mut place = vec![0; data.len()];
+        let placed = decompress_into(&packed, &mut place, &any).unwrap();
+        assert!(matches!(placed, Placed::Lent(size) if size == data.len()));
+        let mut read = Vec::new();
+        let mut reader = Reader::new(&packed[..], any).unwrap();
+        reader.read_to_end(&mut read).unwrap();
+        assert_eq!(data, read);
+        assert_ne!(Some(packed.len()), expected_bytes(&packed, None));
+    }
+}
+
+#[test]
 fn wrong_levels_and_names_are_usage_errors() {
     for (kind, level) in [
         (Kind::Zstd, 0),

@@ -9,12 +9,15 @@
 )]
 
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 use tare::compress::{
     decompress, CancelToken, Completeness, Compressor, Kind, Layout, ReadOptions, Reader,
     WriteOptions, Writer,
 };
 use tare::{Error, ErrorKind};
+
+mod common;
 
 const CHUNK: usize = 64 << 10;
 
@@ -91,6 +94,8 @@ enum Fault {
     WouldBlock,
     Nothing,
     Full,
+    /// More than it was given.
+    Long,
 }
 
 struct Sink {
@@ -115,6 +120,7 @@ impl Write for Sink {
                 Fault::WouldBlock => return Err(io::ErrorKind::WouldBlock.into()),
                 Fault::Nothing => return Ok(0),
                 Fault::Full => return Err(io::Error::from_raw_os_error(28)),
+                Fault::Long => return Ok(bytes.len() + 1),
             }
         }
         self.taken.extend(bytes);
@@ -137,6 +143,7 @@ fn a_sink_that_misbehaves_at_any_call_is_an_error_or_makes_no_difference() {
             Fault::WouldBlock,
             Fault::Nothing,
             Fault::Full,
+            Fault::Long,
         ] {
             for at in 0..40 {
                 let sink = Sink {
@@ -168,6 +175,7 @@ fn a_sink_that_misbehaves_at_any_call_is_an_error_or_makes_no_difference() {
                         let expected = match fault {
                             Fault::WouldBlock => io::ErrorKind::WouldBlock,
                             Fault::Nothing => io::ErrorKind::WriteZero,
+                            Fault::Long => io::ErrorKind::InvalidData,
                             _ => io::ErrorKind::StorageFull,
                         };
                         assert_eq!(expected, io::Error::from(error).kind());
@@ -443,6 +451,38 @@ fn cancelled_work_stops() {
 }
 
 #[test]
+fn cancelling_waits_for_no_job_of_a_slow_library() {
+    // 16 MiB of noise in letters take libzstd at least half a minute at this level.
+    let plain: Vec<u8> = common::noise(5, 16 << 20)
+        .iter()
+        .map(|byte| b'a' + byte % 16)
+        .collect();
+    for finishing in [false, true] {
+        let token = CancelToken::new();
+        let options = WriteOptions {
+            threads: Some(2),
+            cancel: Some(token.clone()),
+            ..WriteOptions::default()
+        };
+        let compressor = Compressor::parse("zstd:19,layout=single").unwrap();
+        let mut writer = Writer::new(Vec::new(), compressor, options).unwrap();
+        let cancelling = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            token.cancel();
+            Instant::now()
+        });
+        let mut result = writer.push(&plain);
+        while !finishing && result.is_ok() {
+            result = writer.push(&plain);
+        }
+        let error = result.and_then(|()| writer.finish()).unwrap_err();
+        assert_eq!(ErrorKind::Cancelled, error.kind());
+        let asked = cancelling.join().unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[test]
 fn a_flush_lets_a_reader_have_all_before_it() {
     let plain = text(CHUNK / 2);
     for id in chunked().filter(|id| !id.contains("gzip:1,layout=single")) {
@@ -490,6 +530,33 @@ fn concatenated_streams_are_read_whole_in_every_order() {
                     with_garbage.extend(b"garbage");
                     let error = refused(&with_garbage, &reading(kind, 2), name);
                     assert_eq!(ErrorKind::Malformed, error.kind(), "{name}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn after_an_error_nothing_is_said_of_the_end() {
+    let plain = text(2 * CHUNK + 100);
+    for id in WAYS {
+        let kind = Compressor::parse(id).unwrap().kind();
+        let whole = packed(id, &plain, 1);
+        let cuts = (1..whole.len()).step_by(977).map(|at| whole[..at].to_vec());
+        let behind = [&whole[..], b"garbage"].concat();
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 4;
+        for stored in cuts.chain([behind, damaged]) {
+            for strict in [false, true] {
+                let options = ReadOptions {
+                    strict,
+                    ..reading(kind, 2)
+                };
+                let mut reader = Reader::new(&stored[..], options).unwrap();
+                if io::copy(&mut reader, &mut io::sink()).is_err() {
+                    let info = reader.info();
+                    assert_eq!(None, info.completeness, "{id} {}", stored.len());
+                    assert!(!info.looks_cut, "{id} {}", stored.len());
                 }
             }
         }

@@ -7,7 +7,7 @@ import io
 from tare import compress
 from tare.errors import DecodeError, Limit, Unsupported
 
-MAX_BYTES = 1 << 20
+MAX_OUTPUT = 1 << 20
 
 
 def fuzz(data: bytes) -> None:
@@ -15,7 +15,7 @@ def fuzz(data: bytes) -> None:
     for known in compress.COMPRESSORS:
         whole = streamed = None
         try:
-            whole = compress.decompress(data, known.name, max_bytes=MAX_BYTES)
+            whole = compress.decompress(data, known.name, max_output=MAX_OUTPUT)
         except Limit:
             continue
         except (DecodeError, Unsupported) as error:

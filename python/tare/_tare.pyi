@@ -1,8 +1,9 @@
 """The compiled core: what needs Rust and is used by more than one module.
 
-Functions take any contiguous bytes-like object without copying it when it is read-only
-(``bytes``, a ``memoryview`` of them, an Arrow buffer); a writable one is copied first,
-because other threads may change it while the GIL is released.
+Functions take any contiguous bytes-like object. ``bytes`` and a ``memoryview`` of them are
+not copied; others are copied, because other threads may change them while the GIL is released:
+`compress` from 16 MiB on in steps of 1 MiB (but for gzip, and for chunks of 16 MiB or more), all
+else whole.
 """
 
 from typing import Any, Self
@@ -80,6 +81,20 @@ def choose(
 def sniff(head: bytes) -> str:
     """The compressor whose files begin so; ``none`` for no other."""
 
+def survey(
+    file: Any, base: int
+) -> tuple[str, str | None, int | None, int | None, int, bool, bool | None, bool]:
+    """What a file's headers say: the fields of `tare.compress.Info`, the end as whether it is proven.
+
+    Args:
+        file: A path, as text, or an object with ``seek`` and ``read``.
+        base: Where the stored stream begins in the object.
+
+    Raises:
+        Truncated, Malformed, Unsupported: As far as headers show it.
+        OSError: It cannot be opened or read.
+    """
+
 class Relay:
     """A TCP relay that delays and paces every connection, to emulate a link.
 
@@ -110,8 +125,8 @@ class Writer:
     Args:
         file: A path, as text, of a file that is there; or an object with ``write``.
         compressor: Id.
-        options: ``threads``, ``chunk_size``, ``layout``, ``checksum``, ``content_size`` and
-            ``memory_limit``, all of them.
+        options: ``threads``, ``chunk_size``, ``layout``, ``checksum``, ``index``, ``content_size``
+            and ``memory_limit``, all of them.
 
     Raises:
         UsageError: An id or option that does not exist.
@@ -136,7 +151,7 @@ class Writer:
     def flush(self) -> None:
         """Write all so far, so that a reader can have it."""
 
-    def finish(self) -> tuple[int, int, int, str, str, str, int] | None:
+    def finish(self) -> tuple[int, int, int, str, str, str, int, bytes | None] | None:
         """End the stream: the fields of `tare.compress.Summary`; None if it was ended before."""
 
     def abort(self) -> None:
@@ -145,13 +160,30 @@ class Writer:
     def progress(self) -> tuple[int, int]:
         """Plain bytes taken, and stored bytes written, so far."""
 
+class StoredFile:
+    """A file of the system, opened once for a `Reader` and a `SeekableReader` of it.
+
+    Args:
+        path: Of the file.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __new__(cls, path: str) -> Self: ...
+    def size(self) -> int:
+        """Bytes in it."""
+
+    def pread(self, offset: int, size: int) -> bytes:
+        """Bytes from an offset on, at most ``size``; its position stays."""
+
 class Reader:
     """The plain bytes of a compressed stream, read once from front to back.
 
     Used in a forked child, or by a signal handler while it is at work, its methods raise.
 
     Args:
-        file: A path, as text, or an object with ``read1`` or ``read``.
+        file: A path, as text, a `StoredFile`, or an object with ``read1`` or ``read``.
         options: ``compressor``, ``threads``, ``strict``, ``max_output``, ``max_window``,
             ``build_index`` and ``read_ahead``, all of them.
 
@@ -175,8 +207,8 @@ class Reader:
     def read(self, size: int) -> bytes:
         """Give up to ``size`` plain bytes; none at the proven end."""
 
-    def info(self) -> tuple[str, int, int, int, bool | None]:
-        """Compressor, units, stored and plain bytes so far; whether the end is proven, once reached."""
+    def info(self) -> tuple[str, int, int, int, bool | None, bool]:
+        """Compressor, units, stored and plain bytes so far; once the end is reached whether it is proven, looks cut."""
 
     def close(self) -> None:
         """End the work; the object stays as it is."""
@@ -204,5 +236,5 @@ class SeekableReader:
     def readinto(self, position: int, buffer: Buffer) -> int:
         """Fill the start of a writable buffer from a position on; decodes ahead when that is in order."""
 
-    def facts(self) -> tuple[int, int, bool, str]:
-        """Plain bytes, units, whether the end is proven, and the compressor's name."""
+    def facts(self) -> tuple[int, int, bool, str, bool]:
+        """Plain bytes, units, whether the end is proven, the compressor's name, whether the end looks cut."""

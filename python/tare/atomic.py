@@ -9,7 +9,16 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-__all__ = ["Replacement", "make_folders", "refuse_unwritable", "remove_folders", "replacing", "write_atomic"]
+__all__ = [
+    "Replacement",
+    "commit_both",
+    "make_folders",
+    "refuse_unwritable",
+    "remove_folders",
+    "replacing",
+    "replacing_both",
+    "write_atomic",
+]
 
 
 def write_atomic(
@@ -61,6 +70,52 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
         raise
 
 
+@contextlib.contextmanager
+def replacing_both(
+    path: str | os.PathLike[str], beside: str | os.PathLike[str]
+) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Two binary files, as of `replacing`: one, and another that describes it.
+
+    Args:
+        path: The one.
+        beside: The other. What is there never describes another file than the one at ``path``.
+
+    Raises:
+        OSError: One of them cannot be written; neither is left.
+    """
+    with contextlib.ExitStack() as undo:
+        place = Replacement(path)
+        undo.callback(place.abandon)
+        described = Replacement(beside)
+        undo.callback(described.abandon)
+        with open(place.temporary, "wb") as file, open(described.temporary, "wb") as other:
+            yield cast(BinaryIO, file), cast(BinaryIO, other)
+            for written in (file, other):
+                written.flush()
+                os.fsync(written.fileno())
+        commit_both(place, described)
+
+
+def commit_both(place: Replacement, beside: Replacement) -> None:
+    """Give a file and the one that describes it their names: both, or neither.
+
+    A description that was there goes first, so that none is ever seen beside another file.
+
+    Raises:
+        OSError: As of `Replacement.commit`.
+    """
+    if not beside.exclusive and not beside.direct:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside.target)
+    place.commit()
+    try:
+        beside.commit()
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(place.target)
+        raise
+
+
 class Replacement:
     """A file that takes the place of another when it is complete.
 
@@ -75,7 +130,7 @@ class Replacement:
 
     def __init__(self, path: str | os.PathLike[str], *, exclusive: bool = False) -> None:
         self.target = os.path.realpath(path)
-        self._exclusive = exclusive
+        self.exclusive = exclusive
         if exclusive and os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
         # A device, a fifo: there is nothing to replace, and renaming would destroy it.
@@ -100,7 +155,7 @@ class Replacement:
         if self.direct:
             return
         os.chmod(self.temporary, _mode(self.target))
-        if self._exclusive:
+        if self.exclusive:
             try:
                 os.link(self.temporary, self.target)
             except (AttributeError, NotImplementedError, PermissionError):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from tare import compress
-from tare.atomic import replacing
+from tare.atomic import replacing, replacing_both
+from tare.compress.names import not_of_ending, of_ending
 from tare.errors import TareError, Truncated, UsageError
 
 __all__ = [
@@ -55,13 +56,13 @@ class Done:
         plain: Plain bytes.
         stored: Stored bytes.
         compressor: Id of the compressor, such as ``zstd:3``.
-        complete: Whether the end of what was read is proven to be the end; True when writing.
+        looks_cut: Whether what was read looks like a file of tare's that was cut between two chunks.
     """
 
     plain: int
     stored: int
     compressor: str
-    complete: bool = True
+    looks_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Tested:
         stored: Stored bytes.
         complete: ``proven``, ``unproven``, or empty.
         error: What is wrong; None if nothing is.
+        looks_cut: As in `Done`.
     """
 
     container: str
@@ -83,6 +85,7 @@ class Tested:
     stored: int
     complete: str
     error: BaseException | None = None
+    looks_cut: bool = False
 
 
 def compress_file(
@@ -92,6 +95,7 @@ def compress_file(
     *,
     overwrite: bool = False,
     remove: bool = False,
+    index: bool = False,
     on_progress: Progress | None = None,
     **options: Any,
 ) -> Done:
@@ -103,23 +107,29 @@ def compress_file(
         compressor: Id, such as ``zstd:3``.
         overwrite: Whether a file at ``dst`` is replaced.
         remove: Whether ``src`` is removed once ``dst`` was decoded again and found equal to it.
+        index: Whether ``bgzip``'s index of a BGZF file is written too, to ``dst`` and ``.gzi``.
         on_progress: Called after each step.
         options: ``threads``, ``chunk_size``, ``layout``, ``memory_limit`` of `tare.compress.open`.
 
     Raises:
-        UsageError: ``dst`` is there, or an option does not exist.
+        UsageError: ``dst`` is there or is ``src``, or an option does not exist.
         OSError: A file cannot be read or written; nothing is left at ``dst``.
     """
-    with _reading(src) as (source, size), _writing(dst, overwrite) as sink:
+    _refuse_same(src, dst, index=index)
+    with _reading(src) as (source, size), _writing(dst, overwrite, index=index) as (sink, beside):
         counted = _Counted(sink)
         packed = compress.open(
-            cast(BinaryIO, counted), "wb", compressor, content_size=size or None, **options
+            cast(BinaryIO, counted), "wb", compressor, content_size=size or None, index=index, **options
         )
         with packed:
             _copy(source, packed, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
+        if beside is not None:
+            beside.write(packed.summary.index)
         plain = packed.summary.bytes_in
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
     _keep(status, dst)
+    if index:
+        _keep(status, f"{dst}.gzi")
     if remove and isinstance(src, str) and isinstance(dst, str):
         _remove_if_equal(src, dst)
     return Done(plain, counted.bytes, str(packed.summary.compressor))
@@ -146,17 +156,20 @@ def decompress_file(
 
     Raises:
         TareError: What is wrong with the stored bytes, at its offset; nothing is left at ``dst``.
-        UsageError: ``dst`` is there, or ``src`` is not compressed.
+        UsageError: ``dst`` is there or is ``src``, or ``src`` is not compressed.
         OSError: A file cannot be read or written.
     """
+    _refuse_same(src, dst)
     with _reading(src) as (source, size):
         counted = _Counted(source)
         with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
             first = packed.peek(1)
             if packed.info.container == "none":
+                ending = of_ending(src) if isinstance(src, str) else None
+                if ending is not None:
+                    raise not_of_ending(_name(src), ending, first[:64])
                 raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
-            del first
-            with _writing(dst, overwrite) as sink:
+            with _writing(dst, overwrite) as (sink, _):
                 plain = _copy(packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
             info = packed.info
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
@@ -168,7 +181,7 @@ def decompress_file(
                 f"{src} stays: nothing proves that its end is the end of what was written", path=src
             )
         os.unlink(src)
-    return Done(plain, counted.bytes, info.container, complete=proven)
+    return Done(plain, counted.bytes, info.container, looks_cut=info.looks_cut)
 
 
 def test_file(src: str | BinaryIO, **options: Any) -> Tested:
@@ -178,37 +191,56 @@ def test_file(src: str | BinaryIO, **options: Any) -> Tested:
         src: Its path, or an open binary file.
         options: As of `decompress_file`.
     """
-    container, units, plain, complete, failed = "", 0, 0, "", None
+    container, units, plain, complete, looks_cut, first = "", 0, 0, "", False, b""
+    failed: BaseException | None = None
     counted: _Counted | None = None
     try:
         with _reading(src) as (source, _size):
             counted = _Counted(source)
             with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
                 try:
+                    first = packed.peek(1)[:64]
                     plain = _copy(packed, None, lambda _plain: None)
                 except (TareError, OSError) as error:
                     failed = error
-                container, units = packed.info.container, packed.info.units
-                complete = packed.info.complete or ""
+                ending = of_ending(src) if isinstance(src, str) else None
+                if failed is None and packed.info.container == "none" and ending is not None:
+                    failed = not_of_ending(_name(src), ending, first)
+                name, units = packed.info.container, packed.info.units
+                container = compress.compressor(name).extension[1:] or name
+                complete, looks_cut = packed.info.complete or "", packed.info.looks_cut
     except (TareError, OSError) as error:
         failed = error
-    return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed)
+    return Tested(container, units, plain, counted.bytes if counted else 0, complete, failed, looks_cut)
 
 
-def read_range(src: str, start: int, end: int | None, sink: BinaryIO, **options: Any) -> tuple[int, bool]:
+def read_range(
+    src: str,
+    start: int,
+    end: int | None,
+    dst: str | BinaryIO,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> tuple[int, bool]:
     """Write the plain bytes from ``start`` to before ``end``.
 
     Args:
         src: The file.
         start: Offset of the first plain byte.
         end: Offset behind the last; None for all.
-        sink: Where they go.
+        dst: The path to write, or an open binary file; it must not be there unless ``overwrite``.
+        overwrite: Whether a file at ``dst`` is replaced.
         options: As of `decompress_file`.
 
     Returns:
         How many there were, and whether they were found without decoding all before them.
+
+    Raises:
+        TareError, OSError: As of `decompress_file`.
     """
-    with compress.open(src, "rb", **options) as packed:
+    _refuse_same(src, dst)
+    with compress.open(src, "rb", **options) as packed, _writing(dst, overwrite) as (sink, _):
         found = packed.seekable()
         if found:
             packed.seek(start)
@@ -276,14 +308,36 @@ def _reading(src: str | BinaryIO) -> Iterator[tuple[BinaryIO, int | None]]:
 
 
 @contextlib.contextmanager
-def _writing(dst: str | BinaryIO, overwrite: bool) -> Iterator[BinaryIO]:
+def _writing(
+    dst: str | BinaryIO, overwrite: bool, *, index: bool = False
+) -> Iterator[tuple[BinaryIO, BinaryIO | None]]:
+    """The file to write, and the one for its index if there is to be one."""
     if not isinstance(dst, str):
-        yield dst
+        if index:
+            raise UsageError("an index stands beside a file, and there is none: say -o OUT")
+        yield dst, None
         return
-    if os.path.lexists(dst) and not overwrite:
-        raise UsageError(f"{dst} is there already: -f replaces it, -o names another", path=dst)
-    with replacing(dst) as file:
-        yield file
+    beside = f"{dst}.gzi"
+    for name in (dst, beside) if index else (dst,):
+        if os.path.lexists(name) and not overwrite:
+            raise UsageError(f"{name} is there already: -f replaces it, -o names another", path=name)
+    if not index:
+        with replacing(dst) as file:
+            yield file, None
+        return
+    if os.path.exists(dst) and not os.path.isfile(dst):
+        raise UsageError(f"no index stands beside {dst}, which is no regular file", path=dst)
+    with replacing_both(dst, beside) as both:
+        yield both
+
+
+def _refuse_same(src: str | BinaryIO, dst: str | BinaryIO, *, index: bool = False) -> None:
+    """Refuse an output that would take the place of its input, under whatever name."""
+    if not isinstance(src, str) or not isinstance(dst, str):
+        return
+    for name in (dst, f"{dst}.gzi") if index else (dst,):
+        if os.path.isfile(name) and os.path.exists(src) and os.path.samefile(src, name):
+            raise UsageError(f"{name} is the input itself: -o names another output", path=name)
 
 
 def _keep(status: os.stat_result | None, dst: str | BinaryIO) -> None:

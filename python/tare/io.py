@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, kinds
-from tare.codec import Codec
+from tare.codec import Codec, Counted, compressor_id
 from tare.converting import batches, changes, refused
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.source import Source, find, printable
@@ -103,7 +103,7 @@ def read(
         OSError: The file cannot be read.
     """
     if codec is not None:
-        chosen = Codec.parse(codec)
+        chosen = _of_files(Codec.parse(codec))
         source = find(path, format=chosen.format_id)
         with source.naming(), source.open_stored() as file:
             return chosen.decode(file.read(), trust=trust)
@@ -128,11 +128,11 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
         OSError: The file cannot be written; what was there is untouched.
     """
     value = obj.value if isinstance(obj, Dataset) else obj
-    data = _usual(_codec_for(path, codec), codec, kinds.kind_of(value)).encode(value)
+    chosen = _usual(_codec_for(path, codec), codec, kinds.kind_of(value))
     if hasattr(path, "write"):
-        path.write(data)
-        return len(data)
-    return atomic.write_atomic(path, data, sync=sync)
+        return chosen.write(value, path)
+    with atomic.replacing(path, sync=sync) as file:
+        return chosen.write(value, file)
 
 
 def convert(  # noqa: PLR0913 - each is an option of the command
@@ -230,7 +230,7 @@ class _Job:
 
 def _codec_for(path: Any, codec: str | None) -> Codec:
     if codec is not None:
-        return Codec.parse(codec)
+        return _of_files(Codec.parse(codec))
     name = getattr(path, "name", None) if hasattr(path, "write") else os.fspath(path)
     found = Codec.for_path(name) if isinstance(name, str) else None
     if found is None:
@@ -239,6 +239,29 @@ def _codec_for(path: Any, codec: str | None) -> Codec:
             "`tare codecs` lists them."
         )
     return found
+
+
+def _of_files(codec: Codec) -> Codec:
+    """The codec, if files are written and read with it.
+
+    Raises:
+        Unsupported: Its compressor is another library's.
+    """
+    other = codec.peer
+    if other is None:
+        return codec
+    own = "+zstd:3, +lz4 or +gzip" if other.own_container else f"+{codec.compressor}"
+    why = (
+        "a container that no other tool reads"
+        if other.own_container
+        else "there to be measured beside Tare's own"
+    )
+    plain = str(codec).partition("+")[0]
+    raise Unsupported(
+        f"{codec}: files are not written and read with {other.name}'s compressor, which is {why}. "
+        f"Choose {plain} with {own}, or run the route itself: Route({str(codec)!r} '@file').",
+        format=codec.format_id,
+    )
 
 
 def _usual(chosen: Codec, given: str | None, kind: str) -> Codec:
@@ -349,7 +372,7 @@ def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> 
 def _recompress(source: Source, job: _Job) -> Conversion:
     compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
     with _opened(job.dst) as file:
-        counted = _Counted(file)
+        counted = Counted(file)
         with batches.compressing(cast(BinaryIO, counted), _compressor(job.codec), compare=compare) as out:
             for step in source.steps():
                 out.write(step)
@@ -380,7 +403,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
 
     count = 0
     with _opened(job.dst) as file:
-        counted = _Counted(file)
+        counted = Counted(file)
         try:
             with (
                 batches.compressing(cast(BinaryIO, counted), _compressor(job.codec)) as out,
@@ -404,29 +427,6 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
 
 def _compressor(codec: Codec) -> str | None:
     """The id of a codec's compressor."""
-    return codec.compressor if codec.level is None else f"{codec.compressor}:{codec.level}"
-
-
-class _Counted:
-    """A file that counts what is written to it."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
-        self.count = 0
-
-    def write(self, data: Any) -> int:
-        self.file.write(data)
-        size = memoryview(data).nbytes
-        self.count += size
-        return size
-
-    def writable(self) -> bool:
-        return True
-
-    def flush(self) -> None:
-        self.file.flush()
-
-    def close(self) -> None:
-        """The file beneath is its owner's."""
+    if codec.compressor is None:
+        return None
+    return compressor_id(codec.compressor, codec.level, codec.compressor_settings)

@@ -140,9 +140,12 @@ class Route:
             EncodeError: The format cannot hold the value; the file is as it was.
             OSError: The file cannot be written; it is as it was.
         """
-        from tare.atomic import write_atomic
+        from tare import atomic
 
-        return write_atomic(path, self.encode(obj), sync=self.sync == "fsync")
+        if self.codec.compressor is None:
+            return atomic.write_atomic(path, self.encode(obj), sync=self.sync == "fsync")
+        with self._threads(), atomic.replacing(path, sync=self.sync == "fsync") as file:
+            return self.codec.write(obj, file)
 
     def read(self, path: str | os.PathLike[str], *, trust: bool = False, max_bytes: int | None = None) -> Any:
         """Read a file that `write` wrote, to the codec's own in-memory kind.

@@ -4,7 +4,7 @@ use bzip2::{Action, Compress, Compression, Decompress, Error as Failure, Status}
 
 use super::chunked::Stop;
 use super::container::StreamEncoder;
-use super::input::ends;
+use super::input::{ends, Input};
 use super::plan::{Needs, Request};
 use super::streams::{Library, Progress, StreamDecoder, Streams};
 use super::{Kind, ReadOptions};
@@ -78,7 +78,7 @@ impl StreamEncoder for Encoder {
     }
 
     /// Ends the stream: only at its end are no bits kept back that a reader needs.
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_some() {
             self.run(&[], stored, Action::Finish)?;
             self.stream = None;
@@ -86,7 +86,7 @@ impl StreamEncoder for Encoder {
         Ok(())
     }
 
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_some() || self.streams == 0 {
             self.run(&[], stored, Action::Finish)?;
         }
@@ -104,6 +104,10 @@ fn reserve(stored: &mut Vec<u8>) -> Result<()> {
 fn failed(error: Failure) -> Error {
     Error::new(ErrorKind::Internal, format!("libbzip2 failed: {error}"))
 }
+
+/// What follows `BZh` and the digit in a stream without blocks: the end's magic number, and the
+/// sum of no checksums.
+const NO_BLOCKS: [u8; 10] = [0x17, 0x72, 0x45, 0x38, 0x50, 0x90, 0, 0, 0, 0];
 
 /// `BZh`, a digit of 1 to 9, then blocks.
 pub(super) struct Bzip2;
@@ -126,6 +130,24 @@ impl Library for Bzip2 {
             "bytes after the last stream that are no bzip2 stream"
         };
         Err(Error::new(ErrorKind::Malformed, text).with_offset(start))
+    }
+
+    /// A decoder takes and clears 4 MB, whatever the stream holds.
+    fn empty(&self, input: &mut dyn Input) -> Result<usize> {
+        if !matches!(
+            input.ahead(Self::HEAD_BYTES)?,
+            [b'B', b'Z', b'h', b'1'..=b'9']
+        ) {
+            return Ok(0);
+        }
+        // No stream is shorter than this.
+        let rest = input.peek(Self::HEAD_BYTES, NO_BLOCKS.len())?;
+        let none = *rest == NO_BLOCKS;
+        Ok(if none {
+            Self::HEAD_BYTES.saturating_add(NO_BLOCKS.len())
+        } else {
+            0
+        })
     }
 }
 

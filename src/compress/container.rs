@@ -37,6 +37,16 @@ pub(super) trait Container: Send {
         0
     }
 
+    /// The index that stands beside the container, if one was asked for; asked once, at the end.
+    fn index(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Bytes that such an index takes so far.
+    fn index_bytes(&self) -> usize {
+        0
+    }
+
     /// Whether the head is written as soon as there are plain bytes, because a stream cut down
     /// to nothing would pass for whole.
     fn eager(&self) -> bool {
@@ -50,10 +60,10 @@ pub(super) trait StreamEncoder: Send {
     fn write(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 
     /// Appends everything so far, so that a reader can decode it.
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()>;
+    fn flush(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 
     /// Appends the rest; nothing is written afterwards.
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()>;
+    fn finish(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()>;
 }
 
 /// Makes a worker's coder, on that worker.
@@ -93,15 +103,16 @@ pub(super) fn of_unit(
         return error;
     }
     let word = match kind {
-        Kind::Lz4 => "block",
-        Kind::Gzip => "batch of members",
-        _ => "frame",
+        Kind::Lz4 => format!("block {number}: "),
+        // A batch of members, which says itself in which one.
+        Kind::Gzip => String::new(),
+        _ => format!("frame {number}: "),
     };
     let behind = match until.and_then(|until| until.checked_sub(1)) {
         Some(last) if last >= from => format!("; bytes {from} to {last} of the plain data are bad"),
         _ => format!("; the plain data are bad from byte {from} on"),
     };
-    error.within(&format!("{word} {number}: "), &behind)
+    error.within(&word, &behind)
 }
 
 /// What comes next in a stored stream.
@@ -125,6 +136,12 @@ pub(super) trait UnitDecoder: Send {
     /// must not become longer than the unit's bound. What is there after an error is given out
     /// before it: only parts that were verified.
     fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()>;
+
+    /// After an error: how many plain bytes behind the verified ones are lost, where that is less
+    /// than all that the unit claims.
+    fn lost(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a table's entry is.
@@ -168,6 +185,12 @@ pub(super) trait Walker: Send {
 
     /// What proves that the end is the end; asked after `Step::End`.
     fn completeness(&self) -> Completeness;
+
+    /// Whether an end that nothing proves looks like that of a file written here, cut between
+    /// two chunks; asked after `Step::End`.
+    fn looks_cut(&self) -> bool {
+        false
+    }
 }
 
 /// Encoding as work for a ring.
@@ -200,6 +223,9 @@ impl Work for Decoding {
     fn run(&self, decoder: &mut Self::Context, cell: &mut Cell<Unit>, _: &Stop<'_>) -> Result<()> {
         let start = cell.note.start;
         let result = decoder.decode(&cell.note, &cell.input, &mut cell.output);
+        if let (Err(_), Some(lost)) = (&result, decoder.lost()) {
+            cell.note.claim = Some(lost.saturating_add(cell.output.len() as u64));
+        }
         result.map_err(|error: Error| match error.offset() {
             Some(_) => error,
             None => error.with_offset(start),

@@ -26,7 +26,7 @@ impl Completeness {
 }
 
 /// What was written, or read to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Bytes that went in: plain ones when writing, stored ones when reading.
     pub bytes_in: u64,
@@ -42,6 +42,9 @@ pub struct Summary {
     pub completeness: Completeness,
     /// Buffers that existed at once, each of a chunk and its stored form.
     pub peak_buffers: usize,
+    /// What belongs into the file `.gzi` beside a BGZF file, where
+    /// [`WriteOptions::index`](super::WriteOptions::index) asked for it.
+    pub index: Option<Vec<u8>>,
 }
 
 /// What is known of a stream while it is read.
@@ -57,8 +60,11 @@ pub struct Info {
     pub stored_bytes: u64,
     /// Plain bytes given so far.
     pub plain_bytes: u64,
-    /// What proves the end; None before it is reached.
+    /// What proves the end; None before it is reached, and after an error.
     pub completeness: Option<Completeness>,
+    /// Whether the end, once reached, looks like that of a file of this crate that was cut
+    /// between two chunks: equal zstd frames without a table, BGZF members without the marker.
+    pub looks_cut: bool,
 }
 
 /// Where a chunk lies that can be decoded by itself.

@@ -12,17 +12,50 @@ pub(super) trait Input {
     /// `Io` if the stream below cannot be read.
     fn ahead(&mut self, size: usize) -> Result<&[u8]>;
 
+    /// The `size` bytes that are `skipped` bytes ahead; fewer only where the input ends.
+    ///
+    /// # Errors
+    /// As `ahead`.
+    fn peek(&mut self, skipped: usize, size: usize) -> Result<&[u8]> {
+        let ahead = self.ahead(skipped.saturating_add(size))?;
+        Ok(ahead.get(skipped..).unwrap_or_default())
+    }
+
+    /// How many of the next `size` bytes there are.
+    ///
+    /// # Errors
+    /// As `ahead`.
+    fn has(&mut self, size: usize) -> Result<usize> {
+        Ok(self.ahead(size)?.len())
+    }
+
     /// The bytes that are there already, at least one; none where the input ends.
     ///
     /// # Errors
     /// As `ahead`.
     fn some(&mut self) -> Result<&[u8]>;
 
-    /// Goes past `size` bytes that were ahead.
+    /// Goes past `size` bytes that were ahead, or that it was said to have.
     fn advance(&mut self, size: usize);
 
     /// How many bytes were gone past.
     fn offset(&self) -> u64;
+
+    /// Goes past `size` bytes without holding them; gives how many there were.
+    ///
+    /// # Errors
+    /// As `ahead`.
+    fn pass(&mut self, size: u64) -> Result<u64> {
+        let end = self.offset().saturating_add(size);
+        loop {
+            let left = end.saturating_sub(self.offset());
+            let held = if left == 0 { 0 } else { self.some()?.len() };
+            if held == 0 {
+                return Ok(size.saturating_sub(left));
+            }
+            self.advance(usize::try_from(left).unwrap_or(held).min(held));
+        }
+    }
 }
 
 /// Goes past `size` bytes without holding them.
@@ -30,19 +63,11 @@ pub(super) trait Input {
 /// # Errors
 /// `Truncated` if there are fewer; `Io` as above.
 pub(super) fn skip(input: &mut dyn Input, size: u64) -> Result<()> {
-    let end = input.offset().saturating_add(size);
-    loop {
-        let left = end.saturating_sub(input.offset());
-        if left == 0 {
-            return Ok(());
-        }
-        let held = input.some()?.len();
-        if held == 0 {
-            let text = "the input ends inside a skippable frame";
-            return Err(Error::new(ErrorKind::Truncated, text).with_offset(input.offset()));
-        }
-        input.advance(usize::try_from(left).unwrap_or(held).min(held));
+    if input.pass(size)? == size {
+        return Ok(());
     }
+    let text = "the input ends inside a skippable frame";
+    Err(Error::new(ErrorKind::Truncated, text).with_offset(input.offset()))
 }
 
 /// The error of an input of which only `found` of `needed` bytes at `offset` are there.
@@ -66,11 +91,18 @@ pub(super) fn unreadable(error: io::Error, offset: u64) -> Error {
 pub(super) struct Slice<'a> {
     data: &'a [u8],
     at: usize,
+    /// Offset of the first byte in the stored stream.
+    start: u64,
 }
 
 impl<'a> Slice<'a> {
     pub(super) fn new(data: &'a [u8]) -> Self {
-        Self { data, at: 0 }
+        Self::from(data, 0)
+    }
+
+    /// A part of a stored stream, from its byte `start` on.
+    pub(super) fn from(data: &'a [u8], start: u64) -> Self {
+        Self { data, at: 0, start }
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -93,7 +125,7 @@ impl Input for Slice<'_> {
     }
 
     fn offset(&self) -> u64 {
-        self.at as u64
+        self.start.saturating_add(self.at as u64)
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::chunked::{Crew, Ring};
 use super::container::{Decoding, Listed, Make, Step, Unit, UnitDecoder, Walker};
-use super::input::{unreadable, Input, Source};
-use super::read_at::{append, From, ReadAt};
+use super::input::{unreadable, Input};
+use super::read_at::{append, ReadAt};
 use super::seek_table::Entry;
 use super::sniff::sniff;
+use super::sparse::Sparse;
 use super::{options, seek_table, walker, ChunkInfo, Completeness, Kind, ReadOptions};
 use crate::{Error, ErrorKind, Result};
 
@@ -22,12 +23,14 @@ pub(super) struct Located {
     pub(super) kind: Kind,
     pub(super) chunks: Vec<ChunkInfo>,
     pub(super) completeness: Completeness,
+    pub(super) looks_cut: bool,
     pub(super) make: Arc<Make<dyn UnitDecoder>>,
 }
 
 pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Located> {
     let size = source.size().map_err(|error| unreadable(error, 0))?;
-    let mut input = Source::new(From { source, offset: 0 });
+    // Headers are read, and what lies between only where it must be decoded.
+    let mut input = Sparse::new(source, size);
     let kind = match options.kind {
         Some(kind) => kind,
         None => sniff(&mut input)?,
@@ -37,14 +40,16 @@ pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Loc
     let make = walker.decoder();
     let (chunks, completeness) = match kind {
         Kind::None => (plain_chunks(size), Completeness::Unproven),
-        Kind::Zstd | Kind::Lz4 => match seek_table::find(source, size).map_err(with_format)? {
-            Some(entries) => {
-                let chunks = listed(source, &mut *walker, &mut input, &entries);
-                let chunks = chunks.map_err(with_format)?;
-                (chunks, Completeness::Proven)
+        Kind::Zstd | Kind::Lz4 => {
+            match seek_table::find(source, size, kind).map_err(with_format)? {
+                Some(entries) => {
+                    let chunks = listed(source, &mut *walker, &mut input, &entries);
+                    let chunks = chunks.map_err(with_format)?;
+                    (chunks, Completeness::Proven)
+                }
+                None => walk(&mut *walker, &mut input, options).map_err(with_format)?,
             }
-            None => walk(&mut *walker, &mut input, options).map_err(with_format)?,
-        },
+        }
         _ => walk(&mut *walker, &mut input, options).map_err(with_format)?,
     };
     if options.strict && kind != Kind::None && completeness == Completeness::Unproven {
@@ -57,6 +62,7 @@ pub(super) fn locate<R: ReadAt>(source: &R, options: &ReadOptions) -> Result<Loc
         kind,
         chunks,
         completeness,
+        looks_cut: completeness == Completeness::Unproven && walker.looks_cut(),
         make,
     })
 }
@@ -79,7 +85,7 @@ fn plain_chunks(size: u64) -> Vec<ChunkInfo> {
 
 /// The chunks that a table lists. Each unit's first bytes are looked at: a read decodes only
 /// what it touches, and would not see that a unit before it is longer than is said.
-fn listed<R: ReadAt>(
+pub(super) fn listed<R: ReadAt>(
     source: &R,
     walker: &mut dyn Walker,
     input: &mut dyn Input,

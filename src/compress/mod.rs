@@ -36,7 +36,9 @@ mod seek_table;
 mod seekable;
 mod skip;
 mod sniff;
+mod sparse;
 mod streams;
+mod survey;
 mod writer;
 mod xz;
 mod zlib;
@@ -52,6 +54,7 @@ pub use read_at::{Locked, ReadAt};
 pub use reader::Reader;
 pub use seekable::SeekableReader;
 pub use sniff::of as sniff;
+pub use survey::{survey, Survey};
 pub use writer::Writer;
 
 /// What finds the units of a stream of a kind.

@@ -23,11 +23,11 @@ impl StreamEncoder for Copy {
         Ok(())
     }
 
-    fn flush(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, _stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn finish(&mut self, _stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, _stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         Ok(())
     }
 }

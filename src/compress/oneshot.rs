@@ -3,12 +3,13 @@
 use std::io::BufRead;
 
 use super::chunked::Stop;
-use super::options::check_cancel;
+use super::input::Slice;
+use super::options::{check_cancel, MAX_WINDOW};
 use super::output::{Output, Placed};
 use super::plan::{Plan, Way};
 use super::{believed_bytes, gzip, lz4, none, sniff, zstd};
 use super::{Compressor, Kind, Layout, ReadOptions, Reader, Trailing, WriteOptions, Writer};
-use crate::Result;
+use crate::{Error, ErrorKind, Result};
 
 /// Compresses one buffer; the layout is `Single` unless one is named.
 ///
@@ -34,7 +35,11 @@ pub fn compress(plain: &[u8], compressor: &Compressor, options: &WriteOptions) -
     if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
         options.layout = Layout::Single;
     }
-    let named = |error: crate::Error| error.with_format(compressor.name());
+    let named = |error: Error| error.with_format(compressor.name());
+    if options.index {
+        let text = "one buffer has no place for an index: use a Writer";
+        return Err(named(Error::new(ErrorKind::Usage, text)));
+    }
     let planned = Plan::new(compressor, &options).map_err(named)?;
     let cancel = options.cancel.as_ref();
     let mut stored = Vec::new();
@@ -98,7 +103,7 @@ pub fn decompress_into(stored: &[u8], place: &mut [u8], options: &ReadOptions) -
 /// How many bytes `stored` seems to decompress to: its own claim, where that is plausible.
 #[must_use]
 pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
-    let claim = match kind.unwrap_or_else(|| sniff::of(stored)) {
+    let claim = match kind_of(stored, kind)? {
         Kind::None => Some(stored.len() as u64),
         Kind::Zstd => zstd::expect(stored),
         Kind::Lz4 => lz4::expect(stored),
@@ -109,18 +114,26 @@ pub fn expected_bytes(stored: &[u8], kind: Option<Kind>) -> Option<usize> {
     (believed as u64 == claim).then_some(believed)
 }
 
+/// The kind that is named, else the one that the first bytes say, skippable frames aside; None if
+/// these are cut.
+fn kind_of(stored: &[u8], named: Option<Kind>) -> Option<Kind> {
+    named.or_else(|| sniff::sniff(&mut Slice::new(stored)).ok())
+}
+
 /// Decodes one buffer straight into the output; of a kind that its errors name.
 type Direct = (Kind, fn(&[u8], &mut Output<'_>) -> Result<()>);
 
 /// The decoder without threads and copies, where it suffices: short inputs, and one zstd frame.
 fn direct(stored: &[u8], options: &ReadOptions) -> Option<Direct> {
-    let usual =
-        !options.strict && options.trailing == Trailing::Refuse && options.max_ratio.is_none();
+    let usual = !options.strict
+        && options.trailing == Trailing::Refuse
+        && options.max_ratio.is_none()
+        && options.max_window == MAX_WINDOW;
     if !usual {
         return None;
     }
     let short = stored.len() <= SHORT_BYTES || options.threads == Some(1);
-    let kind = options.kind.unwrap_or_else(|| sniff::of(stored));
+    let kind = kind_of(stored, options.kind)?;
     match kind {
         Kind::None => Some((kind, none::decode)),
         Kind::Zstd if short || zstd::is_one_frame(stored) => Some((kind, zstd::decode)),

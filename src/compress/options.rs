@@ -56,6 +56,12 @@ pub struct WriteOptions {
     pub content_size: Option<u64>,
     /// Whether zstd and lz4 frames carry a checksum of their content. gzip always has one.
     pub checksum: bool,
+    /// Whether [`Summary::index`](super::Summary::index) lists the members of a BGZF file, for
+    /// `bgzip -b` and other tools that seek by it; gzip's layout `Seekable` alone.
+    ///
+    /// Takes 16 bytes for each 65,280 plain ones until the end. An input that fits into one
+    /// member becomes BGZF too. Other containers keep their index inside the file.
+    pub index: bool,
     /// Most bytes for buffers and contexts; None for no limit.
     pub memory_limit: Option<u64>,
     /// Ends the work early.
@@ -70,6 +76,7 @@ impl Default for WriteOptions {
             layout: Layout::Auto,
             content_size: None,
             checksum: true,
+            index: false,
             memory_limit: None,
             cancel: None,
         }
@@ -85,6 +92,9 @@ pub enum Trailing {
     /// Reading ends there; [`Reader::into_parts`](super::Reader::into_parts) gives them back.
     Stop,
 }
+
+/// The largest window of a zstd frame that is read unless another is named.
+pub(super) const MAX_WINDOW: u64 = 128 << 20;
 
 /// How to read. Further fields may come: end with `..ReadOptions::default()`.
 #[derive(Clone, Debug)]
@@ -122,7 +132,7 @@ impl Default for ReadOptions {
             max_output: None,
             max_ratio: None,
             max_frame: 16 << 20,
-            max_window: 128 << 20,
+            max_window: MAX_WINDOW,
             read_ahead: true,
             build_index: false,
             trailing: Trailing::Refuse,

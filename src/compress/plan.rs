@@ -27,6 +27,8 @@ pub(super) struct Request {
     pub(super) layout: Layout,
     pub(super) chunk_size: usize,
     pub(super) checksum: bool,
+    /// Whether the members are listed for a file beside.
+    pub(super) index: bool,
     pub(super) content_size: Option<u64>,
     /// None for the default.
     pub(super) threads: Option<usize>,
@@ -53,9 +55,13 @@ impl Plan {
             layout: layout(compressor, options)?,
             chunk_size: chunk_size(compressor, options)?,
             checksum: options.checksum,
+            index: options.index,
             content_size: options.content_size,
             threads: options::check_threads(options.threads)?,
         };
+        if request.index {
+            check_index(kind, request.layout)?;
+        }
         if kind == Kind::Gzip {
             request.chunk_size = gzip::chunk_bytes(request.layout, request.chunk_size);
         }
@@ -162,6 +168,22 @@ fn layout(compressor: &Compressor, options: &WriteOptions) -> Result<Layout> {
             Err(Error::new(ErrorKind::Usage, text).with_format(kind.name()))
         }
     }
+}
+
+/// # Errors
+/// `Usage` where no index stands beside the file.
+fn check_index(kind: Kind, layout: Layout) -> Result<()> {
+    let text = match (kind, layout) {
+        (Kind::Gzip, Layout::Seekable) => return Ok(()),
+        (Kind::Zstd | Kind::Lz4, Layout::Seekable) => {
+            "has its index inside the file: one beside it is for gzip".to_string()
+        }
+        (Kind::Zstd | Kind::Lz4 | Kind::Gzip, layout) => {
+            format!("has no index in layout {}", layout.name())
+        }
+        _ => "has no index".to_string(),
+    };
+    Err(Error::new(ErrorKind::Usage, text).with_format(kind.name()))
 }
 
 fn chunk_size(compressor: &Compressor, options: &WriteOptions) -> Result<usize> {

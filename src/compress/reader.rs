@@ -137,7 +137,8 @@ impl<R: Read> Reader<R> {
 
     /// What is known so far.
     pub fn info(&self) -> Info {
-        let ended = matches!(self.ahead, Ahead::End) && self.ring.in_work() == 0;
+        let good = self.failed.is_none() && self.late.is_none();
+        let ended = good && matches!(self.ahead, Ahead::End) && self.ring.in_work() == 0;
         Info {
             kind: self.kind,
             units: self.units,
@@ -145,6 +146,7 @@ impl<R: Read> Reader<R> {
             stored_bytes: self.input.offset(),
             plain_bytes: self.plain_bytes,
             completeness: ended.then(|| self.walker.completeness()),
+            looks_cut: ended && self.walker.looks_cut(),
         }
     }
 
@@ -168,6 +170,7 @@ impl<R: Read> Reader<R> {
             layout: Layout::Auto,
             completeness: self.walker.completeness(),
             peak_buffers: self.ring.made(),
+            index: None,
         };
         Ok((self.into_parts().0, summary))
     }

@@ -6,6 +6,7 @@
 use super::container::Unit;
 use super::input::{ends, skip, unreadable, Input};
 use super::read_at::{append, ReadAt};
+use super::Kind;
 use crate::{Error, ErrorKind, Result};
 
 /// Magic number of the skippable frame, and its four bytes of size.
@@ -110,21 +111,22 @@ pub(super) struct Check {
     run: Vec<(u64, Option<u64>)>,
     /// Whether all of them are there.
     whole: bool,
+    kind: Kind,
 }
 
 /// More units than this are not remembered; a table over them proves nothing.
 const MOST_REMEMBERED: usize = 1 << 22;
 
-impl Default for Check {
-    fn default() -> Self {
+impl Check {
+    /// For the tables of one kind of file.
+    pub(super) fn of(kind: Kind) -> Self {
         Self {
             run: Vec::new(),
             whole: true,
+            kind,
         }
     }
-}
 
-impl Check {
     /// A frame went by.
     pub(super) fn unit(&mut self, stored: u64, plain: Option<u64>) {
         if self.run.len() >= MOST_REMEMBERED {
@@ -174,7 +176,7 @@ impl Check {
             return Err(ends(input.offset(), held, FOOTER_BYTES));
         };
         input.advance(FOOTER_BYTES);
-        let Some(footer) = Footer::read(footer) else {
+        let Some(footer) = Footer::read(footer, self.kind) else {
             self.skipped(size.saturating_add(HEAD_BYTES as u64));
             return Ok(false);
         };
@@ -198,11 +200,13 @@ struct Footer {
 }
 
 impl Footer {
-    /// None if the bytes are no footer of this format.
-    fn read(bytes: [u8; FOOTER_BYTES]) -> Option<Self> {
+    /// None if the bytes are no footer of this format. What the entries of an lz4 index could have
+    /// beside sizes is not defined: its descriptor is 0.
+    fn read(bytes: [u8; FOOTER_BYTES], kind: Kind) -> Option<Self> {
         let [a, b, c, d, descriptor, magic @ ..] = bytes;
         let units = u32::from_le_bytes([a, b, c, d]);
-        let known = u32::from_le_bytes(magic) == FOOTER_MAGIC && descriptor & 0b0111_1100 == 0;
+        let reserved = if kind == Kind::Lz4 { 0xff } else { 0b0111_1100 };
+        let known = u32::from_le_bytes(magic) == FOOTER_MAGIC && descriptor & reserved == 0;
         let few = usize::try_from(units).is_ok_and(|units| units <= MOST_UNITS);
         (known && few).then_some(Self {
             units,
@@ -266,7 +270,11 @@ impl<'a> Comparison<'a> {
 ///
 /// # Errors
 /// `Malformed` if it covers more than there is before it; `Io`.
-pub(super) fn find<R: ReadAt + ?Sized>(source: &R, size: u64) -> Result<Option<Vec<Entry>>> {
+pub(super) fn find<R: ReadAt + ?Sized>(
+    source: &R,
+    size: u64,
+    kind: Kind,
+) -> Result<Option<Vec<Entry>>> {
     let io = |error| unreadable(error, size);
     let Some(footer_at) = size.checked_sub(FOOTER_BYTES as u64) else {
         return Ok(None);
@@ -275,7 +283,7 @@ pub(super) fn find<R: ReadAt + ?Sized>(source: &R, size: u64) -> Result<Option<V
     append(source, footer_at, FOOTER_BYTES, &mut footer).map_err(io)?;
     let Some(footer) = footer
         .first_chunk()
-        .and_then(|&footer| Footer::read(footer))
+        .and_then(|&footer| Footer::read(footer, kind))
     else {
         return Ok(None);
     };

@@ -46,6 +46,7 @@ pub struct SeekableReader<R: ReadAt> {
     kind: Kind,
     chunks: Vec<ChunkInfo>,
     completeness: Completeness,
+    looks_cut: bool,
     make: Arc<Make<dyn UnitDecoder>>,
     idle: Mutex<Vec<Box<dyn UnitDecoder>>>,
     kept: Mutex<VecDeque<Kept>>,
@@ -76,6 +77,7 @@ impl<R: ReadAt> SeekableReader<R> {
             kind,
             chunks,
             completeness,
+            looks_cut,
             make,
         } = locate(&source, &options)?;
         Ok(Self {
@@ -84,6 +86,7 @@ impl<R: ReadAt> SeekableReader<R> {
             kind,
             chunks,
             completeness,
+            looks_cut,
             make,
             idle: Mutex::default(),
             kept: Mutex::default(),
@@ -124,6 +127,12 @@ impl<R: ReadAt> SeekableReader<R> {
     #[must_use]
     pub fn completeness(&self) -> Completeness {
         self.completeness
+    }
+
+    /// Whether the end looks like that of a file of this crate that was cut between two chunks.
+    #[must_use]
+    pub fn looks_cut(&self) -> bool {
+        self.looks_cut
     }
 
     /// Reads plain bytes from `offset` on until `into` is full or they end; several threads may.

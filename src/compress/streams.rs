@@ -21,6 +21,16 @@ pub(super) trait Library: Send {
     /// `Malformed` if none begins so, `Truncated` if `head` is too short to tell.
     fn begin(&self, head: &[u8], start: u64, first: bool) -> Result<Self::Decoder>;
 
+    /// How many bytes the stream ahead is, if it surely holds nothing; 0 if that is not known.
+    /// Many such are gone past without a decoder for each.
+    ///
+    /// # Errors
+    /// `Io`.
+    fn empty(&self, input: &mut dyn Input) -> Result<usize> {
+        let _ = input;
+        Ok(0)
+    }
+
     /// Goes past padding behind a stream.
     ///
     /// # Errors
@@ -94,10 +104,17 @@ impl<L: Library> Walker for Streams<L> {
             self.library.padding(input)?;
         }
         let start = input.offset();
-        let head = input.ahead(L::HEAD_BYTES)?;
-        if !first && head.is_empty() {
+        if !first && input.ahead(L::HEAD_BYTES)?.is_empty() {
             return Ok(Step::End);
         }
+        let empty = self.library.empty(input)?;
+        if empty > 0 {
+            input.advance(empty);
+            self.decoder = None;
+            self.count = self.count.saturating_add(1);
+            return Ok(Step::Serial);
+        }
+        let head = input.ahead(L::HEAD_BYTES)?;
         self.decoder = match self.library.begin(head, start, first) {
             Err(_) if !first && self.trailing == Trailing::Stop => return Ok(Step::End),
             other => Some(other?),

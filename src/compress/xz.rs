@@ -81,11 +81,11 @@ impl StreamEncoder for Encoder {
         Ok(())
     }
 
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         self.run(&[], stored, Action::SyncFlush)
     }
 
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         self.run(&[], stored, Action::Finish)
     }
 }

@@ -35,7 +35,7 @@ impl Library for Zlib {
             [_] => return Err(no_zlib(start)),
         };
         // RFC 1950, 2.2: both bytes, as a number, are a multiple of 31.
-        if !is_method(method) || u16::from_be_bytes([method, flags]) % 31 != 0 {
+        if !is_method(method) || (u32::from(method) << 8 | u32::from(flags)) % 31 != 0 {
             return Err(no_zlib(start));
         }
         if flags & DICTIONARY != 0 {

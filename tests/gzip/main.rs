@@ -21,6 +21,7 @@ use tare::{ErrorKind, Result};
 
 #[path = "../common/mod.rs"]
 mod common;
+mod index;
 mod read;
 mod written;
 use common::{noise, sample, shared, text, tool, Drip};

@@ -369,3 +369,42 @@ fn on_a_live_stream_each_member_is_given_as_it_comes() {
         }
     }
 }
+
+#[test]
+fn damage_in_bgzf_is_told_by_its_place_and_member() {
+    let plain = noise(5, 40 * BGZF_PLAIN);
+    let mut stored = gzip(&plain, "gzip:1");
+    let at = |number: usize| {
+        (0..number).fold(0, |at, _| {
+            at + 1 + usize::from(u16::from_le_bytes([stored[at + 16], stored[at + 17]]))
+        })
+    };
+    let (start, end) = (at(29), at(30));
+    stored[end - 8] ^= 1; // the checksum of the 30th
+    let told = format!(
+        "member 30: the checksum of the member that starts at byte {start} does not match; \
+         bytes {} to {} of the plain data are bad",
+        29 * BGZF_PLAIN,
+        30 * BGZF_PLAIN - 1
+    );
+    for threads in [1, 2] {
+        let options = ReadOptions {
+            threads: Some(threads),
+            ..ReadOptions::default()
+        };
+        let mut reader = Reader::new(&stored[..], options).unwrap();
+        let mut read = Vec::new();
+        let error = loop {
+            let mut place = [0; 4096];
+            match reader.pull(&mut place) {
+                Ok(size) => read.extend_from_slice(&place[..size]),
+                Err(error) => break error,
+            }
+        };
+        assert!(plain[..29 * BGZF_PLAIN] == read);
+        assert_eq!(Some(end as u64 - 8), error.offset());
+        assert!(error.to_string().contains(&told), "{error}");
+    }
+    let error = decompress(&stored, &ReadOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("member 30: "), "{error}");
+}

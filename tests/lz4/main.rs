@@ -9,7 +9,7 @@
     reason = "a test stops at once"
 )]
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
 use lz4::{BlockMode, BlockSize, EncoderBuilder};
 use proptest::prelude::*;

@@ -287,3 +287,32 @@ fn any_part_of_an_indexed_or_a_short_file_is_read() {
         (reader.len(), reader.chunks().len())
     );
 }
+
+#[test]
+fn an_index_with_another_descriptor_than_0_is_a_skippable_frame() {
+    let plain = lines(3 * CHUNK);
+    let stored = seekable(&plain);
+    let index = stored.len() - 8 - 5 * 8 - 9;
+    let mut checked = stored[..index].to_vec();
+    checked.extend(0x184d_2a5e_u32.to_le_bytes());
+    checked.extend((5 * 12 + 9_u32).to_le_bytes());
+    for entry in stored[index + 8..stored.len() - 9].chunks_exact(8) {
+        checked.extend_from_slice(entry);
+        checked.extend([0; 4]);
+    }
+    checked.extend(5_u32.to_le_bytes());
+    checked.push(0x80);
+    checked.extend(0x8f92_eab1_u32.to_le_bytes());
+    let mut odd = stored.clone();
+    let descriptor = stored.len() - 5;
+    odd[descriptor] = 1;
+    for other in [checked, odd] {
+        assert!(plain == read(&other).unwrap());
+        let error = SeekableReader::new(other.clone(), lz4_only()).unwrap_err();
+        assert_eq!(ErrorKind::Usage, error.kind(), "{error}");
+        // Two of them: no index covers the first frame.
+        let twice = [&other[..], &other].concat();
+        let unproven = Completeness::Unproven;
+        assert_eq!(unproven, streamed(&twice, lz4_only()).unwrap().1);
+    }
+}

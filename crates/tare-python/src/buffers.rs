@@ -1,15 +1,18 @@
 //! Python's buffers as bytes, and bytes into Python's buffers.
 
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMemoryView};
 
 /// From this size on zeroed memory comes from the system, where it costs nothing.
 const ZEROED_BYTES: usize = 64 << 10;
 
-/// Lends the bytes of `data`: those of read-only buffers as they are, those of writable ones as
-/// a copy, because another thread may change them while the GIL is released.
+/// Lends the bytes of `data`: those of `bytes`, and of a `memoryview` of `bytes`, as they are,
+/// all others as a copy, because another thread may change them while the GIL is released.
+///
+/// That a buffer is read-only says nothing: `memoryview(bytearray(9)).toreadonly()` is, and its
+/// bytes change.
 pub fn with_bytes<T>(
     data: &Bound<'_, PyAny>,
     work: impl FnOnce(&[u8]) -> PyResult<T>,
@@ -19,11 +22,51 @@ pub fn with_bytes<T>(
     }
     let buffer = contiguous(data)?;
     let bytes = lent(&buffer);
-    if !buffer.readonly() {
-        let copy = bytes.to_vec();
-        return work(&copy);
+    if of_bytes(data) {
+        return work(bytes);
     }
-    work(bytes)
+    let copy = bytes.to_vec();
+    work(&copy)
+}
+
+/// Gives `work` the bytes of `data` in steps, each copied with the GIL held, so that no more than
+/// a step is ever there twice.
+pub fn in_steps(
+    data: &Bound<'_, PyAny>,
+    step: usize,
+    mut work: impl FnMut(&[u8]) -> PyResult<()>,
+) -> PyResult<()> {
+    let buffer = contiguous(data)?;
+    let mut place = Vec::with_capacity(step.min(buffer.len_bytes()));
+    let mut start = 0;
+    while start < buffer.len_bytes() {
+        let end = start.saturating_add(step).min(buffer.len_bytes());
+        place.clear();
+        place.extend_from_slice(lent(&buffer).get(start..end).unwrap_or_default());
+        work(&place)?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// How many bytes a buffer that is not lent as it is has; None for one that is.
+pub fn copied_bytes(data: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+    if of_bytes(data) {
+        return Ok(None);
+    }
+    Ok(Some(contiguous(data)?.len_bytes()))
+}
+
+/// Whether nobody can ever change the bytes: they are those of a `bytes` object.
+fn of_bytes(data: &Bound<'_, PyAny>) -> bool {
+    if data.is_exact_instance_of::<PyBytes>() {
+        return true;
+    }
+    let Ok(view) = data.cast::<PyMemoryView>() else {
+        return false;
+    };
+    let exporter = view.getattr("obj");
+    exporter.is_ok_and(|object| object.is_exact_instance_of::<PyBytes>())
 }
 
 /// Copies from `bytes` into the start of a writable buffer, and says how many fitted.
@@ -53,6 +96,17 @@ pub fn writable(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
         return Err(PyValueError::new_err("the buffer cannot be written to"));
     }
     Ok(buffer)
+}
+
+/// New `bytes` with these in it; a `MemoryError` where there is no room for many of them.
+pub fn copied<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    if bytes.len() < ZEROED_BYTES {
+        return Ok(PyBytes::new(py, bytes)); // panics without room, which so few always have
+    }
+    filled(py, bytes.len(), |place| {
+        place.copy_from_slice(bytes);
+        Ok(())
+    })
 }
 
 /// New zeroed `bytes` that `work` may fill before anyone else sees them.
@@ -88,11 +142,30 @@ fn unseen<'a>(bytes: &'a Bound<'_, PyBytes>) -> &'a mut [u8] {
 }
 
 fn contiguous(data: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
-    let buffer = PyUntypedBuffer::get(data)?;
-    if !buffer.is_c_contiguous() {
-        return Err(PyBufferError::new_err("the buffer is not contiguous"));
+    let buffer = PyUntypedBuffer::get(data).map_err(|error| worded(data, error))?;
+    if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
+        let text =
+            "the buffer is not contiguous: copy it first, as with bytes() or ascontiguousarray";
+        return Err(PyBufferError::new_err(text));
+    }
+    // `T{O:name:i:other:}`: what stands between colons is a field's name.
+    let letters = buffer.format().to_bytes().split(|&byte| byte == b':');
+    if letters.step_by(2).any(|items| items.contains(&b'O')) {
+        let text = "the buffer holds pointers to objects, not their bytes: pickle them, say";
+        return Err(PyTypeError::new_err(text));
     }
     Ok(buffer)
+}
+
+/// The error of an array whose items no buffer has a letter for, with what to call.
+fn worded(data: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = data.py();
+    let text = error.value(py).to_string();
+    if !error.is_instance_of::<PyValueError>(py) || !text.contains("dtype") {
+        return error;
+    }
+    let text = format!("{text}: give its bytes, as with array.view('i8') or array.view('u1')");
+    PyBufferError::new_err(text)
 }
 
 /// The bytes of a contiguous buffer, whatever its items are, for as long as it is held.
@@ -106,7 +179,7 @@ fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
     }
     // SAFETY: the caller checked that the buffer is contiguous, its exporter says that it is
     // `len_bytes` long and keeps it alive and in place until it is released, which the borrow
-    // does not outlive. Nobody writes meanwhile: a writable buffer is copied while the GIL is
-    // held, and of a read-only one its exporter promises it.
+    // does not outlive. Nobody writes meanwhile: what is not of a `bytes` object, which never
+    // changes, is copied while the GIL is held, before anything else is done with it.
     unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes()) }
 }

@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::compress::{self as core, Compressor, Kind, Placed, ReadOptions, WriteOptions};
+use tare::compress::{self as core, Compressor, Kind, Layout, Placed, ReadOptions, WriteOptions};
 use tare::Result;
 
-use crate::buffers::{filled, with_bytes};
+use crate::buffers::{copied, copied_bytes, filled, in_steps, with_bytes};
 use crate::error::to_py;
 use crate::options;
 use crate::signals::Signals;
@@ -14,6 +14,11 @@ use crate::signals::Signals;
 const KEEP_GIL_BYTES: usize = 4 << 10;
 /// Below this many bytes nobody waits long enough to press Ctrl-C, but at slow levels.
 const NO_SIGNAL_BYTES: usize = 64 << 10;
+/// From this size on what must be copied is copied in steps: above every default chunk, so that
+/// the bytes are those of a chunked stream either way.
+const STEPPED_BYTES: usize = 16 << 20;
+/// Bytes of such a step.
+const STEP_BYTES: usize = 1 << 20;
 
 #[pyfunction]
 #[pyo3(signature = (data, compressor="zstd:3", threads=None, chunk_size=None, layout=None, checksum=true))]
@@ -28,6 +33,20 @@ pub fn compress<'py>(
     let py = data.py();
     let compressor = Compressor::parse(compressor).map_err(|error| to_py(py, error))?;
     let layout = options::layout(py, layout)?;
+    let copied_size = copied_bytes(data)?.filter(|&size| size >= STEPPED_BYTES);
+    if let Some(size) = copied_size {
+        let options = WriteOptions {
+            threads,
+            chunk_size,
+            layout,
+            checksum,
+            content_size: Some(size as u64),
+            ..WriteOptions::default()
+        };
+        if in_steps_alike(&compressor, &options) {
+            return stepped(data, compressor, options);
+        }
+    }
     with_bytes(data, |bytes| {
         let signals = (bytes.len() >= NO_SIGNAL_BYTES).then(Signals::default);
         let options = WriteOptions {
@@ -42,10 +61,40 @@ pub fn compress<'py>(
             core::compress(bytes, &compressor, &options)
         });
         match packed {
-            Ok(packed) => Ok(PyBytes::new(py, &packed)),
+            Ok(packed) => copied(py, &packed),
             Err(error) => Err(signals.unwrap_or_default().raise(py, error)),
         }
     })
+}
+
+/// Whether what is written in steps has the bytes of what is written at once.
+///
+/// A lone gzip member is not: libdeflate makes it whole. Nor, maybe, is a chunk above the input.
+fn in_steps_alike(compressor: &Compressor, options: &WriteOptions) -> bool {
+    let chunk_size = options.chunk_size.or(compressor.chunk_size).unwrap_or(0);
+    compressor.kind() != Kind::Gzip && chunk_size < STEPPED_BYTES
+}
+
+/// Compresses what others may change, a step at a time.
+fn stepped<'py>(
+    data: &Bound<'py, PyAny>,
+    compressor: Compressor,
+    options: WriteOptions,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
+    let signals = Signals::default();
+    let mut options = options;
+    if options.layout == Layout::Auto && compressor.layout == Layout::Auto {
+        options.layout = Layout::Single;
+    }
+    options.cancel = Some(signals.token());
+    let raised = |error| signals.raise(py, error);
+    let mut writer = core::Writer::new(Vec::new(), compressor, options).map_err(raised)?;
+    in_steps(data, STEP_BYTES, |step| {
+        py.detach(|| writer.push(step)).map_err(raised)
+    })?;
+    let (packed, _) = py.detach(|| writer.finish()).map_err(raised)?;
+    copied(py, &packed)
 }
 
 #[pyfunction]
@@ -84,9 +133,9 @@ pub fn decompress<'py>(
             Placed::Lent(size) if size == expected => Ok(plain),
             Placed::Lent(size) => {
                 let plain = plain.as_bytes().get(..size).unwrap_or_default();
-                Ok(PyBytes::new(py, plain))
+                copied(py, plain)
             }
-            Placed::Own(plain) => Ok(PyBytes::new(py, &plain)),
+            Placed::Own(plain) => copied(py, &plain),
         }
     })
 }

@@ -26,9 +26,11 @@ mod _tare {
     #[pymodule_export]
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
     #[pymodule_export]
-    use super::reader::{Reader, SeekableReader};
+    use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]
     use super::relay::Relay;
+    #[pymodule_export]
+    use super::stored::StoredFile;
     #[pymodule_export]
     use super::writer::Writer;
 

@@ -15,6 +15,7 @@ pub struct Writing {
     chunk_size: Option<usize>,
     layout: Option<String>,
     checksum: bool,
+    index: bool,
     content_size: Option<u64>,
     memory_limit: Option<u64>,
 }
@@ -39,6 +40,7 @@ impl Writing {
             chunk_size: self.chunk_size,
             layout: layout(py, self.layout.as_deref())?,
             checksum: self.checksum,
+            index: self.index,
             content_size: self.content_size,
             memory_limit: self.memory_limit,
             cancel: Some(signals.token()),

@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::compress::{Reader as CoreReader, SeekableReader as CoreSeekable};
+use tare::compress::{ReadOptions, Reader as CoreReader, SeekableReader as CoreSeekable};
 use tare::Error;
 
 use crate::buffers::{fill, filled, writable};
@@ -189,8 +189,9 @@ impl SeekableReader {
         }
     }
 
-    /// Plain bytes in all, chunks, whether the end is proven, and the name of the kind.
-    fn facts(&self, py: Python<'_>) -> (u64, usize, bool, &'static str) {
+    /// Plain bytes in all, chunks, whether the end is proven, the name of the kind, and whether
+    /// the end looks cut.
+    fn facts(&self, py: Python<'_>) -> (u64, usize, bool, &'static str, bool) {
         py.detach(|| self.read_lock(facts::of_seekable))
     }
 
@@ -202,6 +203,23 @@ impl SeekableReader {
     fn __sizeof__(&self, py: Python<'_>) -> usize {
         let held = py.detach(|| self.read_lock(CoreSeekable::buffer_bytes));
         size_of::<Self>().saturating_add(held)
+    }
+}
+
+/// What a file's headers say, without decoding.
+#[pyfunction]
+pub fn survey<'py>(file: &Bound<'py, PyAny>, base: u64) -> PyResult<Bound<'py, PyAny>> {
+    let py = file.py();
+    let signals = Signals::default();
+    let source = Stored::reading(file, base, &signals)?;
+    let options = ReadOptions {
+        cancel: Some(signals.token()),
+        ..ReadOptions::default()
+    };
+    let found = py.detach(|| tare::compress::survey(&source, &options));
+    match found {
+        Ok(found) => facts::survey(py, &found),
+        Err(error) => Err(signals.raise(py, error)),
     }
 }
 

@@ -3,20 +3,59 @@
 use std::fs::File;
 use std::io::{self, ErrorKind as IoKind, Read, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyBlockingIOError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::compress::ReadAt;
 
+use crate::buffers::filled;
 use crate::error::os_error;
 use crate::signals::Signals;
 
 /// An open file. Without the GIL when it is the system's; with it for each call otherwise.
 pub enum Stored {
-    System(File, Signals),
+    System(Arc<File>, Signals),
     Python(Object),
+}
+
+/// A file of the system that is opened once, for every reader of it: whatever becomes of its name.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct StoredFile(Arc<File>);
+
+#[pymethods]
+impl StoredFile {
+    #[new]
+    fn new(py: Python<'_>, path: std::path::PathBuf) -> PyResult<Self> {
+        // A FIFO opens when somebody writes to it: whoever that is may need the GIL.
+        let opened = py.detach(|| File::open(path));
+        Ok(Self(Arc::new(opened.map_err(|error| os_error(py, error))?)))
+    }
+
+    /// Bytes in it.
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        ReadAt::size(&*self.0).map_err(|error| os_error(py, error))
+    }
+
+    /// Bytes from an offset on, at most `size`; its position stays.
+    fn pread<'py>(
+        &self,
+        py: Python<'py>,
+        offset: u64,
+        size: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut read = 0;
+        let place = filled(py, size, |place| {
+            let done = py.detach(|| ReadAt::read_at(&*self.0, offset, place));
+            read = done.map_err(|error| os_error(py, error))?;
+            Ok(())
+        })?;
+        Ok(PyBytes::new(
+            py,
+            place.as_bytes().get(..read).unwrap_or_default(),
+        ))
+    }
 }
 
 /// A Python file object, where its stored stream begins, and a lock for its position.
@@ -48,7 +87,10 @@ impl Stored {
         if let Ok(path) = file.cast::<pyo3::types::PyString>() {
             let path: std::path::PathBuf = path.extract()?;
             let opened = open(&path).map_err(|error| os_error(file.py(), error))?;
-            return Ok(Self::System(opened, signals.clone()));
+            return Ok(Self::System(Arc::new(opened), signals.clone()));
+        }
+        if let Ok(opened) = file.cast::<StoredFile>() {
+            return Ok(Self::System(Arc::clone(&opened.get().0), signals.clone()));
         }
         Ok(Self::Python(Object {
             file: file.clone().unbind(),
@@ -88,7 +130,7 @@ fn interrupted<T>(result: io::Result<T>, signals: &Signals) -> io::Result<T> {
 impl Read for Stored {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::System(file, signals) => interrupted(file.read(into), signals),
+            Self::System(file, signals) => interrupted((&**file).read(into), signals),
             Self::Python(object) => object.read("read1", into),
         }
     }
@@ -97,7 +139,7 @@ impl Read for Stored {
 impl Write for Stored {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::System(file, signals) => interrupted(file.write(bytes), signals),
+            Self::System(file, signals) => interrupted((&**file).write(bytes), signals),
             Self::Python(object) => object.write(bytes),
         }
     }
@@ -127,7 +169,7 @@ impl ReadAt for Stored {
 
     fn size(&self) -> io::Result<u64> {
         match self {
-            Self::System(file, _) => ReadAt::size(file),
+            Self::System(file, _) => ReadAt::size(&**file),
             Self::Python(object) => object.size(),
         }
     }

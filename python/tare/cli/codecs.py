@@ -50,7 +50,10 @@ def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
 
 def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
     """One line per extra or distribution, each once, in the registry's order."""
+    from tare.codec.peers import PEERS
+
     lines = [library.install_line for _, library in pairs if not library.installed]
+    lines += [one.install_line for one in PEERS if not one.installed]
     return list(dict.fromkeys(line for line in lines if line))
 
 
@@ -134,6 +137,22 @@ def _compressors() -> str:
     )
 
 
+def _peers() -> str:
+    """The compressors of other libraries as an id ends with them, and which are not installed."""
+    from tare.codec.compressing import compressor_id
+    from tare.codec.peers import PEERS
+
+    return "  ".join(
+        compressor_id(
+            f"+{one.compressor}",
+            one.default_level,
+            () if one.own_container else (("library", one.name),),
+        )
+        + ("" if one.installed else " (not installed)")
+        for one in PEERS
+    )
+
+
 def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
@@ -155,6 +174,8 @@ def _print_table(pairs: list[tuple[Format, Library]]) -> None:
         table.add_row(*(Text(cell, style=style) for cell in _row(format, library)))
     console.print(table)
     click.echo(f"compressors: {_compressors()}", err=True)
+    for line in _wrapped(f"to be measured beside them: {_peers()}", _WIDTH):
+        click.echo(line, err=True)
     missing = len(_install_lines(pairs))
     click.echo(
         "d documents  t tables  s streams  m all cores  x hostile bytes can run code or crash Python"

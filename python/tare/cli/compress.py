@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -9,14 +13,40 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from tare.cli.types import Bytes, Rate
-from tare.errors import TareError, UsageError
+from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from tare.compressed_files import Done, Progress
 
 __all__ = ["command", "compress", "decompress"]
+
+
+_SPELLED = {"range_": "--range", "output": "-o", "to_stdout": "--stdout", "remove": "--rm"}
+# Options as the errors of the library spell them.
+_LIMITS = re.compile(r"\bmax_(window|output)\b")
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Clean up after SIGTERM and SIGHUP too, as after Ctrl-C; the exit code is 128 and their number."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before: dict[int, Any] = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # What `nohup` had ignored stays so; and threads other than the first may not ask for signals.
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            with contextlib.suppress(ValueError):
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _threads(function: Any) -> Any:
@@ -44,10 +74,9 @@ def _outputs(function: Any) -> Any:
 @click.option(
     "-c",
     "--compressor",
-    default="zstd:3",
-    show_default=True,
+    default=None,
     metavar="ID",
-    help="Compressor and level: zstd:9, lz4, gzip:6, bz2, xz, or auto for a --bandwidth.",
+    help="Compressor and level: zstd:9, lz4, gzip:6, bz2, xz, or auto for a --bandwidth.  [default: zstd:3]",
 )
 @_threads
 @click.option("--chunk", "chunk_size", type=Bytes(), help="Plain bytes in a chunk.  [default: by compressor]")
@@ -58,6 +87,7 @@ def _outputs(function: Any) -> Any:
 )
 @click.option("--effort", type=click.IntRange(0, 100), help="Level on one scale: 0 fastest, 100 smallest.")
 @click.option("--bandwidth", type=Rate(), help="For -c auto: what the disk or link carries, such as 125MB/s.")
+@click.option("--index", is_flag=True, help="Write bgzip's index beside: OUT.gzi, of gzip's layout seekable.")
 @click.option("--memory", "memory_limit", type=Bytes(), help="Most memory for buffers and contexts.")
 @_outputs
 def compress(files: tuple[str, ...], **options: Any) -> int:
@@ -91,6 +121,7 @@ def compress(files: tuple[str, ...], **options: Any) -> int:
             threads=options["threads"],
             chunk_size=options["chunk_size"],
             layout=options["layout"],
+            index=options["index"],
             memory_limit=options["memory_limit"],
         )
 
@@ -100,7 +131,9 @@ def compress(files: tuple[str, ...], **options: Any) -> int:
 @click.command("decompress", short_help="Decompress or test files, or read a part of one.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @_threads
-@click.option("--range", "range_", metavar="A:B", help="Only plain bytes A to before B, to standard output.")
+@click.option(
+    "--range", "range_", metavar="A:B", help="Only plain bytes A to before B, to standard output or -o."
+)
 @click.option("--test", is_flag=True, help="Decode and verify, write nothing; one line a file.")
 @click.option("--strict", is_flag=True, help="Fail where nothing proves that a file's end is its end.")
 @click.option("--max-output", type=Bytes(), help="Most plain bytes.  [default: no limit]")
@@ -126,9 +159,15 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
     _refuse_odd_outputs(files, options)
     reading = {name: options[name] for name in ("threads", "strict", "max_output", "max_window")}
     if options["test"]:
+        for name in ("range_", "output", "to_stdout", "remove"):
+            if options[name]:
+                raise UsageError(f"--test writes and removes nothing: not with {_SPELLED[name]}")
         return _test(files, reading)
     if options["range_"] is not None:
-        return _range(files, options, reading)
+        if options["remove"]:
+            raise UsageError("--range reads a part: not with --rm, which removes the whole")
+        with _ended_by_signals():
+            return _range(files, options, reading)
 
     def one(file: str, tell: Progress | None) -> Done:
         plain = None if file == "-" else compressed_files.plain_name(file)
@@ -148,6 +187,13 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
 
 def _each(files: Iterable[str], options: dict[str, Any], one: Callable[[str, Progress | None], Done]) -> int:
     """Do each file, go on after a failure; 1 if any failed, 2 if all that failed were misused."""
+    with _ended_by_signals():
+        return _each_file(files, options, one)
+
+
+def _each_file(
+    files: Iterable[str], options: dict[str, Any], one: Callable[[str, Progress | None], Done]
+) -> int:
     codes = set()
     for file in files:
         tell = _Line(file) if sys.stderr.isatty() and not options["quiet"] else None
@@ -162,10 +208,8 @@ def _each(files: Iterable[str], options: dict[str, Any], one: Callable[[str, Pro
         if not options["quiet"]:
             if tell is not None:
                 _say(tell, _told(file, done))
-            if not done.complete:
-                click.echo(
-                    f"tare: {file}: nothing proves that its end is the end of what was written", err=True
-                )
+            if done.looks_cut:
+                click.echo(_looks_cut(file), err=True)
     return 1 if 1 in codes else max(codes, default=0)
 
 
@@ -176,8 +220,20 @@ def _told(file: str, done: Done) -> str:
     return f"{file}: {size(done.plain)} plain, {size(done.stored)} stored, {ratio:.2f}x  {done.compressor}"
 
 
+def _looks_cut(file: str) -> str:
+    return f"tare: {file}: looks cut: it ends between two chunks, without the end that tare writes"
+
+
 def _worded(file: str, error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        from tare.datasets.source import printable
+
+        name = printable(os.fsdecode(error.filename), 400)
+        return f"tare: {name}: {error.strerror[:1].lower()}{error.strerror[1:]}"
     text = str(error)
+    if isinstance(error, Limit | Unsupported):
+        text = _LIMITS.sub(r"--max-\1", text)
+    text = text.removesuffix(": compressor='none' reads it as it is")
     return f"tare: {text}" if file == "-" or file in text else f"tare: {file}: {text}"
 
 
@@ -195,6 +251,8 @@ def _test(files: Iterable[str], reading: dict[str, Any]) -> int:
         if found.error is not None:
             failed = True
             click.echo(_worded(file, found.error), err=True)
+        elif found.looks_cut:
+            click.echo(_looks_cut(file), err=True)
     return int(failed)
 
 
@@ -210,9 +268,17 @@ def _range(files: tuple[str, ...], options: dict[str, Any], reading: dict[str, A
     end = Bytes().convert(last, None, None) if last else None
     if end is not None and end < start:
         raise UsageError(f"--range {options['range_']} ends before it begins")
-    sink = sys.stdout.buffer
-    _written, found = compressed_files.read_range(files[0], start, end, sink, **reading)
-    sink.flush()
+    output = options["output"]
+    sink = sys.stdout.buffer if output in (None, "-") else output
+    try:
+        _written, found = compressed_files.read_range(
+            files[0], start, end, sink, overwrite=options["force"], **reading
+        )
+    except (DecodeError, Limit, Unsupported) as error:
+        click.echo(_worded(files[0], error), err=True)
+        return 1
+    if not isinstance(sink, str):
+        sink.flush()
     if not found and not options["quiet"]:
         click.echo(f"tare: {files[0]} has no chunks to be found by offset: decoded from its start", err=True)
     return 0
@@ -223,15 +289,19 @@ def _refuse_odd_outputs(files: tuple[str, ...], options: dict[str, Any]) -> None
         raise UsageError("-o and --stdout both say where to write: give one")
     if options["output"] and len(files) > 1:
         raise UsageError("-o names one output, and there are several files")
-    if options["remove"] and options["to_stdout"]:
-        raise UsageError("--rm removes files whose output can be checked: not with --stdout")
+    if options["remove"] and (options["to_stdout"] or options["output"] == "-"):
+        raise UsageError("--rm removes files whose output can be checked: not with --stdout or -o -")
+    if options["remove"] and "-" in files:
+        raise UsageError("--rm removes files, and - is none")
 
 
 def _chosen(options: dict[str, Any]) -> str | None:
     """The compressor's id as asked for; None for auto."""
     from tare.compress import effort, parse
 
-    text: str = options["compressor"]
+    text: str = options["compressor"] or ("zstd" if options["effort"] is not None else "zstd:3")
+    if options["effort"] is not None and (":" in text or text == "auto"):
+        raise UsageError(f"-c {text[:80]} and --effort both say the level: give one")
     if text == "auto":
         if options["bandwidth"] is None:
             raise UsageError("-c auto needs --bandwidth, such as 125MB/s")

@@ -14,6 +14,8 @@ import click
 from tare.cli.types import Seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tare.measure.result import Result
     from tare.measure.session import Control
 
@@ -45,6 +47,12 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 )
 @click.option(
     "--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format."
+)
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="FACTOR=LEVEL",
+    help="Only a plan's cases of this level, e.g. dataset=runif:6, content=rounded.",
 )
 @click.option(
     "--medium",
@@ -299,6 +307,8 @@ def settings_of(options: dict[str, Any]) -> Any:
         raise click.UsageError(
             "--like takes its codecs from a record and --plan from a plan: give one of them"
         )
+    if options["where"] and not options["plan"]:
+        raise click.UsageError("--where chooses among the cases of a plan: give --plan too")
     like = Result.load(options["like"]).record if options["like"] else None
     usual_s = 0.0 if options["plan"] else 60.0 if like is None else time_of_record(like)
     settings = Settings(
@@ -306,6 +316,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         time_s=usual_s if options["time_s"] is None else options["time_s"],
         codecs=tuple(options["codecs"]) or None,
         exclude=tuple(options["exclude"]),
+        where=chosen_levels(options["where"]),
         media=tuple(options["media"]) or None,
         link=options["link"],
         remote=options["remote"],
@@ -321,6 +332,21 @@ def settings_of(options: dict[str, Any]) -> Any:
         share=options["share"],
     )
     return settings if like is None else settings_like(like, settings)
+
+
+def chosen_levels(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The levels of each factor that ``--where`` names.
+
+    >>> chosen_levels(["dataset=runif:5", "dataset=runif:6", "content=rounded"])
+    {'dataset': ('runif:5', 'runif:6'), 'content': ('rounded',)}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, equals, level = pair.partition("=")
+        if not equals or not level:
+            raise click.UsageError(f"--where takes FACTOR=LEVEL, such as dataset=runif:6, not {pair[:80]!r}")
+        found[name] = (*found.get(name, ()), level)
+    return found
 
 
 def time_of_record(record: dict[str, Any]) -> float:

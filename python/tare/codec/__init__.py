@@ -1,9 +1,9 @@
 """The codec id: parse it, print it, encode and decode with it.
 
-Grammar: ``format[:library][,key=value]*[+compressor[:level]]``, for example
-``yaml:pyyaml,loader=c``, ``parquet:pyarrow,compression=zstd,level=3`` or
-``json:orjson+zstd:3``. The library may be left out: the first installed one of
-the format is taken. Options equal to their default are not printed; characters
+Grammar: ``format[:library][,key=value]*[+compressor[:level][,key=value]*]``, for example
+``yaml:pyyaml,loader=c``, ``parquet:pyarrow,compression=zstd,level=3``, ``json:orjson+zstd:3``
+or ``arrow+gzip:6,library=isal``. The library may be left out: the first installed one of
+the format is taken, and Tare's own compressors. Options equal to their default are not printed; characters
 outside ``A-Z a-z 0-9 . _ -`` in a value are written ``%XX``.
 """
 
@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from tare.codec.choice import candidates
 from tare.codec.codec import Codec, decode, encode
-from tare.codec.compressing import packed, unpacked
+from tare.codec.compressing import Counted, compressor_id, packed, unpacked
 from tare.codec.ids import split_id
 from tare.codec.threads import set_threads, thread_environment
 
 __all__ = [
     "Codec",
+    "Counted",
     "candidates",
+    "compressor_id",
     "decode",
     "encode",
     "packed",

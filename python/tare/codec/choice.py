@@ -37,7 +37,7 @@ def candidates(kind: str, *, extras: bool = True, sequence: bool = False) -> lis
     ranked.sort(key=lambda entry: entry[:2])  # stable: the registry's order within a rank
     quick = [codec for slow, _, codec in ranked if not slow]
     pressed = [Codec.parse(id) for id in _COMPRESSED[kind]]
-    pressed = [codec for codec in pressed if codec.library.installed and (extras or not codec.library.extra)]
+    pressed = [codec for codec in pressed if codec.installed and (extras or not codec.library.extra)]
     return quick + pressed + [codec for slow, _, codec in ranked if slow]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare import formats, kinds
-from tare.codec.compressing import packed, unpacked
+from tare.codec.compressing import Counted, compressor_id, packed, packing, peer_of, unpacked, unpacking
 from tare.codec.ids import compressor_of, settings_of, split_id, unknown
 from tare.codec.refusals import deeper_than, mapped, too_deep
 from tare.errors import EncodeError, Limit, Malformed, NotTrusted, Truncated, Unsupported, UsageError
@@ -16,7 +16,10 @@ from tare.formats.base import spell
 
 if TYPE_CHECKING:
     import os
+    from typing import BinaryIO
 
+    from tare.codec.compressing import Settings
+    from tare.codec.peers import Peer
     from tare.formats.base import Buffer, Format, Library, Stream
 
 __all__ = ["Codec", "decode", "encode"]
@@ -34,6 +37,8 @@ class Codec:
         settings: The options that differ from their defaults, sorted by name.
         compressor: Name of the compressor; None if the bytes are not compressed.
         level: The compressor's level; None if it has none.
+        compressor_settings: The compressor's options that differ from their defaults, sorted by
+            name: another library of it, or how Tare's own lays out its chunks.
 
     >>> codec = Codec.parse("pickle,protocol=2+zstd")
     >>> str(codec), codec.options["impl"], codec.executes_code
@@ -45,6 +50,7 @@ class Codec:
     settings: tuple[tuple[str, object], ...] = ()
     compressor: str | None = None
     level: int | None = None
+    compressor_settings: Settings = ()
 
     @classmethod
     def parse(cls, text: str) -> Codec:
@@ -67,10 +73,11 @@ class Codec:
                 raise UsageError(unknown(f"the format {format_id} has no library", library_name, names))
             library = found
         settings = tuple(sorted(settings_of(text, library, given).items()))
-        level = None
+        level: int | None = None
+        pressing: Settings = ()
         if compressor is not None:
-            compressor, level = compressor_of(compressor)
-        codec = cls(format.id, library.name, settings, compressor, level)
+            compressor, level, pressing = compressor_of(compressor)
+        codec = cls(format.id, library.name, settings, compressor, level, pressing)
         _ = codec.options  # options that do not go together are told here, not at the first use
         return codec
 
@@ -102,8 +109,8 @@ class Codec:
             for key, value in implied.items()
             if key in library.options and library.options[key].default != value
         }
-        compressor, level = compressor_of(found.name) if found is not None else (None, None)
-        return cls(format.id, library.name, tuple(sorted(settings.items())), compressor, level)
+        compressor, level, pressing = compressor_of(found.name if found is not None else "none")
+        return cls(format.id, library.name, tuple(sorted(settings.items())), compressor, level, pressing)
 
     def __str__(self) -> str:
         text = self.format_id
@@ -114,7 +121,7 @@ class Codec:
 
             text += "".join(f",{key}={quote(spell(value), safe='')}" for key, value in self.settings)
         if self.compressor is not None:
-            text += f"+{self.compressor}" + ("" if self.level is None else f":{self.level}")
+            text += f"+{compressor_id(self.compressor, self.level, self.compressor_settings)}"
         return text
 
     @property
@@ -129,6 +136,45 @@ class Codec:
         if library is None:
             raise UsageError(f"the format {self.format_id} has no library {self.library_name!r}")
         return library
+
+    @property
+    def peer(self) -> Peer | None:
+        """The library that compresses, if that is another than Tare: for measuring beside its own.
+
+        >>> Codec.parse("csv+gzip:6,library=stdlib").peer.own_container, Codec.parse("csv+gzip").peer
+        (False, None)
+        """
+        return peer_of(self.compressor, self.compressor_settings)
+
+    @property
+    def installed(self) -> bool:
+        """Whether all that runs can be found: the library, and the compressor's if it is another."""
+        return self.library.installed and (self.peer is None or self.peer.installed)
+
+    @property
+    def install_line(self) -> str:
+        """The command that installs what is missing; the library's if nothing is."""
+        if self.library.installed and self.peer is not None:
+            return self.peer.install_line
+        return self.library.install_line
+
+    def require(self) -> None:
+        """Raise MissingLibrary with the install line unless all that runs is installed."""
+        self.library.require()
+        if self.peer is not None:
+            self.peer.require()
+
+    def threads(self, medium: str = "memory") -> tuple[int | str, ...]:
+        """``(1,)``, or ``(1, "all")`` if the library or the compressor can use several cores there.
+
+        >>> Codec.parse("csv:stdlib").threads(), Codec.parse("csv:stdlib+zstd").threads()
+        ((1,), (1, 'all'))
+        """
+        found = self.peer
+        parallel = (
+            medium in found.parallel if found is not None else self.compressor in ("zstd", "lz4", "gzip")
+        )
+        return (1, "all") if parallel else self.library.threads
 
     @property
     def options(self) -> dict[str, Any]:
@@ -184,15 +230,68 @@ class Codec:
         return self._encoder(kind, self.library.encode)
 
     def _encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
-        self.native(kind)
-        self.library.require()
-        if not self.library.writes:
-            raise Unsupported(f"{self} only reads", format=self.format_id)
-        encode = partial(function, **self.options)
+        encode = self._plain_encoder(kind, function)
         if self.compressor is None:
             return encode
-        name, level = self.compressor, self.level
-        return lambda obj: packed(encode(obj), name, level)
+        name, level, settings = self.compressor, self.level, self.compressor_settings
+        return lambda obj: packed(encode(obj), name, level, settings)
+
+    def _plain_encoder(self, kind: str, function: Callable[..., Buffer]) -> Callable[[Any], Buffer]:
+        self.native(kind)
+        self.require()
+        if not self.library.writes:
+            raise Unsupported(f"{self} only reads", format=self.format_id)
+        return partial(function, **self.options)
+
+    def writer(self, kind: str) -> Callable[[Any, BinaryIO], None]:
+        """What measuring times: encodes a value of the native kind into a file, compressed on its way.
+
+        What the format's library and the compressor write part by part never lies in memory whole;
+        another library's compressor writes as its users write files.
+
+        Raises:
+            MissingLibrary: A library is not installed.
+            Unsupported: The codec does not hold that kind, or the library only reads.
+        """
+        # An unbuffered file may take less than it is given: whoever opens one wraps it in `Counted`.
+        encode, options = self._plain_encoder(kind, self.library.encode), self.options
+        name, level, settings = self.compressor, self.level, self.compressor_settings
+        in_parts = self.library.write
+
+        def write(obj: Any, file: BinaryIO) -> None:
+            if in_parts is not None and name is not None:
+                with packing(file, name, level, settings) as out:
+                    in_parts(obj, out, **options)
+                return
+            data = encode(obj)
+            if name is None:
+                file.write(data)
+                return
+            with packing(file, name, level, settings, size=memoryview(data).nbytes) as out:
+                out.write(data)
+
+        return write
+
+    def reader(self, kind: str) -> Callable[[BinaryIO], Any]:
+        """What measuring times: reads a file to its end and decodes it, as `decoder`.
+
+        Raises:
+            MissingLibrary: A library is not installed.
+            Unsupported: The codec does not hold that kind.
+        """
+        if self.peer is None:
+            decode_whole = self.decoder(kind)
+            return lambda file: decode_whole(file.read())
+        decode = replace(self, compressor=None, level=None, compressor_settings=()).decoder(kind)
+        self.require()
+        name, settings = self.compressor or "", self.compressor_settings
+
+        def read(file: BinaryIO) -> Any:
+            with unpacking(file, name, settings) as plain:
+                data = plain.read()
+            return decode(data)
+
+        return read
 
     def decoder(self, kind: str) -> Callable[[Buffer], Any]:
         """What measuring times: decodes to the native kind; no check of trust, size or depth.
@@ -202,12 +301,12 @@ class Codec:
             Unsupported: The codec does not hold that kind.
         """
         self.native(kind)
-        self.library.require()
+        self.require()
         decode = partial(self.library.decode, **self.options)
         if self.compressor is None:
             return decode
-        name = self.compressor
-        return lambda data: decode(unpacked(data, name))
+        name, settings = self.compressor, self.compressor_settings
+        return lambda data: decode(unpacked(data, name, None, settings))
 
     def encode(self, obj: Any) -> bytes:
         """Encode a document or a table of any in-memory kind.
@@ -222,6 +321,33 @@ class Codec:
         b'{"a":[1,2.5]}'
         """
         return self._encoded(obj, self.library.encode)
+
+    def write(self, obj: Any, file: BinaryIO) -> int:
+        """Encode a document or a table of any in-memory kind into a binary file, compressed on its way.
+
+        Where the library and the compressor write part by part, memory beside the value does not
+        grow with it. The bytes are those of `encode`, but for what a frame says of its length.
+
+        Returns:
+            Bytes written.
+
+        Raises:
+            EncodeError, Limit, Unsupported, MissingLibrary: As `encode`; something may be written by then.
+            OSError: From the file.
+
+        >>> import io
+        >>> file = io.BytesIO()
+        >>> codec = Codec.parse("json:orjson+zstd")
+        >>> size = codec.write({"a": [1, None]}, file)
+        >>> codec.decode(file.getvalue())
+        {'a': [1, None]}
+        """
+        kind, value = self._taken(obj)
+        write = self.writer(kind)
+        counted = Counted(file)
+        with mapped(self, EncodeError, but=OSError):
+            write(value(), cast("BinaryIO", counted))
+        return counted.count
 
     def append(self, obj: Any) -> bytes:
         """Encode rows or list items as bytes that, written at the end of a file of this codec, add them to it.
@@ -238,22 +364,28 @@ class Codec:
         >>> codec.decode(codec.encode([{"a": 1}]) + codec.append([{"a": 2}]))
         [{'a': 1}, {'a': 2}]
         """
-        if self.library.append is None:
+        if self.library.append is None or self.peer is not None:  # some read the first frame only
             raise Unsupported(f"{self} cannot be appended to: write the whole again", format=self.format_id)
         return self._encoded(obj, self.library.append)
 
     def _encoded(self, obj: Any, function: Callable[..., Buffer]) -> bytes:
+        kind, value = self._taken(obj)
+        encode = self._encoder(kind, function)
+        with mapped(self, EncodeError):
+            data = encode(value())
+            return data if isinstance(data, bytes) else bytes(data)
+
+    def _taken(self, obj: Any) -> tuple[str, Callable[[], Any]]:
+        """The kind of data that a value is taken for, and what makes it one of the native kind."""
         kind = kinds.kind_of(obj)
         if kind == "document" and "document" not in self.library.native:
             kind = "table"
-        encode = self._encoder(kind, function)
         native = self.native(kind)
+        self.require()
         limit = self.library.max_depth
         if limit is not None and kind == "document" and deeper_than(obj, limit):
             raise too_deep(self, limit)
-        with mapped(self, EncodeError):
-            data = encode(obj if native == "python" else kinds.convert(obj, native))
-            return data if isinstance(data, bytes) else bytes(data)
+        return kind, lambda: obj if native == "python" else kinds.convert(obj, native)
 
     def decode(self, data: Buffer, *, trust: bool = False, max_bytes: int | None = None) -> Any:
         """Decode bytes to the native in-memory kind, whole.
@@ -278,9 +410,9 @@ class Codec:
                 f"{self.format_id}: reading hostile bytes can run code or crash Python; pass trust=True for data you trust",
                 format=self.format_id,
             )
-        self.library.require()
+        self.require()
         if self.compressor is not None:
-            data = unpacked(data, self.compressor, max_bytes)
+            data = self._unpacked(data, max_bytes)
         if not len(data):
             raise Truncated(f"{self.format_id}: no bytes at all", format=self.format_id, offset=0)
         if max_bytes is not None and len(data) > max_bytes:
@@ -295,6 +427,13 @@ class Codec:
                 self.library.check(data)
             return self.library.decode(data, **self.options)
 
+    def _unpacked(self, data: Buffer, max_bytes: int | None) -> Buffer:
+        name, settings = self.compressor or "", self.compressor_settings
+        if self.peer is None:
+            return unpacked(data, name, max_bytes)
+        with mapped(self, Malformed):  # what another library raises is no error of ours
+            return unpacked(data, name, max_bytes, settings)
+
     def flags(self) -> dict[str, Any]:
         """What the record keeps of the format and the library beside the times."""
         format, library = self.format, self.library
@@ -303,7 +442,7 @@ class Codec:
             "spec": format.spec,
             "languages": list(format.languages),
             "streams": self.stream is not None,
-            "append": library.append is not None,
+            "append": library.append is not None and self.peer is None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],
             "text": format.text and self.compressor is None,
         }
@@ -322,8 +461,23 @@ class Codec:
         if self.compressor is not None:
             from tare._version import __version__
 
-            found["tare"] = __version__
+            other = self.peer
+            found["tare" if other is None else other.name] = __version__ if other is None else other.version
         return found
+
+    def compressor_options(self) -> dict[str, Any]:
+        """Every option of the compressor with its value, its library among them; empty without one.
+
+        >>> Codec.parse("arrow+zstd").compressor_options()
+        {'library': 'tare'}
+        """
+        if self.compressor is None:
+            return {}
+        other = self.peer
+        if other is None:
+            return {"library": "tare", **dict(self.compressor_settings)}
+        defaults = {name: option.default for name, option in other.options.items()}
+        return {"library": other.name, **defaults, **dict(self.compressor_settings)}
 
 
 def encode(obj: Any, id: str) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
+    from tare.codec.peers import Peer
     from tare.formats.base import Library
 
 __all__ = ["compressor_of", "settings_of", "split_id", "unknown"]
@@ -34,10 +35,16 @@ def split_id(text: str) -> tuple[str, str | None, dict[str, str], str | None]:
     match = _ID.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"not a codec id: {text[:80]!r}; expected format[:library][,key=value]*[+compressor[:level]]"
+            f"not a codec id: {text[:80]!r}; expected format[:library][,key=value]*[+compressor[:level][,key=value]*]"
         )
+    options = _pairs(text, match["options"].split(",")[1:])
+    return match["format"], match["library"], options, match["compressor"]
+
+
+def _pairs(text: str, parts: Iterable[str]) -> dict[str, str]:
+    """Names and values of ``key=value`` texts."""
     options: dict[str, str] = {}
-    for part in match["options"].split(",")[1:]:
+    for part in parts:
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise UsageError(f"{text[:80]!r}: expected key=value after a comma, not {part[:80]!r}")
@@ -48,7 +55,7 @@ def split_id(text: str) -> tuple[str, str | None, dict[str, str], str | None]:
 
             value = unquote(value)
         options[key] = value
-    return match["format"], match["library"], options, match["compressor"]
+    return options
 
 
 def settings_of(text: str, library: Library, given: Mapping[str, str]) -> dict[str, object]:
@@ -78,16 +85,79 @@ def settings_of(text: str, library: Library, given: Mapping[str, str]) -> dict[s
     return settings
 
 
-def compressor_of(text: str) -> tuple[str | None, int | None]:
-    """Name and level of the compressor that ``zstd:3`` names; None twice for ``none``.
+def compressor_of(text: str) -> tuple[str | None, int | None, tuple[tuple[str, object], ...]]:
+    """Name, level and options of the compressor that ``zstd:3,library=zstandard`` names; None twice for ``none``.
+
+    Args:
+        text: What follows the ``+`` of an id.
+
+    Returns:
+        Name, level, and the options that are not at their default, sorted by name.
 
     Raises:
-        UsageError: No such compressor or level.
-    """
-    from tare.compress import parse
+        UsageError: No such compressor, library, level or option.
 
-    name, level = parse(text)
-    return (None, None) if name == "none" else (name, level)
+    >>> compressor_of("zstd"), compressor_of("gzip,library=isal"), compressor_of("none")
+    (('zstd', 3, ()), ('gzip', 2, (('library', 'isal'),)), (None, None, ()))
+    """
+    from tare.codec.peers import library_names, peer
+
+    head, *pairs = text.split(",")
+    name, colon, level = head.partition(":")
+    given = _pairs(text, pairs)
+    library = given.pop("library", None)
+    found = peer(name, library)
+    if found is not None:
+        return name, _level_of(text, found, level if colon else None), _peer_settings(text, found, given)
+    libraries = library_names(name)
+    if library is not None and library not in libraries:
+        raise UsageError(unknown(f"the compressor {name[:80]} has no library", library, libraries))
+    if name == "none" and not (colon or pairs):
+        return None, None, ()
+    return _own_compressor(",".join([head, *(pair for pair in pairs if not pair.startswith("library="))]))
+
+
+def _own_compressor(text: str) -> tuple[str | None, int | None, tuple[tuple[str, object], ...]]:
+    from tare._tare import parse
+    from tare.codec.peers import PEERS
+    from tare.compress import COMPRESSORS
+
+    name = text.partition(",")[0].partition(":")[0]
+    others = [one.compressor for one in PEERS if one.own_container]
+    names = [known.name for known in COMPRESSORS]
+    if name not in names:
+        raise UsageError(unknown("no compressor", name, names + others))
+    name, level, printed = parse(text)
+    pairs = (pair.partition("=") for pair in printed.split(",")[1:])
+    return name, level, tuple(sorted((key, value) for key, _, value in pairs))
+
+
+def _level_of(text: str, found: Peer, level: str | None) -> int:
+    least, most = found.levels
+    if level is None:
+        return found.default_level
+    if not re.fullmatch(r"-?[0-9]{1,4}", level) or not least <= int(level) <= most:
+        raise UsageError(
+            f"{text[:80]!r}: the levels of {found.name} are {least} to {most}, not {level[:20]!r}"
+        )
+    return int(level)
+
+
+def _peer_settings(text: str, found: Peer, given: Mapping[str, str]) -> tuple[tuple[str, object], ...]:
+    settings: dict[str, object] = {} if found.own_container else {"library": found.name}
+    for key, raw in given.items():
+        option = found.options.get(key)
+        if option is None:
+            raise UsageError(
+                unknown(f"{text[:80]!r}: {found.name} has no option", key, ["library", *found.options])
+            )
+        try:
+            value = option.parse(raw)
+        except ValueError as error:
+            raise UsageError(f"{text[:80]!r}: {key}={raw[:80]}: {error}") from error
+        if value != option.default:
+            settings[key] = value
+    return tuple(sorted(settings.items()))
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:

@@ -18,8 +18,10 @@ _MESSAGE_CHARACTERS = 300
 
 
 @contextmanager
-def mapped(codec: Codec, general: type[EncodeError | Malformed]) -> Iterator[None]:
-    """Turn whatever a library raises into an error of ours, with its cause kept."""
+def mapped(
+    codec: Codec, general: type[EncodeError | Malformed], but: type[Exception] | None = None
+) -> Iterator[None]:
+    """Turn whatever a library raises into an error of ours, with its cause kept; but one kind of errors."""
     try:
         yield
     except (TareError, KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -29,6 +31,8 @@ def mapped(codec: Codec, general: type[EncodeError | Malformed]) -> Iterator[Non
     except MemoryError as error:
         raise Limit(f"{codec}: not enough memory", format=codec.format_id) from error
     except BaseException as error:  # a panic of a Rust library is no Exception
+        if but is not None and isinstance(error, but):
+            raise
         if general is EncodeError:
             raise EncodeError(f"{codec}: {_message(error)}", format=codec.format_id) from error
         offset = _offset(error)

@@ -22,7 +22,17 @@ from tare.compress.files import (
     open,  # noqa: A004 - as gzip.open and lzma.open are called
     open_reader,
 )
-from tare.compress.names import COMPRESSORS, Compressor, choose, compressor, effort, parse, sniff
+from tare.compress.names import (
+    COMPRESSORS,
+    Compressor,
+    check_counts,
+    choose,
+    compressor,
+    effort,
+    parse,
+    refuse_auto,
+    sniff,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in the standard library from 3.12 on
@@ -63,7 +73,9 @@ def compress(
     """Compress one buffer.
 
     Args:
-        buffer: Any contiguous bytes-like object; a read-only one is not copied.
+        buffer: Any contiguous bytes-like object. ``bytes`` and a `memoryview` of them are not
+            copied; others, which may change meanwhile, are: from 16 MiB on 1 MiB at a time, and
+            whole below that, for gzip, and for chunks of 16 MiB and more.
         compressor: Id: ``zstd:3``, ``lz4``, ``gzip:9``, ``bz2``, ``xz:6``, ``none``.
         threads: How many may work; by default all cores, at most 16. The bytes do not depend on it.
         chunk_size: Plain bytes that one thread takes at once; by default 1 to 4 MiB.
@@ -79,6 +91,9 @@ def compress(
     >>> decompress(compress(b"weigh" * 1000, "lz4:9")) == b"weigh" * 1000
     True
     """
+    check_counts(threads=threads, chunk_size=chunk_size)
+    if compressor[:4] == "auto":
+        refuse_auto(compressor)
     return _tare.compress(buffer, compressor, threads, chunk_size, layout, checksum)
 
 
@@ -93,7 +108,8 @@ def decompress(
     """Decompress all frames, members or streams of a buffer.
 
     Args:
-        buffer: Any contiguous bytes-like object; it must end where the last frame ends.
+        buffer: Any contiguous bytes-like object; it must end where the last frame ends. All but
+            ``bytes`` and a `memoryview` of them are copied first.
         compressor: What it must be, with or without a level; by default its first bytes tell, and
             what is of no compressor is given back as it is. ``zlib`` is never told by its bytes:
             name it.
@@ -112,4 +128,5 @@ def decompress(
     >>> decompress(compress(b"plain", "xz"))
     b'plain'
     """
+    check_counts(threads=threads, max_output=max_output)
     return _tare.decompress(buffer, compressor, max_output, threads, strict)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast, overload
 
 from tare.compress.facts import Info
-from tare.compress.names import COMPRESSORS, parse
+from tare.compress.names import COMPRESSORS, check_counts, parse, refuse_auto
 from tare.compress.reading import RawFile, ReadFile, info_of, reading_options
 from tare.compress.text import TextFile
 from tare.compress.writing import WriteFile
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         chunk_size: int | None
         layout: str | None
         checksum: bool
+        index: bool
         content_size: int | None
         memory_limit: int | None
         strict: bool
@@ -44,6 +45,7 @@ _WRITES: dict[str, Any] = {
     "chunk_size": None,
     "layout": None,
     "checksum": True,
+    "index": False,
     "content_size": None,
     "memory_limit": None,
 }
@@ -83,6 +85,7 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
     chunk_size: int | None = None,
     layout: str | None = None,
     checksum: bool = True,
+    index: bool = False,
     content_size: int | None = None,
     memory_limit: int | None = None,
     strict: bool = False,
@@ -104,13 +107,16 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
             There is no appending: write a second file and join them.
         compressor: Id such as ``zstd:3`` or ``gzip:6,layout=members``. Writing goes by the path's
             ending if none is named, else ``zstd:3``; reading tells by the first bytes, and a
-            compressor that is named must agree with them. ``zlib`` streams are read where they
-            are named so, and never written.
+            compressor that is named must agree with them. A path that ends as a compressor's
+            files do and holds plain bytes is `Malformed`, or `Truncated` if it is empty: ``none``
+            reads it as it is. ``zlib`` streams are read where they are named so, and never written.
         threads: How many may work; by default all cores, at most 16. The bytes do not depend on it.
         chunk_size: Plain bytes that one thread takes at once; by default 1 to 4 MiB.
         layout: ``seekable`` (the default), ``single``: one frame or member, for readers that stop
             after the first; ``members``: of gzip, one a chunk.
         checksum: Whether zstd and lz4 keep a checksum of the content.
+        index: Whether ``bgzip``'s index, ``.gzi``, is written beside the path; of gzip's layout
+            ``seekable``. For a file object it is in ``summary.index`` after `close`.
         content_size: Plain bytes that will be written, where that is known; other than so many
             is an error.
         memory_limit: Most bytes for buffers and contexts when writing.
@@ -144,14 +150,24 @@ def open(  # noqa: PLR0913 - each keyword is one the containers have
     if not text and (encoding is not None or newline is not None):
         raise UsageError(f"encoding and newline belong to text modes, not to {mode!r}")
     given = {
-        "chunk_size": chunk_size, "layout": layout, "checksum": checksum, "content_size": content_size,
-        "memory_limit": memory_limit, "strict": strict, "max_output": max_output,
+        "chunk_size": chunk_size, "layout": layout, "checksum": checksum, "index": index,
+        "content_size": content_size, "memory_limit": memory_limit, "strict": strict, "max_output": max_output,
         "max_window": max_window, "build_index": build_index,
     }  # fmt: skip
     mine, others = (_READS, _WRITES) if mode[0] == "r" else (_WRITES, _READS)
     for name, default in others.items():
         if given[name] != default:
             raise UsageError(f"{name} does not belong to mode {mode!r}")
+    check_counts(
+        threads=threads,
+        chunk_size=chunk_size,
+        content_size=content_size,
+        memory_limit=memory_limit,
+        max_output=max_output,
+        max_window=max_window,
+    )
+    if compressor is not None:
+        refuse_auto(compressor)
     options = {"threads": threads} | {name: given[name] for name in mine}
     file: ReadFile | WriteFile
     if mode[0] == "r":
@@ -195,23 +211,29 @@ def open_reader(
     """
     if name not in (None, "zlib"):
         name = parse(name)[0]
+    check_counts(threads=threads)
     options = reading_options(compressor=name, threads=threads, read_ahead=read_ahead)
     return cast(BinaryIO, ReadFile(RawFile(path_or_file, options)))
 
 
 def info(path: Path | BinaryIO) -> Info:
-    """What a compressed file is, without decoding it; a file without an index is walked over.
+    """What a compressed file is, without decoding it: of its bytes only headers are read.
+
+    All fields are known of zstd, lz4, BGZF and files of no compressor, but for the plain size
+    where frames do not say it and no index does. Of other gzip members, bz2 and xz only decoding
+    would tell: their ``layout``, ``units``, ``plain_size`` and ``complete`` are None.
 
     Args:
-        path: The path, or an open binary file that can be sought.
+        path: The path, or an open binary file that can be sought; it is put back where it was.
 
     Raises:
-        Truncated, Malformed: Not what its compressor writes.
+        Truncated, Malformed, Unsupported: Not what its compressor writes, as far as headers show it.
         OSError: It cannot be opened or read.
 
     >>> import io
     >>> from tare.compress import compress
-    >>> info(io.BytesIO(compress(b"plain", "gzip"))).container
-    'gzip'
+    >>> found = info(io.BytesIO(compress(b"plain" * 1000, "zstd")))
+    >>> found.container, found.units, found.plain_size, found.complete
+    ('zstd', 1, 5000, 'proven')
     """
     return info_of(path)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tare import _tare
-from tare.errors import UsageError
+from tare.errors import DecodeError, Malformed, Truncated, UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in the standard library from 3.12 on
 
-__all__ = ["COMPRESSORS", "Compressor", "choose", "compressor", "effort", "parse", "sniff"]
+__all__ = [
+    "COMPRESSORS",
+    "Compressor",
+    "check_counts",
+    "choose",
+    "compressor",
+    "effort",
+    "not_of_ending",
+    "of_ending",
+    "parse",
+    "refuse_auto",
+    "sniff",
+]
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,9 @@ class Compressor:
 
 COMPRESSORS: tuple[Compressor, ...] = tuple(Compressor(*row) for row in _tare.compressors())
 _BY_NAME = {known.name: known for known in COMPRESSORS}
+_ENDINGS = {known.extension: known.name for known in COMPRESSORS if known.extension} | {
+    ".bgz": "gzip", ".tgz": "gzip", ".tzst": "zstd", ".tbz2": "bz2", ".txz": "xz", ".lzma": "xz",
+}  # fmt: skip
 
 
 def compressor(name: str) -> Compressor:
@@ -59,8 +75,11 @@ def compressor(name: str) -> Compressor:
     '.zst'
     """
     found = _BY_NAME.get(name)
+    refuse_auto(name)
     if name == "zlib":
-        raise UsageError("zlib streams are read, never written: gzip holds the same deflate data", format=name)
+        raise UsageError(
+            "zlib streams are read, never written: gzip holds the same deflate data", format=name
+        )
     if found is None:
         import difflib
 
@@ -120,7 +139,57 @@ def choose(
     >>> choose(b"station,carrier,distance\n" * 10_000, 10_000, compressor="zstd").partition(":")[0]
     'zstd'
     """
+    check_counts(threads=threads)
     return _tare.choose(sample, bandwidth, compressor, threads)
+
+
+def refuse_auto(id: str) -> None:
+    """Say where the choice is made that the command line calls ``auto``.
+
+    Raises:
+        UsageError: The id is ``auto``.
+    """
+    if id.partition(",")[0].partition(":")[0] == "auto":
+        raise UsageError("auto is no compressor: choose(sample, bandwidth) gives the id of one")
+
+
+def check_counts(**given: int | None) -> None:
+    """Refuse sizes and counts that are negative, or above what any machine has.
+
+    Raises:
+        UsageError: One of them is.
+    """
+    for name, value in given.items():
+        if value is not None and not 0 <= value < 1 << 63:
+            raise UsageError(f"{name} is {value}: it cannot be {'negative' if value < 0 else 'so large'}")
+
+
+def of_ending(path: str) -> str | None:
+    """The compressor that a name's ending says; None for other endings.
+
+    >>> of_ending("a.csv.zst"), of_ending("all.TGZ"), of_ending("a.csv")
+    ('zstd', 'gzip', None)
+    """
+    return _ENDINGS.get(os.path.splitext(path)[1].lower())
+
+
+def not_of_ending(path: str, name: str, head: bytes, hint: str = "") -> DecodeError:
+    """The error for plain bytes under a name that ends as a compressor's files do.
+
+    Args:
+        path: The name.
+        name: The compressor that its ending says.
+        head: Its first bytes, as far as they are known; none if it has none.
+        hint: What to do, with what comes before it.
+    """
+    cut = compressor(name).magic.startswith(head)
+    what = f"it ends after {len(head)} bytes" if cut else "its first bytes are of no compressor"
+    return (Truncated if cut else Malformed)(
+        f"{path}: its ending says {name}, but {what}, at byte {len(head) if cut else 0}{hint}",
+        format=name,
+        offset=len(head) if cut else 0,
+        path=path,
+    )
 
 
 def sniff(head: bytes) -> str | None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
 import stat
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from tare import _tare
 from tare.compress.facts import Info, Summary
+from tare.compress.names import not_of_ending, of_ending
 from tare.errors import Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ __all__ = ["RawFile", "ReadFile", "info_of", "named", "reading_options"]
 _BUFFER_BYTES = 128 << 10
 # The end of a seek table, and of the index of lz4: 0x8F92EAB1.
 _TABLE_END = b"\xb1\xea\x92\x8f"
+# First bytes that were not kept, and are of no compressor.
+_UNKNOWN = b"\0"
 # Up to so many stored bytes it costs little to walk over a file for its chunks.
 _WALKED_BYTES = 64 << 20
 
@@ -40,6 +41,7 @@ class RawFile(io.RawIOBase):
     def __init__(self, path: Any, options: dict[str, Any]) -> None:
         super().__init__()
         self._options = options
+        self._process = os.getpid()
         self._owned = isinstance(path, int)
         self.path: str | None = None
         self.stored: Any = io.FileIO(path, "r") if self._owned else path
@@ -49,12 +51,22 @@ class RawFile(io.RawIOBase):
         self._random: _tare.SeekableReader | None = None
         self._why_not: Exception | None = None
         self._found: Info | None = None
-        self._last: tuple[str, int, int, int, bool | None] | None = None
+        self._ending: str | None = None
+        self._last: tuple[str, int, int, int, bool | None, bool] | None = None
         if isinstance(path, str | bytes | os.PathLike):
             self.name: Any = os.fspath(path)
-            self.path = self.stored = os.fsdecode(self.name)
+            self.path = os.fsdecode(self.name)
             if os.path.isdir(self.path):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
+            try:
+                # Once: what has the name later may be another file, or none.
+                self.stored = _tare.StoredFile(self.path)
+            except OSError as error:
+                raise named(error, self.name) from None
+            if options["compressor"] is None:
+                self._ending = of_ending(self.path)
+            if self._ending is not None:
+                self._refuse_plain_file()
         else:
             _check_binary(self.stored)
             self.name = getattr(self.stored, "name", path if self._owned else "")
@@ -75,6 +87,7 @@ class RawFile(io.RawIOBase):
         """Fill the start of ``buffer``; 0 at the end."""
         if self._stream is not None:
             size = self._stream.readinto(buffer)
+            self._refuse_plain()
         elif self._random is not None:
             size = self._random.readinto(self._position, buffer)
         else:
@@ -95,9 +108,30 @@ class RawFile(io.RawIOBase):
             part = self.pread(self._position, 1 << 20)
         else:
             part = self._stream.read(1 << 24)
+            self._refuse_plain()
         self._position += len(part)
         self._ended |= not part
         return part
+
+    def _refuse_plain(self) -> None:
+        """Refuse plain bytes where the name says compressed ones: their head is damaged, or cut off."""
+        if self._ending is not None and self._stream is not None:
+            if self._stream.info()[0] == "none":
+                raise self._not_of_ending(b"" if self._stream.info()[2] == 0 else _UNKNOWN)
+            self._ending = None
+
+    def _refuse_plain_file(self) -> None:
+        """Do so at once for a file whose first bytes can be looked at."""
+        try:
+            head = self.stored.pread(0, 64)
+        except OSError:  # a FIFO: the first read will tell
+            return
+        # What skippable frames begin with, others may follow: reading will tell.
+        if _tare.sniff(head) == "none" and head[1:4] != b"\x2a\x4d\x18":
+            raise self._not_of_ending(head)
+
+    def _not_of_ending(self, head: bytes) -> Exception:
+        return not_of_ending(str(self.path), str(self._ending), head, ": compressor='none' reads it as it is")
 
     def tell(self) -> int:
         """Offset of the next plain byte."""
@@ -122,9 +156,8 @@ class RawFile(io.RawIOBase):
     def _cheap(self) -> bool:
         """Whether a table ends the file, or it is short enough to walk over."""
         try:
-            with _stored(self.stored) as file:
-                size = file.seek(0, os.SEEK_END) - self._base
-                return 0 < size <= _WALKED_BYTES or _has_table(file)
+            size, end, _ = self._outline()
+            return 0 < size <= _WALKED_BYTES or end == _TABLE_END
         except (OSError, ValueError, AttributeError):
             return False
 
@@ -162,7 +195,22 @@ class RawFile(io.RawIOBase):
 
     def _owner_moves(self) -> bool:
         """Whether reading anywhere moves what the stream reads from."""
-        return not isinstance(self.stored, str)
+        return self.path is None
+
+    def _outline(self) -> tuple[int, bytes, bytes]:
+        """The stored file's size, its last four bytes and its first 64."""
+        if isinstance(self.stored, _tare.StoredFile):
+            size = self.stored.size()
+            return size, self.stored.pread(max(0, size - 4), 4), self.stored.pread(0, 64)
+        at = self.stored.tell()
+        try:
+            size = self.stored.seek(0, os.SEEK_END) - self._base
+            self.stored.seek(self._base + max(0, size - 4))
+            end = self.stored.read(4)
+            self.stored.seek(self._base)
+            return size, end, self.stored.read(64)
+        finally:
+            self.stored.seek(at)
 
     def locate(self) -> _tare.SeekableReader:
         """Find the chunks, once."""
@@ -187,6 +235,9 @@ class RawFile(io.RawIOBase):
         if most is not None and reader.facts()[0] > most:
             size = reader.facts()[0]
             raise Limit(f"{size} plain bytes, the limit max_output is {most}", format=reader.facts()[3])
+        if self._ending is not None and reader.facts()[3] == "none":
+            raise self._not_of_ending(_UNKNOWN)
+        self._found = self._located(reader)
         self._random = reader
         return reader
 
@@ -199,26 +250,22 @@ class RawFile(io.RawIOBase):
 
     def facts(self) -> Info:
         """What is known so far."""
-        if self._stream is None and self._random is not None:
-            return self.located_facts(self._random)
-        if self._found is not None:
+        if self._stream is None and self._found is not None:
             return self._found
         known = self._last if self._stream is None else self._stream.info()
         if known is None:
             raise ValueError("I/O operation on closed file.")
-        kind, units, stored, plain, proven = known
+        kind, units, stored, plain, proven, looks_cut = known
         if proven is None:
             return Info(kind, units=units, stored_size=stored)
-        return Info(kind, units=units, plain_size=plain, stored_size=stored, complete=_ending(proven))
+        return Info(kind, None, units, plain, stored, complete=_ending(proven), looks_cut=looks_cut)
 
-    def located_facts(self, reader: _tare.SeekableReader) -> Info:
+    def _located(self, reader: _tare.SeekableReader) -> Info:
         """What is known of a file whose chunks were found."""
-        size, units, proven, kind = reader.facts()
-        with _stored(self.stored) as file:
-            stored = file.seek(0, os.SEEK_END) - self._base
-            has_index = _has_table(file)
-            file.seek(self._base)
-            bgzf = kind == "gzip" and b"BC\x02\x00" in file.read(64)[12:]
+        size, units, proven, kind, looks_cut = reader.facts()
+        stored, end, head = self._outline()
+        has_index = end == _TABLE_END
+        bgzf = kind == "gzip" and b"BC\x02\x00" in head[12:]
         layout: str | None = None
         if has_index or bgzf:
             layout = "seekable"
@@ -226,20 +273,20 @@ class RawFile(io.RawIOBase):
             layout = "members"
         elif kind != "none" and units == 1:
             layout = "single"
-        return Info(kind, layout, units, size, stored, has_index, _ending(proven))
+        return Info(kind, layout, units, size, stored, has_index, _ending(proven), looks_cut)
 
     def summary(self) -> Summary | None:
         """What was read in order, if it was to its end."""
         if self._last is None or not self._ended:
             return None
-        kind, units, stored, plain, proven = self._last
+        kind, units, stored, plain, proven, _ = self._last
         return Summary(stored, plain, units, kind, "auto", _ending(bool(proven)), 0)
 
     def fileno(self) -> int:
         """The system's number of the stored file."""
         if self.closed:
             raise ValueError("I/O operation on closed file.")
-        if not isinstance(self.stored, str):
+        if self.path is None:
             return int(self.stored.fileno())
         reader = self._random if self._stream is None else self._stream
         number = reader.descriptor if reader is not None else None
@@ -251,14 +298,20 @@ class RawFile(io.RawIOBase):
         """Close the reader, and the file if it was opened here."""
         if not self.closed:
             try:
-                if self._stream is None and self._random is not None:
-                    self._found = self.facts()
-                self._switch()
+                # In a forked child the threads are the parent's: there is nothing to close.
+                if self.here():
+                    self._switch()
                 if self._owned:
                     self.stored.close()
             finally:
                 self._random = None
+                if self.path is not None:
+                    self.stored = None
                 super().close()
+
+    def here(self) -> bool:
+        """Whether this is the process that opened it, and no child that was forked since."""
+        return self._process == os.getpid()
 
     def held_bytes(self) -> int:
         """Bytes that buffers take."""
@@ -318,11 +371,15 @@ class ReadFile(io.BufferedReader):
         return object.__sizeof__(self) + _BUFFER_BYTES + self.raw.held_bytes()
 
     def __del__(self) -> None:
-        raw = getattr(self, "raw", None)
-        if raw is not None and not raw.closed:
-            if raw.path is not None:
+        try:
+            raw = self.raw
+            if raw.closed:
+                return
+            if raw.path is not None and raw.here():
                 warnings.warn(f"unclosed file {raw.name!r}", ResourceWarning, stacklevel=2, source=self)
             self.close()
+        except Exception:  # never made, or the interpreter ends: nobody could act on it
+            return
 
 
 def info_of(path: Any) -> Info:
@@ -331,40 +388,30 @@ def info_of(path: Any) -> Info:
     Raises:
         TareError, OSError: As `tare.compress.info`.
     """
-    with RawFile(path, reading_options()) as raw:
+    if isinstance(path, str | bytes | os.PathLike):
+        name = os.fspath(path)
         try:
-            reader = raw.locate()
-        except io.UnsupportedOperation:
-            with _stored(raw.stored) as file:
-                stored = file.seek(0, os.SEEK_END)
-                return Info(raw.facts().container, stored_size=stored, has_index=_has_table(file))
-        return raw.located_facts(reader)
+            found = _tare.survey(os.fsdecode(name), 0)
+        except OSError as error:
+            raise named(error, name) from None
+    else:
+        _check_binary(path)
+        if not _seeks(path):
+            raise UsageError("what a file is, headers all over it say: this one cannot be sought")
+        base = path.tell()
+        try:
+            found = _tare.survey(path, base)
+        finally:
+            path.seek(base)
+    kind, layout, units, plain, stored, has_index, proven, looks_cut = found
+    complete = None if proven is None else _ending(proven)
+    return Info(kind, layout, units, plain, stored, has_index, complete, looks_cut)
 
 
 def reading_options(**given: Any) -> dict[str, Any]:
     """What `RawFile` takes: the defaults, and what is given."""
     defaults = {"compressor": None, "threads": None, "strict": False, "max_output": None}
     return defaults | {"max_window": 1 << 27, "build_index": False, "read_ahead": True} | given
-
-
-@contextlib.contextmanager
-def _stored(file: Any) -> Iterator[BinaryIO]:
-    """The stored file, to look at: opened again, or where it is put back."""
-    if isinstance(file, str):
-        with open(file, "rb", buffering=0) as again:
-            yield cast(BinaryIO, again)
-        return
-    at = file.tell()
-    try:
-        yield file
-    finally:
-        file.seek(at)
-
-
-def _has_table(file: BinaryIO) -> bool:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - len(_TABLE_END)))
-    return file.read(len(_TABLE_END)) == _TABLE_END
 
 
 def _seeks(file: Any) -> bool:

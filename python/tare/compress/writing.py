@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare import _tare
-from tare.atomic import Replacement
+from tare.atomic import Replacement, commit_both
 from tare.compress.facts import Info, Summary
 from tare.errors import UsageError
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer  # in the standard library from 3.12 on
 
 __all__ = ["WriteFile"]
+
+_STEP_BYTES = 1 << 20
 
 
 class WriteFile(io.BufferedIOBase):
@@ -39,6 +41,7 @@ class WriteFile(io.BufferedIOBase):
         self.ending = False
         self._summary: Summary | None = None
         self._place: Replacement | None = None
+        self._beside: Replacement | None = None
         self._process = os.getpid()
         self._core: _tare.Writer | None = None
         self._file: Any = None
@@ -57,10 +60,19 @@ class WriteFile(io.BufferedIOBase):
             target = self._file = io.FileIO(path, "w") if self._owned else path
             self.name = getattr(target, "name", "")
         try:
+            if self._place is not None and options["index"]:
+                self._beside = self._index_place(self._place)
             self._core = _tare.Writer(target, compressor, options)
         except BaseException:
             self.abort()
             raise
+
+    def _index_place(self, place: Replacement) -> Replacement:
+        """Where the index goes that stands beside the file."""
+        path = os.fsdecode(self.name)
+        if place.direct:
+            raise UsageError(f"no index stands beside {path}, which is no regular file", path=path)
+        return Replacement(f"{path}.gzi", exclusive=place.exclusive)
 
     def writable(self) -> bool:
         """Always true."""
@@ -78,7 +90,20 @@ class WriteFile(io.BufferedIOBase):
         """
         if self._core is None:
             raise ValueError("write to closed file")
-        return self._core.write(data)
+        try:
+            view = memoryview(data)
+            if type(view.obj) is bytes or view.nbytes <= _STEP_BYTES or view.format == "O":
+                return self._core.write(data)
+            plain = view.cast("B")
+        except (TypeError, ValueError):
+            # Other items or another order than a view can take for bytes: the core takes it whole,
+            # or says what to do.
+            return self._core.write(data)
+        # What others may change is copied before it is compressed: a step at a time, not whole.
+        with plain as rest:
+            for start in range(0, len(rest), _STEP_BYTES):
+                self._core.write(rest[start : start + _STEP_BYTES])
+            return len(rest)
 
     def flush(self) -> None:
         """Make all so far readable, and end the chunk at work: more such calls make larger files."""
@@ -147,23 +172,32 @@ class WriteFile(io.BufferedIOBase):
             if self._owned:
                 self._file.close()
             if self._place is not None:
-                self._place.commit()
-                self._place = None
+                self._commit(self._place)
+            self._place = self._beside = None
         except BaseException:
             self._summary = None
             self.abort()
             raise
         super().close()
 
+    def _commit(self, place: Replacement) -> None:
+        if self._beside is None or self._summary is None:
+            place.commit()
+            return
+        with open(self._beside.temporary, "wb") as beside:
+            beside.write(self._summary.index or b"")
+        commit_both(place, self._beside)
+
     def abort(self) -> None:
         """Close without ending the file: nothing is left at its path."""
         core, self._core = self._core, None
-        place, self._place = self._place, None
+        places = [place for place in (self._place, self._beside) if place is not None]
+        self._place = self._beside = None
         if self._process == os.getpid():
             # In a forked child the threads and the file are the parent's.
             if core is not None:
                 core.abort()
-            if place is not None:
+            for place in places:
                 place.abandon()
             if self._owned:
                 with contextlib.suppress(OSError):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["READ", "WRITTEN", "Compressing", "compressing", "reader", "writer"]
+__all__ = ["READ", "WRITTEN", "compressing", "reader", "writer"]
 
 # Formats that can be read, and written, batch by batch.
 READ = ("arrow", "csv", "ndjson", "parquet")
@@ -93,67 +95,99 @@ def compressing(file: BinaryIO, id: str | None, *, compare: bool = False) -> Ite
         file: Where the compressed bytes go.
         id: Compressor and level: ``zstd:3``.
         compare: Decompress everything again and compare it with what went in.
+
+    Raises:
+        EncodeError: What was compared did not come back.
     """
     from tare import compress
 
     if id is None:
         yield file
-    elif compare:
-        out = Compressing(file, id)
-        yield cast(BinaryIO, out)
-        out.press()
-    else:
+        return
+    if not compare:
         with compress.open(file, "wb", id) as packed:
             yield cast(BinaryIO, packed)
+        return
+    with tempfile.SpooledTemporaryFile(_BLOCK_BYTES) as copy:
+        into = _Both(file, cast(BinaryIO, copy))
+        with compress.open(cast(BinaryIO, into), "wb", id) as packed:
+            out = _Hashed(cast(BinaryIO, packed))
+            yield cast(BinaryIO, out)
+        copy.seek(0)
+        back = _Hashed(None)
+        with compress.open(cast(BinaryIO, copy), "rb", compress.parse(id)[0]) as again:
+            while part := again.read(_BLOCK_BYTES):
+                back.write(part)
+        if back.digest != out.digest:
+            raise EncodeError(f"{id}: the bytes do not come back as they were. Nothing was written.")
 
 
-class Compressing:
-    """A file whose bytes are compressed piece by piece into frames or members on end, each compared.
+class _Both:
+    """A file that writes to two others.
 
     Args:
-        file: Where the compressed bytes go.
-        id: Compressor and level: ``zstd:3``.
+        one: The one.
+        other: The other.
     """
 
     closed = False
 
-    def __init__(self, file: BinaryIO, id: str) -> None:
-        self.file = file
-        self.id = id
-        self.parts: list[bytes] = []
-        self.waiting = 0
-        self.wrote = False
+    def __init__(self, one: BinaryIO, other: BinaryIO) -> None:
+        self._files = (one, other)
 
     def write(self, data: Any) -> int:
-        """Take bytes; compress when enough are together."""
-        part = bytes(data)
-        self.parts.append(part)
-        self.waiting += len(part)
-        if self.waiting >= _BLOCK_BYTES:
-            self.press()
-        return len(part)
-
-    def press(self) -> None:
-        """Write what is waiting as one frame; an empty file is one empty frame."""
-        from tare import compress
-
-        if self.waiting or not self.wrote:
-            data = b"".join(self.parts)
-            frame = compress.compress(data, self.id)
-            if compress.decompress(frame, compress.parse(self.id)[0], max_output=None) != data:
-                raise EncodeError(f"{self.id}: the bytes do not come back as they were. Nothing was written.")
-            self.file.write(frame)
-            self.parts, self.waiting, self.wrote = [], 0, True
-
-    def flush(self) -> None:
-        """Frames are written when they are full."""
+        """Write to both."""
+        for file in self._files:
+            file.write(data)
+        return memoryview(data).nbytes
 
     def writable(self) -> bool:
         """It is."""
         return True
 
+    def flush(self) -> None:
+        """Flush both."""
+        for file in self._files:
+            file.flush()
+
     def close(self) -> None:
-        """Nothing: `press` ends the last frame, and the file beneath is its owner's."""
+        """Both are their owners'."""
+
+
+class _Hashed:
+    """A file that takes the hash of what goes through it into another.
+
+    Args:
+        file: The other; None for nowhere.
+    """
+
+    closed = False
+
+    def __init__(self, file: BinaryIO | None) -> None:
+        self._file = file
+        self._hash = hashlib.blake2b(digest_size=32)
+
+    @property
+    def digest(self) -> bytes:
+        """The hash of everything so far."""
+        return self._hash.digest()
+
+    def write(self, data: Any) -> int:
+        """Take bytes."""
+        self._hash.update(data)
+        if self._file is not None:
+            self._file.write(data)
+        return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def flush(self) -> None:
+        """Frames are written when they are full."""
+
+    def close(self) -> None:
+        """The file beneath is its owner's."""
 
 
 class _Lines:

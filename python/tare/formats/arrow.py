@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +43,15 @@ def _ipc_options(compression: Any, level: int | None) -> Any:
 
 
 def _encode_pyarrow(obj: pa.Table, *, compression: str, layout: str, level: int | None) -> bytes:
+    return written(partial(_into_pyarrow, obj, compression=compression, layout=layout, level=level))
+
+
+def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: str, layout: str, level: int | None) -> None:
     from pyarrow import ipc
 
     new = ipc.new_file if layout == "file" else ipc.new_stream
-
-    def write(sink: Any) -> None:
-        with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
-            writer.write_table(obj)
-
-    return written(write)
+    with new(sink, obj.schema, options=_ipc_options(compression, level)) as writer:
+        writer.write_table(obj)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, layout: str, level: int | None) -> pa.Table:
@@ -175,6 +176,7 @@ FORMAT = Format(
             options={"compression": _COMPRESSION, "layout": _LAYOUT, "level": _LEVEL},
             variants={"table": _VARIANTS},
             resolve=levels({"zstd": 1}),
+            write=_into_pyarrow,
             stream=Stream(_write_pyarrow, _read_stream, join),
             subset=_subset_pyarrow,
             rows=_rows_pyarrow,

@@ -7,14 +7,12 @@ the functions that use them), so listing every codec costs no import.
 
 from __future__ import annotations
 
-import importlib.util
-import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.errors import MissingLibrary
+from tare.formats.installable import Installable
 
 __all__ = ["ANY_LANGUAGE", "Buffer", "Format", "Library", "Option", "Stream", "spell"]
 
@@ -114,7 +112,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Library:
+class Library(Installable):
     """One implementation of a format.
 
     Args:
@@ -132,6 +130,8 @@ class Library:
         variants: For each kind, the option sets that ``tare measure`` tries by default.
         threads: ``(1,)``, or ``(1, "all")`` if it can use several cores.
         stream: Reading and writing in parts, if the library can.
+        write: ``write(obj, file, **options)`` writes the very bytes of ``encode`` into a binary file, part by
+            part where it can, so that they never lie in memory whole; None if they are made whole.
         append: ``append(obj, **options) -> Buffer`` gives bytes that, written behind what ``encode`` made of
             rows or list items, make ``decode`` give all of them; None if it cannot, or would rewrite the file.
         subset: ``subset(data, columns, **options)`` reads some columns of a table only.
@@ -164,6 +164,7 @@ class Library:
     variants: Mapping[str, tuple[Mapping[str, object], ...]] = field(default_factory=dict)
     threads: tuple[int | str, ...] = (1,)
     stream: Stream | None = None
+    write: Callable[..., None] | None = None
     append: Callable[..., Buffer] | None = None
     subset: Callable[..., Any] | None = None
     rows: Callable[..., Any] | None = None
@@ -177,35 +178,6 @@ class Library:
     executes_code: bool = False
     writes: bool = True
     notes: tuple[str, ...] = ()
-
-    @property
-    def installed(self) -> bool:
-        """Whether every module it needs can be found (nothing is imported)."""
-        return all(_found(module) for module in self.modules)
-
-    @property
-    def install_line(self) -> str:
-        """The command that installs it; empty when nothing is needed."""
-        if self.extra:
-            return f"pip install 'tare[{self.extra}]'"
-        return f"pip install {self.distribution}" if self.distribution else ""
-
-    @property
-    def version(self) -> str | None:
-        """Version of the installed distribution; None if it is not installed."""
-        if not self.distribution:
-            return platform.python_version()
-        from importlib import metadata  # 10 ms that a mere listing of ids does not need
-
-        try:
-            return metadata.version(self.distribution)
-        except metadata.PackageNotFoundError:
-            return None
-
-    def require(self) -> None:
-        """Raise MissingLibrary with the install line unless it is installed."""
-        if not self.installed:
-            raise MissingLibrary(f"{self.name} is not installed. Install it with: {self.install_line}")
 
 
 @dataclass(frozen=True)
@@ -258,10 +230,3 @@ class Format:
     def library(self, name: str) -> Library | None:
         """The library of that name, or None."""
         return next((lib for lib in self.libraries if lib.name == name), None)
-
-
-def _found(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False

@@ -345,6 +345,7 @@ FORMAT = Format(
                 "delimiter": _DELIMITER,
                 "newlines": Option(False, (False, True), "Expect line ends inside quoted fields; slower."),
             },
+            write=_write_pyarrow,
             stream=Stream(_write_pyarrow, _read_pyarrow, join),
             subset=_subset_pyarrow,
             rows=_part_pyarrow,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +47,13 @@ _LEVELS_DUCKDB = {"zstd": 3}
 
 
 def _encode_pyarrow(obj: pa.Table, *, compression: Any, level: int | None) -> bytes:
+    return written(partial(_into_pyarrow, obj, compression=compression, level=level))
+
+
+def _into_pyarrow(obj: pa.Table, sink: Any, *, compression: Any, level: int | None) -> None:
     from pyarrow import parquet
 
-    return written(
-        lambda sink: parquet.write_table(obj, sink, compression=compression, compression_level=level)
-    )
+    parquet.write_table(obj, sink, compression=compression, compression_level=level)
 
 
 def _decode_pyarrow(data: Buffer, *, compression: str, level: int | None) -> pa.Table:
@@ -144,25 +147,26 @@ def _encode_fastparquet(obj: pd.DataFrame, *, compression: str) -> bytes:
     return file.getvalue()
 
 
-def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
+def _opened(data: Buffer) -> Any:
     import fastparquet
 
-    frame: pd.DataFrame = fastparquet.ParquetFile(BytesIO(data)).to_pandas()
+    # Unverified, it parses whatever lies where a footer would, beyond its end: a crash.
+    return fastparquet.ParquetFile(BytesIO(data), verify=True)
+
+
+def _decode_fastparquet(data: Buffer, *, compression: str) -> pd.DataFrame:
+    frame: pd.DataFrame = _opened(data).to_pandas()
     return frame
 
 
 def _subset_fastparquet(data: Buffer, columns: list[str], *, compression: str) -> pd.DataFrame:
-    import fastparquet
-
-    frame: pd.DataFrame = fastparquet.ParquetFile(BytesIO(data)).to_pandas(columns=columns)
+    frame: pd.DataFrame = _opened(data).to_pandas(columns=columns)
     return frame
 
 
 def _rows_fastparquet(data: Buffer, start: int, count: int, **options: Any) -> pd.DataFrame:
     """Those rows, out of the row groups that hold them."""
-    import fastparquet
-
-    file = fastparquet.ParquetFile(BytesIO(data))
+    file = _opened(data)
     sizes = [group.num_rows for group in file.row_groups]
     first, last = 0, len(sizes)
     while first < last - 1 and start >= sizes[first]:
@@ -214,6 +218,7 @@ FORMAT = Format(
                 "table": (*_ZSTD, {"compression": "zstd", "level": 9}, {"compression": "none"}),
             },
             resolve=levels(_LEVELS_PYARROW),
+            write=_into_pyarrow,
             subset=_subset_pyarrow,
             rows=_rows_pyarrow,
             open=_open_pyarrow,

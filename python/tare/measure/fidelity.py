@@ -146,7 +146,7 @@ def _packed(codec: Codec, data: bytes) -> bytes:
         return data
     from tare.codec import packed
 
-    return packed(data, codec.compressor, codec.level)
+    return bytes(packed(data, codec.compressor, codec.level, codec.compressor_settings))
 
 
 def _tag(item: Any, back: Any) -> Any:

@@ -91,8 +91,9 @@ class Ops:
 
         with phase("encode"):
             codec = Codec.parse(text(request, "codec"))
-            codec.library.require()
-            import_ns = _import(codec.library.modules)
+            codec.require()
+            modules = codec.library.modules + (codec.peer.modules if codec.peer is not None else ())
+            import_ns = _import(modules)
         set_threads(codec, request.get("threads", 1))
         kind, encoded = request.get("kind"), request.get("encoded")
         self._prepared.pop(str(codec), None)
@@ -160,7 +161,7 @@ class Ops:
 
         with phase("encode"):
             codec = Codec.parse(request.get("codec") or self._current)
-            codec.library.require()
+            codec.require()
             return {"cells": probe(codec, request.get("set", "values/1"), only=request.get("only"))}
 
     # --- time and memory --------------------------------------------------------

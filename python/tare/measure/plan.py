@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tare.errors import PlanError, UsageError
-from tare.measure.cases import Case, case_key, full_labels, operations
+from tare.measure.cases import FACTORS, Case, case_key, full_labels, operations
 from tare.measure.plan_reader import Block, Grow, Override, Statistics, is_level, read_plan
 from tare.measure.supports import canonical
 
@@ -165,9 +165,10 @@ class Plan:
         media: Iterable[str] | None = None,
         datasets: Iterable[str] | None = None,
         threads: Iterable[str] | None = None,
+        where: Mapping[str, Iterable[str]] | None = None,
         stop_s: float | None = None,
     ) -> Plan:
-        """The same plan with fewer levels, as ``--codec`` and ``--medium`` ask.
+        """The same plan with fewer levels, as ``--codec``, ``--medium`` and ``--where`` ask.
 
         Levels may end in ``*``, which keeps every one that begins so: ``json:*``.
 
@@ -177,10 +178,11 @@ class Plan:
             media: Media; None keeps all.
             datasets: Data sets; None keeps all.
             threads: ``1`` or ``all``; None keeps both.
+            where: Levels of any factors, by name: ``{"content": ["rounded"]}``; None keeps all.
             stop_s: Where a growth curve ends, in seconds; None keeps the plan's.
 
         Raises:
-            PlanError: Nothing is left.
+            PlanError: Nothing is left, or there is no such factor.
 
         >>> {case.labels["codec"] for case in Plan.named("load").narrow(codecs=["json:orjson"]).cases()}
         {'json:orjson'}
@@ -194,9 +196,21 @@ class Plan:
             "dataset": _levels(datasets),
             "threads": _levels(threads),
         }
-        blocks = tuple(kept for block in self.blocks if (kept := block.narrowed(wanted)) is not None)
+        more = {name: _levels(levels) for name, levels in (where or {}).items()}
+        for name in more:
+            if name not in FACTORS:
+                raise PlanError(f"there is no factor {name[:80]!r}; factors are {', '.join(FACTORS)}")
+        if more.get("codec"):
+            more["codec"] = tuple(map(canonical, more["codec"] or ()))
+        blocks = tuple(
+            kept
+            for block in self.blocks
+            if (once := block.narrowed(wanted)) is not None and (kept := once.narrowed(more)) is not None
+        )
         if not blocks:
-            asked = ", ".join(level for levels in wanted.values() for level in levels or ())
+            asked = ", ".join(
+                level for levels in (*wanted.values(), *more.values()) for level in levels or ()
+            )
             raise PlanError(f"{self.source}: the plan has no case with {asked[:200]}")
         grow = (
             replace(self.grow, stop_s=stop_s) if self.grow is not None and stop_s is not None else self.grow

@@ -59,6 +59,7 @@ class Statistics:
         slow_s: A case slower than this many seconds per call is measured less often.
         slow_launches: Launches of a slow case.
         slow_rounds: Rounds in each launch of a slow case.
+        deadline_s: A call that takes longer is ended, in seconds; the time limit of a run may end it sooner.
     """
 
     launches: int = 5
@@ -66,6 +67,7 @@ class Statistics:
     slow_s: float = 1.0
     slow_launches: int = 2
     slow_rounds: int = 1
+    deadline_s: float = 30.0
 
     def as_dict(self) -> dict[str, float]:
         """As in a plan file."""
@@ -274,10 +276,15 @@ class _Reader:
         counts = {
             name: self.count(table, name, getattr(Statistics, name), "statistics")
             for name in known
-            if name != "slow_s"
+            if name not in ("slow_s", "deadline_s")
         }
         slow_s = self.number(table, "slow_s", Statistics.slow_s, "statistics", low=0.0, high=1e6)
-        return Statistics(**counts, slow_s=Statistics.slow_s if slow_s is None else slow_s)
+        deadline_s = self.number(table, "deadline_s", Statistics.deadline_s, "statistics", low=1.0, high=1e6)
+        return Statistics(
+            **counts,
+            slow_s=Statistics.slow_s if slow_s is None else slow_s,
+            deadline_s=deadline_s or Statistics.deadline_s,
+        )
 
     def text(self, table: Mapping[str, Any], key: str, path: str, *, needed: bool = False) -> str:
         value = table.get(key, "")

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import TareError, UsageError
 from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
+from tare.measure.named_data import nominal_bytes
 from tare.measure.planning import narrowed
 from tare.measure.reach import DEFAULT_LINK
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Session, Settings, Stopped, Wiring
-from tare.measure.stages.fit import load_bytes
+from tare.measure.stages.fit import available_bytes, load_bytes
 from tare.measure.stages.memory import measure_memory
 from tare.measure.stages.stream import StreamSeat, weigh_streams
 from tare.measure.stages.weigh import Contender, weigh
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_plan"]
 
+# The smallest group: the base, its twin and one more, with the data, its encoded form and what comes
+# back each; and the parent's own, while the next data set is made.
+_COPIES = 11
 _STREAMS = ("fifo", "unix", "tcp", "link", "remote")
 _AT_ONCE = 8
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
@@ -81,6 +85,8 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             record.setdefault("cases", []).extend(_closed(case, "pending", _LATE) for case in wanted)
             continue
         try:
+            if data is None:
+                _need_memory(name)
             dataset = _open(name, content, wiring.shared) if data is None else _opened(data)
         except (TareError, OSError) as error:
             record.setdefault("cases", []).extend(_closed(case, "n/a", str(error)[:300]) for case in wanted)
@@ -92,7 +98,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         _join(record, fresh, name)
         session = open_session(
             dataset,
-            replace(settings, time_s=share_s),
+            replace(settings, time_s=share_s, deadline_s=_deadline_s(plan, settings, share_s)),
             record,
             wiring if last is None else replace(wiring, out=None),
         )
@@ -118,7 +124,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             f"no data set of the plan {plan.name!r} could be opened: "
             + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
         )
-    last.started_at = began_s
+    last.started_at, last.settings = began_s, settings  # the whole run, not its last data set
     finish(last, wiring.out)
     return Result(record)
 
@@ -150,6 +156,8 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
             )
             for case in some
         ]
+        peaks = {id(contender) for contender in _one_peak_each([*everybody, *contenders])}
+        contenders = [replace(one, peak=id(one) in peaks) for one in contenders]
         base = _base(session, kind, contenders)
         batches += [(some[0].labels["medium"], base, group) for group in _groups(contenders, base)]
         everybody += contenders
@@ -169,7 +177,16 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
                 session, group, base, part, until_s=until_s, launches=launches, rounds=plan.statistics.rounds
             )
         else:
-            weigh(session, group, base, part, until_s=until_s, launches=launches, plan=plan.statistics)
+            weigh(
+                session,
+                group,
+                base,
+                part,
+                until_s=until_s,
+                launches=launches,
+                plan=plan.statistics,
+                peaks=True,
+            )
     measure_memory(session, _one_peak_each(everybody), part, session.limit_s(1.0))
 
 
@@ -183,13 +200,18 @@ def _comparable(cases: Iterable[Case]) -> list[list[Case]]:
 
 
 def _one_peak_each(contenders: Iterable[Contender]) -> list[Contender]:
-    """The cases whose memory is measured: whole, warm, without fsync, on the first such medium of their codec."""
+    """The cases whose memory is measured: whole, warm, without fsync, on the first such medium of their codec.
+
+    Of a codec with a compressor, on each.
+    """
     found: dict[tuple[str, ...], Contender] = {}
     for contender in contenders:
         labels = contender.case["labels"]
         if labels["medium"] in _STREAMS or any(labels.get(name, level) != level for name, level in _WHOLE):
             continue
-        found.setdefault((labels["codec"], labels["threads"], labels.get("grain", "")), contender)
+        # Writing compresses on the way into the file, which takes less memory than bytes made whole.
+        medium = labels["medium"] if contender.codec.compressor is not None else ""
+        found.setdefault((labels["codec"], labels["threads"], labels.get("grain", ""), medium), contender)
     return list(found.values())
 
 
@@ -305,6 +327,26 @@ def _by_dataset(cases: Iterable[Case]) -> dict[tuple[str, str], list[Case]]:
     for case in cases:
         found.setdefault((case.labels["dataset"], case.labels.get("content", "")), []).append(case)
     return found
+
+
+def _deadline_s(plan: Plan, settings: Settings, share_s: float) -> float:
+    """How long one call may take, in seconds: what the plan allows, no longer than the data set's time."""
+    allowed_s = plan.statistics.deadline_s
+    return max(settings.deadline_s, min(allowed_s, share_s) if share_s else allowed_s)
+
+
+def _need_memory(name: str) -> None:
+    """Refuse a generated data set that there is no room to measure.
+
+    Raises:
+        UsageError: With what it needs and what there is.
+    """
+    need, free = _COPIES * nominal_bytes(name), available_bytes()
+    if need > free:
+        raise UsageError(
+            f"{name} needs about {need / 1e9:.1f} GB of free memory, for the processes that are measured at a time; "
+            f"{free / 1e9:.1f} GB are free"
+        )
 
 
 def _open(name: str, content: str, shared: str | Path | None) -> Dataset:

@@ -84,6 +84,7 @@ def narrowed(plan: Plan, settings: Settings) -> Plan:
         codecs=settings.codecs,
         media=settings.media,
         threads=None if settings.threads == 1 else ["all"],
+        where=settings.where,
         stop_s=settings.stop_s,
     )
 

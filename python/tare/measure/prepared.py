@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import Unsupported, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import BinaryIO
 
     from tare.codec import Codec
 
@@ -177,6 +178,8 @@ class Prepared:
         self._whole("files")
         if self.delivery == "streaming":
             return self._part_writer(target, sync)
+        if self.codec.compressor is not None:
+            return self._packed_writer(target, sync)
         from tare.media import file
 
         encode = self.encode
@@ -192,6 +195,8 @@ class Prepared:
             return lambda _: decode(file.mapped(path))
         if self.delivery == "streaming":
             return self._part_reader(path)
+        if self.codec.peer is not None:
+            return self._packed_reader(path)
         return lambda _: decode(file.read(path))
 
     # --- private --------------------------------------------------------------
@@ -213,6 +218,46 @@ class Prepared:
 
         kind = self.kind
         return lambda data: convert(decode(data), kind)
+
+    def _packed_writer(self, target: Target, sync: str) -> Callable[[Any], Any]:
+        """Encode into the compressor, and that into the file, as `Route.write` does."""
+        from tare.codec import Counted
+
+        write_into, convert = self.codec.writer(self.data_kind), self._converted()
+
+        def write(value: Any) -> int:
+            with open(target.next(), "wb", buffering=0) as out:
+                write_into(convert(value), cast("BinaryIO", Counted(out)))
+                if sync == "fsync":
+                    os.fsync(out.fileno())
+                return out.tell()
+
+        return write
+
+    def _packed_reader(self, path: str) -> Callable[[Any], Any]:
+        """Read as the users of the compressor's library read files."""
+        read_from = self.codec.reader(self.data_kind)
+        kind, native = self.kind, self.native
+
+        def read(_: Any) -> Any:
+            with open(path, "rb", buffering=0) as source:
+                value = read_from(source)
+            if kind == native:
+                return value
+            from tare.kinds import convert
+
+            return convert(value, kind)
+
+        return read
+
+    def _converted(self) -> Callable[[Any], Any]:
+        """Makes a value of the kind that calls start from one of the library's own."""
+        if self.kind == self.native:
+            return lambda value: value
+        from tare.kinds import convert
+
+        native = self.native
+        return lambda value: convert(value, native)
 
     def _part_writer(self, target: Target, sync: str) -> Callable[[Any], Any]:
         stream, options = self.need_stream(), self.codec.options

@@ -95,6 +95,8 @@ _CODEC = _object(
     library=_TEXT_OR_NULL,
     format=_TEXT_OR_NULL,
     compressor=_TEXT_OR_NULL,
+    compressor_options={"type": "object"},
+    versions={"type": "object"},
 )
 _DATASET = _object(
     ("name",),

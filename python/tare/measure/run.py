@@ -162,7 +162,7 @@ def check_settings(settings: Settings) -> None:
     if settings.remote:
         Remote.parse(settings.remote)
     for text in filter(None, (settings.base,)):
-        Codec.parse(text).library.require()
+        Codec.parse(text).require()
     conditions((), settings.must)
 
 
@@ -411,8 +411,10 @@ def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
         "library": codec.library.name,
         "compressor": codec.compressor,
         "level": codec.level,
+        "compressor_options": codec.compressor_options(),
         "options": dict(codec.options),
         "version": codec.library.version,
+        "versions": codec.versions(),
         "threads": threads,
         "flags": codec.flags(),
     }

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring"]
 
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
-# is a multiple of the data in the worker's own kind.
-_KIND_FACTOR = {"arrow": 1.0, "polars": 1.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
+# is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
+# grown and copied, and what a compressor makes of them and gives back are six times the data at 10^8 doubles.
+_KIND_FACTOR = {"arrow": 3.0, "polars": 3.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
@@ -95,6 +96,8 @@ class Settings:
         time_s: Time limit of the run in seconds; 0 for none.
         codecs: Codec ids to weigh; None for every installed candidate.
         exclude: Codec or format ids to leave out.
+        where: Levels of factors that a plan's cases must have, by the factor's name; one that ends
+            in ``*`` stands for all that begin so.
         media: Media; None chooses by the kind of data.
         link: Emulated or assumed link, ``RATE,RTT``.
         remote: ``ssh://host`` for the medium ``remote``.
@@ -120,6 +123,7 @@ class Settings:
     time_s: float = 60.0
     codecs: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     media: tuple[str, ...] | None = None
     link: str | None = None
     remote: str | None = None

@@ -92,7 +92,7 @@ def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
     for text in wanted:
         if not text.endswith("*"):
             codec = Codec.parse(text)
-            codec.library.require()
+            codec.require()
             found[codec] = None
             continue
         several = [codec for codec in installed if is_level(text, str(codec))]
@@ -149,8 +149,8 @@ def _codec(labels: Mapping[str, str]) -> str | None:
                 f"{format_id}:{library_name or 'tare'} is not part of this version: it joins when it is built"
             )
         return str(error)
-    if not codec.library.installed:
-        return f"not installed: {codec.library.install_line}"
+    if not codec.installed:
+        return f"not installed: {codec.install_line}"
     if not codec.library.writes:
         return f"{codec.library.name} reads {format_id} and does not write it"
     kind = dataset_kind(labels.get("dataset", ""))
@@ -182,7 +182,10 @@ def _parts(labels: Mapping[str, str]) -> str | None:
     packed = codec.compressor is not None
     no_part = None if subset == "all" else refusal(codec, subset, grain=labels.get("grain", "whole"))
     checks = (
-        (labels.get("threads") == "all" and "all" not in library.threads, "uses one thread only"),
+        (
+            labels.get("threads") == "all" and "all" not in codec.threads(labels.get("medium", "memory")),
+            "uses one thread only",
+        ),
         (delivery != "whole" and not stream, f"has no {delivery} delivery: the medium has one end"),
         (delivery == "streaming" and codec.stream is None, "cannot encode and decode in parts"),
         (
@@ -194,7 +197,9 @@ def _parts(labels: Mapping[str, str]) -> str | None:
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )
     found = next((text for failed, text in checks if failed), None)
-    return None if found is None else f"{codec.format_id}:{library.name} {found}"
+    if found is None:
+        return None
+    return f"{codec.peer.name if codec.peer is not None else f'{codec.format_id}:{library.name}'} {found}"
 
 
 def _library(codec: str) -> str:

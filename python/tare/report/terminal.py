@@ -395,8 +395,13 @@ def _cut(value: str, width: int) -> str:
 def _middle(value: str, width: int) -> str:
     if text.width_of(value) <= width:
         return value
-    # The end of an id (level, compressor) tells codecs apart as much as its start.
+    # A compressor, its level and its library tell codecs apart more than the format does.
+    start, plus, pressed = value.partition("+")
+    pressed = pressed.replace("library=", "")
     tail = (width - 1) // 2
+    if plus and tail <= len(pressed) <= width - 3:
+        room = width - 1 - len(pressed)
+        return _cut(start, room) + plus + pressed
     return value[: width - 1 - tail] + "\u2026" + value[-tail:]
 
 

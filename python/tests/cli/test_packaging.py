@@ -83,4 +83,4 @@ def test_version_names_commit_and_features() -> None:
     from tare import _tare
 
     assert not _tare.__debug_build__, "build the core with make setup"
-    assert done.stdout == f"tare {tare.__version__} ({_tare.__commit__}; core: zstd, lz4, gzip)\n"
+    assert done.stdout == f"tare {tare.__version__} ({_tare.__commit__}; core: zstd, lz4, gzip, bz2, xz)\n"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tare import formats
 from tare.codec import Codec
+from tare.codec.peers import PEERS, Peer
 from tare.compress import COMPRESSORS
 from tare.errors import TareError, UsageError
 from tare.formats.base import Library, Option, spell
@@ -23,7 +24,7 @@ def value_of(option: Option) -> st.SearchStrategy[object]:
     return values[option.value_type]
 
 
-def settings_of(library: Library) -> st.SearchStrategy[dict[str, object]]:
+def settings_of(library: Library | Peer) -> st.SearchStrategy[dict[str, object]]:
     """Any subset of the library's options with values they take."""
     optional: dict[str, Any] = {name: value_of(option) for name, option in library.options.items()}
     return st.fixed_dictionaries({}, optional=optional)
@@ -36,9 +37,14 @@ def ids(draw: st.DrawFn) -> str:
     library = draw(st.sampled_from(format.libraries))
     chosen = draw(settings_of(library).flatmap(lambda found: st.permutations(list(found.items()))))
     text = f"{format.id}:{library.name}" + "".join(f",{name}={spell(value)}" for name, value in chosen)
-    compressor = draw(st.none() | st.sampled_from(COMPRESSORS))
+    compressor = draw(st.none() | st.sampled_from(COMPRESSORS) | st.sampled_from(PEERS))
     if compressor is None:
         return text
+    if isinstance(compressor, Peer):
+        level = f":{draw(st.integers(*compressor.levels))}" if draw(st.booleans()) else ""
+        chosen = {"library": compressor.name, **draw(settings_of(compressor))}
+        pairs = draw(st.permutations(list(chosen.items())))
+        return f"{text}+{compressor.compressor}{level}" + "".join(f",{name}={value}" for name, value in pairs)
     text += f"+{compressor.name}"
     if compressor.levels is not None and draw(st.booleans()):
         text += f":{draw(st.integers(*compressor.levels).filter(bool))}"
@@ -59,9 +65,15 @@ def test_parse_then_print_is_the_identity_on_printed_ids(text: str) -> None:
     assert printed == str(again)
     assert codec.options == again.options
     assert len(printed) <= len(text) + 10
+    assert codec.compressor_options() == again.compressor_options()
 
 
-@given(st.text() | st.from_regex(r"[a-z]+(:[a-z]+)?(,[a-z]*=?[a-z0-9%]*)*(\+[a-z0-9:-]*)?", fullmatch=True))
+@given(
+    st.text()
+    | st.from_regex(
+        r"[a-z]+(:[a-z]+)?(,[a-z]*=?[a-z0-9%]*)*(\+[a-z0-9:-]*(,[a-z]*=?[a-z0-9]*)*)?", fullmatch=True
+    )
+)
 def test_any_text_is_an_id_or_a_usage_error(text: str) -> None:
     """Text of any kind parses or raises UsageError with a printable message, nothing else."""
     try:

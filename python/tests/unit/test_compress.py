@@ -12,6 +12,7 @@ import random
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import zlib
 
@@ -349,6 +350,26 @@ def test_zstd_of_old_and_foreign_kinds_is_unsupported() -> None:
     """Formats before 0.8 are named, and frames that need a dictionary are refused."""
     with pytest.raises(Unsupported, match=r"zstd 0\.7"):
         compress.decompress(b"\x27\xb5\x2f\xfd" + bytes(10), "zstd")
+
+
+NO_ROOM = """
+import os, resource
+from tare import compress
+data = os.urandom(64 << 20)
+held = int(dict(line.split(":", 1) for line in open("/proc/self/status"))["VmData"].split()[0]) << 10
+resource.setrlimit(resource.RLIMIT_DATA, (held + (96 << 20), resource.RLIM_INFINITY))
+try:
+    compress.compress(data, "lz4", threads=1)
+except MemoryError:
+    print("no room")
+"""
+
+
+def test_no_room_for_the_result_is_a_memory_error() -> None:
+    """What was compressed has no place as bytes: a MemoryError, no panic and no hang."""
+    need(os.path.exists("/proc/self/status"), "no /proc: the memory of a process cannot be told")
+    done = subprocess.run([sys.executable, "-c", NO_ROOM], capture_output=True, timeout=60, check=True)
+    assert b"no room\n" == done.stdout
 
 
 @pytest.mark.parametrize("name", CONTAINERS)

@@ -296,27 +296,6 @@ def test_a_stream_may_begin_inside_a_file_object() -> None:
         assert plain.read(5) == PLAIN[400_000:400_005]
 
 
-def test_info(tmp_path) -> None:
-    """What a file is, without decoding it."""
-    path = tmp_path / "x"
-    for id, layout, expected in [
-        ("zstd", None, ("zstd", "seekable", 20, True)),
-        ("lz4", None, ("lz4", "seekable", 20, True)),
-        ("gzip", None, ("gzip", "seekable", 20, False)),
-        ("gzip", "members", ("gzip", None, None, False)),  # members do not say where they end
-        ("zstd", "single", ("zstd", None, None, False)),  # its header has no size: it was not said
-    ]:
-        path.write_bytes(packed(id, PLAIN[: 20 * 65_280], chunk_size=64 << 10, layout=layout))
-        found = compress.info(path)
-        assert (found.container, found.layout, found.has_index) == (expected[0], expected[1], expected[3])
-        assert found.units == expected[2] or id == "gzip"
-        assert found.stored_size == path.stat().st_size
-        assert found.plain_size == 20 * 65_280 or layout is not None
-    path.write_bytes(packed("bz2"))
-    found = compress.info(path)
-    assert (found.container, found.units, found.plain_size) == ("bz2", None, None)
-
-
 @pytest.mark.parametrize("id", CONTAINERS)
 def test_cut_files_are_told(id: str, tmp_path) -> None:
     """Everything before the cut is given, then `Truncated`, which is an EOFError."""
@@ -478,12 +457,13 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 from tare import compress
 data = os.urandom(32 << 20).hex().encode()  # what cannot be compressed at all would be skipped over
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background has it ignored
 threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
     {work}
 except KeyboardInterrupt:
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 8  # 0.7 and what a busy machine takes
     print("interrupted")
 """
 
@@ -492,6 +472,8 @@ except KeyboardInterrupt:
     "work",
     [
         "compress.compress(data * 2, 'zstd:12')",
+        "compress.compress(data, 'zstd:19')",
+        "f = compress.open('x.zst', 'wb', 'zstd:22,layout=single'); f.write(data); f.close()",
         "compress.compress(data * 2, 'xz:9')",
         "compress.open('x.zst', 'wb', 'zstd:19').write(data)",
         "compress.open('fifo', 'rb').read()",

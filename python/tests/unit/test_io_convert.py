@@ -292,11 +292,28 @@ def test_a_change_of_compression_claims_no_more_than_was_compared(tmp_path):
 def test_a_compressor_whose_bytes_do_not_come_back_writes_nothing(tmp_path, monkeypatch):
     """The comparison of bytes that the note speaks of takes place."""
     (tmp_path / "x.json").write_bytes(b'{"a":1}')
-    real = compress.compress
-    monkeypatch.setattr(compress, "compress", lambda data, id: real(data + b" ", id))
+    real = compress.open
+
+    def altered(file, mode, *args, **options):
+        return io.BytesIO(b'{"a":2}') if mode == "rb" else real(file, mode, *args, **options)
+
+    monkeypatch.setattr(compress, "open", altered)
     with pytest.raises(EncodeError, match="do not come back"):
         tare.convert(tmp_path / "x.json", tmp_path / "x.json.zst")
     assert ["x.json"] == os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize("end", ["zst", "lz4", "gz"])
+@pytest.mark.parametrize("verify", [None, False, True])
+def test_a_changed_compression_is_laid_out_in_chunks(end, verify, tmp_path):
+    """Compared or not: the same file as any other of that compressor, one frame of lz4, with its end proven."""
+    rows = "".join(f"{n},{n * n}\n" for n in range(300_000))
+    (tmp_path / "x.csv").write_text("a,b\n" + rows)
+    tare.convert(tmp_path / "x.csv", tmp_path / f"x.csv.{end}", verify=verify)
+    found = compress.info(tmp_path / f"x.csv.{end}")
+    assert ("seekable", "proven") == (found.layout, found.complete)
+    with compress.open(tmp_path / f"x.csv.{end}") as file:
+        assert (tmp_path / "x.csv").read_bytes() == file.read()
 
 
 def test_what_was_not_verified_is_noted(tmp_path, monkeypatch):

@@ -194,3 +194,15 @@ def test_a_plan_says_how_often_on_streams():
         for case in labelled(result)
     }
     assert {"arrow:pyarrow": [4], "csv:pyarrow": [2, 2]} == found
+
+
+def test_peaks_come_with_the_launches():
+    """Further launches measure peaks before they sample, so that a short run has them too."""
+    block = {"dataset": ["d"], "codec": ["parquet:pyarrow", "arrow:pyarrow+zstd:3"], "medium": ["file"]}
+    plan = Plan.from_dict({
+        "plan": 1, "name": "mine", "statistics": {"launches": 3, "rounds": 1}, "block": [block],
+    })  # fmt: skip
+    seen: list[str] = []
+    result = measure.run(TABLE, plan=plan, time_s=0, on_progress=lambda event: seen.append(event.stage))
+    assert [{"write", "read"}] * 2 == [set(case["memory"]) for case in labelled(result)]
+    assert "memory" not in seen, "no process was started for peaks alone"

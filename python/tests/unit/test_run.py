@@ -359,7 +359,7 @@ def _part(bytes_memory: int, share: float = 1.0, kind: str = "document") -> Part
     ("kind", "size", "expected"),
     [
         ("arrow", 1000, 2 << 30),
-        ("arrow", 4 << 30, 12 << 30),
+        ("arrow", 4 << 30, 36 << 30),
         ("pandas", 4 << 30, 24 << 30),
         ("records", 1 << 30, 72 << 30),
         ("python", 2 << 30, 9 << 30),
@@ -367,7 +367,7 @@ def _part(bytes_memory: int, share: float = 1.0, kind: str = "document") -> Part
     ],
 )
 def test_a_worker_may_hold_three_copies_in_its_kind(kind, size, expected):
-    """At least 2 GiB; else three times the part as the worker's kind holds it."""
+    """At least 2 GiB; else three times the part as the worker's kind holds it, nine times for Arrow."""
     assert expected == memory_limit_bytes(_part(size), kind)
 
 

@@ -152,6 +152,8 @@ pub(super) struct BatchDecoder {
     inflate: Inflate,
     /// For members that libdeflate refuses or that may hold other bytes: it says what is wrong.
     serial: Option<Serial>,
+    /// Plain bytes that the member which failed says it holds.
+    lost: Option<u64>,
 }
 
 impl BatchDecoder {
@@ -159,10 +161,11 @@ impl BatchDecoder {
         Self {
             inflate: Inflate::new(),
             serial: None,
+            lost: None,
         }
     }
 
-    fn member(&mut self, member: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+    fn member(&mut self, member: &[u8], at: u64, plain: &mut Vec<u8>) -> Result<()> {
         if *member == MARKER {
             return Ok(());
         }
@@ -174,19 +177,20 @@ impl BatchDecoder {
             return Ok(());
         }
         let serial = self.serial.get_or_insert_with(Serial::new);
-        let result = decode_slowly(serial, member, place);
+        let result = decode_slowly(serial, member, at, place);
         if result.is_err() {
             // What is left is given out: the members before this one.
             plain.truncate(start);
+            self.lost = size.map(|size| size as u64);
         }
         result
     }
 }
 
 /// Decodes a BGZF member into the place that its trailer asks for; says what is wrong with it.
-fn decode_slowly(serial: &mut Serial, member: &[u8], place: &mut [u8]) -> Result<()> {
-    let wrong = |text: &str| Err(Error::new(ErrorKind::Malformed, text).with_offset(0));
-    let mut input = Slice::new(member);
+fn decode_slowly(serial: &mut Serial, member: &[u8], at: u64, place: &mut [u8]) -> Result<()> {
+    let wrong = |text: &str| Err(Error::new(ErrorKind::Malformed, text).with_offset(at));
+    let mut input = Slice::from(member, at);
     serial.begin(&mut input)?;
     let mut rest = place;
     let mut probe = [0];
@@ -203,7 +207,7 @@ fn decode_slowly(serial: &mut Serial, member: &[u8], place: &mut [u8]) -> Result
         }
         rest = rest.get_mut(made..).unwrap_or_default();
     }
-    if input.offset() != member.len() as u64 || !rest.is_empty() {
+    if input.offset() != at.saturating_add(member.len() as u64) || !rest.is_empty() {
         return wrong("a BGZF member that is not as long as its header says");
     }
     Ok(())
@@ -211,22 +215,27 @@ fn decode_slowly(serial: &mut Serial, member: &[u8], place: &mut [u8]) -> Result
 
 impl UnitDecoder for BatchDecoder {
     fn decode(&mut self, unit: &Unit, stored: &[u8], plain: &mut Vec<u8>) -> Result<()> {
+        self.lost = None;
         plain.try_reserve_exact(unit.bound).map_err(|_| {
             let text = format!("no memory for BGZF members of {} bytes", unit.bound);
             Error::new(ErrorKind::Limit, text).with_offset(unit.start)
         })?;
-        let mut input = Slice::new(stored);
+        let mut input = Slice::from(stored, unit.start);
+        let mut number = unit.tag;
         loop {
-            let start = unit.start.saturating_add(input.offset());
+            number = number.saturating_add(1);
+            let at = input.offset();
             let Some(size) = bgzf_bytes(&mut input, 0)? else {
                 return Ok(());
             };
             let member = input.ahead(size)?;
-            self.member(member, plain).map_err(|error| {
-                let at = error.offset().unwrap_or_default();
-                error.with_offset(start.saturating_add(at))
-            })?;
+            self.member(member, at, plain)
+                .map_err(|error| error.within(&format!("member {number}: "), ""))?;
             input.advance(size);
         }
+    }
+
+    fn lost(&self) -> Option<u64> {
+        self.lost
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use libdeflater::{crc32, CompressionLvl, Compressor as Deflate, Crc};
 
+use super::index::Index;
 use super::{header, BGZF_PLAIN};
 use crate::compress::chunked::Stop;
 use crate::compress::container::{Container, Make, StreamEncoder, UnitEncoder};
@@ -27,14 +28,16 @@ const STEP_BYTES: usize = 64 << 10;
 pub(super) struct Members {
     level: i32,
     bgzf: bool,
+    index: Option<Index>,
 }
 
 impl Members {
-    pub(super) fn new(level: i32, layout: Layout) -> Result<Self> {
+    pub(super) fn new(level: i32, layout: Layout, index: bool) -> Result<Self> {
         compression(level)?;
         Ok(Self {
             level,
             bgzf: layout == Layout::Seekable,
+            index: index.then(Index::default),
         })
     }
 }
@@ -49,8 +52,11 @@ impl Container for Members {
         Ok(())
     }
 
-    fn unit(&mut self, _plain: &[u8], _stored: &[u8]) -> Result<()> {
-        Ok(())
+    fn unit(&mut self, _plain: &[u8], stored: &[u8]) -> Result<()> {
+        match &mut self.index {
+            Some(index) => index.push(stored),
+            None => Ok(()),
+        }
     }
 
     fn tail(&mut self, stored: &mut Vec<u8>) -> Result<()> {
@@ -61,9 +67,11 @@ impl Container for Members {
     }
 
     fn lone(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
-        let bgzf = self.bgzf && plain.len() > BGZF_PLAIN;
+        // Only BGZF can be indexed, however short it is.
+        let bgzf = self.bgzf && (plain.len() > BGZF_PLAIN || self.index.is_some());
         MemberEncoder::new(self.level, bgzf)?.encode(plain, stored, stop)?;
         if bgzf {
+            self.unit(plain, stored)?;
             self.tail(stored)?;
         }
         Ok(())
@@ -71,6 +79,14 @@ impl Container for Members {
 
     fn held_back(&self) -> usize {
         4
+    }
+
+    fn index(&mut self) -> Option<Vec<u8>> {
+        self.index.as_mut().map(Index::take)
+    }
+
+    fn index_bytes(&self) -> usize {
+        self.index.as_ref().map_or(0, Index::bytes)
     }
 }
 
@@ -251,16 +267,16 @@ impl StreamEncoder for Single {
         Ok(())
     }
 
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn flush(&mut self, stored: &mut Vec<u8>, _stop: &Stop<'_>) -> Result<()> {
         if self.stream.is_none() && self.first.is_empty() {
             return Ok(());
         }
         self.stream(stored)?.run(&[], stored, FlushCompress::Sync)
     }
 
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
+    fn finish(&mut self, stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
         match &mut self.stream {
-            None => whole(&self.first, self.level, stored, &Stop::of(None)),
+            None => whole(&self.first, self.level, stored, stop),
             Some(stream) => {
                 stream.run(&[], stored, FlushCompress::Finish)?;
                 trailer(stream.crc.sum(), stream.size, stored);

@@ -158,7 +158,7 @@ pub(super) fn truncated(start: u64, end: u64) -> Error {
 pub(super) fn bgzf_bytes(input: &mut dyn Input, at: usize) -> Result<Option<usize>> {
     let start = input.offset().saturating_add(at as u64);
     let extra_at = at.saturating_add(FIXED_BYTES + 2);
-    let head = input.ahead(extra_at)?.get(at..).unwrap_or_default();
+    let head = input.peek(at, FIXED_BYTES + 2)?;
     let Some(&[0x1f, 0x8b, 0x08, flags, .., low, high]) = head.first_chunk::<{ FIXED_BYTES + 2 }>()
     else {
         return Ok(None);
@@ -167,8 +167,8 @@ pub(super) fn bgzf_bytes(input: &mut dyn Input, at: usize) -> Result<Option<usiz
         return Ok(None);
     }
     let extra_bytes = usize::from(u16::from_le_bytes([low, high]));
-    let end = extra_at.saturating_add(extra_bytes);
-    let Some(last) = input.ahead(end)?.get(extra_at..end).and_then(bsize) else {
+    let extra = input.peek(extra_at, extra_bytes)?.get(..extra_bytes);
+    let Some(last) = extra.and_then(bsize) else {
         return Ok(None);
     };
     let size = usize::from(last).saturating_add(1);

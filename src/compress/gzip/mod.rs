@@ -4,6 +4,7 @@
 mod decode;
 mod encode;
 mod header;
+mod index;
 mod serial;
 mod walk;
 
@@ -24,7 +25,11 @@ pub(super) fn way(request: &Request) -> Result<Way> {
     let level = request.level;
     Ok(match request.layout {
         Layout::Single => Way::Stream(Box::new(encode::Single::new(level, request.chunk_size)?)),
-        layout => Way::Chunks(Box::new(encode::Members::new(level, layout)?)),
+        layout => Way::Chunks(Box::new(encode::Members::new(
+            level,
+            layout,
+            request.index,
+        )?)),
     })
 }
 

@@ -15,15 +15,24 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Most plain bytes of a BGZF member.
 const MOST_PLAIN: u32 = 1 << 16;
 
+/// What the last member seen is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Ordinary,
+    Bgzf,
+    /// BGZF's own, which ends a file.
+    Marker,
+}
+
 /// The members of a stream.
 pub(in crate::compress) struct Members {
     trailing: Trailing,
     /// Whether to wait for more members than one.
     batches: bool,
     count: u64,
-    /// Whether any is of BGZF, and whether its end marker was the last thing seen.
+    /// Whether any is of BGZF.
     bgzf: bool,
-    marked: bool,
+    last: Last,
     serial: Serial,
     /// What went wrong behind the batch that was given last.
     later: Option<Error>,
@@ -36,7 +45,7 @@ impl Members {
             batches: options.read_ahead,
             count: 0,
             bgzf: false,
-            marked: false,
+            last: Last::Ordinary,
             serial: Serial::new(),
             later: None,
         }
@@ -44,7 +53,7 @@ impl Members {
 
     /// The BGZF members ahead as one unit; None if an ordinary one is ahead.
     fn batch(&mut self, input: &mut dyn Input) -> Result<Option<Unit>> {
-        let start = input.offset();
+        let (start, before) = (input.offset(), self.count);
         let mut stored = 0_usize;
         let mut plain = 0_usize;
         loop {
@@ -60,7 +69,11 @@ impl Members {
             stored = stored.saturating_add(member.stored);
             plain = plain.saturating_add(member.plain);
             self.count = self.count.saturating_add(1);
-            self.marked = member.marker;
+            self.last = if member.marker {
+                Last::Marker
+            } else {
+                Last::Bgzf
+            };
             self.bgzf = true;
             if !self.batches || plain >= BATCH_BYTES || stored >= BATCH_BYTES {
                 break;
@@ -71,7 +84,8 @@ impl Members {
             stored,
             claim: Some(plain as u64),
             bound: plain,
-            tag: 0,
+            // Members before it, for the number of one that is damaged.
+            tag: before,
         }))
     }
 
@@ -124,7 +138,7 @@ impl Walker for Members {
         }
         self.serial.begin(input)?;
         self.count = self.count.saturating_add(1);
-        self.marked = false;
+        self.last = Last::Ordinary;
         Ok(Step::Serial)
     }
 
@@ -138,11 +152,15 @@ impl Walker for Members {
 
     fn completeness(&self) -> Completeness {
         let lone = self.count == 1 && !self.bgzf;
-        if self.marked || lone {
+        if self.last == Last::Marker || lone {
             Completeness::Proven
         } else {
             Completeness::Unproven
         }
+    }
+
+    fn looks_cut(&self) -> bool {
+        self.last == Last::Bgzf
     }
 }
 
@@ -160,15 +178,12 @@ fn bgzf_member(input: &mut dyn Input, at: usize) -> Result<Option<Bgzf>> {
     };
     let start = input.offset().saturating_add(at as u64);
     let end = at.saturating_add(stored);
-    let ahead = input.ahead(end)?;
-    let held = ahead.len();
-    let member = ahead.get(at..end);
-    let Some((member, &size)) = member.and_then(|member| Some((member, member.last_chunk::<4>()?)))
-    else {
-        let held = held.saturating_sub(at) as u64;
+    let size_at = end.saturating_sub(4);
+    let Some(&plain) = input.peek(size_at, 4)?.first_chunk::<4>() else {
+        let held = input.has(end)?.saturating_sub(at) as u64;
         return Err(truncated(start, start.saturating_add(held)));
     };
-    let plain = u32::from_le_bytes(size);
+    let plain = u32::from_le_bytes(plain);
     if plain > MOST_PLAIN {
         let text = format!("a BGZF member that says it holds {plain} bytes, above 65,536");
         return Err(Error::new(ErrorKind::Malformed, text).with_offset(start));
@@ -176,6 +191,6 @@ fn bgzf_member(input: &mut dyn Input, at: usize) -> Result<Option<Bgzf>> {
     Ok(Some(Bgzf {
         stored,
         plain: usize::try_from(plain).unwrap_or_default(),
-        marker: *member == MARKER,
+        marker: stored == MARKER.len() && *input.peek(at, stored)? == MARKER,
     }))
 }

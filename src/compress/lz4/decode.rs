@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// Legacy frames: every block but the last holds this many plain bytes.
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 /// `LZ4_compressBound` of such a block: what no compressed one can exceed.
-const LEGACY_BOUND: u32 = (8 << 20) + (8 << 20) / 255 + 16;
+pub(super) const LEGACY_BOUND: u32 = (8 << 20) + (8 << 20) / 255 + 16;
 /// How far back a linked block may refer.
 pub(super) const WINDOW_BYTES: usize = 64 << 10;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lz4::block::{compress_to_buffer, CompressionMode};
 use xxhash_rust::xxh32::{xxh32, Xxh32};
 
+use super::fast::{Fast, LARGE};
 use super::header::Header;
 use super::STORED;
 use crate::compress::chunked::Stop;
@@ -122,6 +123,7 @@ struct Encoder {
     checksum: bool,
     /// Where blocks are compressed to: their size, which comes first, is known afterwards.
     place: Vec<u8>,
+    fast: Fast,
 }
 
 impl Encoder {
@@ -130,6 +132,7 @@ impl Encoder {
             level,
             checksum,
             place: Vec::new(),
+            fast: Fast::new(),
         }
     }
 
@@ -156,10 +159,12 @@ impl Encoder {
         // One byte less than plain: what does not fit into it is stored as it is.
         let place = self.place.get_mut(..plain.len().saturating_sub(1));
         let place = place.unwrap_or_default();
-        Ok(match compress_to_buffer(plain, Some(mode), false, place) {
-            Ok(size) => self.place.get(..size),
-            Err(_) => None,
-        })
+        let size = if self.level == 1 && plain.len() > LARGE {
+            self.fast.compress(plain, place)
+        } else {
+            compress_to_buffer(plain, Some(mode), false, place).ok()
+        };
+        Ok(size.and_then(|size| self.place.get(..size)))
     }
 }
 

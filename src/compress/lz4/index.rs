@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use super::header;
 use crate::compress::input::{skip, Input};
 use crate::compress::seek_table::{self, Check};
+use crate::compress::Kind;
 use crate::Result;
 
 /// The parts that went by, of which the last ones may not be decoded yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Run {
     check: Check,
     /// Parts from the first one on that is not decoded: at most those in work.
@@ -23,6 +24,15 @@ enum Part {
     /// Stored bytes, and plain ones once decoded.
     Unit(u64, Option<u64>),
     Skippable(u64),
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            check: Check::of(Kind::Lz4),
+            waiting: VecDeque::new(),
+        }
+    }
 }
 
 impl Run {

@@ -1,14 +1,18 @@
 //! LZ4 frames, as defined in the LZ4 Frame Format Description 1.6.4: blocks are written by
-//! liblz4, and read by the decoder of `lz4_flex`, which has no `unsafe`; frames are our own.
+//! liblz4, or at level 1 by `fast`, and read by the decoder of `lz4_flex`, which has no `unsafe`;
+//! frames are our own.
 
 mod decode;
 mod encode;
+mod fast;
 mod header;
 mod index;
+mod survey;
 mod unit;
 mod walk;
 
 pub(super) use decode::{decode, expect};
+pub(super) use survey::survey;
 pub(super) use walk::Frames as Walk;
 
 use super::input::{ends, Input};

@@ -31,7 +31,7 @@ pub(in crate::compress) struct Frames {
 
 /// What is known of the end.
 #[derive(Default)]
-struct Proof {
+pub(super) struct Proof {
     begun: u64,
     legacy: bool,
     /// Whether an index that covers all since the last one was the last thing seen.
@@ -114,7 +114,8 @@ impl Frames {
         }
         self.began = true;
         // Other skippable frames take nothing from what an index before them proves.
-        self.proof.covered |= self.run.skippable(input)?;
+        let covers = self.run.skippable(input)?;
+        self.proof.cover(covers);
         Ok(Step::Passed)
     }
 
@@ -133,9 +134,9 @@ impl Frames {
             } else {
                 0
             });
-        let ahead = input.ahead(stored)?.len();
-        if ahead < stored {
-            return Err(ends(start, ahead, stored));
+        let held = input.has(stored)?;
+        if held < stored {
+            return Err(ends(start, held, stored));
         }
         if size == 0 {
             return self.empty_block(start, stored, input);
@@ -192,8 +193,7 @@ impl Frames {
         if claim.is_none() {
             return Ok(None);
         }
-        let ahead = input.ahead(stored.saturating_add(WORD_BYTES))?;
-        let lone = ahead.get(stored..) == Some(&[0; WORD_BYTES]);
+        let lone = input.peek(stored, WORD_BYTES)? == [0; WORD_BYTES];
         Ok(claim.filter(|_| lone))
     }
 
@@ -301,22 +301,35 @@ impl Walker for Frames {
     }
 
     fn completeness(&self) -> Completeness {
-        self.proof.completeness()
+        match self.state {
+            State::Between => self.proof.completeness(),
+            // Its end mark did not come.
+            _ => Completeness::Unproven,
+        }
     }
 }
 
 impl Proof {
-    fn frame(&mut self, legacy: bool) {
+    pub(super) fn frame(&mut self, legacy: bool) {
         self.uncovered |= self.begun > 0 && !self.covered;
         self.covered = false;
         self.legacy |= legacy;
         self.begun = self.begun.saturating_add(1);
     }
 
-    fn completeness(&self) -> Completeness {
+    /// A skippable frame went by, and whether it is an index of all since the last one.
+    pub(super) fn cover(&mut self, covers: bool) {
+        self.covered |= covers;
+    }
+
+    /// Whether indexes cover all frames.
+    pub(super) fn is_covered(&self) -> bool {
+        self.begun > 0 && self.covered && !self.uncovered
+    }
+
+    pub(super) fn completeness(&self) -> Completeness {
         let alone = self.begun == 1 && !self.legacy;
-        let covered = self.begun > 0 && self.covered && !self.uncovered;
-        if alone || covered {
+        if alone || self.is_covered() {
             Completeness::Proven
         } else {
             Completeness::Unproven
@@ -356,11 +369,8 @@ impl Serial {
 fn word_at(input: &mut dyn Input, skipped: usize) -> Result<u32> {
     let offset = input.offset();
     let end = skipped.saturating_add(WORD_BYTES);
-    let ahead = input.ahead(end)?;
-    let held = ahead.len();
-    let word = ahead
-        .get(skipped..)
-        .and_then(|rest| rest.first_chunk::<WORD_BYTES>());
-    word.map(|&word| u32::from_le_bytes(word))
-        .ok_or_else(|| ends(offset, held, end))
+    match input.peek(skipped, WORD_BYTES)?.first_chunk::<WORD_BYTES>() {
+        Some(&word) => Ok(u32::from_le_bytes(word)),
+        None => Err(ends(offset, input.has(end)?, end)),
+    }
 }

@@ -73,7 +73,15 @@ impl Chunks {
     pub(super) fn buffer_bytes(&self) -> usize {
         let filling: Vec<&Cell<()>> = self.filling.iter().collect();
         let cells = self.ring.buffer_bytes(&filling);
-        cells.saturating_add(self.stored.capacity())
+        let beside = self.container.index_bytes();
+        cells
+            .saturating_add(self.stored.capacity())
+            .saturating_add(beside)
+    }
+
+    /// The index that stands beside the stream, if one was asked for; after `end`, once.
+    pub(super) fn index(&mut self) -> Option<Vec<u8>> {
+        self.container.index()
     }
 
     fn free_cell<W: Write>(&mut self, sink: &mut Sink<W>) -> Result<Cell<()>> {

@@ -129,10 +129,10 @@ impl<W: Write> Writer<W> {
         &self.sink.inner
     }
 
-    fn summary(&self) -> Summary {
-        let (units, peak_buffers) = match &self.engine {
-            Engine::Chunks(chunks) => (chunks.units, chunks.ring.made()),
-            Engine::Stream(_) => (1, 1),
+    fn summary(&mut self) -> Summary {
+        let (units, peak_buffers, index) = match &mut self.engine {
+            Engine::Chunks(chunks) => (chunks.units, chunks.ring.made(), chunks.index()),
+            Engine::Stream(_) => (1, 1, None),
         };
         Summary {
             bytes_in: self.bytes_in,
@@ -142,6 +142,7 @@ impl<W: Write> Writer<W> {
             layout: self.layout,
             completeness: Completeness::Proven,
             peak_buffers,
+            index,
         }
     }
 

@@ -54,6 +54,10 @@ impl<W: Write> Sink<W> {
         while !bytes.is_empty() {
             let error = match self.inner.write(bytes) {
                 Ok(0) => io::Error::new(IoKind::WriteZero, "the sink takes no more bytes"),
+                Ok(size) if size > bytes.len() => {
+                    let text = format!("the sink took {size} of {} bytes", bytes.len());
+                    io::Error::new(IoKind::InvalidData, text)
+                }
                 Ok(size) => {
                     self.written = self.written.saturating_add(size as u64);
                     bytes = bytes.get(size..).unwrap_or_default();

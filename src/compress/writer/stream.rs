@@ -62,13 +62,13 @@ impl Stream {
     /// Lets a reader have everything so far.
     pub(super) fn flush<W: Write>(&mut self, sink: &mut Sink<W>, stop: &Stop<'_>) -> Result<()> {
         self.encode_part(sink, stop)?;
-        self.encoder.flush(&mut self.stored)?;
+        self.encoder.flush(&mut self.stored, stop)?;
         self.write(sink)
     }
 
     pub(super) fn end<W: Write>(&mut self, sink: &mut Sink<W>, stop: &Stop<'_>) -> Result<()> {
         self.encode_part(sink, stop)?;
-        self.encoder.finish(&mut self.stored)?;
+        self.encoder.finish(&mut self.stored, stop)?;
         self.write(sink)
     }
 

@@ -7,6 +7,7 @@ use super::header::Header;
 use super::spare;
 use super::walk::measure;
 use crate::compress::input::{ends, Input, Slice};
+use crate::compress::options::MAX_WINDOW;
 use crate::compress::output::Output;
 use crate::compress::seek_table::{self, Check};
 use crate::compress::{believed_bytes, Kind};
@@ -31,7 +32,7 @@ pub(in crate::compress) fn decode(data: &[u8], output: &mut Output<'_>) -> Resul
 fn decode_frames(context: &mut DCtx<'_>, data: &[u8], output: &mut Output<'_>) -> Result<()> {
     let mut rest = data;
     // What a seek table is held against; nothing is kept where no more frames follow.
-    let mut run = Check::default();
+    let mut run = Check::of(Kind::Zstd);
     loop {
         let start = data.len().saturating_sub(rest.len()) as u64;
         let frame = split_frame(data, rest)?;
@@ -71,6 +72,19 @@ pub(in crate::compress) fn is_one_frame(data: &[u8]) -> bool {
     zstd_safe::find_frame_compressed_size(data) == Ok(data.len())
 }
 
+/// Refuses a window above `most` bytes, however short the frame: what a file needs must not
+/// depend on how it is read.
+pub(super) fn check_window(header: &Header, most: u64, start: u64) -> Result<()> {
+    if header.window <= most {
+        return Ok(());
+    }
+    let text = format!(
+        "the frame needs a window of {} bytes: raise max_window to that, and it takes as much memory",
+        header.window
+    );
+    Err(Error::new(ErrorKind::Limit, text).with_offset(start))
+}
+
 struct Frame<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
@@ -87,9 +101,11 @@ fn split_frame<'a>(data: &[u8], rest: &'a [u8]) -> Result<Frame<'a>> {
         skippable_bytes(rest).ok_or_else(cut)?
     } else {
         let header = Header::read(rest).map_err(|error| error.with_offset(start))?;
+        let header = header.ok_or_else(cut)?;
+        check_window(&header, MAX_WINDOW, start)?;
         let mut input = Slice::new(data);
         input.advance(before);
-        let measured = measure(&mut input, &header.ok_or_else(cut)?, u64::MAX)?;
+        let measured = measure(&mut input, &header, u64::MAX)?;
         measured.map_or(rest.len(), |(stored, _)| stored)
     };
     let (bytes, rest) = rest.split_at_checked(size).ok_or_else(cut)?;

@@ -1,4 +1,4 @@
-//! Writing zstd: a frame a chunk and a seek table, or one frame by libzstd's own threads.
+//! Writing zstd: a frame a chunk, and a seek table.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
 use super::spare;
 use crate::compress::chunked::Stop;
-use crate::compress::container::{Container, Make, StreamEncoder, UnitEncoder};
-use crate::compress::options::default_threads;
+use crate::compress::container::{Container, Make, UnitEncoder};
 use crate::compress::plan::Request;
 use crate::compress::seek_table::SeekTable;
 use crate::compress::skip::is_incompressible;
@@ -24,7 +23,7 @@ const SHORT_MATCHING: RangeInclusive<i32> = 3..=4;
 /// Chunks up to this size get other parameters from libzstd.
 const SMALL_BYTES: usize = 256 << 10;
 /// Plain bytes between two looks.
-const PART_BYTES: usize = 256 << 10;
+pub(super) const PART_BYTES: usize = 256 << 10;
 
 /// One frame a chunk, then a seek table.
 pub(super) struct Frames {
@@ -159,73 +158,11 @@ fn least_match(plain: &[u8]) -> u32 {
     }
 }
 
-/// One frame by libzstd's own threads: the same bytes for every number of them.
-pub(super) struct Single {
-    context: CCtx<'static>,
-    place: Vec<u8>,
-}
-
-impl Single {
-    pub(super) fn new(request: &Request) -> Result<Self> {
-        let mut context = new_context()?;
-        set(&mut context, CParameter::CompressionLevel(request.level))?;
-        set(&mut context, CParameter::ContentSizeFlag(true))?;
-        set(&mut context, CParameter::ChecksumFlag(request.checksum))?;
-        let threads = request.threads.unwrap_or_else(default_threads).max(1);
-        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        let job = u32::try_from(request.chunk_size).unwrap_or(u32::MAX);
-        // Without a worker libzstd writes other bytes than with one or more.
-        set(&mut context, CParameter::NbWorkers(threads))?;
-        set(&mut context, CParameter::JobSize(job))?;
-        context
-            .set_pledged_src_size(request.content_size)
-            .map_err(failed)?;
-        Ok(Self {
-            context,
-            place: Vec::with_capacity(zstd_safe::CCtx::out_size()),
-        })
-    }
-
-    /// Calls the library until it has taken all of `plain` and, at an end, given all out.
-    fn run(&mut self, plain: &[u8], stored: &mut Vec<u8>, how: Directive) -> Result<()> {
-        let mut input = InBuffer::around(plain);
-        loop {
-            self.place.clear();
-            let mut place = OutBuffer::around(&mut self.place);
-            let stepped = self.context.compress_stream2(&mut place, &mut input, how);
-            let left = stepped.map_err(failed)?;
-            stored.extend_from_slice(&self.place);
-            let taken = input.pos == plain.len();
-            if taken && (left == 0 || how == Directive::ZSTD_e_continue) {
-                return Ok(());
-            }
-        }
-    }
-}
-
-impl StreamEncoder for Single {
-    fn write(&mut self, plain: &[u8], stored: &mut Vec<u8>, stop: &Stop<'_>) -> Result<()> {
-        for part in plain.chunks(PART_BYTES) {
-            stop.check()?;
-            self.run(part, stored, Directive::ZSTD_e_continue)?;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self, stored: &mut Vec<u8>) -> Result<()> {
-        self.run(&[], stored, Directive::ZSTD_e_flush)
-    }
-
-    fn finish(&mut self, stored: &mut Vec<u8>) -> Result<()> {
-        self.run(&[], stored, Directive::ZSTD_e_end)
-    }
-}
-
 pub(super) fn new_context() -> Result<CCtx<'static>> {
     CCtx::try_create().ok_or_else(|| Error::new(ErrorKind::Limit, "no memory for a zstd context"))
 }
 
-fn set(context: &mut CCtx<'_>, parameter: CParameter) -> Result<()> {
+pub(super) fn set(context: &mut CCtx<'_>, parameter: CParameter) -> Result<()> {
     context.set_parameter(parameter).map(|_| ()).map_err(failed)
 }
 
@@ -259,7 +196,7 @@ fn reserve(stored: &mut Vec<u8>, more: usize) -> Result<()> {
     })
 }
 
-fn failed(code: usize) -> Error {
+pub(super) fn failed(code: usize) -> Error {
     let text = format!("libzstd failed: {}", zstd_safe::get_error_name(code));
     Error::new(ErrorKind::Internal, text)
 }

@@ -91,7 +91,7 @@ impl Block {
     /// Reads three bytes.
     ///
     /// # Errors
-    /// `Malformed` for the reserved type, or a size above the frame's maximum; no offset.
+    /// `Malformed` for the reserved type, an empty compressed block, or a size above the frame's maximum; no offset.
     pub(super) fn read(bytes: [u8; 3], most: u64) -> Result<Self> {
         let [low, middle, high] = bytes;
         let word = u32::from_le_bytes([low, middle, high, 0]);
@@ -102,6 +102,10 @@ impl Block {
             2 => (size, most),
             _ => return Err(malformed("a block of the reserved type")),
         };
+        if word & 0b110 == 0b100 && size == 0 {
+            // RFC 8878, 3.1.1.3: its literals' header alone takes a byte.
+            return Err(malformed("a compressed block without bytes"));
+        }
         if u64::from(size) > most.max(1) {
             return Err(malformed("a block above the frame's block size"));
         }

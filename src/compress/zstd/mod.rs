@@ -1,8 +1,10 @@
 //! Zstandard frames, as defined in RFC 8878, by libzstd; several of them in parallel.
 
+mod blocks;
 mod decode;
 mod encode;
 mod header;
+mod single;
 mod spare;
 mod walk;
 
@@ -18,7 +20,7 @@ pub(super) fn way(request: &Request) -> Result<Way> {
     // What is known to fit in a chunk is one plain frame in every layout, without threads.
     let short = |size| size < request.chunk_size as u64;
     if request.layout == Layout::Single && !request.content_size.is_some_and(short) {
-        return Ok(Way::Stream(Box::new(encode::Single::new(request)?)));
+        return Ok(Way::Stream(single::stream(request)?));
     }
     Ok(Way::Chunks(Box::new(encode::Frames::new(*request))))
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
-use super::decode::{check_content_size, check_head, failed, new_context, truncated};
+use super::blocks::Blocks;
+use super::decode::{check_content_size, check_head, check_window, failed, new_context, truncated};
 use super::header::{Block, Header, LONGEST_BYTES};
 use crate::compress::container::{Listed, Make, Step, Unit, UnitDecoder, Walker};
 use crate::compress::input::{skip, Input};
 use crate::compress::seek_table::{self, Check, Entry};
 use crate::compress::sniff::is_skippable;
-use crate::compress::{Completeness, ReadOptions, Trailing};
+use crate::compress::{Completeness, Kind, ReadOptions, Trailing};
 use crate::{Error, ErrorKind, Result};
 
 /// The frames of a stream.
@@ -31,13 +32,44 @@ pub(in crate::compress) struct Frames {
     suspect: bool,
     /// Whether a table that covers all frames before it was the last thing seen.
     covered: bool,
+    chunks: Chunks,
     serial: Option<Serial>,
     began: bool,
+}
+
+/// Whether the frames since the last table could be chunks of ours: equal powers of two, the
+/// last one maybe less.
+#[derive(Default)]
+struct Chunks {
+    /// The first one's size; None before one came.
+    size: Option<u64>,
+    ended: bool,
+    other: bool,
+}
+
+impl Chunks {
+    fn push(&mut self, claim: Option<u64>) {
+        let size = self.size.or(claim);
+        let sized = claim.is_some_and(|claim| size >= Some(claim));
+        self.other |= self.ended || !sized || !size.is_some_and(is_chunk);
+        self.ended |= claim < size;
+        self.size = size;
+    }
+
+    fn are_ours(&self) -> bool {
+        self.size.is_some() && !self.other
+    }
+}
+
+/// Whether so many plain bytes are a chunk that `WriteOptions::chunk_size` allows.
+fn is_chunk(size: u64) -> bool {
+    size.is_power_of_two() && (64 << 10..=64 << 20).contains(&size)
 }
 
 /// A frame that is decoded as it comes, since it is too long to be held.
 struct Serial {
     context: DCtx<'static>,
+    blocks: Blocks,
     start: u64,
     claim: Option<u64>,
     made: u64,
@@ -51,10 +83,11 @@ impl Frames {
             max_window: options.max_window,
             live: !options.read_ahead,
             trailing: options.trailing,
-            run: Check::default(),
+            run: Check::of(Kind::Zstd),
             seen: 0,
             suspect: false,
             covered: true,
+            chunks: Chunks::default(),
             serial: None,
             began: false,
         }
@@ -69,6 +102,7 @@ impl Frames {
         let Some(header) = Header::read(head).map_err(at)? else {
             return Err(truncated(start, end));
         };
+        check_window(&header, self.max_window, start)?;
         let long = header
             .content_size
             .is_some_and(|size| size > self.max_frame);
@@ -93,17 +127,11 @@ impl Frames {
         self.seen = self.seen.saturating_add(1);
         self.covered = false;
         self.suspect = claim.is_some_and(|size| size >= 64 << 10 && size.is_power_of_two());
+        self.chunks.push(claim);
         self.run.unit(stored, claim);
     }
 
     fn begin_serial(&mut self, start: u64, header: &Header) -> Result<Step> {
-        if header.window > self.max_window {
-            let text = format!(
-                "the frame needs a window of {} bytes: raise max_window to that, and it takes as much memory",
-                header.window
-            );
-            return Err(Error::new(ErrorKind::Limit, text).with_offset(start));
-        }
         let mut context = new_context()?;
         let log = header
             .window
@@ -115,6 +143,7 @@ impl Frames {
             .map_err(|code| failed(code, start))?;
         self.serial = Some(Serial {
             context,
+            blocks: Blocks::new(header, start),
             start,
             claim: header.content_size,
             made: 0,
@@ -128,6 +157,9 @@ impl Frames {
         let size = u32::from_le_bytes(array::<4>(input)?);
         if u32::from_le_bytes([a, b, c, d]) == seek_table::MAGIC {
             self.covered = self.run.table(input, size)? && self.seen > 0;
+            if self.covered {
+                self.chunks = Chunks::default();
+            }
         } else {
             skip(input, u64::from(size))?;
             self.run.skipped(u64::from(size).saturating_add(8));
@@ -175,6 +207,7 @@ impl Walker for Frames {
         self.count(stored, Some(made));
         // A chunk of ours says its size; a frame that does not is no first of several.
         self.suspect &= claim.is_some();
+        self.chunks.other |= claim.is_none();
         Ok(0)
     }
 
@@ -209,15 +242,21 @@ impl Walker for Frames {
             Completeness::Unproven
         }
     }
+
+    fn looks_cut(&self) -> bool {
+        self.completeness() == Completeness::Unproven && self.chunks.are_ours()
+    }
 }
 
 impl Serial {
     /// Fills the start of `into`; 0 only where the frame ended.
     fn decode(&mut self, input: &mut dyn Input, into: &mut [u8]) -> Result<usize> {
         loop {
+            let offset = input.offset();
             let held = input.some()?;
             let ended = held.is_empty();
-            let mut stored = InBuffer::around(held);
+            let (good, bad) = self.blocks.check(held, offset);
+            let mut stored = InBuffer::around(held.get(..good).unwrap_or(held));
             let mut place = OutBuffer::around(&mut *into);
             let hint = self.context.decompress_stream(&mut place, &mut stored);
             let hint = hint.map_err(|code| failed(code, self.start))?;
@@ -232,6 +271,9 @@ impl Serial {
             }
             if made > 0 {
                 return Ok(made);
+            }
+            if let (0, Some(bad)) = (taken, bad) {
+                return Err(bad);
             }
             if ended {
                 return Err(truncated(self.start, input.offset()));
@@ -255,9 +297,9 @@ pub(super) fn measure(
     let mut bound = 0_u64;
     loop {
         let end = stored.saturating_add(3);
-        let ahead = input.ahead(end)?;
-        let Some(&bytes) = ahead.get(stored..).and_then(|rest| rest.first_chunk::<3>()) else {
-            return Err(truncated(start, start.saturating_add(ahead.len() as u64)));
+        let Some(&bytes) = input.peek(stored, 3)?.first_chunk::<3>() else {
+            let held = input.has(end)? as u64;
+            return Err(truncated(start, start.saturating_add(held)));
         };
         let at = start.saturating_add(stored as u64);
         let block = Block::read(bytes, header.most_block()).map_err(|e| e.with_offset(at))?;
@@ -271,9 +313,9 @@ pub(super) fn measure(
         }
     }
     stored = stored.saturating_add(if header.checksum { 4 } else { 0 });
-    let ahead = input.ahead(stored)?.len();
-    if ahead < stored {
-        return Err(truncated(start, start.saturating_add(ahead as u64)));
+    let held = input.has(stored)?;
+    if held < stored {
+        return Err(truncated(start, start.saturating_add(held as u64)));
     }
     if header.content_size.is_some_and(|size| size > bound) {
         let text = "the header claims more than the frame's blocks can hold";

@@ -37,6 +37,7 @@ class Contender:
         operations: What to sample; empty for the medium's own.
         launches: Launches to make at most; 0 for those of the run.
         rounds: Rounds to take in each launch at most; 0 for those of the run.
+        peak: Whether its peak of memory is wanted, where launches measure peaks.
     """
 
     codec: Codec
@@ -44,6 +45,7 @@ class Contender:
     operations: tuple[str, ...] = ()
     launches: int = 0
     rounds: int = 0
+    peak: bool = True
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,8 @@ class _Launch:
         if case["status"] not in ("pending", "ok", "lossy") or _spared(contender, turn):
             return None
         # The first launch times first calls, and nothing may come before those.
-        kind = _PeakSeat if turn.peaks and "cold" in case and missing_peak(case) else Seat
+        wanted = turn.peaks and contender.peak and "cold" in case
+        kind = _PeakSeat if wanted and missing_peak(case) else Seat
         seat = kind(self._session, case, contender.codec, turn.part)
         seat.operations = contender.operations or seat.operations
         return seat

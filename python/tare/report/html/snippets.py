@@ -86,5 +86,7 @@ def _file_name(route: str) -> str:
     format_id, plus, compressor = route.partition("@")[0].partition("+")
     known = _FORMAT.match(format_id)
     name = f"data.{known[0]}" if known else "data.bin"
-    pressed = (one for one in COMPRESSORS if plus and one.name == compressor.partition(":")[0])
-    return name + next((one.extension for one in pressed), "")
+    pressing = re.match(r"[a-z0-9]*", compressor)
+    used = pressing[0] if pressing and plus else ""
+    other = f".{used}" if used and known else ""  # a container of its own, such as blosc2's
+    return name + next((one.extension for one in COMPRESSORS if one.name == used), other)

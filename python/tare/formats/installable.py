@@ -1,0 +1,62 @@
+"""Whether a library is there, which version, and what installs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+
+from tare.errors import MissingLibrary
+
+__all__ = ["Installable"]
+
+
+class Installable:
+    """What a library of formats and one of compressors have in common.
+
+    Args:
+        name: Name in ids.
+        modules: What must be importable.
+        distribution: Name on the package index; empty for the standard library.
+        extra: Extra of Tare that installs it; empty if none does.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    distribution: str
+    extra: str
+
+    @property
+    def installed(self) -> bool:
+        """Whether every module it needs can be found (nothing is imported)."""
+        return all(_found(module) for module in self.modules)
+
+    @property
+    def install_line(self) -> str:
+        """The command that installs it; empty when nothing is needed."""
+        if self.extra:
+            return f"pip install 'tare[{self.extra}]'"
+        return f"pip install {self.distribution}" if self.distribution else ""
+
+    @property
+    def version(self) -> str | None:
+        """Version of the installed distribution; None if it is not installed."""
+        if not self.distribution:
+            return platform.python_version()
+        from importlib import metadata  # 10 ms that a mere listing of ids does not need
+
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def require(self) -> None:
+        """Raise MissingLibrary with the install line unless it is installed."""
+        if not self.installed:
+            raise MissingLibrary(f"{self.name} is not installed. Install it with: {self.install_line}")
+
+
+def _found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
