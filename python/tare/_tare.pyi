@@ -6,6 +6,7 @@ not copied; others are copied, because other threads may change them while the G
 else whole.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from typing_extensions import Buffer
@@ -238,3 +239,135 @@ class SeekableReader:
 
     def facts(self) -> tuple[int, int, bool, str, bool]:
         """Plain bytes, units, whether the end is proven, the compressor's name, whether the end looks cut."""
+
+class BlitView:
+    """A value of a blit document that is read where it lies: `tare.blit.View`."""
+
+    def to_python(self, *, decimal: bool = False, max_elements: int = 268435456) -> Any:
+        """The whole value as Python objects: what `json.loads` gives of its JSON.
+
+        Args:
+            decimal: Numbers that are kept as text become `decimal.Decimal`, not `float`.
+            max_elements: Most values that are made.
+
+        Raises:
+            Limit: More values than ``max_elements``, or an integer of more digits than Python converts.
+            Malformed, Unsupported: The document is not what it says.
+        """
+
+    def to_json(
+        self,
+        order: str = "insertion",
+        *,
+        nan: str = "error",
+        bytes: str = "error",
+        max_output: int = 4294967296,
+    ) -> bytes:
+        """JSON text without spaces.
+
+        Args:
+            order: Names as they were written, ``insertion``, or sorted by their UTF-8 bytes, ``lexical``.
+            nan: NaN and infinities are an ``error``, ``null``, or a ``literal`` that JSON does not have.
+            bytes: Bytes are an ``error``, or text in ``base64``.
+            max_output: Most bytes of text.
+
+        Raises:
+            Unsupported: NaN, infinities or bytes without a form.
+            Limit: More text than ``max_output``.
+            Malformed: The document is not what it says.
+        """
+
+    def validate(self) -> None:
+        """Look at every byte of the document.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: With the rule and the byte.
+        """
+
+class BlitObjectView(BlitView):
+    """An object of a document: a `collections.abc.Mapping`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: str, /) -> Any: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def keys(self) -> list[str]:
+        """The names, in the order in which they were written."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The value of a name, else at a JSON pointer: ``""``, or what begins with ``/``."""
+
+class BlitListView(BlitView):
+    """An array of a document: a `collections.abc.Sequence`."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: int | slice, /) -> Any: ...
+    def get(self, path: str, default: Any = None) -> Any:
+        """The value at a JSON pointer: ``""``, or what begins with ``/``."""
+
+def blit_encode(
+    obj: Any,
+    *,
+    default: Callable[[Any], Any] | None = None,
+    canonical: bool = False,
+    layout: str | None = None,
+    numbers: str | None = None,
+    duplicates: str | None = None,
+    surrogates: str | None = None,
+    checksum: bool | None = None,
+    aligned: bool = False,
+) -> bytes:
+    """A document of Python objects.
+
+    Args:
+        obj: None, bool, int, float, str, list, tuple, dict with names of str, bytes, Decimal, a view.
+        default: Called with any other object; what it gives is encoded in its place.
+        canonical: The same value always gives the same bytes.
+        layout: ``columns``, or ``rows``: every value by itself, so that it can be patched.
+        numbers: ``value``, or ``text``: kept as text wherever it is not the shortest.
+        duplicates: Names that an object has twice: the ``last`` stands, an ``error``, or ``keep`` all.
+        surrogates: Halves of surrogate pairs are an ``error``, or ``keep``.
+        checksum: Whether there is one; None from 1,024 bytes on.
+        aligned: Long lists of numbers lie at multiples of their width.
+
+    Raises:
+        Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
+        Limit: More than 1,024 levels, as of an object that holds itself.
+        UsageError: Options that exclude each other.
+
+    >>> len(blit_encode({"a": [1, 2.5, None]}))
+    36
+    """
+
+def blit_from_json(
+    data: Buffer | str,
+    *,
+    canonical: bool = False,
+    layout: str | None = None,
+    numbers: str | None = None,
+    duplicates: str | None = None,
+    surrogates: str | None = None,
+    checksum: bool | None = None,
+    aligned: bool = False,
+) -> bytes:
+    """A document of JSON text; the options are those of `blit_encode`.
+
+    Raises:
+        Malformed, Truncated: Not JSON, with the byte offset in the text.
+        Limit: More than 1,024 levels, or 4 GiB.
+
+    >>> len(blit_from_json(b'{"a": [1, 2.5, null]}'))
+    36
+    """
+
+def blit_view(buffer: Buffer) -> Any:
+    """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`.
+
+    Args:
+        buffer: `bytes`, a `memoryview` of them or a read-only `mmap`, which the view keeps and does not copy.
+            Others are copied.
+
+    Raises:
+        Truncated, Malformed, Unsupported: The frame is not one of a document. The rest is not looked at.
+    """

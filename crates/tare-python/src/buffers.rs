@@ -69,6 +69,27 @@ fn of_bytes(data: &Bound<'_, PyAny>) -> bool {
     exporter.is_ok_and(|object| object.is_exact_instance_of::<PyBytes>())
 }
 
+/// The buffer of what may be read for as long as it is held: a `memoryview` of `bytes`, or a map
+/// of a file that cannot be written through it; None of all else, which may change.
+pub fn kept(data: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
+    if !of_bytes(data) && !of_map(data)? {
+        return Ok(None);
+    }
+    let buffer = contiguous(data)?;
+    Ok(buffer.readonly().then_some(buffer))
+}
+
+fn of_map(data: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let map = data.py().import("mmap")?.getattr("mmap")?;
+    if data.get_type().is(&map) {
+        return Ok(true);
+    }
+    let Ok(view) = data.cast::<PyMemoryView>() else {
+        return Ok(false);
+    };
+    Ok(view.getattr("obj")?.get_type().is(&map))
+}
+
 /// Copies from `bytes` into the start of a writable buffer, and says how many fitted.
 pub fn fill(py: Python<'_>, target: &PyUntypedBuffer, bytes: &[u8]) -> usize {
     let size = bytes.len().min(target.len_bytes());
@@ -173,7 +194,7 @@ fn worded(data: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     unsafe_code,
     reason = "the bytes of a Python buffer lie behind a pointer"
 )]
-fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
+pub fn lent(buffer: &PyUntypedBuffer) -> &[u8] {
     if buffer.len_bytes() == 0 {
         return &[];
     }

@@ -5,6 +5,7 @@
     reason = "the public face is _tare.pyi, where the docstrings are"
 )]
 
+mod blit;
 mod buffers;
 mod compress;
 mod error;
@@ -44,6 +45,7 @@ mod _tare {
             .map(|kind| kind.name())
             .filter(|&name| name != "none")
             .collect();
-        module.add("__features__", features)
+        module.add("__features__", features)?;
+        super::blit::add(module)
     }
 }

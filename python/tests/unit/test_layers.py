@@ -10,12 +10,13 @@ import pytest
 from source_imports import PACKAGE, imports, module_name, sources
 
 # Part of the package -> the parts it may import, beside itself and `errors`.
-DATA = frozenset({"_tare", "_version", "atomic", "compress", "frames", "kinds", "formats", "tagged"})
+DATA = frozenset({"_tare", "_version", "atomic", "blit", "compress", "frames", "kinds", "formats", "tagged"})
 ALLOWED: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "atomic": frozenset(),
     "_version": frozenset({"_tare"}),
     "compress": frozenset({"_tare", "atomic"}),
+    "blit": frozenset({"_tare", "atomic", "compress"}),
     "compressed_files": frozenset({"compress", "atomic"}),
     "tagged": frozenset(),
     "frames": frozenset(),

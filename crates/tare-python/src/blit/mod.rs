@@ -1,0 +1,24 @@
+//! The Python face of `tare::blit`: documents of Python objects, and views that read them in place.
+
+mod encode;
+mod held;
+mod objects;
+mod options;
+mod view;
+
+use pyo3::prelude::*;
+
+/// Adds the functions and classes, which `tare.blit` gives their names.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    for function in [
+        wrap_pyfunction!(encode::encode, module)?,
+        wrap_pyfunction!(encode::from_json, module)?,
+        wrap_pyfunction!(view::view, module)?,
+    ] {
+        let name: String = function.getattr("__name__")?.extract()?;
+        module.add(format!("blit_{name}"), function)?;
+    }
+    module.add("BlitView", module.py().get_type::<view::View>())?;
+    module.add("BlitObjectView", module.py().get_type::<view::ObjectView>())?;
+    module.add("BlitListView", module.py().get_type::<view::ListView>())
+}

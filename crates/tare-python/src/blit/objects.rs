@@ -1,0 +1,71 @@
+//! Values of a document as Python objects.
+
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::IntoPyObjectExt;
+use tare::blit::Value;
+use tare::{Error, ErrorKind};
+
+use crate::error::to_py;
+
+/// A value that is no container; None for one that is.
+pub fn scalar<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    Ok(Some(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => value.into_bound_py_any(py)?,
+        Value::Int(value) => PyInt::new(py, *value).into_any(),
+        Value::Uint(value) => PyInt::new(py, *value).into_any(),
+        Value::Float(value) => PyFloat::new(py, *value).into_any(),
+        Value::NumText(text) => number(py, text, false)?,
+        Value::Str(text) => PyString::new(py, text).into_any(),
+        Value::Wtf8(bytes) => wtf8(py, bytes)?,
+        Value::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        Value::Array(_) | Value::Object(_) => return Ok(None),
+    }))
+}
+
+/// Text with halves of surrogate pairs.
+pub fn wtf8<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogatepass"))
+}
+
+/// A number that is kept as text: an `int` exactly, else a `float`, or a `Decimal`.
+pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound<'py, PyAny>> {
+    if !text.contains(['.', 'e', 'E']) {
+        return py.get_type::<PyInt>().call1((text,)).map_err(|_| {
+            let text = format!(
+                "an integer of {} digits, more than sys.set_int_max_str_digits() allows",
+                text.len()
+            );
+            to_py(py, Error::new(ErrorKind::Limit, text).with_format("blit"))
+        });
+    }
+    if decimal {
+        return py.import("decimal")?.getattr("Decimal")?.call1((text,));
+    }
+    py.get_type::<PyFloat>().call1((text,))
+}
+
+/// A whole value.
+pub fn whole<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
+    let raise = |error| to_py(py, error);
+    match value {
+        Value::Array(array) => {
+            let list = PyList::empty(py);
+            for item in array.iter() {
+                list.append(whole(py, &item.map_err(raise)?)?)?;
+            }
+            Ok(list.into_any())
+        }
+        Value::Object(object) => {
+            let dict = PyDict::new(py);
+            for entry in object.iter() {
+                let (name, value) = entry.map_err(raise)?;
+                dict.set_item(&*name, whole(py, &value)?)?;
+            }
+            Ok(dict.into_any())
+        }
+        _ => scalar(py, value)?.ok_or_else(|| PyMemoryError::new_err("no scalar")),
+    }
+}
