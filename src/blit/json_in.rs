@@ -27,15 +27,37 @@ pub fn from_json(text: &[u8], options: &Options) -> Result<Vec<u8>> {
         return Err(error.with_format("json"));
     }
     check_utf8(text)?;
+    let mut writer = Writer::over(*options, text)?;
+    parse(text, 0, &mut writer)?;
+    writer.finish()
+}
+
+/// Hands a JSON text to a writer that keeps a copy of it, as one value among others.
+///
+/// # Errors
+/// As [`from_json`].
+pub(super) fn push_json(text: &[u8], writer: &mut Writer<'_>) -> Result<()> {
+    if u32::try_from(text.len()).is_err() {
+        let error = Error::new(ErrorKind::Limit, "JSON text of 4 GiB or more");
+        return Err(error.with_format("json"));
+    }
+    check_utf8(text)?;
+    let base = writer.tape.keep(text);
+    parse(text, base, writer)
+}
+
+/// Hands the value of a checked text to a writer; `base` is where its tape has that text.
+fn parse(text: &[u8], base: u64, writer: &mut Writer<'_>) -> Result<()> {
+    let exact = writer.options().numbers == Numbers::Text;
     let mut parser = Parser {
         text,
         at: 0,
-        writer: Writer::over(*options, text)?,
+        base,
+        writer,
         within: Vec::new(),
-        exact: options.numbers == Numbers::Text,
+        exact,
     };
-    parser.document()?;
-    parser.writer.finish()
+    parser.document()
 }
 
 /// All of the text at once, so that no string need be looked at again.
@@ -53,17 +75,19 @@ fn check_utf8(text: &[u8]) -> Result<()> {
     })
 }
 
-struct Parser<'s> {
-    text: &'s [u8],
+struct Parser<'w, 's> {
+    text: &'w [u8],
     at: usize,
-    writer: Writer<'s>,
+    /// Where the writer's tape has the text: added to places in it.
+    base: u64,
+    writer: &'w mut Writer<'s>,
     /// Whether each open container is an object.
     within: Vec<bool>,
     /// Numbers are kept as text wherever it is not the shortest.
     exact: bool,
 }
 
-impl Parser<'_> {
+impl<'w> Parser<'w, '_> {
     fn document(&mut self) -> Result<()> {
         self.space();
         self.value()?;
@@ -192,7 +216,7 @@ impl Parser<'_> {
         let text = rest.get(..token.len).unwrap_or_default();
         let value = number::value(text, token.is_integer);
         let value = value.filter(|&value| !self.exact || number::is_shortest(text, value));
-        let node = value.unwrap_or_else(|| Tape::lent(Kind::NumText, start, end));
+        let node = value.unwrap_or_else(|| self.lent(Kind::NumText, start, end));
         self.push(node)
     }
 
@@ -214,7 +238,7 @@ impl Parser<'_> {
             return Err(self.unexpected("a name is missing"));
         }
         let node = self.string()?;
-        let named = if let Some(name) = lent(self.text, node) {
+        let named = if let Some(name) = self.text_of(node) {
             self.writer.name(name)
         } else {
             // Rare: made text is copied, because the tape and the names are both the writer's.
@@ -240,7 +264,7 @@ impl Parser<'_> {
             Some(b'"') => {
                 self.at = end.wrapping_add(1);
                 let kind = if high { Kind::Clean } else { Kind::Ascii };
-                Ok(Tape::lent(kind, start, end))
+                Ok(self.lent(kind, start, end))
             }
             Some(b'\\') => self.escaped(start, end),
             Some(_) => Err(wrong("a control character in a string", end)),
@@ -322,18 +346,24 @@ impl Parser<'_> {
         Ok(end)
     }
 
+    /// A node of text as it stands in the source.
+    #[inline]
+    fn lent(&self, kind: Kind, start: usize, end: usize) -> Node {
+        Tape::lent(kind, self.base, start, end)
+    }
+
+    /// The text of a string that needed no unescaping.
+    fn text_of(&self, node: Node) -> Option<&'w [u8]> {
+        let from = usize::try_from(node.bits.checked_sub(self.base)?).ok()?;
+        self.text.get(from..from.checked_add(node.count as usize)?)
+    }
+
     fn unexpected(&self, text: &str) -> Error {
         if self.at >= self.text.len() {
             return cut(self.at);
         }
         wrong(text, self.at)
     }
-}
-
-/// The text of a string that needed no unescaping.
-fn lent(text: &[u8], node: Node) -> Option<&[u8]> {
-    let from = usize::try_from(node.bits).ok()?;
-    text.get(from..from.checked_add(node.count as usize)?)
 }
 
 #[cold]

@@ -101,6 +101,12 @@ impl Names {
         self.ids.get(number as usize).copied().unwrap_or(UNUSED)
     }
 
+    /// Bytes of all names and their ids, about as they are written.
+    pub(super) fn bytes(&self) -> usize {
+        let ids = self.ends.len().saturating_mul(2);
+        self.bytes.len().saturating_add(ids)
+    }
+
     /// Bytes that all names take.
     pub(super) fn memory(&self) -> usize {
         let each = size_of::<usize>().saturating_add(16);
@@ -290,6 +296,14 @@ impl Sequences {
             Some(id) => *id,
             None => UNUSED,
         }
+    }
+
+    /// Bytes of all sequences, about as they would be written.
+    pub(super) fn bytes(&self) -> usize {
+        self.items
+            .len()
+            .saturating_add(self.ends.len())
+            .saturating_mul(2)
     }
 
     /// How many shapes were written.

@@ -130,13 +130,20 @@ impl<'s> Tape<'s> {
         }
     }
 
-    /// Text of the source: `start..end` of it.
-    pub(super) fn lent(kind: Kind, start: usize, end: usize) -> Node {
+    /// Text `start..end` of the source, or of what was kept at `base`.
+    pub(super) fn lent(kind: Kind, base: u64, start: usize, end: usize) -> Node {
         Node {
             kind,
             count: short(end.saturating_sub(start)),
-            bits: start as u64,
+            bits: base.wrapping_add(start as u64),
         }
+    }
+
+    /// Takes a copy of a text that nodes are to point into, and gives its base for [`Self::lent`].
+    pub(super) fn keep(&mut self, text: &[u8]) -> u64 {
+        let base = self.own.len() as u64;
+        self.own.extend_from_slice(text);
+        base | OWN
     }
 
     /// Text of its own.
@@ -207,6 +214,17 @@ impl<'s> Tape<'s> {
     pub(super) fn clear(&mut self) {
         self.own.clear();
         self.nodes.clear();
+    }
+
+    /// Bytes of text, and how many children there are in all containers.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.own.len(), self.nodes.len())
+    }
+
+    /// Forgets what came after it had these sizes.
+    pub(super) fn truncate(&mut self, sizes: (usize, usize)) {
+        self.own.truncate(sizes.0);
+        self.nodes.truncate(sizes.1);
     }
 
     /// Bytes that the tape takes.

@@ -1,5 +1,7 @@
 //! Documents from events: what every source of values is turned into.
 
+mod chunk;
+
 use super::emit::{is_packed, Emitter, Layout};
 use super::keys::Duplicates;
 use super::layout::{flag, push_rv, END_MAGIC, MAGIC, MAX_DEPTH, SEGMENT, VERSION};
@@ -103,6 +105,8 @@ impl Options {
 /// ```
 pub struct Writer<'s> {
     options: Options,
+    /// Many documents one after another, instead of one.
+    is_many: bool,
     pub(super) tape: Tape<'s>,
     emitter: Emitter,
     /// Values whose container is open, the innermost last.
@@ -156,6 +160,7 @@ impl<'s> Writer<'s> {
         emitter.out.extend_from_slice(MAGIC);
         Ok(Self {
             options,
+            is_many: false,
             tape: Tape::of(source),
             emitter,
             values: Vec::new(),
@@ -380,7 +385,7 @@ impl<'s> Writer<'s> {
 
     #[inline]
     fn place(&mut self, node: Node) {
-        if self.open.is_empty() {
+        if self.open.is_empty() && !self.is_many {
             self.root = Some(node);
         } else {
             self.values.push(node);
@@ -401,7 +406,7 @@ impl<'s> Writer<'s> {
             if self.numbers.len().wrapping_sub(open.numbers) != here.wrapping_add(1) {
                 return Err(misuse("a value without a name in an object"));
             }
-        } else if self.open.len() == 1 {
+        } else if self.open.len() == 1 && !self.is_many {
             if here >= SEGMENT {
                 self.cut(mask)?;
             }
