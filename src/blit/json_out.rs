@@ -93,9 +93,11 @@ impl View<'_> {
             ends,
             options,
         };
-        Walk::new(doc, order, u64::MAX).root(&mut out)?;
-        let mut out = out.out;
-        out.pop(); // the comma behind the root
+        // Each element takes a byte at least, or is absent: also those are not walked for ever.
+        Walk::new(doc, order, options.max_output).root(&mut out)?;
+        out.out.pop(); // the comma behind the root
+        out.check()?;
+        let out = out.out;
         if doc.flags & flag::WTF8 == 0 && std::str::from_utf8(&out).is_err() {
             let text = "strings that are not UTF-8: validate() says where";
             return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
@@ -114,15 +116,21 @@ struct Text<'o> {
 }
 
 impl Text<'_> {
+    #[inline]
     fn check(&self) -> Result<()> {
         if self.out.len() as u64 <= self.options.max_output {
             return Ok(());
         }
+        Err(self.too_long())
+    }
+
+    #[cold]
+    fn too_long(&self) -> Error {
         let text = format!(
             "more JSON text than max_output = {} bytes",
             self.options.max_output
         );
-        Err(Error::new(ErrorKind::Limit, text).with_format("blit"))
+        Error::new(ErrorKind::Limit, text).with_format("blit")
     }
 
     fn float(&mut self, value: f64) -> Result<()> {
@@ -174,6 +182,8 @@ impl<'v> Visitor<'v> for Text<'_> {
                 self.out.push(b'"');
             }
         }
+        // Not only where containers begin: a few bytes can be an array of any number of scalars.
+        self.check()?;
         self.out.push(b',');
         Ok(())
     }

@@ -206,45 +206,56 @@ impl<'a> List<'a> {
                     n: to.wrapping_sub(from),
                 })
             }
-            Body::Dict {
-                unique,
-                codes,
-                width,
-            } => {
-                let code = number(codes, i, width).map_or(usize::MAX, |code| {
-                    usize::try_from(code).unwrap_or(usize::MAX)
-                });
-                let unique = List::read(doc, unique, None)?;
-                if code >= unique.n {
-                    return Err(malformed(
-                        "V25",
-                        "a code that is not in its dictionary",
-                        self.end,
-                    ));
-                }
-                unique.get(doc, code)
-            }
-            Body::Partial {
-                child,
-                bits,
-                ranks,
-                width,
-                absent,
-            } => {
-                if !bit(bits, i) {
-                    return Ok(Item::Stored {
-                        tag: absent,
-                        at: (self.end, self.end),
-                    });
-                }
-                let rank = rank(bits, ranks, width, i);
-                List::read(doc, child, None)?.get(doc, rank)
-            }
-            Body::Segmented { segments, size } => {
-                let (segment, n) = self.segment(doc, segments, size, i / size.max(1))?;
-                segment.get(doc, (i % size.max(1)).min(n))
-            }
+            Body::Dict { .. } | Body::Partial { .. } | Body::Segmented { .. } => self.inner(doc, i),
             _ => Ok(self.packed(i).unwrap_or(Item::Bool(false))),
+        }
+    }
+
+    /// Element `i` of a list whose elements lie in another one; in a loop, because damage can put
+    /// any number of such lists into each other.
+    fn inner(&self, doc: &Doc<'a>, i: usize) -> Result<Item<'a>> {
+        let (mut list, mut i) = (*self, i);
+        loop {
+            let rule = match list.body {
+                Body::Dict {
+                    unique,
+                    codes,
+                    width,
+                } => {
+                    let code = number(codes, i, width).and_then(|code| usize::try_from(code).ok());
+                    list = List::read(doc, unique, None)?;
+                    i = code.unwrap_or(usize::MAX);
+                    "V25"
+                }
+                Body::Partial {
+                    child,
+                    bits,
+                    ranks,
+                    width,
+                    absent,
+                } => {
+                    if !bit(bits, i) {
+                        return Ok(Item::Stored {
+                            tag: absent,
+                            at: (list.end, list.end),
+                        });
+                    }
+                    list = List::read(doc, child, None)?;
+                    i = rank(bits, ranks, width, i);
+                    "V26"
+                }
+                Body::Segmented { segments, size } => {
+                    let size = size.max(1);
+                    list = list.segment(doc, segments, size, i / size)?.0;
+                    i %= size;
+                    "V27"
+                }
+                _ => return list.get(doc, i),
+            };
+            if i >= list.n {
+                let text = "an element that leads to one that is not there";
+                return Err(malformed(rule, text, list.end));
+            }
         }
     }
 

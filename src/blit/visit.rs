@@ -75,6 +75,10 @@ impl Order {
         let Self::Lexical(ranks) = self else {
             return None;
         };
+        // A run of more names than there are is one of a damaged document, and can be of any length.
+        if matches!(shape, Shape::Run { n, .. } if *n > ranks.len()) {
+            return None;
+        }
         let rank = |slot: usize| ranks.get(shape.id(slot)).copied().unwrap_or(u32::MAX);
         let mut slots: Vec<usize> = (0..shape.len()).collect();
         if slots.is_sorted_by_key(|&slot| rank(slot)) {
@@ -92,6 +96,8 @@ pub(super) struct Walk<'v> {
     /// The order of each shape, once it was needed.
     orders: Vec<Option<Option<Rc<[usize]>>>>,
     depth: usize,
+    /// Lists inside each other that are no levels of the value, or whose cursors are being made.
+    lists: usize,
     /// Elements and bytes that may still come.
     left: u64,
 }
@@ -104,6 +110,7 @@ impl<'v> Walk<'v> {
             order,
             orders: Vec::new(),
             depth: 0,
+            lists: 0,
             left: elements,
         }
     }
@@ -275,10 +282,21 @@ impl<'v> Walk<'v> {
                 Ok(())
             }
             None => Err(
-                Error::new(ErrorKind::Limit, "more elements than max_elements allows")
+                Error::new(ErrorKind::Limit, "more elements than the limit allows")
                     .with_format("blit"),
             ),
         }
+    }
+
+    /// One list more inside others: damage can put any number into each other.
+    #[inline]
+    fn deeper(&mut self, at: usize) -> Result<()> {
+        if self.lists >= 2 * MAX_DEPTH {
+            let text = format!("more than {MAX_DEPTH} levels");
+            return Err(broken(ErrorKind::Limit, "V30", &text, at));
+        }
+        self.lists = self.lists.wrapping_add(1);
+        Ok(())
     }
 
     #[inline]
@@ -354,6 +372,7 @@ enum Cursor<'v> {
         bits: &'v [u8],
         absent: u8,
         i: usize,
+        end: usize,
     },
     Segments {
         list: List<'v>,
@@ -365,6 +384,13 @@ enum Cursor<'v> {
 
 impl<'v> Cursor<'v> {
     fn new(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
+        walk.deeper(list.end)?;
+        let cursor = Self::of(walk, list);
+        walk.lists = walk.lists.wrapping_sub(1);
+        cursor
+    }
+
+    fn of(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
         let doc = walk.doc;
         let end = list.end;
         Ok(match list.body {
@@ -450,6 +476,10 @@ impl<'v> Cursor<'v> {
                         end,
                     ));
                 }
+                // Different strings: only one of them has no bytes.
+                if unique.n > at.total.saturating_add(1) {
+                    return Err(malformed("V25", "a dictionary with a string twice", end));
+                }
                 let mut texts = Vec::new();
                 for range in at.lens.lengths(at.total) {
                     let (from, to) = range?;
@@ -477,6 +507,7 @@ impl<'v> Cursor<'v> {
                     bits,
                     absent,
                     i: 0,
+                    end,
                 }
             }
             Body::Segmented { .. } => Self::Segments {
@@ -599,11 +630,15 @@ impl<'v> Cursor<'v> {
                 bits,
                 absent,
                 i,
+                end,
             } => {
                 let there = bit(bits, *i);
                 *i = i.wrapping_add(1);
                 if there {
-                    return child.next(walk, key, visitor);
+                    walk.deeper(*end)?;
+                    let said = child.next(walk, key, visitor);
+                    walk.lists = walk.lists.wrapping_sub(1);
+                    return said;
                 }
                 if *absent == tag::ABSENT {
                     return Ok(false);
@@ -628,7 +663,10 @@ impl<'v> Cursor<'v> {
                 }
                 *left = left.saturating_sub(1);
                 if let Some(current) = current {
-                    return current.next(walk, key, visitor);
+                    walk.deeper(list.end)?;
+                    let said = current.next(walk, key, visitor);
+                    walk.lists = walk.lists.wrapping_sub(1);
+                    return said;
                 }
             }
         }
