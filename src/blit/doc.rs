@@ -7,20 +7,51 @@ use super::layout::{
 };
 use super::lens::Lens;
 use super::list::{number, Extent, Ranges};
+use super::place::Place;
 use crate::{ErrorKind, Result};
 
 /// What every part of a document is read with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doc<'a> {
+    /// The bytes of the values, from which all extents count.
     pub(super) data: &'a [u8],
-    pub(super) root: Extent,
-    pub(super) root_tag: u8,
+    pub(super) root: Place,
     pub(super) flags: u8,
     pub(super) keys: Keys<'a>,
     pub(super) shapes: Shapes<'a>,
     pub(super) pool: Option<Strings<'a>>,
-    /// Where the trailer begins.
+    /// Where the trailer begins; where the values end, if there is none.
     pub(super) trailer: usize,
+}
+
+/// Names, shapes and pooled strings, which may lie elsewhere than the values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dictionary<'a> {
+    pub(super) keys: Keys<'a>,
+    pub(super) shapes: Shapes<'a>,
+    pub(super) pool: Option<Strings<'a>>,
+}
+
+impl<'a> Dictionary<'a> {
+    /// Reads the headers of sections: each its extent in `data`, and how many are in it.
+    ///
+    /// # Errors
+    /// `Malformed` for a section that is none.
+    pub(super) fn read(
+        data: &'a [u8],
+        keys: (Extent, usize),
+        shapes: (Extent, usize),
+        pool: Option<(Extent, usize)>,
+    ) -> Result<Self> {
+        Ok(Self {
+            keys: Keys::read(data, keys.0, keys.1)?,
+            shapes: Shapes::read(data, shapes.0, shapes.1, keys.1)?,
+            pool: match pool {
+                Some((at, n)) => Some(Strings::read(data, at, n, "V12")?),
+                None => None,
+            },
+        })
+    }
 }
 
 impl<'a> Doc<'a> {
@@ -83,20 +114,32 @@ impl<'a> Doc<'a> {
         let pool = section(trailer, pool_len)?;
         let shapes = section(pool.0, shapes_len)?;
         let keys = section(shapes.0, keys_len)?;
-        Ok(Self {
+        let pool = (flags & flag::POOL != 0).then_some((pool, npool));
+        let root = Place::stored(root_tag, (MAGIC.len(), keys.0));
+        let dictionary = Dictionary::read(data, (keys, nkeys), (shapes, nshapes), pool)?;
+        let mut doc = Self::part(data, &dictionary, flags, root);
+        doc.trailer = trailer;
+        Ok(doc)
+    }
+
+    /// Values without a frame of their own, whose names and shapes are elsewhere: `root` is one
+    /// of them.
+    #[inline]
+    pub(super) fn part(
+        data: &'a [u8],
+        dictionary: &Dictionary<'a>,
+        flags: u8,
+        root: Place,
+    ) -> Self {
+        Self {
             data,
-            root: (MAGIC.len(), keys.0),
-            root_tag,
+            root,
             flags,
-            keys: Keys::read(data, keys, nkeys)?,
-            shapes: Shapes::read(data, shapes, nshapes, nkeys)?,
-            pool: if flags & flag::POOL == 0 {
-                None
-            } else {
-                Some(Strings::read(data, pool, npool, "V12")?)
-            },
-            trailer,
-        })
+            keys: dictionary.keys,
+            shapes: dictionary.shapes,
+            pool: dictionary.pool,
+            trailer: data.len(),
+        }
     }
 
     /// The bytes of an extent.
@@ -118,6 +161,8 @@ fn section(end: usize, len: usize) -> Result<Extent> {
 /// Strings side by side, all of one tag.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strings<'a> {
+    /// The bytes that `at` counts from.
+    pub(super) data: &'a [u8],
     pub(super) n: usize,
     pub(super) tag: u8,
     pub(super) at: Ranges<'a>,
@@ -125,6 +170,7 @@ pub(super) struct Strings<'a> {
 
 impl<'a> Strings<'a> {
     const NONE: Self = Self {
+        data: &[],
         n: 0,
         tag: tag::ASCII,
         at: Ranges {
@@ -159,6 +205,7 @@ impl<'a> Strings<'a> {
         let lens = Lens::read(&mut back, last >> 4, n)?;
         let total = back.end.wrapping_sub(at.0);
         Ok(Self {
+            data,
             n,
             tag,
             at: Ranges {
@@ -171,9 +218,9 @@ impl<'a> Strings<'a> {
 
     /// The bytes of string `i`.
     #[inline]
-    pub(super) fn get(&self, data: &'a [u8], i: usize) -> Result<&'a [u8]> {
+    pub(super) fn get(&self, i: usize) -> Result<&'a [u8]> {
         let (from, to) = self.at.get(i)?;
-        Ok(data.get(from..to).unwrap_or_default())
+        Ok(self.data.get(from..to).unwrap_or_default())
     }
 }
 
@@ -210,8 +257,8 @@ impl<'a> Keys<'a> {
 
     /// A name.
     #[inline]
-    pub(super) fn name(&self, data: &'a [u8], id: usize) -> Result<&'a [u8]> {
-        self.names.get(data, id)
+    pub(super) fn name(&self, id: usize) -> Result<&'a [u8]> {
+        self.names.get(id)
     }
 
     /// The id of a name.
@@ -219,25 +266,25 @@ impl<'a> Keys<'a> {
     /// # Errors
     /// `Malformed` where the section is not what it says.
     #[inline]
-    pub(super) fn find(&self, data: &'a [u8], name: &[u8]) -> Result<Option<usize>> {
+    pub(super) fn find(&self, name: &[u8]) -> Result<Option<usize>> {
         if self.width > 0 {
-            return self.search(data, name);
+            return self.search(name);
         }
         let print = fingerprint(name);
         for id in memchr::memchr_iter(print, self.finder) {
-            if self.name(data, id)? == name {
+            if self.name(id)? == name {
                 return Ok(Some(id));
             }
         }
         Ok(None)
     }
 
-    fn search(&self, data: &'a [u8], name: &[u8]) -> Result<Option<usize>> {
+    fn search(&self, name: &[u8]) -> Result<Option<usize>> {
         let (mut from, mut to) = (0, self.names.n);
         while from < to {
             let middle = from.wrapping_add(to.wrapping_sub(from) / 2);
             let id = self.sorted(middle);
-            match self.name(data, id)?.cmp(name) {
+            match self.name(id)?.cmp(name) {
                 std::cmp::Ordering::Equal => return Ok(Some(id)),
                 std::cmp::Ordering::Less => from = middle.wrapping_add(1),
                 std::cmp::Ordering::Greater => to = middle,
@@ -257,6 +304,8 @@ impl<'a> Keys<'a> {
 /// Key sequences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shapes<'a> {
+    /// The bytes that `at` counts from.
+    data: &'a [u8],
     pub(super) n: usize,
     pub(super) at: Ranges<'a>,
     /// Bytes of a key id.
@@ -287,6 +336,7 @@ impl<'a> Shapes<'a> {
         if n == 0 || at.0 == at.1 {
             if n == 0 && at.0 == at.1 {
                 return Ok(Self {
+                    data,
                     n,
                     at: empty,
                     width: 1,
@@ -311,6 +361,7 @@ impl<'a> Shapes<'a> {
         let lens = Lens::read(&mut back, last >> 4, n)?;
         let total = back.end.wrapping_sub(at.0);
         Ok(Self {
+            data,
             n,
             at: Ranges {
                 start: at.0,
@@ -326,15 +377,15 @@ impl<'a> Shapes<'a> {
     /// # Errors
     /// `Malformed` for a shape that is not, or is no shape.
     #[inline]
-    pub(super) fn get(&self, data: &'a [u8], id: usize) -> Result<Shape<'a>> {
+    pub(super) fn get(&self, id: usize) -> Result<Shape<'a>> {
         if id >= self.n {
             return Err(malformed("V17", "a shape that is not there", self.at.start));
         }
         let (start, end) = self.at.get(id)?;
-        let mut back = Back::new(data, start, end);
+        let mut back = Back::new(self.data, start, end);
         match back.byte()? {
             0 => {
-                let ids = data.get(start..back.end).unwrap_or_default();
+                let ids = self.data.get(start..back.end).unwrap_or_default();
                 if ids.is_empty() || ids.len() % self.width != 0 {
                     return Err(malformed("V11", "a shape of no whole ids", start));
                 }

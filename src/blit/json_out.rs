@@ -83,7 +83,7 @@ impl View<'_> {
             if doc.flags & flag::WTF8 == 0 {
                 key_text(doc, id)?;
             }
-            push_text(&mut names, doc.keys.name(doc.data, id)?, doc.keys.names.tag);
+            push_text(&mut names, doc.keys.name(id)?, doc.keys.names.tag);
             names.push(b':');
             ends.push(names.len());
         }

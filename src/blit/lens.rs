@@ -90,34 +90,35 @@ fn write_bases(out: &mut Vec<u8>, lengths: &[usize]) {
 /// The ranges of `n` elements, read from a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lens<'a> {
+    /// Ends or lengths of `width` bytes, then the bases of `base` bytes.
+    block: &'a [u8],
     n: usize,
-    form: Form<'a>,
     /// Where the block begins in the document.
     pub(super) start: usize,
+    /// The length of all, where it is the same.
+    length: usize,
+    form: Form,
+    width: u8,
+    base: u8,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Form<'a> {
-    Ends {
-        ends: &'a [u8],
-        width: usize,
-    },
-    /// Lengths of 1 or 2 bytes, and the bases of `base` bytes.
-    Lengths {
-        lengths: &'a [u8],
-        width: usize,
-        bases: &'a [u8],
-        base: usize,
-    },
-    Const(usize),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Ends,
+    Lengths,
+    Const,
 }
 
 impl<'a> Lens<'a> {
     /// Of no elements.
     pub(super) const NONE: Self = Self {
+        block: &[],
         n: 0,
-        form: Form::Const(0),
         start: 0,
+        length: 0,
+        form: Form::Const,
+        width: 1,
+        base: 1,
     };
 
     /// Goes back past the block of `n` lengths of a mode.
@@ -126,40 +127,53 @@ impl<'a> Lens<'a> {
     /// V19 for modes and widths that are not; V18 if it is longer than the extent.
     #[inline]
     pub(super) fn read(back: &mut Back<'a>, mode: u8, n: usize) -> Result<Self> {
-        let stored = if n <= IMPLIED { n.saturating_sub(1) } else { n };
-        let form = match mode {
+        let stored = stored(n);
+        let mut lens = Self { n, ..Self::NONE };
+        match mode {
             0..=7 => {
-                let width = usize::from(mode).wrapping_add(1);
-                let ends = back.bytes(stored.saturating_mul(width))?;
-                Form::Ends { ends, width }
+                lens.form = Form::Ends;
+                lens.width = mode.wrapping_add(1);
+                lens.block = back.bytes(stored.saturating_mul(usize::from(lens.width)))?;
             }
             U8 | U16 => {
-                let width = usize::from(mode.wrapping_sub(7));
-                let (mut bases, mut base) = (&[][..], 0);
+                lens.form = Form::Lengths;
+                lens.width = mode.wrapping_sub(7);
+                let mut bases = 0;
                 if n > IMPLIED {
-                    base = usize::from(back.byte()?);
-                    if !(1..=8).contains(&base) {
+                    lens.base = back.byte()?;
+                    if !(1..=8).contains(&lens.base) {
                         return Err(malformed("V19", "bases of an impossible width", back.end));
                     }
                     let groups = n.wrapping_sub(1) / GROUP;
-                    bases = back.bytes(groups.saturating_mul(base))?;
+                    bases = groups.saturating_mul(usize::from(lens.base));
                 }
-                let lengths = back.bytes(stored.saturating_mul(width))?;
-                Form::Lengths {
-                    lengths,
-                    width,
-                    bases,
-                    base,
-                }
+                let lengths = stored.saturating_mul(usize::from(lens.width));
+                lens.block = back.bytes(lengths.saturating_add(bases))?;
             }
-            CONST => Form::Const(back.rv()?),
+            CONST => lens.length = back.rv()?,
             _ => return Err(malformed("V19", "a lens of a mode that is not", back.end)),
+        }
+        lens.start = back.end;
+        Ok(lens)
+    }
+
+    /// End or length `i`.
+    #[inline]
+    fn entry(&self, i: usize) -> Option<usize> {
+        number(self.block, i, usize::from(self.width))
+    }
+
+    /// Where the group behind `g` groups begins.
+    #[inline]
+    fn group(&self, g: usize) -> Option<usize> {
+        let Some(before) = g.checked_sub(1) else {
+            return Some(0);
         };
-        Ok(Self {
-            n,
-            form,
-            start: back.end,
-        })
+        let base = usize::from(self.base);
+        let bases = stored(self.n).checked_mul(usize::from(self.width))?;
+        let from = bases.checked_add(before.checked_mul(base)?)?;
+        let bytes = self.block.get(from..from.checked_add(base)?)?;
+        usize::try_from(uint(bytes)).ok()
     }
 
     /// Start and end of element `i`, where all together are `total` long; `at` is for errors.
@@ -168,59 +182,22 @@ impl<'a> Lens<'a> {
     /// V19 if it does not lie within `total`.
     #[inline]
     pub(super) fn range(&self, i: usize, total: usize) -> Result<(usize, usize)> {
-        let last = i.wrapping_add(1) == self.n;
-        let (from, to) = match self.form {
-            Form::Ends { ends, width } => {
-                let end = |i: usize| number(ends, i, width);
-                let from = if i == 0 {
-                    Some(0)
-                } else {
-                    end(i.wrapping_sub(1))
-                };
-                let to = if last && self.n <= IMPLIED {
-                    Some(total)
-                } else {
-                    end(i)
-                };
-                (from, to)
-            }
-            Form::Lengths {
-                lengths,
-                width,
-                bases,
-                base,
-            } => {
-                let group = i / GROUP;
-                let first = group.wrapping_mul(GROUP);
-                let mut from = match group.checked_sub(1) {
-                    Some(group) => number(bases, group, base),
-                    None => Some(0),
-                };
-                if width == 1 {
-                    let before = lengths.get(first..i).unwrap_or_default();
-                    let sum: usize = before.iter().map(|&length| usize::from(length)).sum();
-                    from = from.and_then(|from| from.checked_add(sum));
-                } else {
-                    for j in first..i {
-                        let length = number(lengths, j, width);
-                        from = from
-                            .zip(length)
-                            .and_then(|(sum, length)| sum.checked_add(length));
-                    }
-                }
-                let to = if last && self.n <= IMPLIED {
-                    Some(total)
-                } else {
-                    let length = number(lengths, i, width);
-                    from.zip(length)
-                        .and_then(|(from, length)| from.checked_add(length))
-                };
-                (from, to)
-            }
-            Form::Const(length) => {
-                let from = i.checked_mul(length);
-                (from, from.and_then(|from| from.checked_add(length)))
-            }
+        let implied = i.wrapping_add(1) == self.n && self.n <= IMPLIED;
+        let from = match self.form {
+            Form::Const => i.checked_mul(self.length),
+            Form::Ends => match i.checked_sub(1) {
+                Some(before) => self.entry(before),
+                None => Some(0),
+            },
+            Form::Lengths => self.group(i / GROUP).and_then(|base| self.within(i, base)),
+        };
+        let to = match self.form {
+            Form::Const => from.and_then(|from| from.checked_add(self.length)),
+            _ if implied => Some(total),
+            Form::Ends => self.entry(i),
+            Form::Lengths => from
+                .zip(self.entry(i))
+                .and_then(|(from, length)| from.checked_add(length)),
         };
         match (from, to) {
             (Some(from), Some(to)) if i < self.n && from <= to && to <= total => Ok((from, to)),
@@ -230,6 +207,23 @@ impl<'a> Lens<'a> {
                 self.start,
             )),
         }
+    }
+
+    /// Where element `i` begins, whose group begins at `base`.
+    #[inline]
+    fn within(&self, i: usize, base: usize) -> Option<usize> {
+        let first = i.wrapping_sub(i % GROUP);
+        let width = usize::from(self.width);
+        let before = self
+            .block
+            .get(first.checked_mul(width)?..i.checked_mul(width)?)?;
+        let sum = if width == 1 {
+            sum(before)
+        } else {
+            let pairs = before.chunks_exact(2);
+            pairs.fold(0, |sum: usize, pair| sum.wrapping_add(uint(pair) as usize))
+        };
+        base.checked_add(sum)
     }
 
     /// All lengths in order, where all together are `total` long.
@@ -244,10 +238,7 @@ impl<'a> Lens<'a> {
 
     /// The length of all, where it is the same.
     pub(super) fn constant(&self) -> Option<usize> {
-        match self.form {
-            Form::Const(length) => Some(length),
-            _ => None,
-        }
+        (self.form == Form::Const).then_some(self.length)
     }
 
     /// How many elements there are.
@@ -261,19 +252,16 @@ impl<'a> Lens<'a> {
     /// V19.
     pub(super) fn validate(&self, total: usize) -> Result<()> {
         let wrong = |text| Err(malformed("V19", text, self.start));
-        if let Form::Const(length) = self.form {
-            if self.n.checked_mul(length) != Some(total) {
+        if self.form == Form::Const {
+            if self.n.checked_mul(self.length) != Some(total) {
                 return wrong("constant lengths that do not fill their list");
             }
             return Ok(());
         }
         let mut end = 0_usize;
         for (i, range) in self.lengths(total).enumerate() {
-            if let (Form::Lengths { bases, base, .. }, true) = (self.form, i > 0 && i % GROUP == 0)
-            {
-                if number(bases, (i / GROUP).wrapping_sub(1), base) != Some(end) {
-                    return wrong("a base that is not the sum of the lengths before it");
-                }
+            if self.form == Form::Lengths && i % GROUP == 0 && self.group(i / GROUP) != Some(end) {
+                return wrong("a base that is not the sum of the lengths before it");
             }
             end = range?.1;
         }
@@ -286,14 +274,41 @@ impl<'a> Lens<'a> {
     /// Bytes of the block.
     pub(super) fn bytes(&self) -> usize {
         match self.form {
-            Form::Ends { ends, .. } => ends.len(),
-            Form::Lengths { lengths, bases, .. } => {
-                let all = lengths.len().saturating_add(bases.len());
-                all.saturating_add(usize::from(self.n > IMPLIED))
-            }
-            Form::Const(length) => rv_bytes(length as u64),
+            Form::Ends => self.block.len(),
+            Form::Lengths => self
+                .block
+                .len()
+                .saturating_add(usize::from(self.n > IMPLIED)),
+            Form::Const => rv_bytes(self.length as u64),
         }
     }
+}
+
+/// How many ends or lengths are stored of `n`.
+#[inline]
+fn stored(n: usize) -> usize {
+    if n <= IMPLIED {
+        n.saturating_sub(1)
+    } else {
+        n
+    }
+}
+
+/// The sum of at most 15 bytes, which fits 16 bits.
+#[inline]
+fn sum(bytes: &[u8]) -> usize {
+    const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
+    const ONES: u64 = 0x0001_0001_0001_0001;
+    let add = |word: u64| {
+        let pairs = (word & EVEN).wrapping_add(word >> 8 & EVEN);
+        pairs.wrapping_mul(ONES) >> 48
+    };
+    let (words, rest) = bytes
+        .split_first_chunk::<8>()
+        .map_or((0, bytes), |(word, rest)| {
+            (add(u64::from_le_bytes(*word)), rest)
+        });
+    words.wrapping_add(add(uint(rest))) as usize
 }
 
 /// Ranges one after the other, each in constant time.
@@ -318,11 +333,11 @@ impl Iterator for Lengths<'_> {
         let from = self.before;
         let implied = self.i == self.lens.n && self.lens.n <= IMPLIED;
         let to = match self.lens.form {
-            Form::Const(length) => from.checked_add(length),
+            Form::Const => from.checked_add(self.lens.length),
             _ if implied => Some(self.total),
-            Form::Ends { ends, width } => number(ends, i, width),
-            Form::Lengths { lengths, width, .. } => {
-                let length = number(lengths, i, width);
+            Form::Ends => self.lens.entry(i),
+            Form::Lengths => {
+                let length = self.lens.entry(i);
                 length.and_then(|length| from.checked_add(length))
             }
         };
@@ -381,9 +396,10 @@ mod tests {
         assert_eq!(CONST, there_and_back(&[7, 7]));
         assert_eq!(U8, there_and_back(&[1, 70_000]));
         assert_eq!(U16, there_and_back(&[300, 1]));
-        assert_eq!(U8, there_and_back(&(0..17).collect::<Vec<_>>()));
+        assert_eq!(0, there_and_back(&(0..17).collect::<Vec<_>>()));
+        assert_eq!(U8, there_and_back(&(0..40).collect::<Vec<_>>()));
         assert_eq!(1, there_and_back(&[300, 300, 1, 1].repeat(5)));
-        assert_eq!(U16, there_and_back(&[300, 300, 1, 1].repeat(50)));
+        assert_eq!(U16, there_and_back(&[300, 300, 1, 1].repeat(500)));
     }
 
     proptest! {

@@ -14,8 +14,10 @@ pub(super) type Extent = (usize, usize);
 pub(super) struct List<'a> {
     pub(super) n: usize,
     pub(super) body: Body<'a>,
-    /// Where the list ends, for errors.
-    pub(super) end: usize,
+    /// The whole list.
+    pub(super) at: Extent,
+    /// Whether the number of elements was given, not read.
+    pub(super) given: bool,
     /// Bytes at the start of the extent that belong to none of its parts.
     pub(super) unused: usize,
 }
@@ -136,7 +138,8 @@ impl<'a> List<'a> {
                 None | Some(0) => Ok(Self {
                     n: 0,
                     body: Body::Empty,
-                    end,
+                    at,
+                    given: given.is_some(),
                     unused: 0,
                 }),
                 Some(_) => Err(malformed("V18", "an empty list where elements belong", end)),
@@ -165,9 +168,22 @@ impl<'a> List<'a> {
         Ok(Self {
             n,
             body,
-            end,
+            at,
+            given: given.is_some(),
             unused,
         })
+    }
+
+    /// Where the list ends, for errors.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.at.1
+    }
+
+    /// The number of elements, where the list does not say it.
+    #[inline]
+    pub(super) fn given(&self) -> Option<usize> {
+        self.given.then_some(self.n)
     }
 
     /// Element `i`.
@@ -181,7 +197,7 @@ impl<'a> List<'a> {
                 ErrorKind::NotFound,
                 "-",
                 "no such element",
-                self.end,
+                self.end(),
             ));
         }
         match self.body {
@@ -237,7 +253,7 @@ impl<'a> List<'a> {
                     if !bit(bits, i) {
                         return Ok(Item::Stored {
                             tag: absent,
-                            at: (list.end, list.end),
+                            at: (list.end(), list.end()),
                         });
                     }
                     list = List::read(doc, child, None)?;
@@ -254,7 +270,7 @@ impl<'a> List<'a> {
             };
             if i >= list.n {
                 let text = "an element that leads to one that is not there";
-                return Err(malformed(rule, text, list.end));
+                return Err(malformed(rule, text, list.end()));
             }
         }
     }
@@ -274,7 +290,7 @@ impl<'a> List<'a> {
             Body::Table { columns, .. } | Body::Tuples { columns } => {
                 Self::read(doc, columns.get(j)?, Some(self.n))
             }
-            _ => Err(malformed("V23", "columns of what has none", self.end)),
+            _ => Err(malformed("V23", "columns of what has none", self.end())),
         }
     }
 
@@ -290,7 +306,7 @@ impl<'a> List<'a> {
         let n = self.n.saturating_sub(before).min(size);
         let list = List::read(doc, segments.get(which)?, Some(n))?;
         if matches!(list.body, Body::Segmented { .. }) {
-            return Err(malformed("V27", "segments inside a segment", list.end));
+            return Err(malformed("V27", "segments inside a segment", list.end()));
         }
         Ok((list, n))
     }
@@ -512,7 +528,7 @@ fn nested<'a>(
     Ok(match which {
         kind::TABLE => {
             let shape = back.rv()?;
-            let k = doc.shapes.get(doc.data, shape)?.len();
+            let k = doc.shapes.get(shape)?.len();
             let lens = Lens::read(back, mode, k)?;
             Body::Table {
                 columns: rest(back, lens),

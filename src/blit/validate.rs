@@ -67,10 +67,12 @@ impl View<'_> {
             depth: 0,
             seen: Summary::default(),
         };
-        if matches!(doc.root_tag, tag::ABSENT) {
-            return Err(malformed("V8", "a root that is absent", doc.trailer));
+        match doc.root.as_stored() {
+            None | Some((tag::ABSENT, _)) => {
+                return Err(malformed("V8", "a root that is absent", doc.trailer));
+            }
+            Some((tag, at)) => check.value(tag, at, Place::Other)?,
         }
-        check.value(doc.root_tag, doc.root, Place::Other)?;
         let mut seen = check.seen;
         seen.bytes = doc.data.len();
         seen.keys = doc.keys.names.n;
@@ -106,7 +108,7 @@ fn keys(doc: &Doc<'_>) -> Result<()> {
     if keys.width == 0 {
         let mut names = HashSet::with_capacity(n);
         for id in 0..n {
-            let name = keys.name(doc.data, id)?;
+            let name = keys.name(id)?;
             if !names.insert(name) {
                 return wrong("a name that is there twice");
             }
@@ -123,7 +125,7 @@ fn keys(doc: &Doc<'_>) -> Result<()> {
         if id >= n {
             return wrong("an order of names that are not there");
         }
-        let name = keys.name(doc.data, id)?;
+        let name = keys.name(id)?;
         if before.is_some_and(|before| before >= name) {
             return wrong("names that are not in order");
         }
@@ -137,7 +139,7 @@ fn shapes(doc: &Doc<'_>) -> Result<()> {
     shapes.at.lens.validate(shapes.at.total)?;
     let mut seen = HashSet::new();
     for id in 0..shapes.n {
-        let shape = shapes.get(doc.data, id)?;
+        let shape = shapes.get(id)?;
         let at = shapes.at.get(id)?.0;
         seen.clear();
         // A run names its first and its last only, so that it costs no more than its bytes.
@@ -270,7 +272,7 @@ impl<'v> Check<'v> {
             return Ok(());
         }
         let mut back = Back::new(self.doc.data, at.0, at.1);
-        let shape = self.doc.shapes.get(self.doc.data, back.rv()?)?;
+        let shape = self.doc.shapes.get(back.rv()?)?;
         self.list((at.0, back.end), Some(shape.len()), Place::Other)?;
         Ok(())
     }
@@ -339,7 +341,7 @@ impl<'v> Check<'v> {
                 }
                 Ok(())
             }
-            Body::Uniform { at, tag } => self.uniform(at, tag, inner, list.end),
+            Body::Uniform { at, tag } => self.uniform(at, tag, inner, list.end()),
             Body::Table { columns, .. } => self.columns(columns, list.n, Place::Column),
             Body::Tuples { columns } => self.columns(columns, list.n, Place::Other),
             Body::Nested { child, counts } => {
@@ -362,7 +364,7 @@ impl<'v> Check<'v> {
                     return Err(malformed(
                         "V28",
                         "an absent value outside a column",
-                        list.end,
+                        list.end(),
                     ));
                 }
                 let n = self.list(child, None, inner)?;
@@ -370,7 +372,7 @@ impl<'v> Check<'v> {
             }
             Body::Segmented { segments, size } => {
                 if place != Place::Array {
-                    return Err(malformed("V27", "segments of what is no array", list.end));
+                    return Err(malformed("V27", "segments of what is no array", list.end()));
                 }
                 segments.lens.validate(segments.total)?;
                 for which in 0..segments.lens.len() {
@@ -390,7 +392,7 @@ impl<'v> Check<'v> {
                     .max()
                     .unwrap_or(0);
                 if base.checked_add_unsigned(most).is_none() {
-                    return Err(malformed("V21", "an integer above 2^63 - 1", list.end));
+                    return Err(malformed("V21", "an integer above 2^63 - 1", list.end()));
                 }
                 Ok(())
             }
@@ -431,7 +433,7 @@ impl<'v> Check<'v> {
     }
 
     fn dict(&mut self, list: &List<'v>, unique: Extent, codes: &[u8], width: usize) -> Result<()> {
-        let wrong = |text| Err(malformed("V25", text, list.end));
+        let wrong = |text| Err(malformed("V25", text, list.end()));
         let n = self.list(unique, None, Place::Other)?;
         let inner = List::read(self.doc, unique, None)?;
         let Body::Uniform {
@@ -442,6 +444,7 @@ impl<'v> Check<'v> {
             return wrong("a dictionary that is no list of strings");
         };
         let strings = Strings {
+            data: self.doc.data,
             n,
             tag: tag::STR,
             at,
@@ -449,7 +452,7 @@ impl<'v> Check<'v> {
         let mut seen = HashSet::new();
         for i in 0..n {
             // Empty strings without number take no bytes; two of them are one too many.
-            if !seen.insert(strings.get(self.doc.data, i)?) {
+            if !seen.insert(strings.get(i)?) {
                 return wrong("a dictionary with a string twice");
             }
         }
@@ -472,7 +475,7 @@ fn distance(list: &List<'_>, i: usize) -> Option<u64> {
 
 fn partial(list: &List<'_>, n: usize, bits: &[u8], ranks: &[u8], width: usize) -> Result<()> {
     const RANKED: usize = 64;
-    let wrong = |text| Err(malformed("V26", text, list.end));
+    let wrong = |text| Err(malformed("V26", text, list.end()));
     spare(bits, list)?;
     let mut sum = 0_usize;
     for (group, bytes) in bits.chunks(RANKED).enumerate() {
@@ -497,14 +500,14 @@ fn spare(bits: &[u8], list: &List<'_>) -> Result<()> {
         return Err(malformed(
             "V26",
             "bits of elements that are not there",
-            list.end,
+            list.end(),
         ));
     }
     Ok(())
 }
 
 fn floats(list: &List<'_>) -> Result<()> {
-    let wrong = |rule, text| Err(malformed(rule, text, list.end));
+    let wrong = |rule, text| Err(malformed(rule, text, list.end()));
     if let Body::Dec {
         numbers, width, e, ..
     } = list.body

@@ -7,6 +7,7 @@ use super::decimal;
 use super::doc::{Doc, Shape};
 use super::layout::{broken, int, malformed, tag, uint};
 use super::list::{float, Extent, Item, List};
+use super::place::Place;
 use crate::{ErrorKind, Result};
 
 /// A document, opened: its trailer was read, and nothing else.
@@ -70,7 +71,29 @@ impl<'a> View<'a> {
     /// # Errors
     /// `Malformed` where it is not what it says, as all that follow.
     pub fn root(&self) -> Result<Value<'_>> {
-        stored(&self.doc, self.doc.root_tag, self.doc.root)?.ok_or_else(|| absent(self.doc.trailer))
+        self.at(self.doc.root)
+    }
+
+    /// The value at a place of this document, which [`Value::place`] gave.
+    ///
+    /// # Errors
+    /// `Malformed`, `NotFound`, for what is no place of this document.
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{from_json, Options, Value, View};
+    ///
+    /// let document = from_json(br#"[{"a": 1}, {"a": 2}]"#, &Options::default())?;
+    /// let view = View::open(&document)?;
+    /// let place = view.pointer("/1")?.unwrap().place().unwrap();
+    /// let Value::Object(row) = view.at(place)? else { unreachable!() };
+    /// assert!(matches!(row.get("a")?, Some(Value::Int(2))));
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    #[inline]
+    pub fn at(&self, place: Place) -> Result<Value<'_>> {
+        let item = place.item(&self.doc)?;
+        value(&self.doc, item)?.ok_or_else(|| absent(self.doc.trailer))
     }
 
     /// The value at an RFC 6901 pointer, such as `/flights/0/delay`; None if there is none.
@@ -111,6 +134,19 @@ impl<'a> View<'a> {
     }
 }
 
+impl Value<'_> {
+    /// Where an array or an object lies; None of values that hold no others.
+    #[must_use]
+    #[inline]
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Array(array) => Some(array.place()),
+            Self::Object(object) => Some(object.place()),
+            _ => None,
+        }
+    }
+}
+
 /// An array of a document.
 #[derive(Clone, Copy)]
 pub struct ArrayView<'v> {
@@ -143,13 +179,24 @@ impl<'v> ArrayView<'v> {
     pub fn get(&self, i: usize) -> Result<Value<'v>> {
         if i >= self.n {
             let text = format!("no element {i}: there are {}", self.n);
-            return Err(broken(ErrorKind::NotFound, "-", &text, self.list.end));
+            return Err(broken(ErrorKind::NotFound, "-", &text, self.list.end()));
         }
         let item = match self.row {
             None => self.list.get(self.doc, self.from.wrapping_add(i))?,
             Some(row) => self.list.column(self.doc, i)?.get(self.doc, row)?,
         };
-        value(self.doc, item)?.ok_or_else(|| absent(self.list.end))
+        value(self.doc, item)?.ok_or_else(|| absent(self.list.end()))
+    }
+
+    /// Where it lies.
+    #[must_use]
+    #[inline]
+    pub fn place(&self) -> Place {
+        let list = &self.list;
+        match self.row {
+            None => Place::run(list.at, list.given(), self.from, self.n),
+            Some(row) => Place::element(list.at, list.given(), row),
+        }
     }
 
     /// All elements in order.
@@ -168,6 +215,8 @@ impl<'v> ArrayView<'v> {
 #[derive(Clone, Copy)]
 pub struct ObjectView<'v> {
     doc: &'v Doc<'v>,
+    /// Where it is stored, unless it is a row.
+    at: Extent,
     /// Its values, or the table it is a row of; None of an object without any.
     list: Option<List<'v>>,
     shape: Shape<'v>,
@@ -181,7 +230,7 @@ impl<'v> ObjectView<'v> {
     /// `Malformed`.
     #[inline]
     pub fn get(&self, name: &str) -> Result<Option<Value<'v>>> {
-        match self.doc.keys.find(self.doc.data, name.as_bytes())? {
+        match self.doc.keys.find(name.as_bytes())? {
             Some(id) => self.get_id(id),
             None => Ok(None),
         }
@@ -207,6 +256,16 @@ impl<'v> ObjectView<'v> {
             Some(row) => list.column(self.doc, slot)?.get(self.doc, row)?,
         };
         value(self.doc, item)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    #[inline]
+    pub fn place(&self) -> Place {
+        match (self.row, &self.list) {
+            (Some(row), Some(list)) => Place::element(list.at, list.given(), row),
+            _ => Place::stored(tag::OBJECT, self.at),
+        }
     }
 
     /// Names and values, in the order in which they were written.
@@ -263,9 +322,10 @@ pub(super) fn value<'v>(doc: &'v Doc<'v>, item: Item<'v>) -> Result<Option<Value
         }),
         Item::Row { of, i } => match of.body {
             super::list::Body::Table { shape, .. } => {
-                let shape = doc.shapes.get(doc.data, shape)?;
+                let shape = doc.shapes.get(shape)?;
                 Value::Object(ObjectView {
                     doc,
+                    at: of.at,
                     list: Some(of),
                     shape,
                     row: Some(i),
@@ -311,7 +371,7 @@ pub(super) fn stored<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Option
             let Some(pool) = pool else {
                 return Err(malformed("V15", "a string that is not in the pool", at.1));
             };
-            text(doc, pool.get(doc.data, id)?, at.0)?
+            text(doc, pool.get(id)?, at.0)?
         }
         tag::NUMTEXT => match std::str::from_utf8(bytes) {
             Ok(text) if super::number::is_number(bytes) => Value::NumText(text),
@@ -345,16 +405,18 @@ fn object<'v>(doc: &'v Doc<'v>, at: Extent) -> Result<ObjectView<'v>> {
         let shape = Shape::Run { start: 0, n: 0 };
         return Ok(ObjectView {
             doc,
+            at,
             list: None,
             shape,
             row: None,
         });
     }
     let mut back = super::layout::Back::new(doc.data, at.0, at.1);
-    let shape = doc.shapes.get(doc.data, back.rv()?)?;
+    let shape = doc.shapes.get(back.rv()?)?;
     let list = List::read(doc, (at.0, back.end), Some(shape.len()))?;
     Ok(ObjectView {
         doc,
+        at,
         list: Some(list),
         shape,
         row: None,
@@ -392,7 +454,7 @@ pub(super) fn key_text<'v>(doc: &Doc<'v>, id: usize) -> Result<Cow<'v, str>> {
     if id >= doc.keys.names.n {
         return Err(malformed("V11", "a key that is not there", doc.trailer));
     }
-    let bytes = doc.keys.name(doc.data, id)?;
+    let bytes = doc.keys.name(id)?;
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Cow::Borrowed(text)),
         Err(_) if doc.flags & super::layout::flag::WTF8 != 0 => Ok(String::from_utf8_lossy(bytes)),

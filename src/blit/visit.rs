@@ -58,7 +58,7 @@ impl Order {
         let n = doc.keys.names.n;
         let mut names = Vec::new();
         for id in 0..n {
-            names.push((doc.keys.name(doc.data, id)?, id));
+            names.push((doc.keys.name(id)?, id));
         }
         names.sort_unstable();
         let mut places = vec![0; n];
@@ -120,10 +120,8 @@ impl<'v> Walk<'v> {
     /// # Errors
     /// Those of the visitor; `Malformed` where the document is not what it says; `Limit`.
     pub(super) fn root<V: Visitor<'v>>(&mut self, visitor: &mut V) -> Result<()> {
-        if self.doc.root_tag == tag::ABSENT {
-            return Err(malformed("V8", "a root that is absent", self.doc.trailer));
-        }
-        self.value(self.doc.root_tag, self.doc.root, visitor)
+        let item = self.doc.root.item(self.doc)?;
+        self.item(item, visitor)
     }
 
     /// Walks over the value of an extent.
@@ -153,7 +151,7 @@ impl<'v> Walk<'v> {
     }
 
     fn array<V: Visitor<'v>>(&mut self, list: &List<'v>, visitor: &mut V) -> Result<()> {
-        self.enter(list.end)?;
+        self.enter(list.end())?;
         self.count(list.n)?;
         visitor.begin_array(list.n)?;
         let mut cursor = Cursor::new(self, list)?;
@@ -172,9 +170,9 @@ impl<'v> Walk<'v> {
         }
         let mut back = Back::new(self.doc.data, at.0, at.1);
         let id = back.rv()?;
-        let shape = self.doc.shapes.get(self.doc.data, id)?;
+        let shape = self.doc.shapes.get(id)?;
         let list = List::read(self.doc, (at.0, back.end), Some(shape.len()))?;
-        self.enter(list.end)?;
+        self.enter(list.end())?;
         self.count(list.n)?;
         visitor.begin_object(list.n)?;
         if let Some(slots) = self.slots(id, &shape) {
@@ -201,7 +199,7 @@ impl<'v> Walk<'v> {
             Item::Float(value) => self.plain(Scalar::Float(value), visitor),
             Item::Bool(value) => self.plain(Scalar::Bool(value), visitor),
             Item::Run { of, from, n } => {
-                self.enter(of.end)?;
+                self.enter(of.end())?;
                 self.count(n)?;
                 visitor.begin_array(n)?;
                 for i in from..from.saturating_add(n) {
@@ -216,7 +214,7 @@ impl<'v> Walk<'v> {
     }
 
     fn row<V: Visitor<'v>>(&mut self, of: &List<'v>, i: usize, visitor: &mut V) -> Result<()> {
-        self.enter(of.end)?;
+        self.enter(of.end())?;
         let k = of.columns();
         self.count(k)?;
         let Body::Table { shape: id, .. } = of.body else {
@@ -228,7 +226,7 @@ impl<'v> Walk<'v> {
             self.depth = self.depth.wrapping_sub(1);
             return visitor.end_array();
         };
-        let shape = self.doc.shapes.get(self.doc.data, id)?;
+        let shape = self.doc.shapes.get(id)?;
         let slots = self.slots(id, &shape);
         visitor.begin_object(k)?;
         for place in 0..k {
@@ -384,7 +382,7 @@ enum Cursor<'v> {
 
 impl<'v> Cursor<'v> {
     fn new(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
-        walk.deeper(list.end)?;
+        walk.deeper(list.end())?;
         let cursor = Self::of(walk, list);
         walk.lists = walk.lists.wrapping_sub(1);
         cursor
@@ -392,7 +390,7 @@ impl<'v> Cursor<'v> {
 
     fn of(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
         let doc = walk.doc;
-        let end = list.end;
+        let end = list.end();
         Ok(match list.body {
             Body::Generic { at, tags } => {
                 let ranges = at.lens.lengths(at.total);
@@ -415,7 +413,7 @@ impl<'v> Cursor<'v> {
                 }
             }
             Body::Table { shape: id, .. } => {
-                let shape = doc.shapes.get(doc.data, id)?;
+                let shape = doc.shapes.get(id)?;
                 let slots = walk.slots(id, &shape);
                 let slot = |place: usize| {
                     slots
@@ -558,7 +556,7 @@ impl<'v> Cursor<'v> {
                     Some(Item::Int(value)) => Scalar::Int(value),
                     Some(Item::Float(value)) => Scalar::Float(value),
                     Some(Item::Bool(value)) => Scalar::Bool(value),
-                    _ => return Err(malformed("V18", "a list shorter than it says", list.end)),
+                    _ => return Err(malformed("V18", "a list shorter than it says", list.end())),
                 };
                 say(key, visitor)?;
                 visitor.scalar(scalar)?;
@@ -663,7 +661,7 @@ impl<'v> Cursor<'v> {
                 }
                 *left = left.saturating_sub(1);
                 if let Some(current) = current {
-                    walk.deeper(list.end)?;
+                    walk.deeper(list.end())?;
                     let said = current.next(walk, key, visitor);
                     walk.lists = walk.lists.wrapping_sub(1);
                     return said;
