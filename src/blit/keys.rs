@@ -126,7 +126,7 @@ impl Names {
         for name in names() {
             out.extend_from_slice(name);
             lengths.push(name.len());
-            least = strings::weaker(least, strings::tag_of(name));
+            least = strings::weaker(least, strings::tag_of_wtf8(name));
         }
         let mode = lens::write(out, &lengths);
         out.push(least);

@@ -13,6 +13,14 @@ pub(super) fn tag_of(text: &[u8]) -> u8 {
     }
 }
 
+/// As [`tag_of`], of text that may hold halves of surrogate pairs: those need care.
+pub(super) fn tag_of_wtf8(text: &[u8]) -> u8 {
+    match tag_of(text) {
+        tag::CLEAN if std::str::from_utf8(text).is_err() => tag::STR,
+        tag => tag,
+    }
+}
+
 /// As [`tag_of`], for nodes.
 #[inline]
 pub(super) fn kind_of(text: &[u8]) -> Kind {

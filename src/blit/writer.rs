@@ -246,7 +246,11 @@ impl<'s> Writer<'s> {
     /// `Malformed` for those where they are not kept, and for what is no such text.
     pub fn wtf8(&mut self, text: &[u8]) -> Result<()> {
         self.check_wtf8(text)?;
-        let node = self.text(strings::kind_of(text), text)?;
+        let kind = match std::str::from_utf8(text) {
+            Ok(_) => strings::kind_of(text),
+            Err(_) => Kind::Str,
+        };
+        let node = self.text(kind, text)?;
         self.push(node)
     }
 
