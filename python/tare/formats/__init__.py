@@ -43,6 +43,10 @@ _MODULES = (
     "orc",
     "avro",
     "hdf5",
+    "flexbuffers",
+    "sqlitejsonb",
+    "pgjsonb",
+    "variant",
 )
 _GROUP = "tare.formats"
 

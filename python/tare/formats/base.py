@@ -151,6 +151,8 @@ class Library(Installable):
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
+        missing: ``missing()`` gives the command that installs what it needs beside its modules, such as
+            a server; empty if that is there. None if it needs nothing more.
     """
 
     name: str
@@ -178,6 +180,7 @@ class Library(Installable):
     executes_code: bool = False
     writes: bool = True
     notes: tuple[str, ...] = ()
+    missing: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)

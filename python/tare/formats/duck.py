@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-__all__ = ["copy_to", "library", "query", "quote"]
+__all__ = ["copy_query", "copy_to", "library", "query", "quote"]
 
 
 @lru_cache(maxsize=1)
@@ -46,6 +46,14 @@ def copy_to(table: pa.Table, options: str) -> bytes:
     con.register("tare_table", table)
     with _file() as (path, file):
         con.execute(f"COPY tare_table TO '{path}' ({options}, USE_TMP_FILE false)")
+        file.seek(0)
+        return bytes(file.read())
+
+
+def copy_query(sql: str, values: list[Any], options: str) -> bytes:
+    """Write a query's rows with ``COPY ... TO`` and those options; return the bytes of the file."""
+    with _file() as (path, file):
+        connection().cursor().execute(f"COPY ({sql}) TO '{path}' ({options}, USE_TMP_FILE false)", values)
         file.seek(0)
         return bytes(file.read())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+from collections.abc import Callable
 
 from tare.errors import MissingLibrary
 
@@ -18,24 +19,32 @@ class Installable:
         modules: What must be importable.
         distribution: Name on the package index; empty for the standard library.
         extra: Extra of Tare that installs it; empty if none does.
+        missing: For what needs more than modules: the command that installs it, empty if it is there.
     """
 
     name: str
     modules: tuple[str, ...]
     distribution: str
     extra: str
+    missing: Callable[[], str] | None = None
 
     @property
     def installed(self) -> bool:
-        """Whether every module it needs can be found (nothing is imported)."""
-        return all(_found(module) for module in self.modules)
+        """Whether every module it needs, and what it needs beside, can be found (nothing is imported)."""
+        return all(_found(module) for module in self.modules) and not self._lacks()
 
     @property
     def install_line(self) -> str:
         """The command that installs it; empty when nothing is needed."""
+        lines = [self._lacks()]
         if self.extra:
-            return f"pip install 'tare[{self.extra}]'"
-        return f"pip install {self.distribution}" if self.distribution else ""
+            lines.insert(0, f"pip install 'tare[{self.extra}]'")
+        elif self.distribution:
+            lines.insert(0, f"pip install {self.distribution}")
+        return " && ".join(line for line in lines if line)
+
+    def _lacks(self) -> str:
+        return self.missing() if self.missing is not None else ""
 
     @property
     def version(self) -> str | None:

@@ -134,6 +134,10 @@ def test_refuses_garbage(id: str, garbage: bytes) -> None:
         # It reads the integer -1 and does not look at what follows; its notes say so.
         assert -1 == codec.decode(garbage)
         return
+    if id == "flexbuffers:flatbuffers" and garbage[-2:] == b"\x01\x00":
+        # The last two bytes are a null for it, and it does not look at the others; its notes say so.
+        assert codec.decode(garbage) is None
+        return
     with pytest.raises(TareError) as caught:
         codec.decode(garbage, trust=True)
     assert codec.format_id == caught.value.format
@@ -170,6 +174,7 @@ PREFIX_TOLERANT = {
     "arrow": "the stream layout may end after any batch",
     "avro": "the last byte of the final mark is not looked at",
     "hdf5": "unused room at the end of the file may go",
+    "flexbuffers": "read from the end, where any two bytes may be the type of a value",
 }
 
 
@@ -297,13 +302,15 @@ def test_bytes_are_sniffed(id: str, kind: str) -> None:
     """The first bytes of an encoding tell its format, or nothing: never another format."""
     codec = variant(id, kind)
     found = formats.sniff(codec.encode(sample(id, kind))[:4096])
-    silent = {"msgpack", "cbor", "fory", "marshal", "repr"}
+    silent = {"msgpack", "cbor", "fory", "marshal", "repr", "flexbuffers", "sqlitejsonb", "pgjsonb"}
     if codec.format_id in silent:
         assert found is None
     else:
         assert found is not None
-        # Flow YAML as rapidyaml writes it, and a Python-like dict, are JSON to the eye.
-        assert found.id == codec.format_id or (codec.format_id, found.id) == ("yaml", "json")
+        # Flow YAML as rapidyaml writes it, and a Python-like dict, are JSON to the eye; Variant is a
+        # type of a Parquet file's column.
+        also = {"yaml": "json", "variant": "parquet"}
+        assert found.id in (codec.format_id, also.get(codec.format_id))
 
 
 @pytest.mark.parametrize("kind", ["document", "table"])
