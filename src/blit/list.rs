@@ -283,6 +283,14 @@ impl<'a> List<'a> {
         }
     }
 
+    /// The shape of a table's rows.
+    pub(super) fn shape(&self) -> Option<usize> {
+        match self.body {
+            Body::Table { shape, .. } => Some(shape),
+            _ => None,
+        }
+    }
+
     /// Column `j` of a table or of tuples.
     #[inline]
     pub(super) fn column(&self, doc: &Doc<'a>, j: usize) -> Result<Self> {

@@ -125,6 +125,39 @@ impl<'a> View<'a> {
         self.doc.data
     }
 
+    /// A name by its id, as UTF-8 that is not checked; empty for one that is not there.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn name(&self, id: usize) -> Result<&'a [u8]> {
+        self.doc.keys.name(id)
+    }
+
+    /// All names by their ids, as [`name`](Self::name) gives each.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn each_name(&self) -> impl Iterator<Item = Result<&'a [u8]>> {
+        let (data, at) = (self.doc.keys.names.data, self.doc.keys.names.at);
+        at.lens.lengths(at.total).map(move |range| {
+            let (from, to) = range?;
+            let found = data.get(at.start.wrapping_add(from)..at.start.wrapping_add(to));
+            Ok(found.unwrap_or_default())
+        })
+    }
+
+    /// Whether strings may have halves of surrogate pairs.
+    #[must_use]
+    pub fn has_surrogates(&self) -> bool {
+        self.doc.flags & super::layout::flag::WTF8 != 0
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn names(&self) -> usize {
+        self.doc.keys.names.n
+    }
+
     /// The names of all objects, in the order of their ids.
     ///
     /// # Errors
@@ -150,12 +183,12 @@ impl Value<'_> {
 /// An array of a document.
 #[derive(Clone, Copy)]
 pub struct ArrayView<'v> {
-    doc: &'v Doc<'v>,
-    list: List<'v>,
-    from: usize,
-    n: usize,
+    pub(super) doc: &'v Doc<'v>,
+    pub(super) list: List<'v>,
+    pub(super) from: usize,
+    pub(super) n: usize,
     /// The row, where the columns of the list are this array's elements.
-    row: Option<usize>,
+    pub(super) row: Option<usize>,
 }
 
 impl<'v> ArrayView<'v> {
@@ -214,13 +247,13 @@ impl<'v> ArrayView<'v> {
 /// An object of a document.
 #[derive(Clone, Copy)]
 pub struct ObjectView<'v> {
-    doc: &'v Doc<'v>,
+    pub(super) doc: &'v Doc<'v>,
     /// Where it is stored, unless it is a row.
     at: Extent,
     /// Its values, or the table it is a row of; None of an object without any.
-    list: Option<List<'v>>,
-    shape: Shape<'v>,
-    row: Option<usize>,
+    pub(super) list: Option<List<'v>>,
+    pub(super) shape: Shape<'v>,
+    pub(super) row: Option<usize>,
 }
 
 impl<'v> ObjectView<'v> {

@@ -309,7 +309,7 @@ impl<'v> Walk<'v> {
 }
 
 /// A scalar of an extent.
-fn scalar<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Scalar<'v>> {
+pub(super) fn scalar<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Scalar<'v>> {
     if tag == tag::POOLED {
         let value = stored(doc, tag, at)?;
         return match value {

@@ -1,12 +1,14 @@
 //! A document with the object whose bytes it is.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::blit::{Value, View};
+use tare::{Error, ErrorKind};
 
+use super::names;
 use crate::buffers::{kept, with_bytes};
 use crate::error::to_py;
 
@@ -15,6 +17,8 @@ pub struct Held {
     /// Dropped before the owner, whose bytes it reads; never given out with this lifetime.
     view: View<'static>,
     owner: Owner,
+    /// Names as Python has them, each once.
+    names: OnceLock<Box<[OnceLock<Py<PyAny>>]>>,
 }
 
 enum Owner {
@@ -40,25 +44,89 @@ impl Held {
     fn of(py: Python<'_>, owner: Owner) -> PyResult<Arc<Self>> {
         let view = View::open(bytes(py, &owner)).map_err(|error| to_py(py, error))?;
         let view = forever(view);
-        Ok(Arc::new(Self { view, owner }))
+        Ok(Arc::new(Self {
+            view,
+            owner,
+            names: OnceLock::new(),
+        }))
     }
 
     pub fn view(&self) -> &View<'_> {
         &self.view
     }
 
-    /// The object whose bytes the document is, where it is one.
-    pub fn owner<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
-        match &self.owner {
-            Owner::Bytes(bytes) => Some(bytes.bind(py).clone()),
-            _ => None,
+    /// Names as Python has them, those that were needed so far.
+    fn names(&self) -> &[OnceLock<Py<PyAny>>] {
+        self.names.get_or_init(|| {
+            let names = (0..self.view.names()).map(|_| OnceLock::new());
+            names.collect()
+        })
+    }
+
+    /// Makes all names at once, for a walk that needs most of them.
+    pub fn all_names(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        names::with_known(py, |known| {
+            let mut names = Vec::with_capacity(self.view.names().min(self.view.data().len()));
+            for name in self.view.each_name() {
+                let name = name.map_err(|error| to_py(py, error))?;
+                names.push(match known(name) {
+                    Some(made) => made,
+                    None => self.odd_name(py, name)?,
+                });
+            }
+            Ok(names)
+        })
+    }
+
+    /// A name by its id.
+    #[inline]
+    pub fn name(&self, py: Python<'_>, id: usize) -> PyResult<&Py<PyAny>> {
+        match self.names().get(id) {
+            Some(place) => match place.get() {
+                Some(name) => Ok(name),
+                None => self.first(py, id, place),
+            },
+            None => Err(no_name(py)),
         }
+    }
+
+    fn first<'a>(
+        &self,
+        py: Python<'_>,
+        id: usize,
+        place: &'a OnceLock<Py<PyAny>>,
+    ) -> PyResult<&'a Py<PyAny>> {
+        let name = self.view.name(id).map_err(|error| to_py(py, error))?;
+        let made = match names::with_known(py, |known| known(name)) {
+            Some(made) => made,
+            None => self.odd_name(py, name)?,
+        };
+        Ok(place.get_or_init(|| made))
+    }
+
+    /// A name with halves of surrogate pairs, or none.
+    #[cold]
+    fn odd_name(&self, py: Python<'_>, name: &[u8]) -> PyResult<Py<PyAny>> {
+        if !self.view.has_surrogates() {
+            return Err(no_name(py));
+        }
+        super::objects::wtf8(py, name).map(Bound::unbind)
     }
 
     /// The whole value, to be kept beside this.
     pub fn root(self: &Arc<Self>) -> tare::Result<Value<'static>> {
         lasting(self).root()
     }
+}
+
+/// The error of a name that cannot be read.
+#[cold]
+pub fn no_name(py: Python<'_>) -> PyErr {
+    let text = "a name that is not there, or not UTF-8 (rule V10): validate() says where";
+    to_py(
+        py,
+        Error::new(ErrorKind::Malformed, text).with_format("blit"),
+    )
 }
 
 fn bytes<'a>(py: Python<'_>, owner: &'a Owner) -> &'a [u8] {

@@ -2,6 +2,8 @@
 
 mod encode;
 mod held;
+mod made;
+mod names;
 mod objects;
 mod options;
 mod view;

@@ -105,8 +105,8 @@ impl View {
         decimal: bool,
         max_elements: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = (decimal, max_elements);
-        objects::whole(py, &self.value)
+        let most = self.is_root;
+        super::made::made(py, (&self.held, &self.value), most, decimal, max_elements)
     }
 
     #[pyo3(signature = (order = "insertion", *, nan = "error", bytes = "error", max_output = 1 << 32))]
