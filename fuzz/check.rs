@@ -9,6 +9,8 @@ use tare::compress::{
 };
 use tare::ErrorKind;
 
+include!("blit.rs");
+
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -34,6 +36,9 @@ fn check(target: &str, data: &[u8]) {
         }
         "header_bgzf" => members_are_zlib(data),
         "roundtrip_compress" => comes_back(data),
+        "decode_blit" => blit::decodes(data),
+        "json_in" => blit::reads_json(data),
+        "roundtrip_blit" => blit::comes_back(data),
         other => panic!("no target {other}"),
     }
 }
@@ -42,6 +47,7 @@ fn check(target: &str, data: &[u8]) {
 #[allow(dead_code, reason = "asked by the test that replays the corpora")]
 const TARGETS: &[&str] = &[
     "block_lz4",
+    "decode_blit",
     "decompress_any",
     "decompress_bz2",
     "decompress_gzip",
@@ -50,6 +56,8 @@ const TARGETS: &[&str] = &[
     "decompress_zlib",
     "decompress_zstd",
     "header_bgzf",
+    "json_in",
+    "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",
     "walk_lz4",
