@@ -1,10 +1,14 @@
 //! Documents as JSON text, without spaces, in either order.
 
-use super::layout::{flag, tag};
+use super::digits::{push_decimal, push_int, push_uint, Short};
+use super::doc::Doc;
+use super::layout::{flag, malformed, uint};
+use super::list::Item;
 use super::number::push_float;
 use super::surrogates;
-use super::view::{key_text, View};
-use super::visit::{Order, Scalar, Visitor, Walk};
+use super::view::{key_text, ArrayView, ObjectView, View};
+use super::visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
+use super::walk::Walk;
 use crate::{Error, ErrorKind, Result};
 
 /// The order of an object's names.
@@ -72,53 +76,83 @@ impl View<'_> {
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
-        let doc = &self.doc;
-        let order = match options.order {
-            KeyOrder::Insertion => Order::Insertion,
-            KeyOrder::Lexical => Order::lexical(doc)?,
-        };
-        let mut names = Vec::new();
-        let mut ends = Vec::with_capacity(doc.keys.names.n);
-        for id in 0..doc.keys.names.n {
-            if doc.flags & flag::WTF8 == 0 {
-                key_text(doc, id)?;
-            }
-            push_text(&mut names, doc.keys.name(id)?, doc.keys.names.tag);
-            names.push(b':');
-            ends.push(names.len());
-        }
-        let mut out = Text {
-            out: Vec::with_capacity(doc.data.len().saturating_mul(2)),
-            names,
-            ends,
-            options,
-        };
-        // Each element takes a byte at least, or is absent: also those are not walked for ever.
-        Walk::new(doc, order, options.max_output).root(&mut out)?;
-        out.out.pop(); // the comma behind the root
-        out.check()?;
-        let out = out.out;
-        if doc.flags & flag::WTF8 == 0 && std::str::from_utf8(&out).is_err() {
-            let text = "strings that are not UTF-8: validate() says where";
-            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
-        }
-        Ok(out)
+        let item = self.doc.root.item(&self.doc)?;
+        to_json(&self.doc, item, options)
     }
 }
 
-/// Text so far; every value is followed by a comma, which the end of its container replaces.
-struct Text<'o> {
-    out: Vec<u8>,
-    /// Each name as it is written, with its quotes and colon.
-    names: Vec<u8>,
-    ends: Vec<usize>,
-    options: &'o JsonOptions,
+impl ArrayView<'_> {
+    /// The array as JSON text, as [`View::to_json`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
+        to_json(self.doc, self.item(), options)
+    }
 }
 
-impl Text<'_> {
+impl ObjectView<'_> {
+    /// The object as JSON text, as [`View::to_json`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
+        to_json(self.doc, self.item(), options)
+    }
+}
+
+fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Result<Vec<u8>> {
+    let most = match &item {
+        Item::Stored { at, .. } => at.1.saturating_sub(at.0),
+        Item::Run { of, .. } => of.at.1.saturating_sub(of.at.0),
+        _ => 0,
+    };
+    let mut out = Json {
+        out: Vec::with_capacity(most.saturating_mul(2).saturating_add(256)),
+        doc,
+        names: vec![[0; NAME]; doc.keys.names.n],
+        long: Vec::new(),
+        options,
+        most: usize::try_from(options.max_output).unwrap_or(usize::MAX),
+    };
+    let walk = WalkOptions {
+        order: options.order,
+        // Each element takes a byte at least, or is absent: also those are not walked for ever.
+        max_elements: options.max_output,
+    };
+    Walk::new(doc, &walk).item(item, &mut out)?;
+    out.out.pop(); // the comma behind the root
+    out.check()?;
+    let out = out.out;
+    if doc.flags & flag::WTF8 == 0 && std::str::from_utf8(&out).is_err() {
+        let text = "strings that are not UTF-8: validate() says where";
+        return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
+    }
+    Ok(out)
+}
+
+/// Bytes of a name as it is written, if it is not a long one; the last says how many.
+const NAME: usize = 32;
+/// In the last byte: most bytes of a name that is not long.
+const SHORT: u8 = 31;
+/// In the last byte: the name is among the long ones, and the first bytes say where.
+const LONG: u8 = 255;
+
+/// Text so far; every value is followed by a comma, which the end of its container replaces.
+struct Json<'v, 'o> {
+    out: Vec<u8>,
+    doc: &'v Doc<'v>,
+    /// Each name with its quotes and colon, once it was needed.
+    names: Vec<[u8; NAME]>,
+    long: Vec<Box<[u8]>>,
+    options: &'o JsonOptions,
+    most: usize,
+}
+
+impl Json<'_, '_> {
     #[inline]
     fn check(&self) -> Result<()> {
-        if self.out.len() as u64 <= self.options.max_output {
+        if self.out.len() <= self.most {
             return Ok(());
         }
         Err(self.too_long())
@@ -131,6 +165,50 @@ impl Text<'_> {
             self.options.max_output
         );
         Error::new(ErrorKind::Limit, text).with_format("blit")
+    }
+
+    /// Makes the text of a name, and writes it.
+    #[cold]
+    fn first(&mut self, id: usize) -> Result<()> {
+        let Some(slot) = self.names.get_mut(id) else {
+            return Err(malformed(
+                "V11",
+                "a key that is not there",
+                self.doc.trailer,
+            ));
+        };
+        if let [number @ .., LONG] = slot {
+            let number = usize::try_from(uint(number.get(..8).unwrap_or_default()));
+            let name = number.ok().and_then(|number| self.long.get(number));
+            self.out.extend_from_slice(name.map_or(&[], |name| name));
+            return Ok(());
+        }
+        if self.doc.flags & flag::WTF8 == 0 {
+            key_text(self.doc, id)?;
+        }
+        let mut name = vec![b'"'];
+        let kind = TextKind::of(self.doc.keys.names.tag).unwrap_or(TextKind::Any);
+        push_plain(&mut name, self.doc.keys.name(id)?, kind);
+        name.extend_from_slice(b"\":");
+        self.out.extend_from_slice(&name);
+        if name.len() < NAME {
+            for (to, from) in slot.iter_mut().zip(&name) {
+                *to = *from;
+            }
+            if let Some(last) = slot.last_mut() {
+                *last = name.len() as u8;
+            }
+        } else {
+            let number = (self.long.len() as u64).to_le_bytes();
+            for (to, from) in slot.iter_mut().zip(number) {
+                *to = from;
+            }
+            if let Some(last) = slot.last_mut() {
+                *last = LONG;
+            }
+            self.long.push(name.into());
+        }
+        Ok(())
     }
 
     fn float(&mut self, value: f64) -> Result<()> {
@@ -154,24 +232,24 @@ impl Text<'_> {
     }
 }
 
-impl<'v> Visitor<'v> for Text<'_> {
+impl Visitor for Json<'_, '_> {
     #[inline]
-    fn scalar(&mut self, value: Scalar<'v>) -> Result<()> {
+    fn scalar(&mut self, value: Scalar<'_>) -> Result<()> {
         match value {
-            Scalar::Null => self.out.extend_from_slice(b"null"),
-            Scalar::Bool(true) => self.out.extend_from_slice(b"true"),
-            Scalar::Bool(false) => self.out.extend_from_slice(b"false"),
-            Scalar::Int(value) => {
-                let mut buffer = itoa::Buffer::new();
-                self.out.extend_from_slice(buffer.format(value).as_bytes());
+            Scalar::Null => self.out.extend_from_slice(b"null,"),
+            Scalar::Bool(true) => self.out.extend_from_slice(b"true,"),
+            Scalar::Bool(false) => self.out.extend_from_slice(b"false,"),
+            Scalar::Int(value) => push_int(&mut self.out, value),
+            Scalar::Uint(value) => push_uint(&mut self.out, value),
+            Scalar::Float(value) => {
+                self.float(value)?;
+                self.out.push(b',');
             }
-            Scalar::Uint(value) => {
-                let mut buffer = itoa::Buffer::new();
-                self.out.extend_from_slice(buffer.format(value).as_bytes());
+            Scalar::Text(text) => push_text(&mut self.out, text),
+            Scalar::NumText(text) => {
+                self.out.extend_from_slice(text.as_bytes());
+                self.out.push(b',');
             }
-            Scalar::Float(value) => self.float(value)?,
-            Scalar::NumText(text) => self.out.extend_from_slice(text.as_bytes()),
-            Scalar::Text { bytes, tag } => push_text(&mut self.out, bytes, tag),
             Scalar::Bytes(bytes) => {
                 if !self.options.bytes_as_base64 {
                     let text = "bytes, which JSON has no text for: bytes=\"base64\"";
@@ -179,46 +257,51 @@ impl<'v> Visitor<'v> for Text<'_> {
                 }
                 self.out.push(b'"');
                 push_base64(&mut self.out, bytes);
-                self.out.push(b'"');
+                self.out.extend_from_slice(b"\",");
             }
         }
         // Not only where containers begin: a few bytes can be an array of any number of scalars.
-        self.check()?;
-        self.out.push(b',');
-        Ok(())
+        self.check()
     }
 
+    #[inline]
+    fn decimal(&mut self, m: i64, e: usize) -> Result<()> {
+        push_decimal(&mut self.out, m, e);
+        self.check()
+    }
+
+    #[inline]
     fn begin_array(&mut self, _n: usize) -> Result<()> {
         self.out.push(b'[');
         self.check()
     }
 
+    #[inline]
     fn end_array(&mut self) -> Result<()> {
         close(&mut self.out, b'[', b']');
         Ok(())
     }
 
-    fn begin_object(&mut self, _most: usize) -> Result<()> {
+    #[inline]
+    fn begin_object(&mut self, _most: usize, _shape: usize) -> Result<()> {
         self.out.push(b'{');
         self.check()
     }
 
     #[inline]
     fn key(&mut self, id: usize) -> Result<()> {
-        let from = id
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or(0);
-        let name = self.ends.get(id).and_then(|&end| self.names.get(from..end));
-        let Some(name) = name else {
-            let text = "a key that is not there (rule V11)";
-            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
-        };
-        self.out.extend_from_slice(name);
-        Ok(())
+        match self.names.get(id) {
+            Some(name @ [.., len @ 1..=SHORT]) => {
+                let end = self.out.len().wrapping_add(usize::from(*len));
+                self.out.extend_from_slice(name);
+                self.out.truncate(end);
+                Ok(())
+            }
+            _ => self.first(id),
+        }
     }
 
+    #[inline]
     fn end_object(&mut self) -> Result<()> {
         close(&mut self.out, b'{', b'}');
         Ok(())
@@ -233,16 +316,27 @@ fn close(out: &mut Vec<u8>, open: u8, end: u8) {
     out.extend_from_slice(&[end, b',']);
 }
 
-/// Text between quotes, escaped where its tag does not say that it need not be.
+/// Text between quotes and a comma, escaped where its kind does not say that it need not be.
 #[inline]
-fn push_text(out: &mut Vec<u8>, bytes: &[u8], tag: u8) {
+fn push_text(out: &mut Vec<u8>, text: Text<'_>) {
+    let Text { bytes, kind } = text;
+    if bytes.len() <= 13 && kind != TextKind::Any {
+        let text = Short::of(bytes).behind(b'"').then(b'"').then(b',');
+        return text.push(out);
+    }
     out.push(b'"');
-    if tag == tag::STR {
+    push_plain(out, bytes, kind);
+    out.extend_from_slice(b"\",");
+}
+
+/// Text without quotes.
+#[inline]
+fn push_plain(out: &mut Vec<u8>, bytes: &[u8], kind: TextKind) {
+    if kind == TextKind::Any {
         push_escaped(out, bytes);
     } else {
         out.extend_from_slice(bytes);
     }
-    out.push(b'"');
 }
 
 fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {

@@ -174,6 +174,10 @@ pub(super) fn uint(bytes: &[u8]) -> u64 {
         [a, b] => u64::from(u16::from_le_bytes([a, b])),
         [a, b, c] => u64::from(u32::from_le_bytes([a, b, c, 0])),
         [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e] => u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]),
+        [a, b, c, d, e, f] => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
+        [a, b, c, d, e, f, g] => u64::from_le_bytes([a, b, c, d, e, f, g, 0]),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
         _ => {
             let mut all = [0; 8];
             for (place, byte) in all.iter_mut().zip(bytes) {

@@ -320,6 +320,29 @@ pub(super) struct Lengths<'a> {
     total: usize,
 }
 
+impl Lengths<'_> {
+    /// Goes to element `i`, which may be the end.
+    ///
+    /// # Errors
+    /// V19 for lengths that lead outside.
+    #[inline]
+    pub(super) fn seek(&mut self, i: usize) -> Result<()> {
+        self.before = if i < self.lens.n {
+            self.lens.range(i, self.total)?.0
+        } else {
+            self.total
+        };
+        self.i = i;
+        Ok(())
+    }
+
+    /// Where the next element begins.
+    #[inline]
+    pub(super) fn begin(&self) -> usize {
+        self.before
+    }
+}
+
 impl Iterator for Lengths<'_> {
     type Item = Result<(usize, usize)>;
 

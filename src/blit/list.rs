@@ -386,13 +386,21 @@ impl<'a> List<'a> {
 
 /// A float, or the integer it was where both were mixed.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "integral and at most 2^53")]
 fn whole_or<'a>(x: f64, ints: bool) -> Item<'a> {
-    if ints && x.fract() == 0.0 {
-        Item::Int(x as i64)
-    } else {
-        Item::Float(x)
+    match whole(x).filter(|_| ints) {
+        Some(value) => Item::Int(value),
+        None => Item::Float(x),
     }
+}
+
+/// The integer that a float is.
+#[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "integral; saturates beyond 2^63"
+)]
+pub(super) fn whole(x: f64) -> Option<i64> {
+    (x.fract() == 0.0).then_some(x as i64)
 }
 
 #[inline]

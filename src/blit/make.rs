@@ -8,9 +8,11 @@ use std::rc::Rc;
 use super::doc::Doc;
 use super::layout::{broken, malformed, tag, Back, MAX_DEPTH};
 use super::list::{Extent, Item, List};
+use super::lz4;
 use super::make_lists::Cursor;
 use super::view::{ArrayView, ObjectView, Value};
-use super::visit::{scalar, Scalar};
+use super::visit::{Scalar, Text, TextKind};
+use super::walk::scalar;
 use crate::{Error, ErrorKind, Result};
 
 /// Makes values of another kind, such as the objects of a language.
@@ -143,6 +145,10 @@ impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
                 self.maker.text(bytes, tag == tag::ASCII)?
             }
             tag::ABSENT => return Ok(None),
+            tag::LZ4 => {
+                let text = lz4::unpack(self.doc.data, at, lz4::MOST_TOGETHER)?;
+                self.maker.text(&text, false)?
+            }
             tag::ARRAY => {
                 let list = List::read(self.doc, at, None)?;
                 self.run(&list, 0, list.n)?
@@ -161,7 +167,7 @@ impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
             Scalar::Uint(value) => self.maker.uint(value),
             Scalar::Float(value) => self.maker.float(value),
             Scalar::NumText(text) => self.maker.number_text(text),
-            Scalar::Text { bytes, tag } => self.maker.text(bytes, tag == tag::ASCII),
+            Scalar::Text(Text { bytes, kind }) => self.maker.text(bytes, kind == TextKind::Ascii),
             Scalar::Bytes(bytes) => self.maker.bytes(bytes),
         }
     }

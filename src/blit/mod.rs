@@ -2,7 +2,9 @@
 //!
 //! The layout is specified in `docs/specs/blit.md`.
 
+mod cursor;
 mod decimal;
+mod digits;
 mod doc;
 mod emit;
 mod json_in;
@@ -10,7 +12,9 @@ mod json_out;
 mod keys;
 mod layout;
 mod lens;
+mod lexical;
 mod list;
+mod lz4;
 mod make;
 mod make_lists;
 mod node;
@@ -22,6 +26,7 @@ mod surrogates;
 mod validate;
 mod view;
 mod visit;
+mod walk;
 mod writer;
 
 pub use emit::Layout;
@@ -32,4 +37,5 @@ pub use make::{Column as MadeColumn, Maker};
 pub use place::Place;
 pub use validate::Summary;
 pub use view::{ArrayView, ObjectView, Value, View};
+pub use visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
 pub use writer::{Checksum, Numbers, Options, Surrogates, Writer};

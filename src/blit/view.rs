@@ -7,7 +7,9 @@ use super::decimal;
 use super::doc::{Doc, Shape};
 use super::layout::{broken, int, malformed, tag, uint};
 use super::list::{float, Extent, Item, List};
+use super::lz4;
 use super::place::Place;
+use super::visit::{pooled, unknown_tag};
 use crate::{ErrorKind, Result};
 
 /// A document, opened: its trailer was read, and nothing else.
@@ -125,10 +127,10 @@ impl<'a> View<'a> {
         self.doc.data
     }
 
-    /// A name by its id, as UTF-8 that is not checked; empty for one that is not there.
+    /// A name by its id, as UTF-8 that is not checked.
     ///
     /// # Errors
-    /// `Malformed`.
+    /// `Malformed`, also for one that is not there.
     pub fn name(&self, id: usize) -> Result<&'a [u8]> {
         self.doc.keys.name(id)
     }
@@ -156,6 +158,16 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn names(&self) -> usize {
         self.doc.keys.names.n
+    }
+
+    /// A name by its id, as a [`Visitor`](super::Visitor) is given it; halves of surrogate
+    /// pairs, which are no text, are replaced.
+    ///
+    /// # Errors
+    /// `Malformed` for an id that is not there, or a name that is not UTF-8.
+    #[inline]
+    pub fn key(&self, id: usize) -> Result<Cow<'a, str>> {
+        key_text(&self.doc, id)
     }
 
     /// The names of all objects, in the order of their ids.
@@ -237,6 +249,20 @@ impl<'v> ArrayView<'v> {
         (0..self.n).map(|i| self.get(i))
     }
 
+    /// What the array is an element of.
+    #[inline]
+    pub(super) fn item(&self) -> Item<'v> {
+        let of = self.list;
+        match self.row {
+            None => Item::Run {
+                of,
+                from: self.from,
+                n: self.n,
+            },
+            Some(i) => Item::Row { of, i },
+        }
+    }
+
     /// The name of the kind of list that the elements lie in.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -298,6 +324,18 @@ impl<'v> ObjectView<'v> {
         match (self.row, &self.list) {
             (Some(row), Some(list)) => Place::element(list.at, list.given(), row),
             _ => Place::stored(tag::OBJECT, self.at),
+        }
+    }
+
+    /// What the object is an element of.
+    #[inline]
+    pub(super) fn item(&self) -> Item<'v> {
+        match (self.row, self.list) {
+            (Some(i), Some(of)) => Item::Row { of, i },
+            _ => Item::Stored {
+                tag: tag::OBJECT,
+                at: self.at,
+            },
         }
     }
 
@@ -396,20 +434,14 @@ pub(super) fn stored<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Option
         tag::UINT => Value::Uint(uint(long(8)?)),
         tag::F64 if bytes.len() == 8 => Value::Float(float(bytes)),
         tag::F32 if bytes.len() == 4 => Value::Float(float(bytes)),
-        tag::DEC => Value::Float(dec(bytes, at.1)?),
-        tag::CLEAN | tag::STR | tag::ASCII => text(doc, bytes, at.0)?,
-        tag::POOLED => {
-            let id = usize::try_from(uint(long(4)?)).unwrap_or(usize::MAX);
-            let pool = doc.pool.as_ref().filter(|pool| id < pool.n);
-            let Some(pool) = pool else {
-                return Err(malformed("V15", "a string that is not in the pool", at.1));
-            };
-            text(doc, pool.get(id)?, at.0)?
+        tag::DEC => {
+            let (m, e) = decimal_of(bytes, at.1)?;
+            Value::Float(decimal::float(m, e))
         }
-        tag::NUMTEXT => match std::str::from_utf8(bytes) {
-            Ok(text) if super::number::is_number(bytes) => Value::NumText(text),
-            _ => return Err(malformed("V16", "a number as text that is none", at.0)),
-        },
+        tag::CLEAN | tag::STR | tag::ASCII => text(doc, bytes, at.0)?,
+        tag::POOLED => text(doc, pooled(doc, uint(long(4)?), at.1)?.bytes, at.0)?,
+        tag::LZ4 => unpacked(doc, at)?,
+        tag::NUMTEXT => Value::NumText(number_text(bytes, at.0)?),
         tag::BYTES => Value::Bytes(bytes),
         tag::ARRAY => {
             let list = List::read(doc, at, None)?;
@@ -426,11 +458,29 @@ pub(super) fn stored<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Option
         tag::F64 | tag::F32 => {
             return Err(malformed("V13", "a float of an impossible length", at.1))
         }
-        _ => {
-            let text = "a tag that this version does not have";
-            return Err(broken(ErrorKind::Unsupported, "V5", text, at.1));
-        }
+        _ => return Err(unknown_tag(at.1)),
     }))
+}
+
+/// A string that is stored compressed.
+fn unpacked<'v>(doc: &Doc<'_>, at: Extent) -> Result<Value<'v>> {
+    let bytes = lz4::unpack(doc.data, at, lz4::MOST_TOGETHER)?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Value::Str(Cow::Owned(text))),
+        Err(_) => Err(malformed(
+            "V15",
+            "a compressed string that is not UTF-8",
+            at.0,
+        )),
+    }
+}
+
+/// A number that is kept as text.
+pub(super) fn number_text(bytes: &[u8], at: usize) -> Result<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if super::number::is_number(bytes) => Ok(text),
+        _ => Err(malformed("V16", "a number as text that is none", at)),
+    }
 }
 
 fn object<'v>(doc: &'v Doc<'v>, at: Extent) -> Result<ObjectView<'v>> {
@@ -456,13 +506,14 @@ fn object<'v>(doc: &'v Doc<'v>, at: Extent) -> Result<ObjectView<'v>> {
     })
 }
 
-fn dec(bytes: &[u8], end: usize) -> Result<f64> {
+/// Mantissa and exponent of a decimal.
+pub(super) fn decimal_of(bytes: &[u8], end: usize) -> Result<(i64, usize)> {
     let valid = bytes
         .split_first()
         .filter(|(_, m)| (1..=6).contains(&m.len()));
     let valid = valid.map(|(&e, m)| (usize::from(e), int(m)));
     match valid.filter(|&(e, m)| decimal::is_valid(m, e)) {
-        Some((e, m)) => Ok(decimal::float(m, e)),
+        Some((e, m)) => Ok((m, e)),
         None => Err(malformed("V13", "a decimal that cannot be", end)),
     }
 }

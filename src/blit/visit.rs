@@ -1,681 +1,231 @@
-//! A walk over a value in order, in constant time a cell: what is written back, in any form.
+//! A value in the order of its elements: what is made of a document as a whole.
 
-use std::rc::Rc;
-
-use super::doc::{Doc, Shape};
-use super::layout::{broken, malformed, tag, Back, MAX_DEPTH};
-use super::lens::Lengths;
-use super::list::{bit, number, Body, Extent, Item, List};
-use super::view::{stored, Value};
-use crate::{Error, ErrorKind, Result};
+use super::decimal;
+use super::json_out::KeyOrder;
+use super::layout::{broken, malformed, tag};
+use super::place::Place;
+use super::view::{ArrayView, ObjectView, View};
+use super::walk::Walk;
+use crate::{ErrorKind, Result};
 
 /// Takes the values of a walk, each container between its begin and its end.
-pub(super) trait Visitor<'v> {
+///
+/// Names are ids, which [`View::key`] resolves: whoever makes something of names makes it once a
+/// name, not once an object. An error that a visitor returns ends the walk.
+///
+/// # Example
+/// ```
+/// use tare::blit::{from_json, Options, Scalar, View, Visitor, WalkOptions};
+///
+/// /// Adds up all integers.
+/// struct Sum(i64);
+///
+/// impl Visitor for Sum {
+///     fn scalar(&mut self, value: Scalar<'_>) -> tare::Result<()> {
+///         if let Scalar::Int(value) = value {
+///             self.0 += value;
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let document = from_json(br#"[{"delay": 2}, {"delay": 33}]"#, &Options::default())?;
+/// let mut sum = Sum(0);
+/// View::open(&document)?.walk(&WalkOptions::default(), &mut sum)?;
+/// assert_eq!(35, sum.0);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub trait Visitor {
     /// A value that is neither array nor object.
-    fn scalar(&mut self, value: Scalar<'v>) -> Result<()>;
-    /// An array of so many elements.
-    fn begin_array(&mut self, n: usize) -> Result<()>;
-    fn end_array(&mut self) -> Result<()>;
-    /// An object of at most so many names.
-    fn begin_object(&mut self, most: usize) -> Result<()>;
+    ///
+    /// # Errors
+    /// The visitor's own, as of all that follow.
+    fn scalar(&mut self, value: Scalar<'_>) -> Result<()>;
+
+    /// A string that the document has once for several places: entry `code` of dictionary number
+    /// `dictionary`, counted from 0 in each walk. A string unless said otherwise.
+    #[inline]
+    fn entry(&mut self, dictionary: usize, code: usize, text: Text<'_>) -> Result<()> {
+        let _ = (dictionary, code);
+        self.scalar(Scalar::Text(text))
+    }
+
+    /// The float `m / 10^e`, where `|m| < 2^47` and `e <= 15`. A float unless said otherwise.
+    #[inline]
+    fn decimal(&mut self, m: i64, e: usize) -> Result<()> {
+        self.scalar(Scalar::Float(decimal::float(m, e)))
+    }
+
+    /// An array of `n` elements.
+    #[inline]
+    fn begin_array(&mut self, n: usize) -> Result<()> {
+        let _ = n;
+        Ok(())
+    }
+
+    /// The end of the innermost array.
+    #[inline]
+    fn end_array(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// An object that has the names of shape number `shape`, all of them or fewer than `most`;
+    /// objects of equal shape have the same number, and names in the same order.
+    #[inline]
+    fn begin_object(&mut self, most: usize, shape: usize) -> Result<()> {
+        let _ = (most, shape);
+        Ok(())
+    }
+
     /// The id of the name whose value comes next.
-    fn key(&mut self, id: usize) -> Result<()>;
-    fn end_object(&mut self) -> Result<()>;
+    #[inline]
+    fn key(&mut self, id: usize) -> Result<()> {
+        let _ = id;
+        Ok(())
+    }
+
+    /// The end of the innermost object.
+    #[inline]
+    fn end_object(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A value without others in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Scalar<'v> {
+pub enum Scalar<'v> {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A signed integer.
     Int(i64),
+    /// An integer above 2^63 - 1.
     Uint(u64),
+    /// A float.
     Float(f64),
+    /// A number that is kept as its JSON text.
     NumText(&'v str),
-    /// Text, and its tag: what it needs when it is written back.
-    Text {
-        bytes: &'v [u8],
-        tag: u8,
-    },
+    /// A string.
+    Text(Text<'v>),
+    /// Bytes that are no text.
     Bytes(&'v [u8]),
 }
 
-/// The order in which an object's names are walked.
-#[derive(Clone, Debug)]
-pub(super) enum Order {
-    /// As they were written.
-    Insertion,
-    /// By their UTF-8 bytes: the place of each key id in that order.
-    Lexical(Rc<[u32]>),
+/// A string as it is stored. Neither its bytes nor what `kind` says of them were looked at:
+/// only of a valid document are they so.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'v> {
+    /// UTF-8; with halves of surrogate pairs as three bytes each, where the document keeps them.
+    pub bytes: &'v [u8],
+    /// What it needs when it is written back.
+    pub kind: TextKind,
 }
 
-impl Order {
-    /// The order of all names of a document.
-    ///
-    /// # Errors
-    /// `Malformed`.
-    pub(super) fn lexical(doc: &Doc<'_>) -> Result<Self> {
-        let n = doc.keys.names.n;
-        let mut names = Vec::new();
-        for id in 0..n {
-            names.push((doc.keys.name(id)?, id));
-        }
-        names.sort_unstable();
-        let mut places = vec![0; n];
-        for (place, (_, id)) in (0_u32..).zip(names) {
-            if let Some(slot) = places.get_mut(id) {
-                *slot = place;
-            }
-        }
-        Ok(Self::Lexical(places.into()))
-    }
+/// What is known of a string's characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// ASCII, without controls, quotes and backslashes.
+    Ascii,
+    /// Without controls, quotes and backslashes.
+    Clean,
+    /// Nothing.
+    Any,
+}
 
-    /// The places of a shape, in the order in which they are walked; None if as they are.
-    fn of(&self, shape: &Shape<'_>) -> Option<Rc<[usize]>> {
-        let Self::Lexical(ranks) = self else {
-            return None;
-        };
-        // A run of more names than there are is one of a damaged document, and can be of any length.
-        if matches!(shape, Shape::Run { n, .. } if *n > ranks.len()) {
-            return None;
+impl TextKind {
+    /// Of a string's tag; None of others.
+    #[inline]
+    pub(super) fn of(tag: u8) -> Option<Self> {
+        match tag {
+            tag::ASCII => Some(Self::Ascii),
+            tag::CLEAN => Some(Self::Clean),
+            tag::STR => Some(Self::Any),
+            _ => None,
         }
-        let rank = |slot: usize| ranks.get(shape.id(slot)).copied().unwrap_or(u32::MAX);
-        let mut slots: Vec<usize> = (0..shape.len()).collect();
-        if slots.is_sorted_by_key(|&slot| rank(slot)) {
-            return None;
-        }
-        slots.sort_by_key(|&slot| rank(slot));
-        Some(slots.into())
     }
 }
 
-/// A walk over a document.
-pub(super) struct Walk<'v> {
-    doc: &'v Doc<'v>,
-    order: Order,
-    /// The order of each shape, once it was needed.
-    orders: Vec<Option<Option<Rc<[usize]>>>>,
-    depth: usize,
-    /// Lists inside each other that are no levels of the value, or whose cursors are being made.
-    lists: usize,
-    /// Elements and bytes that may still come.
-    left: u64,
+/// How a value is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalkOptions {
+    /// The order of names.
+    pub order: KeyOrder,
+    /// Most elements of all containers together; 2^28 unless said. A few bytes can be an array
+    /// of any length.
+    pub max_elements: u64,
 }
 
-impl<'v> Walk<'v> {
-    /// A walk of at most `elements` values.
-    pub(super) fn new(doc: &'v Doc<'v>, order: Order, elements: u64) -> Self {
+impl Default for WalkOptions {
+    fn default() -> Self {
         Self {
-            doc,
-            order,
-            orders: Vec::new(),
-            depth: 0,
-            lists: 0,
-            left: elements,
+            order: KeyOrder::Insertion,
+            max_elements: 1 << 28,
         }
     }
+}
 
+impl View<'_> {
     /// Walks over the whole value.
     ///
     /// # Errors
-    /// Those of the visitor; `Malformed` where the document is not what it says; `Limit`.
-    pub(super) fn root<V: Visitor<'v>>(&mut self, visitor: &mut V) -> Result<()> {
-        let item = self.doc.root.item(self.doc)?;
-        self.item(item, visitor)
+    /// Those of the visitor; `Limit` for more elements than allowed; `Malformed` where the
+    /// document is not what it says.
+    pub fn walk<V: Visitor>(&self, options: &WalkOptions, visitor: &mut V) -> Result<()> {
+        self.walk_at(self.doc.root, options, visitor)
     }
 
-    /// Walks over the value of an extent.
-    #[inline]
-    pub(super) fn value<V: Visitor<'v>>(
-        &mut self,
-        tag: u8,
-        at: Extent,
+    /// Walks over the value at a place.
+    ///
+    /// # Errors
+    /// As [`walk`](Self::walk); `NotFound` for a place that is none here.
+    pub fn walk_at<V: Visitor>(
+        &self,
+        place: Place,
+        options: &WalkOptions,
         visitor: &mut V,
     ) -> Result<()> {
-        match tag {
-            tag::ARRAY => {
-                let list = List::read(self.doc, at, None)?;
-                self.array(&list, visitor)
-            }
-            tag::OBJECT => self.object(at, visitor),
-            tag::CLEAN | tag::STR | tag::ASCII => {
-                self.count(1)?;
-                let bytes = self.doc.bytes(at)?;
-                visitor.scalar(Scalar::Text { bytes, tag })
-            }
-            _ => {
-                self.count(1)?;
-                visitor.scalar(scalar(self.doc, tag, at)?)
-            }
-        }
-    }
-
-    fn array<V: Visitor<'v>>(&mut self, list: &List<'v>, visitor: &mut V) -> Result<()> {
-        self.enter(list.end())?;
-        self.count(list.n)?;
-        visitor.begin_array(list.n)?;
-        let mut cursor = Cursor::new(self, list)?;
-        for _ in 0..list.n {
-            cursor.next(self, None, visitor)?;
-        }
-        self.depth = self.depth.wrapping_sub(1);
-        visitor.end_array()
-    }
-
-    fn object<V: Visitor<'v>>(&mut self, at: Extent, visitor: &mut V) -> Result<()> {
-        if at.0 >= at.1 {
-            self.count(1)?;
-            visitor.begin_object(0)?;
-            return visitor.end_object();
-        }
-        let mut back = Back::new(self.doc.data, at.0, at.1);
-        let id = back.rv()?;
-        let shape = self.doc.shapes.get(id)?;
-        let list = List::read(self.doc, (at.0, back.end), Some(shape.len()))?;
-        self.enter(list.end())?;
-        self.count(list.n)?;
-        visitor.begin_object(list.n)?;
-        if let Some(slots) = self.slots(id, &shape) {
-            for &slot in &*slots {
-                let item = list.get(self.doc, slot)?;
-                visitor.key(shape.id(slot))?;
-                self.item(item, visitor)?;
-            }
-        } else {
-            let mut cursor = Cursor::new(self, &list)?;
-            for slot in 0..list.n {
-                cursor.next(self, Some(shape.id(slot)), visitor)?;
-            }
-        }
-        self.depth = self.depth.wrapping_sub(1);
-        visitor.end_object()
-    }
-
-    /// An element that was reached by itself.
-    fn item<V: Visitor<'v>>(&mut self, item: Item<'v>, visitor: &mut V) -> Result<()> {
-        match item {
-            Item::Stored { tag, at } => self.value(tag, at, visitor),
-            Item::Int(value) => self.plain(Scalar::Int(value), visitor),
-            Item::Float(value) => self.plain(Scalar::Float(value), visitor),
-            Item::Bool(value) => self.plain(Scalar::Bool(value), visitor),
-            Item::Run { of, from, n } => {
-                self.enter(of.end())?;
-                self.count(n)?;
-                visitor.begin_array(n)?;
-                for i in from..from.saturating_add(n) {
-                    let item = of.get(self.doc, i)?;
-                    self.item(item, visitor)?;
-                }
-                self.depth = self.depth.wrapping_sub(1);
-                visitor.end_array()
-            }
-            Item::Row { of, i } => self.row(&of, i, visitor),
-        }
-    }
-
-    fn row<V: Visitor<'v>>(&mut self, of: &List<'v>, i: usize, visitor: &mut V) -> Result<()> {
-        self.enter(of.end())?;
-        let k = of.columns();
-        self.count(k)?;
-        let Body::Table { shape: id, .. } = of.body else {
-            visitor.begin_array(k)?;
-            for j in 0..k {
-                let item = of.column(self.doc, j)?.get(self.doc, i)?;
-                self.item(item, visitor)?;
-            }
-            self.depth = self.depth.wrapping_sub(1);
-            return visitor.end_array();
-        };
-        let shape = self.doc.shapes.get(id)?;
-        let slots = self.slots(id, &shape);
-        visitor.begin_object(k)?;
-        for place in 0..k {
-            let slot = slots
-                .as_ref()
-                .and_then(|slots| slots.get(place))
-                .copied()
-                .unwrap_or(place);
-            let item = of.column(self.doc, slot)?.get(self.doc, i)?;
-            if matches!(
-                item,
-                Item::Stored {
-                    tag: tag::ABSENT,
-                    ..
-                }
-            ) {
-                continue;
-            }
-            visitor.key(shape.id(slot))?;
-            self.item(item, visitor)?;
-        }
-        self.depth = self.depth.wrapping_sub(1);
-        visitor.end_object()
-    }
-
-    #[inline]
-    fn plain<V: Visitor<'v>>(&mut self, scalar: Scalar<'v>, visitor: &mut V) -> Result<()> {
-        self.count(1)?;
-        visitor.scalar(scalar)
-    }
-
-    /// The order of a shape, worked out once.
-    fn slots(&mut self, id: usize, shape: &Shape<'v>) -> Option<Rc<[usize]>> {
-        if matches!(self.order, Order::Insertion) {
-            return None;
-        }
-        if self.orders.len() <= id {
-            self.orders.resize(id.saturating_add(1), None);
-        }
-        let order = &self.order;
-        let known = self.orders.get_mut(id)?;
-        known.get_or_insert_with(|| order.of(shape)).clone()
-    }
-
-    /// What comes before anything is made of it.
-    #[inline]
-    fn count(&mut self, elements: usize) -> Result<()> {
-        match self.left.checked_sub(elements as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(
-                Error::new(ErrorKind::Limit, "more elements than the limit allows")
-                    .with_format("blit"),
-            ),
-        }
-    }
-
-    /// One list more inside others: damage can put any number into each other.
-    #[inline]
-    fn deeper(&mut self, at: usize) -> Result<()> {
-        if self.lists >= 2 * MAX_DEPTH {
-            let text = format!("more than {MAX_DEPTH} levels");
-            return Err(broken(ErrorKind::Limit, "V30", &text, at));
-        }
-        self.lists = self.lists.wrapping_add(1);
-        Ok(())
-    }
-
-    #[inline]
-    fn enter(&mut self, at: usize) -> Result<()> {
-        if self.depth >= MAX_DEPTH {
-            let text = format!("more than {MAX_DEPTH} levels");
-            return Err(broken(ErrorKind::Limit, "V30", &text, at));
-        }
-        self.depth = self.depth.wrapping_add(1);
-        Ok(())
+        let item = place.item(&self.doc)?;
+        Walk::new(&self.doc, options).item(item, visitor)
     }
 }
 
-/// A scalar of an extent.
-pub(super) fn scalar<'v>(doc: &'v Doc<'v>, tag: u8, at: Extent) -> Result<Scalar<'v>> {
-    if tag == tag::POOLED {
-        let value = stored(doc, tag, at)?;
-        return match value {
-            Some(Value::Str(std::borrow::Cow::Borrowed(text))) => Ok(Scalar::Text {
-                bytes: text.as_bytes(),
-                tag: tag::STR,
-            }),
-            _ => Err(malformed("V15", "a string of the pool that is none", at.1)),
-        };
+impl ArrayView<'_> {
+    /// Walks over the array, as [`View::walk`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn walk<V: Visitor>(&self, options: &WalkOptions, visitor: &mut V) -> Result<()> {
+        Walk::new(self.doc, options).item(self.item(), visitor)
     }
-    Ok(match stored(doc, tag, at)? {
-        Some(Value::Null) => Scalar::Null,
-        Some(Value::Bool(value)) => Scalar::Bool(value),
-        Some(Value::Int(value)) => Scalar::Int(value),
-        Some(Value::Uint(value)) => Scalar::Uint(value),
-        Some(Value::Float(value)) => Scalar::Float(value),
-        Some(Value::NumText(text)) => Scalar::NumText(text),
-        Some(Value::Bytes(bytes)) => Scalar::Bytes(bytes),
-        _ => return Err(malformed("V28", "an absent value outside a column", at.1)),
+}
+
+impl ObjectView<'_> {
+    /// Walks over the object, as [`View::walk`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn walk<V: Visitor>(&self, options: &WalkOptions, visitor: &mut V) -> Result<()> {
+        Walk::new(self.doc, options).item(self.item(), visitor)
+    }
+}
+
+/// The text of a string in the pool.
+pub(super) fn pooled<'v>(doc: &super::doc::Doc<'v>, id: u64, at: usize) -> Result<Text<'v>> {
+    let id = usize::try_from(id).unwrap_or(usize::MAX);
+    let found = doc.pool.as_ref().filter(|pool| id < pool.n);
+    let Some(pool) = found else {
+        return Err(malformed("V15", "a string that is not in the pool", at));
+    };
+    Ok(Text {
+        bytes: pool.get(id)?,
+        kind: TextKind::of(pool.tag).unwrap_or(TextKind::Any),
     })
 }
 
-/// A list, read from its first element to its last.
-enum Cursor<'v> {
-    /// Extents, with one tag or one each.
-    Extents {
-        start: usize,
-        ranges: Lengths<'v>,
-        tag: u8,
-        tags: &'v [u8],
-        i: usize,
-    },
-    Packed {
-        list: List<'v>,
-        i: usize,
-    },
-    /// Columns, in the order in which they are walked; with their keys where rows are objects.
-    Columns {
-        columns: Vec<Cursor<'v>>,
-        keys: Option<Vec<usize>>,
-        end: usize,
-    },
-    Nested {
-        child: Box<Cursor<'v>>,
-        counts: Lengths<'v>,
-        end: usize,
-    },
-    Codes {
-        texts: Vec<&'v [u8]>,
-        tag: u8,
-        codes: &'v [u8],
-        width: usize,
-        i: usize,
-        end: usize,
-    },
-    Partial {
-        child: Box<Cursor<'v>>,
-        bits: &'v [u8],
-        absent: u8,
-        i: usize,
-        end: usize,
-    },
-    Segments {
-        list: List<'v>,
-        which: usize,
-        current: Option<Box<Cursor<'v>>>,
-        left: usize,
-    },
-}
-
-impl<'v> Cursor<'v> {
-    fn new(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
-        walk.deeper(list.end())?;
-        let cursor = Self::of(walk, list);
-        walk.lists = walk.lists.wrapping_sub(1);
-        cursor
-    }
-
-    fn of(walk: &mut Walk<'v>, list: &List<'v>) -> Result<Self> {
-        let doc = walk.doc;
-        let end = list.end();
-        Ok(match list.body {
-            Body::Generic { at, tags } => {
-                let ranges = at.lens.lengths(at.total);
-                Self::Extents {
-                    start: at.start,
-                    ranges,
-                    tag: tag::NULL,
-                    tags,
-                    i: 0,
-                }
-            }
-            Body::Uniform { at, tag } => {
-                let ranges = at.lens.lengths(at.total);
-                Self::Extents {
-                    start: at.start,
-                    ranges,
-                    tag,
-                    tags: &[],
-                    i: 0,
-                }
-            }
-            Body::Table { shape: id, .. } => {
-                let shape = doc.shapes.get(id)?;
-                let slots = walk.slots(id, &shape);
-                let slot = |place: usize| {
-                    slots
-                        .as_ref()
-                        .and_then(|slots| slots.get(place))
-                        .copied()
-                        .unwrap_or(place)
-                };
-                let (mut columns, mut keys) = (Vec::new(), Vec::new());
-                for place in 0..list.columns() {
-                    let slot = slot(place);
-                    columns.push(Self::new(walk, &list.column(doc, slot)?)?);
-                    keys.push(shape.id(slot));
-                }
-                Self::Columns {
-                    columns,
-                    keys: Some(keys),
-                    end,
-                }
-            }
-            Body::Tuples { .. } => {
-                let mut columns = Vec::new();
-                for j in 0..list.columns() {
-                    columns.push(Self::new(walk, &list.column(doc, j)?)?);
-                }
-                Self::Columns {
-                    columns,
-                    keys: None,
-                    end,
-                }
-            }
-            Body::Nested { child, counts } => {
-                let child = List::read(doc, child, None)?;
-                let counts = counts.lengths(child.n);
-                Self::Nested {
-                    child: Box::new(Self::new(walk, &child)?),
-                    counts,
-                    end,
-                }
-            }
-            Body::Dict {
-                unique,
-                codes,
-                width,
-            } => {
-                let unique = List::read(doc, unique, None)?;
-                let Body::Uniform { at, tag } = unique.body else {
-                    return Err(malformed(
-                        "V25",
-                        "a dictionary that is no list of strings",
-                        end,
-                    ));
-                };
-                if !matches!(tag, tag::CLEAN | tag::STR | tag::ASCII) {
-                    return Err(malformed(
-                        "V25",
-                        "a dictionary that is no list of strings",
-                        end,
-                    ));
-                }
-                // Different strings: only one of them has no bytes.
-                if unique.n > at.total.saturating_add(1) {
-                    return Err(malformed("V25", "a dictionary with a string twice", end));
-                }
-                let mut texts = Vec::new();
-                for range in at.lens.lengths(at.total) {
-                    let (from, to) = range?;
-                    texts
-                        .push(doc.bytes((at.start.wrapping_add(from), at.start.wrapping_add(to)))?);
-                }
-                Self::Codes {
-                    texts,
-                    tag,
-                    codes,
-                    width,
-                    i: 0,
-                    end,
-                }
-            }
-            Body::Partial {
-                child,
-                bits,
-                absent,
-                ..
-            } => {
-                let child = List::read(doc, child, None)?;
-                Self::Partial {
-                    child: Box::new(Self::new(walk, &child)?),
-                    bits,
-                    absent,
-                    i: 0,
-                    end,
-                }
-            }
-            Body::Segmented { .. } => Self::Segments {
-                list: *list,
-                which: 0,
-                current: None,
-                left: 0,
-            },
-            _ => Self::Packed { list: *list, i: 0 },
-        })
-    }
-
-    /// Walks over the next element, behind its key if it has one; false if it is absent.
-    fn next<V: Visitor<'v>>(
-        &mut self,
-        walk: &mut Walk<'v>,
-        key: Option<usize>,
-        visitor: &mut V,
-    ) -> Result<bool> {
-        match self {
-            Self::Extents {
-                start,
-                ranges,
-                tag,
-                tags,
-                i,
-            } => {
-                let Some(range) = ranges.next() else {
-                    return Err(malformed("V18", "a list shorter than it says", *start));
-                };
-                let (from, to) = range?;
-                let tag = tags.get(*i).copied().unwrap_or(*tag);
-                *i = i.wrapping_add(1);
-                if tag == tag::ABSENT {
-                    return Ok(false);
-                }
-                say(key, visitor)?;
-                walk.value(
-                    tag,
-                    (start.wrapping_add(from), start.wrapping_add(to)),
-                    visitor,
-                )?;
-            }
-            Self::Packed { list, i } => {
-                let item = list.packed(*i);
-                *i = i.wrapping_add(1);
-                let scalar = match item {
-                    Some(Item::Int(value)) => Scalar::Int(value),
-                    Some(Item::Float(value)) => Scalar::Float(value),
-                    Some(Item::Bool(value)) => Scalar::Bool(value),
-                    _ => return Err(malformed("V18", "a list shorter than it says", list.end())),
-                };
-                say(key, visitor)?;
-                visitor.scalar(scalar)?;
-            }
-            Self::Columns { columns, keys, end } => {
-                say(key, visitor)?;
-                walk.enter(*end)?;
-                walk.count(columns.len())?;
-                match keys {
-                    Some(keys) => {
-                        visitor.begin_object(keys.len())?;
-                        for (column, &key) in columns.iter_mut().zip(&*keys) {
-                            column.next(walk, Some(key), visitor)?;
-                        }
-                        visitor.end_object()?;
-                    }
-                    None => {
-                        visitor.begin_array(columns.len())?;
-                        for column in columns {
-                            column.next(walk, None, visitor)?;
-                        }
-                        visitor.end_array()?;
-                    }
-                }
-                walk.depth = walk.depth.wrapping_sub(1);
-            }
-            Self::Nested { child, counts, end } => {
-                let Some(range) = counts.next() else {
-                    return Err(malformed(
-                        "V24",
-                        "counts of other elements than there are",
-                        *end,
-                    ));
-                };
-                let (from, to) = range?;
-                let n = to.wrapping_sub(from);
-                say(key, visitor)?;
-                walk.enter(*end)?;
-                walk.count(n)?;
-                visitor.begin_array(n)?;
-                for _ in 0..n {
-                    child.next(walk, None, visitor)?;
-                }
-                walk.depth = walk.depth.wrapping_sub(1);
-                visitor.end_array()?;
-            }
-            Self::Codes {
-                texts,
-                tag,
-                codes,
-                width,
-                i,
-                end,
-            } => {
-                let code = number(codes, *i, *width).and_then(|code| usize::try_from(code).ok());
-                *i = i.wrapping_add(1);
-                let Some(&bytes) = code.and_then(|code| texts.get(code)) else {
-                    return Err(malformed(
-                        "V25",
-                        "a code that is not in its dictionary",
-                        *end,
-                    ));
-                };
-                say(key, visitor)?;
-                visitor.scalar(Scalar::Text { bytes, tag: *tag })?;
-            }
-            Self::Partial {
-                child,
-                bits,
-                absent,
-                i,
-                end,
-            } => {
-                let there = bit(bits, *i);
-                *i = i.wrapping_add(1);
-                if there {
-                    walk.deeper(*end)?;
-                    let said = child.next(walk, key, visitor);
-                    walk.lists = walk.lists.wrapping_sub(1);
-                    return said;
-                }
-                if *absent == tag::ABSENT {
-                    return Ok(false);
-                }
-                say(key, visitor)?;
-                visitor.scalar(Scalar::Null)?;
-            }
-            Self::Segments {
-                list,
-                which,
-                current,
-                left,
-            } => {
-                if *left == 0 {
-                    let Body::Segmented { segments, size } = list.body else {
-                        return Ok(false);
-                    };
-                    let (segment, n) = list.segment(walk.doc, segments, size, *which)?;
-                    *current = Some(Box::new(Self::new(walk, &segment)?));
-                    *which = which.wrapping_add(1);
-                    *left = n;
-                }
-                *left = left.saturating_sub(1);
-                if let Some(current) = current {
-                    walk.deeper(list.end())?;
-                    let said = current.next(walk, key, visitor);
-                    walk.lists = walk.lists.wrapping_sub(1);
-                    return said;
-                }
-            }
-        }
-        Ok(true)
-    }
-}
-
-#[inline]
-fn say<'v, V: Visitor<'v>>(key: Option<usize>, visitor: &mut V) -> Result<()> {
-    match key {
-        Some(id) => visitor.key(id),
-        None => Ok(()),
-    }
+/// A tag that no value has.
+#[cold]
+pub(super) fn unknown_tag(at: usize) -> crate::Error {
+    let text = "a tag that this version does not have";
+    broken(ErrorKind::Unsupported, "V5", text, at)
 }
