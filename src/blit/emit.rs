@@ -8,12 +8,13 @@ mod tables;
 mod texts;
 
 use super::decimal;
-use super::keys::{Names, Sequences};
+use super::keys::Names;
 use super::layout::{
     kind, push_rv, push_uint, signed_width, tag, unsigned_width, MAX_DEPTH, SEGMENT,
 };
 use super::lens;
 use super::node::{self, Kind, Mask, Node, Tape};
+use super::shapes::Sequences;
 use crate::{Error, ErrorKind, Result};
 
 /// How lists are laid out.

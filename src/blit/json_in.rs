@@ -26,7 +26,6 @@ pub fn from_json(text: &[u8], options: &Options) -> Result<Vec<u8>> {
         let error = Error::new(ErrorKind::Limit, "JSON text of 4 GiB or more");
         return Err(error.with_format("json"));
     }
-    check_utf8(text)?;
     let mut writer = Writer::over(*options, text)?;
     parse(text, 0, &mut writer)?;
     writer.finish()
@@ -41,26 +40,27 @@ pub(super) fn push_json(text: &[u8], writer: &mut Writer<'_>) -> Result<()> {
         let error = Error::new(ErrorKind::Limit, "JSON text of 4 GiB or more");
         return Err(error.with_format("json"));
     }
-    check_utf8(text)?;
     let base = writer.tape.keep(text);
     parse(text, base, writer)
 }
 
-/// Hands the value of a checked text to a writer; `base` is where its tape has that text.
+/// Hands the value of a text to a writer; `base` is where its tape has that text.
 fn parse(text: &[u8], base: u64, writer: &mut Writer<'_>) -> Result<()> {
     let exact = writer.options().numbers == Numbers::Text;
     let mut parser = Parser {
         text,
-        at: 0,
         base,
         writer,
-        within: Vec::new(),
         exact,
     };
-    parser.document()
+    // Outside strings all of JSON is ASCII, and strings are looked at one by one. Where anything is
+    // wrong, text that is no text comes first.
+    parser
+        .document()
+        .map_err(|error| check_utf8(text).err().unwrap_or(error))
 }
 
-/// All of the text at once, so that no string need be looked at again.
+/// Whether all of the text is text.
 fn check_utf8(text: &[u8]) -> Result<()> {
     if text.starts_with(b"\xEF\xBB\xBF") {
         return Err(wrong("a byte order mark, which JSON does not have", 0));
@@ -77,207 +77,234 @@ fn check_utf8(text: &[u8]) -> Result<()> {
 
 struct Parser<'w, 's> {
     text: &'w [u8],
-    at: usize,
     /// Where the writer's tape has the text: added to places in it.
     base: u64,
     writer: &'w mut Writer<'s>,
-    /// Whether each open container is an object.
-    within: Vec<bool>,
     /// Numbers are kept as text wherever it is not the shortest.
     exact: bool,
 }
 
+// Places in the text go from one function to the next as `at`.
 impl<'w> Parser<'w, '_> {
     fn document(&mut self) -> Result<()> {
-        self.space();
-        self.value()?;
-        while let Some(&is_object) = self.within.last() {
-            self.space();
-            match self.text.get(self.at) {
-                Some(b',') => {
-                    self.at = self.at.wrapping_add(1);
-                    self.space();
-                    if is_object {
-                        self.name()?;
-                    }
-                    self.value()?;
-                }
-                Some(b'}') if is_object => self.end()?,
-                Some(b']') if !is_object => self.end()?,
-                _ => {
-                    let text = if is_object {
-                        "',' or '}' is missing"
-                    } else {
-                        "',' or ']' is missing"
-                    };
-                    return Err(self.unexpected(text));
-                }
-            }
-        }
-        self.space();
-        if self.at < self.text.len() {
-            return Err(wrong("something after the value", self.at));
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.text.get(self.at) {
-            self.at = self.at.wrapping_add(1);
-        }
-    }
-
-    /// A value, or the beginning of one up to its first inner value.
-    #[inline]
-    fn value(&mut self) -> Result<()> {
+        let mut depth = 0_usize;
+        let mut at = self.space(0);
         loop {
-            let Some(&byte) = self.text.get(self.at) else {
-                return Err(cut(self.at));
+            let Some(&byte) = self.text.get(at) else {
+                return Err(cut(at));
             };
+            // A value, or the beginning of one up to its first inner value.
             match byte {
                 b'"' => {
-                    let node = self.string()?;
-                    return self.push(node);
+                    let (node, end) = self.string(at)?;
+                    self.writer.place(node);
+                    at = end;
                 }
-                b'-' | b'0'..=b'9' => return self.number(),
-                b'{' => {
-                    self.begin(true)?;
-                    if self.text.get(self.at) == Some(&b'}') {
-                        return self.end();
+                b'-' | b'0'..=b'9' => at = self.number(at)?,
+                b'{' | b'[' => {
+                    let is_object = byte == b'{';
+                    let opened = self.writer.open(is_object);
+                    opened.map_err(|error| error.with_format("json").with_offset(at as u64))?;
+                    depth = depth.wrapping_add(1);
+                    at = self.space(at.wrapping_add(1));
+                    if self.text.get(at) != Some(&if is_object { b'}' } else { b']' }) {
+                        if is_object {
+                            at = self.name(at)?;
+                        }
+                        continue;
                     }
-                    self.name()?;
                 }
-                b'[' => {
-                    self.begin(false)?;
-                    if self.text.get(self.at) == Some(&b']') {
-                        return self.end();
+                b't' => at = self.word(at, b"true", Node::bool(true))?,
+                b'f' => at = self.word(at, b"false", Node::bool(false))?,
+                b'n' => at = self.word(at, b"null", Node::NULL)?,
+                _ => return Err(self.unexpected("a value is missing", at)),
+            }
+            // The ends of containers behind it, and what comes then.
+            loop {
+                at = self.space(at);
+                let byte = self.text.get(at).copied();
+                if depth == 0 {
+                    return match byte {
+                        None => Ok(()),
+                        Some(_) => Err(wrong("something after the value", at)),
+                    };
+                }
+                let is_object = self.writer.within() == Some(true);
+                match byte {
+                    Some(b',') => {
+                        at = self.space(at.wrapping_add(1));
+                        if is_object {
+                            at = self.name(at)?;
+                        } else {
+                            self.writer.expect_element()?;
+                        }
+                        break;
                     }
+                    Some(b'}') if is_object => {}
+                    Some(b']') if !is_object => {}
+                    _ if is_object => return Err(self.unexpected("',' or '}' is missing", at)),
+                    _ => return Err(self.unexpected("',' or ']' is missing", at)),
                 }
-                b't' => return self.word(b"true", Node::bool(true)),
-                b'f' => return self.word(b"false", Node::bool(false)),
-                b'n' => return self.word(b"null", Node::NULL),
-                _ => return Err(self.unexpected("a value is missing")),
+                let closed = self.writer.close();
+                closed.map_err(|error| error.with_format("json").with_offset(at as u64))?;
+                depth = depth.wrapping_sub(1);
+                at = at.wrapping_add(1);
             }
         }
     }
 
-    fn begin(&mut self, is_object: bool) -> Result<()> {
-        let at = self.at;
-        let began = if is_object {
-            self.writer.begin_object()
-        } else {
-            self.writer.begin_array()
-        };
-        began.map_err(|error| error.with_format("json").with_offset(at as u64))?;
-        self.within.push(is_object);
-        self.at = at.wrapping_add(1);
-        self.space();
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        let at = self.at;
-        let ended = self.writer.end();
-        ended.map_err(|error| error.with_format("json").with_offset(at as u64))?;
-        self.within.pop();
-        self.at = at.wrapping_add(1);
-        Ok(())
-    }
-
+    /// Where the white space at a place ends.
     #[inline]
-    fn push(&mut self, node: Node) -> Result<()> {
-        self.writer.push(node)
+    fn space(&self, at: usize) -> usize {
+        match self.text.get(at) {
+            Some(b' ' | b'\n' | b'\r' | b'\t') => self.long_space(at),
+            _ => at,
+        }
     }
 
-    fn word(&mut self, word: &[u8], node: Node) -> Result<()> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
+    fn long_space(&self, at: usize) -> usize {
+        const SPACES: u64 = 0x2020_2020_2020_2020;
+        let mut at = at.wrapping_add(1);
+        loop {
+            // Lines are indented by spaces, most of them.
+            while let Some(word) = self.text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+                let others = u64::from_le_bytes(*word) ^ SPACES;
+                if others != 0 {
+                    at = at.wrapping_add((others.trailing_zeros() / 8) as usize);
+                    break;
+                }
+                at = at.wrapping_add(8);
+            }
+            match self.text.get(at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => at = at.wrapping_add(1),
+                _ => return at,
+            }
+        }
+    }
+
+    fn word(&mut self, at: usize, word: &[u8], node: Node) -> Result<usize> {
+        let rest = self.text.get(at..).unwrap_or_default();
         if !rest.starts_with(word) {
             return Err(if word.starts_with(rest) {
                 cut(self.text.len())
             } else {
-                self.unexpected("a value is missing")
+                self.unexpected("a value is missing", at)
             });
         }
-        self.at = self.at.wrapping_add(word.len());
-        self.push(node)
+        self.writer.place(node);
+        Ok(at.wrapping_add(word.len()))
     }
 
     #[inline]
-    fn number(&mut self) -> Result<()> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
+    fn number(&mut self, at: usize) -> Result<usize> {
+        let rest = self.text.get(at..).unwrap_or_default();
+        if !self.exact {
+            if let Some((node, len)) = number::quick(rest) {
+                self.writer.place(node);
+                return Ok(at.wrapping_add(len));
+            }
+        }
+        self.any_number(at, rest)
+    }
+
+    fn any_number(&mut self, at: usize, rest: &[u8]) -> Result<usize> {
         let Some(token) = number::token(rest) else {
-            return Err(self.bad_number(rest));
+            return Err(self.bad_number(at, rest));
         };
-        let start = self.at;
-        let end = start.wrapping_add(token.len);
-        self.at = end;
+        let end = at.wrapping_add(token.len);
         // `01` and `1.5.2` go wrong where the next separator is looked for.
         let text = rest.get(..token.len).unwrap_or_default();
         let value = number::value(text, token.is_integer);
         let value = value.filter(|&value| !self.exact || number::is_shortest(text, value));
-        let node = value.unwrap_or_else(|| self.lent(Kind::NumText, start, end));
-        self.push(node)
+        let node = value.unwrap_or_else(|| self.lent(Kind::NumText, at, end));
+        self.writer.place(node);
+        Ok(end)
     }
 
-    fn bad_number(&self, rest: &[u8]) -> Error {
+    fn bad_number(&self, at: usize, rest: &[u8]) -> Error {
         let long = rest
             .iter()
             .take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
-        let end = self.at.saturating_add(long.count());
-        if end >= self.text.len() {
+        if at.saturating_add(long.count()) >= self.text.len() {
             return cut(self.text.len());
         }
-        wrong("no number that JSON has", self.at)
+        wrong("no number that JSON has", at)
     }
 
     /// A name, its colon, and the space behind.
-    fn name(&mut self) -> Result<()> {
-        let at = self.at;
+    #[inline]
+    fn name(&mut self, at: usize) -> Result<usize> {
         if self.text.get(at) != Some(&b'"') {
-            return Err(self.unexpected("a name is missing"));
+            return Err(self.unexpected("a name is missing", at));
         }
-        let node = self.string()?;
+        let first = at.wrapping_add(1);
+        let rest = self.text.get(first..).unwrap_or_default();
+        let end = match self.writer.likely_name(rest) {
+            Some(len) => first.wrapping_add(len).wrapping_add(1),
+            None => self.any_name(at)?,
+        };
+        let colon = self.space(end);
+        if self.text.get(colon) != Some(&b':') {
+            return Err(self.unexpected("':' is missing", colon));
+        }
+        Ok(self.space(colon.wrapping_add(1)))
+    }
+
+    fn any_name(&mut self, at: usize) -> Result<usize> {
+        let (node, end) = self.string(at)?;
         let named = if let Some(name) = self.text_of(node) {
-            self.writer.name(name)
+            self.writer.named(name)
         } else {
             // Rare: made text is copied, because the tape and the names are both the writer's.
             let name = self.writer.tape.bytes(node).to_vec();
-            self.writer.name(&name)
+            self.writer.named(&name)
         };
         named.map_err(|error| error.with_format("json").with_offset(at as u64))?;
-        self.space();
-        if self.text.get(self.at) != Some(&b':') {
-            return Err(self.unexpected("':' is missing"));
-        }
-        self.at = self.at.wrapping_add(1);
-        self.space();
-        Ok(())
+        Ok(end)
     }
 
-    /// The string at a quote; goes past the one that ends it.
+    /// The string at a quote, and where the text goes on behind the one that ends it.
     #[inline]
-    fn string(&mut self) -> Result<Node> {
-        let start = self.at.wrapping_add(1);
+    fn string(&mut self, at: usize) -> Result<(Node, usize)> {
+        let start = at.wrapping_add(1);
         let (end, high) = strings::plain_end(self.text, start);
+        if self.text.get(end) != Some(&b'"') {
+            return self.odd_string(start, end);
+        }
+        if high {
+            self.check(start, end)?;
+        }
+        let kind = if high { Kind::Clean } else { Kind::Ascii };
+        Ok((self.lent(kind, start, end), end.wrapping_add(1)))
+    }
+
+    fn odd_string(&mut self, start: usize, end: usize) -> Result<(Node, usize)> {
         match self.text.get(end) {
-            Some(b'"') => {
-                self.at = end.wrapping_add(1);
-                let kind = if high { Kind::Clean } else { Kind::Ascii };
-                Ok(self.lent(kind, start, end))
-            }
             Some(b'\\') => self.escaped(start, end),
             Some(_) => Err(wrong("a control character in a string", end)),
             None => Err(cut(self.text.len())),
         }
     }
 
+    /// Whether a part of the text is text.
+    fn check(&self, start: usize, end: usize) -> Result<()> {
+        let part = self.text.get(start..end).unwrap_or_default();
+        match std::str::from_utf8(part) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(wrong(
+                "bytes that are not UTF-8",
+                start.wrapping_add(error.valid_up_to()),
+            )),
+        }
+    }
+
     /// A string with escapes, of which the first is at `first`.
-    fn escaped(&mut self, start: usize, first: usize) -> Result<Node> {
+    fn escaped(&mut self, start: usize, first: usize) -> Result<(Node, usize)> {
         let from = self.writer.tape.own().len();
         let (mut plain, mut end) = (start, first);
         let mut halves = false;
         loop {
+            self.check(plain, end)?;
             let run = self.text.get(plain..end).unwrap_or_default();
             self.writer.tape.own().extend_from_slice(run);
             match self.text.get(end) {
@@ -289,7 +316,7 @@ impl<'w> Parser<'w, '_> {
             plain = end;
             end = strings::plain_end(self.text, plain).0;
         }
-        self.at = end.wrapping_add(1);
+        let after = end.wrapping_add(1);
         let text = self.writer.tape.own();
         let text = text.get(from..).unwrap_or_default();
         let kind = strings::kind_of(text);
@@ -297,9 +324,9 @@ impl<'w> Parser<'w, '_> {
             let kept = self.writer.surrogate();
             kept.map_err(|error| error.with_format("json").with_offset(start as u64))?;
             // What needs care when written back has the weakest tag.
-            return Ok(self.writer.tape.made(Kind::Str, from));
+            return Ok((self.writer.tape.made(Kind::Str, from), after));
         }
-        Ok(self.writer.tape.made(kind, from))
+        Ok((self.writer.tape.made(kind, from), after))
     }
 
     /// Takes one escape; gives where the text goes on.
@@ -358,11 +385,11 @@ impl<'w> Parser<'w, '_> {
         self.text.get(from..from.checked_add(node.count as usize)?)
     }
 
-    fn unexpected(&self, text: &str) -> Error {
-        if self.at >= self.text.len() {
-            return cut(self.at);
+    fn unexpected(&self, text: &str, at: usize) -> Error {
+        if at >= self.text.len() {
+            return cut(at);
         }
-        wrong(text, self.at)
+        wrong(text, at)
     }
 }
 

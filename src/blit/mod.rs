@@ -21,6 +21,7 @@ mod node;
 mod number;
 mod path;
 mod place;
+mod shapes;
 mod strings;
 mod surrogates;
 mod validate;

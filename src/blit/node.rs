@@ -173,14 +173,10 @@ impl<'s> Tape<'s> {
     }
 
     /// A container of children; `count` is their number, or the key sequence of an object.
-    pub(super) fn close(
-        &mut self,
-        kind: Kind,
-        count: u32,
-        children: impl Iterator<Item = Node>,
-    ) -> Node {
+    #[inline]
+    pub(super) fn close(&mut self, kind: Kind, count: u32, children: &[Node]) -> Node {
         let start = self.nodes.len() as u64;
-        self.nodes.extend(children);
+        self.nodes.extend_from_slice(children);
         Node {
             kind,
             count,

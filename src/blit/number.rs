@@ -1,5 +1,6 @@
 //! Numbers as JSON has them: exact, or kept as text.
 
+use super::decimal;
 use super::node::{Kind, Node};
 
 /// Floats of up to so many significant digits are taken by value.
@@ -50,6 +51,101 @@ pub(super) fn token(text: &[u8]) -> Option<Token> {
         len: at,
         is_integer,
     })
+}
+
+/// Integers and floats as most are: their value, and how long their text is. None for what
+/// [`token`] and [`value`] are to look at.
+#[inline]
+pub(super) fn quick(text: &[u8]) -> Option<(Node, usize)> {
+    let negative = text.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let first = text.get(start)?.wrapping_sub(b'0');
+    if first > 9 {
+        return None;
+    }
+    let mut mantissa = u64::from(first);
+    let mut at = start.wrapping_add(1);
+    if first != 0 {
+        (mantissa, at) = digits(text, at, mantissa);
+    }
+    let whole = at.wrapping_sub(start);
+    let (exponent, count) = match text.get(at) {
+        Some(b'.') => {
+            let point = at;
+            (mantissa, at) = digits(text, at.wrapping_add(1), mantissa);
+            let fraction = at.wrapping_sub(point).wrapping_sub(1);
+            if fraction == 0 || matches!(text.get(at), Some(b'e' | b'E')) {
+                return None;
+            }
+            let count = whole.wrapping_add(fraction);
+            (fraction, count.wrapping_sub(usize::from(first == 0)))
+        }
+        Some(b'e' | b'E') => return None,
+        _ => {
+            // Below 10^18; and the text of `-0` is kept.
+            if whole > 18 || (negative && mantissa == 0) {
+                return None;
+            }
+            let value = mantissa.cast_signed();
+            let value = if negative {
+                value.wrapping_neg()
+            } else {
+                value
+            };
+            return Some((Node::int(value), at));
+        }
+    };
+    if count > DIGITS {
+        return None;
+    }
+    let value = decimal::quotient(mantissa, exponent)?;
+    Some((Node::float(if negative { -value } else { value }), at))
+}
+
+/// Takes digits behind those of `value`, modulo 2^64; gives where they end.
+#[inline]
+fn digits(text: &[u8], from: usize, value: u64) -> (u64, usize) {
+    const TENS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+    let (mut value, mut at) = (value, from);
+    let mut rest = text.get(from..).unwrap_or_default();
+    while let Some((word, later)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word) ^ 0x3030_3030_3030_3030;
+        // The top bit of a byte is set where it is no digit; carries go to later ones only.
+        let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+        if others != 0 {
+            let n = (others.trailing_zeros() / 8) as usize;
+            let ten = TENS.get(n).copied().unwrap_or(1);
+            // Zeros come in front of the digits, and what is behind them goes.
+            let word = word << 8 << (7_usize.wrapping_sub(n).wrapping_mul(8) & 63);
+            let part = if n == 0 { 0 } else { eight(word) };
+            return (
+                value.wrapping_mul(ten).wrapping_add(part),
+                at.wrapping_add(n),
+            );
+        }
+        value = value.wrapping_mul(100_000_000).wrapping_add(eight(word));
+        at = at.wrapping_add(8);
+        rest = later;
+    }
+    for byte in rest {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at = at.wrapping_add(1);
+    }
+    (value, at)
+}
+
+/// The number of eight digits, the first in the lowest byte: pairs, fours, all.
+#[inline]
+fn eight(word: u64) -> u64 {
+    const PAIR: u64 = 0x0000_00FF_0000_00FF;
+    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let high = (pairs & PAIR).wrapping_mul(100 + (1_000_000 << 32));
+    let low = (pairs >> 16 & PAIR).wrapping_mul(1 + (10_000 << 32));
+    high.wrapping_add(low) >> 32
 }
 
 /// Whether `text` is a JSON number and nothing else.
@@ -140,6 +236,7 @@ pub(super) fn is_shortest(text: &[u8], value: Node) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn kept(text: &str) -> Option<Node> {
         let token = token(text.as_bytes()).unwrap();
@@ -188,8 +285,35 @@ mod tests {
         assert!(kept("1.20000000000000000000").is_some());
     }
 
+    proptest! {
+        #[test]
+        fn quick_numbers_are_the_ones_that_others_read(
+            text in "(-?(0|[1-9][0-9]{0,20})([.][0-9]{1,20})?([eE][-+]?[0-9]{1,3})?)", after in "[], 0-9a]{0,9}"
+        ) {
+            let all = format!("{text}{after}");
+            let token = token(all.as_bytes()).unwrap();
+            if let Some((node, len)) = quick(all.as_bytes()) {
+                let known = value(&all.as_bytes()[..token.len], token.is_integer).unwrap();
+                prop_assert_eq!((len, node.kind, node.bits), (token.len, known.kind, known.bits));
+            } else {
+                let long = token.len > 17 || all.contains(['e', 'E']) || text.starts_with("-0");
+                prop_assert!(long, "{}", all);
+            }
+        }
+
+        #[test]
+        fn eight_digits_are_one_number(value in 0_u64..100_000_000) {
+            let text = format!("{value:08}");
+            let word = u64::from_le_bytes(*text.as_bytes().first_chunk().unwrap());
+            prop_assert_eq!(value, eight(word ^ 0x3030_3030_3030_3030));
+        }
+    }
+
     #[test]
     fn what_is_no_number_is_none() {
+        for text in ["", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "e5", "a"] {
+            assert!(quick(text.as_bytes()).is_none(), "{text}");
+        }
         for text in ["", "-", "+1", ".5", "1.", "1.e5", "1e", "1e+", "e5", "a"] {
             assert!(!is_number(text.as_bytes()), "{text}");
         }

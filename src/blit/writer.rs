@@ -6,6 +6,7 @@ use super::emit::{is_packed, Emitter, Layout};
 use super::keys::Duplicates;
 use super::layout::{flag, push_rv, END_MAGIC, MAGIC, MAX_DEPTH, SEGMENT, VERSION};
 use super::node::{self, Kind, Mask, Node, Tape};
+use super::shapes::{Sequences, START};
 use super::{strings, surrogates};
 use crate::{Error, ErrorKind, Result};
 
@@ -111,8 +112,6 @@ pub struct Writer<'s> {
     emitter: Emitter,
     /// Values whose container is open, the innermost last.
     values: Vec<Node>,
-    /// Names of open objects.
-    numbers: Vec<u32>,
     open: Vec<Open>,
     /// The root, once it is complete.
     root: Option<Node>,
@@ -130,15 +129,31 @@ struct Open {
     is_object: bool,
     /// Where its values begin.
     values: usize,
-    /// Where its names begin.
-    numbers: usize,
+    /// Names of an object.
+    names: usize,
+    /// The step of its last name; of an array, of the one that the array is the value of.
+    step: u32,
+    /// The step of which an object is the value.
+    outer: u32,
+}
+
+impl Open {
+    #[inline]
+    fn take(&mut self, step: u32, sequences: &mut Sequences) {
+        if self.names == 0 {
+            sequences.began(self.outer, step);
+        }
+        self.names = self.names.wrapping_add(1);
+        self.step = step;
+    }
 }
 
 /// An array at the root that is written in segments while it comes.
 #[derive(Default)]
 struct Long {
-    /// Kinds of its elements so far.
+    /// Kinds of its elements so far, and how many of those that wait were looked at.
     mask: Mask,
+    seen: usize,
     /// Elements that are written.
     n: usize,
     began: bool,
@@ -164,7 +179,6 @@ impl<'s> Writer<'s> {
             tape: Tape::of(source),
             emitter,
             values: Vec::new(),
-            numbers: Vec::new(),
             open: Vec::new(),
             root: None,
             long: Long::default(),
@@ -301,26 +315,13 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// `Usage` if there is none, or a value is missing; `Malformed` for a name that is there
     /// twice, where that is refused.
-    #[inline]
     pub fn end(&mut self) -> Result<()> {
-        let Some(open) = self.open.last().copied() else {
-            return Err(misuse("there is no array or object to end"));
-        };
-        if open.is_object {
-            self.check_complete(open)?;
+        match self.open.last() {
+            Some(open) if open.is_object => self.check_complete(*open)?,
+            Some(_) => {}
+            None => return Err(misuse("there is no array or object to end")),
         }
-        self.open.pop();
-        let node = if open.is_object {
-            self.close_object(open)?
-        } else if self.open.is_empty() && self.long.began {
-            return self.end_long(open);
-        } else {
-            let values = self.values.drain(open.values..);
-            let count = u32::try_from(values.len()).map_err(|_| too_many())?;
-            self.tape.close(Kind::Array, count, values)
-        };
-        self.place(node);
-        Ok(())
+        self.close()
     }
 
     /// Ends the document.
@@ -348,6 +349,7 @@ impl<'s> Writer<'s> {
             values,
             self.emitter.out.capacity(),
             self.emitter.names.memory(),
+            self.emitter.sequences.memory(),
         ]
         .iter()
         .sum()
@@ -381,14 +383,15 @@ impl<'s> Writer<'s> {
     // --- values into their places ---
 
     #[inline]
-    pub(super) fn push(&mut self, node: Node) -> Result<()> {
-        self.expect_value(node.mask())?;
+    fn push(&mut self, node: Node) -> Result<()> {
+        self.expect_value()?;
         self.place(node);
         Ok(())
     }
 
+    /// Takes a value where one belongs.
     #[inline]
-    fn place(&mut self, node: Node) {
+    pub(super) fn place(&mut self, node: Node) {
         if self.open.is_empty() && !self.is_many {
             self.root = Some(node);
         } else {
@@ -396,32 +399,39 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Whether a value of a kind may come now; cuts a long array before it does.
+    /// Whether a value may come now; cuts a long array before it does.
     #[inline]
-    fn expect_value(&mut self, mask: Mask) -> Result<()> {
+    fn expect_value(&mut self) -> Result<()> {
         let Some(open) = self.open.last() else {
             if self.root.is_some() || self.long.n > 0 {
                 return Err(misuse("the document has its value already"));
             }
             return Ok(());
         };
-        let here = self.values.len().wrapping_sub(open.values);
-        if open.is_object {
-            if self.numbers.len().wrapping_sub(open.numbers) != here.wrapping_add(1) {
-                return Err(misuse("a value without a name in an object"));
-            }
-        } else if self.open.len() == 1 && !self.is_many {
-            if here >= SEGMENT {
-                self.cut(mask)?;
-            }
-            self.long.mask |= mask;
+        if !open.is_object {
+            return self.expect_element();
+        }
+        if self.values.len().wrapping_sub(open.values).wrapping_add(1) != open.names {
+            return Err(misuse("a value without a name in an object"));
+        }
+        Ok(())
+    }
+
+    /// Comes before each element of an array: cuts one at the root that is long.
+    #[inline]
+    pub(super) fn expect_element(&mut self) -> Result<()> {
+        if self.open.len() == 1 && self.values.len() >= SEGMENT && !self.is_many {
+            return self.cut();
         }
         Ok(())
     }
 
     /// Writes what is full of a long array at the root, unless it is numbers only so far.
-    fn cut(&mut self, next: Mask) -> Result<()> {
-        if is_packed(self.long.mask | next) {
+    fn cut(&mut self) -> Result<()> {
+        let unseen = self.values.get(self.long.seen..).unwrap_or_default();
+        self.long.mask |= node::kinds(unseen);
+        self.long.seen = self.values.len();
+        if is_packed(self.long.mask) {
             return Ok(());
         }
         self.settle_names();
@@ -433,8 +443,9 @@ impl<'s> Writer<'s> {
         }
         self.long.began = true;
         self.long.n = self.long.n.saturating_add(full.len());
+        self.long.seen = 0;
         self.values.extend_from_slice(rest);
-        // What remains are numbers: were there anything else, it would have been cut before.
+        // A rest is there only where many numbers came before anything else.
         if rest.is_empty() {
             self.tape.clear();
             self.values = all;
@@ -453,36 +464,98 @@ impl<'s> Writer<'s> {
     }
 
     fn begin(&mut self, is_object: bool) -> Result<()> {
-        self.expect_value(if is_object {
-            node::OBJECTS
-        } else {
-            node::ARRAYS
-        })?;
+        self.expect_value()?;
+        self.open(is_object)
+    }
+
+    /// Starts a container where a value belongs.
+    #[inline]
+    pub(super) fn open(&mut self, is_object: bool) -> Result<()> {
         if self.open.len() >= MAX_DEPTH {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
         }
+        let outer = self.open.last().map_or(START, |open| open.step);
         self.open.push(Open {
             is_object,
             values: self.values.len(),
-            numbers: self.numbers.len(),
+            names: 0,
+            step: if is_object { START } else { outer },
+            outer,
         });
         Ok(())
     }
 
-    pub(super) fn name(&mut self, name: &[u8]) -> Result<()> {
+    /// Ends the innermost container, which is complete.
+    ///
+    /// # Errors
+    /// `Malformed` for a name that is there twice, where that is refused.
+    #[inline]
+    pub(super) fn close(&mut self) -> Result<()> {
+        let Some(open) = self.open.pop() else {
+            return Ok(());
+        };
+        let node = if open.is_object {
+            self.close_object(open)?
+        } else if self.open.is_empty() && self.long.began {
+            return self.end_long(open);
+        } else {
+            let values = self.values.get(open.values..).unwrap_or_default();
+            let count = u32::try_from(values.len()).map_err(|_| too_many())?;
+            let node = self.tape.close(Kind::Array, count, values);
+            self.values.truncate(open.values);
+            node
+        };
+        self.place(node);
+        Ok(())
+    }
+
+    /// Whether the innermost container is an object; None if there is none.
+    #[inline]
+    pub(super) fn within(&self) -> Option<bool> {
+        self.open.last().map(|open| open.is_object)
+    }
+
+    fn name(&mut self, name: &[u8]) -> Result<()> {
         match self.open.last() {
             Some(open) if open.is_object => self.check_complete(*open)?,
             _ => return Err(misuse("a name outside an object")),
         }
-        let number = self.emitter.names.number(name)?;
-        self.numbers.push(number);
+        self.named(name)
+    }
+
+    /// Takes a name where one belongs.
+    #[inline]
+    pub(super) fn named(&mut self, name: &[u8]) -> Result<()> {
+        let Some(open) = self.open.last_mut() else {
+            return Ok(());
+        };
+        let Emitter {
+            names, sequences, ..
+        } = &mut self.emitter;
+        let likely = sequences.likely(open.step, open.outer);
+        let step = match likely {
+            Some((step, number)) if names.text(number) == name => step,
+            _ => sequences.step(open.step, names.number(name)?)?,
+        };
+        open.take(step, sequences);
         Ok(())
     }
 
+    /// Takes the name that is likely to come next, if the text behind a quote is that one; gives
+    /// its length.
+    #[inline]
+    pub(super) fn likely_name(&mut self, rest: &[u8]) -> Option<usize> {
+        let open = self.open.last_mut()?;
+        let sequences = &mut self.emitter.sequences;
+        let (step, number) = sequences.likely(open.step, open.outer)?;
+        let length = self.emitter.names.is_next(number, rest)?;
+        open.take(step, sequences);
+        Some(length)
+    }
+
     fn check_complete(&self, open: Open) -> Result<()> {
-        let names = self.numbers.len().wrapping_sub(open.numbers);
-        if self.values.len().wrapping_sub(open.values) != names {
+        if self.values.len().wrapping_sub(open.values) != open.names {
             return Err(misuse("a name without a value"));
         }
         Ok(())
@@ -490,25 +563,23 @@ impl<'s> Writer<'s> {
 
     #[inline]
     fn close_object(&mut self, open: Open) -> Result<Node> {
-        let numbers = self.numbers.get(open.numbers..).unwrap_or_default();
-        let emitter = &mut self.emitter;
-        let (sequence, places) =
-            emitter
-                .sequences
-                .close(numbers, &mut emitter.names, self.options.duplicates)?;
-        self.numbers.truncate(open.numbers);
-        let Some(places) = places else {
-            let values = self.values.drain(open.values..);
-            return Ok(self.tape.close(Kind::Object, sequence, values));
+        let Emitter {
+            names, sequences, ..
+        } = &mut self.emitter;
+        let (sequence, places) = sequences.close(open.step, names, self.options.duplicates)?;
+        let values = self.values.get(open.values..).unwrap_or_default();
+        let node = if let Some(places) = places {
+            let kept = places
+                .iter()
+                .filter_map(|&place| values.get(place as usize));
+            let kept: Vec<Node> = kept.copied().collect();
+            self.dropped = true;
+            self.tape.close(Kind::Object, sequence, &kept)
+        } else {
+            self.tape.close(Kind::Object, sequence, values)
         };
-        let all = self.values.get(open.values..).unwrap_or_default();
-        let kept: Vec<Node> = places
-            .iter()
-            .filter_map(|&place| all.get(place as usize).copied())
-            .collect();
         self.values.truncate(open.values);
-        self.dropped = true;
-        Ok(self.tape.close(Kind::Object, sequence, kept.into_iter()))
+        Ok(node)
     }
 
     /// Gives the names of what is on the tape their ids anew, if some of it was dropped.

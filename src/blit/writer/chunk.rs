@@ -5,9 +5,9 @@
 
 use super::{Options, Writer};
 use crate::blit::emit::{Count, Emitter};
-use crate::blit::keys::{Names, Sequences};
-use crate::blit::layout::{flag, SEGMENT};
-use crate::blit::node::Tape;
+use crate::blit::keys::Names;
+use crate::blit::layout::flag;
+use crate::blit::shapes::Sequences;
 use crate::Result;
 
 /// The names and shapes of many chunks.
@@ -64,7 +64,6 @@ impl Writer<'_> {
     /// Drops what came after a mark that was made since the last chunk.
     pub(in crate::blit) fn discard(&mut self, mark: Mark) {
         self.open.clear();
-        self.numbers.clear();
         self.values.truncate(mark.documents);
         self.tape.truncate(mark.tape);
         // Its names may have ids, which none of those that are kept gave them.

@@ -1,0 +1,510 @@
+//! Key sequences while writing: each sequence of names once, found step by step as names come.
+//!
+//! Rows are alike, so each step remembers which one came after it the last time: the next name is
+//! then compared with that one, and neither names nor sequences are looked up by their hash.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+use super::keys::{Duplicates, Names, UNUSED};
+use super::layout::{push_rv, push_uint, unsigned_width};
+use super::lens;
+use crate::{Error, ErrorKind, Result};
+
+/// The step at which every object begins.
+pub(super) const START: u32 = 0;
+
+/// The names of an object so far, told apart from all others.
+#[derive(Clone, Copy)]
+struct Step {
+    /// The last name, and the step before it.
+    name: u32,
+    before: u32,
+    /// The step that came after this one last.
+    next: u32,
+    /// The first step of the last object that began here, as the value of this name.
+    inner: u32,
+    /// The sequence of objects that end here.
+    sequence: u32,
+    /// Steps after this one, more than one, are in `forks`.
+    forked: bool,
+}
+
+impl Step {
+    const fn after(name: u32, before: u32) -> Self {
+        Self {
+            name,
+            before,
+            next: UNUSED,
+            inner: UNUSED,
+            sequence: UNUSED,
+            forked: false,
+        }
+    }
+}
+
+/// All sequences of names met, and the shape ids of those that were written.
+pub(super) struct Sequences {
+    hasher: DefaultHashBuilder,
+    steps: Vec<Step>,
+    /// Steps by what they follow and their name.
+    forks: HashTable<u32>,
+    items: Vec<u32>,
+    ends: Vec<usize>,
+    /// Of sequences with a name twice: the one without, and which values it keeps.
+    folded: Vec<Option<Box<Folded>>>,
+    has_folded: bool,
+    shapes: Vec<u32>,
+    /// The sequence of each shape id.
+    order: Vec<u32>,
+    /// Whether a sequence that was written has a name twice.
+    pub(super) keeps_duplicates: bool,
+}
+
+/// A sequence without its duplicates.
+struct Folded {
+    sequence: u32,
+    /// For each name left, the place of its last value.
+    places: Vec<u32>,
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        Self {
+            hasher: DefaultHashBuilder::default(),
+            steps: vec![Step::after(UNUSED, UNUSED)],
+            forks: HashTable::new(),
+            items: Vec::new(),
+            ends: Vec::new(),
+            folded: Vec::new(),
+            has_folded: false,
+            shapes: Vec::new(),
+            order: Vec::new(),
+            keeps_duplicates: false,
+        }
+    }
+}
+
+impl Sequences {
+    /// The step that is likely to come next, and its name: after `from`, or, for the first name of
+    /// an object, as in the last one that began at `outer`.
+    #[inline]
+    pub(super) fn likely(&self, from: u32, outer: u32) -> Option<(u32, u32)> {
+        let step = self.steps.get(from as usize)?;
+        let next = if from == START {
+            let inner = self.steps.get(outer as usize)?.inner;
+            if inner == UNUSED {
+                step.next
+            } else {
+                inner
+            }
+        } else {
+            step.next
+        };
+        Some((next, self.steps.get(next as usize)?.name))
+    }
+
+    /// Notes which step an object at `outer` began with.
+    #[inline]
+    pub(super) fn began(&mut self, outer: u32, step: u32) {
+        if let Some(outer) = self.steps.get_mut(outer as usize) {
+            outer.inner = step;
+        }
+    }
+
+    /// The step from `from` by a name.
+    ///
+    /// # Errors
+    /// `Limit` beyond 2^32 - 2 steps.
+    #[inline]
+    pub(super) fn step(&mut self, from: u32, name: u32) -> Result<u32> {
+        let Some(step) = self.steps.get(from as usize) else {
+            return Ok(START);
+        };
+        match self.steps.get(step.next as usize) {
+            Some(next) if next.name == name => Ok(step.next),
+            None => self.first_step(from, name),
+            Some(_) => self.other_step(from, name),
+        }
+    }
+
+    fn first_step(&mut self, from: u32, name: u32) -> Result<u32> {
+        let number = u32::try_from(self.steps.len()).ok();
+        let number = number.filter(|&number| number < UNUSED).ok_or_else(|| {
+            let text = "more than 2^32 - 2 names in sequences";
+            Error::new(ErrorKind::Limit, text).with_format("blit")
+        })?;
+        self.steps.push(Step::after(name, from));
+        if let Some(step) = self.steps.get_mut(from as usize) {
+            step.next = number;
+        }
+        Ok(number)
+    }
+
+    fn other_step(&mut self, from: u32, name: u32) -> Result<u32> {
+        let step = self.steps.get(from as usize).copied();
+        let step = step.unwrap_or(Step::after(UNUSED, UNUSED));
+        let hash = self.hasher.hash_one((from, name));
+        if step.forked {
+            let steps = &self.steps;
+            let same = |&number: &u32| {
+                let step = steps.get(number as usize);
+                step.is_some_and(|step| step.before == from && step.name == name)
+            };
+            if let Some(&found) = self.forks.find(hash, same) {
+                if let Some(step) = self.steps.get_mut(from as usize) {
+                    step.next = found;
+                }
+                return Ok(found);
+            }
+        } else {
+            self.fork(step.next);
+        }
+        let number = self.first_step(from, name)?;
+        self.fork(number);
+        if let Some(step) = self.steps.get_mut(from as usize) {
+            step.forked = true;
+        }
+        Ok(number)
+    }
+
+    fn fork(&mut self, number: u32) {
+        let (steps, hasher) = (&self.steps, &self.hasher);
+        let hash = |&number: &u32| {
+            let step = steps.get(number as usize);
+            hasher.hash_one(step.map_or((UNUSED, UNUSED), |step| (step.before, step.name)))
+        };
+        self.forks.insert_unique(hash(&number), number, hash);
+    }
+
+    /// The name that leads to a step.
+    pub(super) fn name_at(&self, step: u32) -> u32 {
+        self.steps
+            .get(step as usize)
+            .map_or(UNUSED, |step| step.name)
+    }
+
+    /// The sequence of an object that ends at a step, and the values it keeps if not all.
+    ///
+    /// # Errors
+    /// `Malformed` for names that are there twice, where that is refused.
+    #[inline]
+    pub(super) fn close(
+        &mut self,
+        step: u32,
+        names: &mut Names,
+        duplicates: Duplicates,
+    ) -> Result<(u32, Option<&[u32]>)> {
+        let found = self.steps.get(step as usize).map(|step| step.sequence);
+        let number = match found {
+            Some(number) if number != UNUSED => number,
+            _ => self.first(step, names, duplicates)?,
+        };
+        if self.has_folded {
+            if let Some(folded) = self.folded.get(number as usize).and_then(Option::as_ref) {
+                return Ok((folded.sequence, Some(&folded.places)));
+            }
+        }
+        Ok((number, None))
+    }
+
+    /// A sequence met for the first time.
+    fn first(&mut self, step: u32, names: &mut Names, duplicates: Duplicates) -> Result<u32> {
+        let numbers = self.path(step);
+        let places = match duplicates {
+            Duplicates::Keep => None,
+            _ => last_places(&numbers),
+        };
+        let Some(places) = places else {
+            names.assign(&numbers);
+            return Ok(self.add(step, &numbers, None));
+        };
+        if duplicates == Duplicates::Error {
+            let twice = places.iter().zip(&numbers).enumerate();
+            let twice = twice.filter(|&(i, (&place, _))| place as usize != i);
+            let name = twice
+                .map(|(_, (_, &number))| number)
+                .next()
+                .unwrap_or_default();
+            let text = format!(
+                "the name {:?} is there twice",
+                String::from_utf8_lossy(names.text(name))
+            );
+            return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
+        }
+        let kept: Vec<u32> = places
+            .iter()
+            .filter_map(|&place| numbers.get(place as usize).copied())
+            .collect();
+        names.assign(&kept);
+        let sequence = self.number(&kept)?;
+        self.has_folded = true;
+        Ok(self.add(step, &numbers, Some(Box::new(Folded { sequence, places }))))
+    }
+
+    /// The names on the way to a step.
+    fn path(&self, step: u32) -> Vec<u32> {
+        let mut names = Vec::new();
+        let mut at = step;
+        while at != START {
+            let Some(step) = self.steps.get(at as usize) else {
+                break;
+            };
+            names.push(step.name);
+            at = step.before;
+        }
+        names.reverse();
+        names
+    }
+
+    /// Gives key ids to a sequence that is written.
+    pub(super) fn assign(&self, sequence: u32, names: &mut Names) {
+        names.assign(self.names(sequence));
+    }
+
+    /// The number of a sequence that columns have.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub(super) fn number(&mut self, numbers: &[u32]) -> Result<u32> {
+        let mut at = START;
+        for &number in numbers {
+            at = self.step(at, number)?;
+        }
+        match self.steps.get(at as usize) {
+            Some(step) if step.sequence != UNUSED => Ok(step.sequence),
+            _ => Ok(self.add(at, numbers, None)),
+        }
+    }
+
+    fn add(&mut self, step: u32, numbers: &[u32], folded: Option<Box<Folded>>) -> u32 {
+        let number = u32::try_from(self.ends.len()).unwrap_or(UNUSED);
+        self.items.extend_from_slice(numbers);
+        self.ends.push(self.items.len());
+        self.folded.push(folded);
+        self.shapes.push(UNUSED);
+        if let Some(step) = self.steps.get_mut(step as usize) {
+            step.sequence = number;
+        }
+        number
+    }
+
+    /// The names of a sequence.
+    #[inline]
+    pub(super) fn names(&self, number: u32) -> &[u32] {
+        let at = number as usize;
+        let from = at
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before).copied())
+            .unwrap_or(0);
+        self.ends
+            .get(at)
+            .and_then(|&end| self.items.get(from..end))
+            .unwrap_or_default()
+    }
+
+    /// The shape id of a sequence that is being written.
+    pub(super) fn shape(&mut self, number: u32) -> u32 {
+        let next = u32::try_from(self.order.len()).unwrap_or(UNUSED);
+        match self.shapes.get_mut(number as usize) {
+            Some(id @ &mut UNUSED) => {
+                *id = next;
+                self.order.push(number);
+                self.keeps_duplicates |= last_places(self.names(number)).is_some();
+                next
+            }
+            Some(id) => *id,
+            None => UNUSED,
+        }
+    }
+
+    /// Bytes that all sequences take.
+    pub(super) fn memory(&self) -> usize {
+        let steps = self.steps.capacity().saturating_mul(size_of::<Step>());
+        let ends = self.ends.capacity().saturating_mul(size_of::<usize>());
+        let numbers = [&self.items, &self.shapes, &self.order].map(Vec::capacity);
+        let numbers = numbers.iter().sum::<usize>();
+        let numbers = numbers.saturating_add(self.forks.capacity());
+        steps
+            .saturating_add(ends)
+            .saturating_add(numbers.saturating_mul(size_of::<u32>()))
+    }
+
+    /// Bytes of all sequences, about as they would be written.
+    pub(super) fn bytes(&self) -> usize {
+        self.items
+            .len()
+            .saturating_add(self.ends.len())
+            .saturating_mul(2)
+    }
+
+    /// How many shapes were written.
+    pub(super) fn shapes(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Appends the section SHAPES.
+    pub(super) fn write(&self, names: &Names, out: &mut Vec<u8>) {
+        if self.order.is_empty() {
+            return;
+        }
+        let width = unsigned_width(names.len().saturating_sub(1) as u64);
+        let mut lengths = Vec::with_capacity(self.order.len());
+        for &number in &self.order {
+            let before = out.len();
+            write_shape(
+                self.names(number).iter().map(|&name| names.id(name)),
+                width,
+                out,
+            );
+            lengths.push(out.len().saturating_sub(before));
+        }
+        let mode = lens::write(out, &lengths);
+        #[allow(clippy::cast_possible_truncation, reason = "1 to 4")]
+        out.push(width.saturating_sub(1) as u8 | mode << 4);
+    }
+}
+
+fn write_shape(ids: impl Iterator<Item = u32> + Clone, width: usize, out: &mut Vec<u8>) {
+    let (mut n, mut start, mut run) = (0_u32, 0, true);
+    for id in ids.clone() {
+        if n == 0 {
+            start = id;
+        }
+        run &= id == start.wrapping_add(n);
+        n = n.saturating_add(1);
+    }
+    if run && n >= 2 {
+        push_rv(out, u64::from(start));
+        push_rv(out, u64::from(n));
+        out.push(1);
+        return;
+    }
+    for id in ids {
+        push_uint(out, u64::from(id), width);
+    }
+    out.push(0);
+}
+
+/// Where each name's last value is, in the order of first ones; None if no name is there twice.
+fn last_places(numbers: &[u32]) -> Option<Vec<u32>> {
+    const FEW: usize = 16;
+    if numbers.len() <= FEW {
+        let twice = |(i, number): (usize, &u32)| {
+            numbers
+                .iter()
+                .skip(i.saturating_add(1))
+                .any(|n| n == number)
+        };
+        if !numbers.iter().enumerate().any(twice) {
+            return None;
+        }
+    } else {
+        let mut sorted = numbers.to_vec();
+        sorted.sort_unstable();
+        if !sorted.windows(2).any(|pair| pair.first() == pair.last()) {
+            return None;
+        }
+    }
+    let mut firsts: std::collections::HashMap<u32, usize> = std::collections::HashMap::new();
+    let mut places: Vec<u32> = Vec::with_capacity(numbers.len());
+    for (place, &number) in (0_u32..).zip(numbers) {
+        match firsts.get(&number).and_then(|&at| places.get_mut(at)) {
+            Some(last) => *last = place,
+            None => {
+                firsts.insert(number, places.len());
+                places.push(place);
+            }
+        }
+    }
+    Some(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(sequences: &mut Sequences, numbers: &[u32]) -> u32 {
+        let step = |at, &number: &u32| sequences.step(at, number).unwrap();
+        numbers.iter().fold(START, step)
+    }
+
+    #[test]
+    fn names_get_ids_when_their_object_closes() {
+        let (mut names, mut sequences) = (Names::default(), Sequences::default());
+        let a = names.number(b"a").unwrap();
+        let b = names.number(b"b").unwrap();
+        assert_eq!(a, names.number(b"a").unwrap());
+        let at = step(&mut sequences, &[b]);
+        let (inner, _) = sequences.close(at, &mut names, Duplicates::Last).unwrap();
+        let at = step(&mut sequences, &[a]);
+        let (outer, _) = sequences.close(at, &mut names, Duplicates::Last).unwrap();
+        assert_eq!((0, 1), (sequences.shape(inner), sequences.shape(outer)));
+        assert_eq!(0, sequences.shape(inner));
+        let mut out = Vec::new();
+        names.write(&mut out);
+        assert_eq!(b"\x62\x61\x01\x09\xA1\x3F\x1F"[..], out);
+        out.clear();
+        sequences.write(&names, &mut out);
+        assert_eq!(b"\x00\x00\x01\x00\x02\xA0"[..], out);
+    }
+
+    #[test]
+    fn the_last_value_stands_at_the_place_of_the_first() {
+        let (mut names, mut sequences) = (Names::default(), Sequences::default());
+        let numbers: Vec<u32> = [&b"a"[..], b"b", b"a"]
+            .iter()
+            .map(|name| names.number(name).unwrap())
+            .collect();
+        for _ in 0..2 {
+            let at = step(&mut sequences, &numbers);
+            let (sequence, places) = sequences.close(at, &mut names, Duplicates::Last).unwrap();
+            assert_eq!(Some(&[2, 1][..]), places);
+            assert_eq!([0, 1], sequences.names(sequence));
+        }
+        let mut refusing = Sequences::default();
+        let at = step(&mut refusing, &numbers);
+        let error = refusing
+            .close(at, &mut names, Duplicates::Error)
+            .unwrap_err();
+        assert!(error.to_string().contains("\"a\""), "{error}");
+        let many: Vec<u32> = (0..40).chain([3]).collect();
+        assert_eq!(Some(&40), last_places(&many).unwrap().get(3));
+    }
+
+    #[test]
+    fn steps_are_found_again_however_they_fork() {
+        let (mut names, mut sequences) = (Names::default(), Sequences::default());
+        let mut first = Vec::new();
+        for round in 0..3 {
+            for i in 0..50_u32 {
+                let numbers = [i % 7, i, 60 + i % 3];
+                let at = step(&mut sequences, &numbers);
+                let (sequence, _) = sequences.close(at, &mut names, Duplicates::Keep).unwrap();
+                assert_eq!(numbers, sequences.names(sequence));
+                assert_eq!(sequence, sequences.number(&numbers).unwrap());
+                if round == 0 {
+                    first.push(sequence);
+                }
+                assert_eq!(first[i as usize], sequence);
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_name_is_the_one_that_came_last() {
+        let mut sequences = Sequences::default();
+        assert_eq!(None, sequences.likely(START, START));
+        let a = sequences.step(START, 10).unwrap();
+        sequences.began(START, a);
+        let b = sequences.step(a, 11).unwrap();
+        assert_eq!(Some((a, 10)), sequences.likely(START, START));
+        assert_eq!(Some((b, 11)), sequences.likely(a, START));
+        assert_eq!(None, sequences.likely(b, START));
+        let c = sequences.step(START, 12).unwrap();
+        sequences.began(b, c);
+        assert_eq!(Some((c, 12)), sequences.likely(START, b));
+        assert_eq!(Some((a, 10)), sequences.likely(START, START));
+    }
+}
