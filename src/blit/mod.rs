@@ -2,6 +2,7 @@
 //!
 //! The layout is specified in `docs/specs/blit.md`.
 
+mod account;
 mod cursor;
 mod decimal;
 mod digits;
@@ -30,6 +31,7 @@ mod visit;
 mod walk;
 mod writer;
 
+pub use account::Account;
 pub use emit::Layout;
 pub use json_in::from_json;
 pub use json_out::{JsonOptions, KeyOrder, NonFinite};

@@ -1,5 +1,6 @@
 //! The Python face of `tare::blit`: documents of Python objects, and views that read them in place.
 
+mod account;
 mod encode;
 mod held;
 mod made;
@@ -13,6 +14,7 @@ use pyo3::prelude::*;
 /// Adds the functions and classes, which `tare.blit` gives their names.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
+        wrap_pyfunction!(account::account, module)?,
         wrap_pyfunction!(encode::encode, module)?,
         wrap_pyfunction!(encode::from_json, module)?,
         wrap_pyfunction!(view::view, module)?,
