@@ -361,6 +361,18 @@ def blit_from_json(
     36
     """
 
+def blit_account(buffer: Buffer) -> dict[str, Any]:
+    """Where the bytes of a document go.
+
+    Returns:
+        ``bytes`` of the document; ``parts``: bytes by what they are, which add up to it; ``kinds``: for each
+        kind of list how many there are, and their bytes without those of lists in them; ``flags`` that are
+        set; ``root``: kind of the outermost list; how many ``keys``, ``shapes``, strings of the ``pool``.
+
+    Raises:
+        Truncated, Malformed, Unsupported, Limit: The document is not what it says.
+    """
+
 def blit_view(buffer: Buffer) -> Any:
     """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`.
 

@@ -15,7 +15,7 @@ import click
 
 from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
-__all__ = ["main"]
+__all__ = ["SHOWS", "main"]
 
 # name -> (module, one line of help shown by `tare --help`)
 COMMANDS = {
@@ -28,11 +28,14 @@ COMMANDS = {
     "compress": ("tare.cli.compress", "Compress files on all cores, for stock tools to read."),
     "decompress": ("tare.cli.decompress", "Decompress or test files, or read a part of one."),
     "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
+    "blit": ("tare.cli.blit", "Documents that are read by field: encode, decode, get, info, check, repair."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
 }
 
 # Commands that only show something: a reader such as `head` may stop when it has seen enough.
 _SHOWING = ("report", "compare", "codecs", "inspect")
+# Where a command that is several says of the one that runs whether it only shows something.
+SHOWS = "tare.shows"
 _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not look like success
 
 _USAGE = (UsageError, PlanError, RecordError, NotComparable)
@@ -85,9 +88,8 @@ class _Lazy(click.Group):
         except (TareError, OSError) as error:
             if isinstance(error, BrokenPipeError) and _reader_has_gone():
                 # Caught before click, which would exit with 1.
-                raise click.exceptions.Exit(
-                    0 if ctx.invoked_subcommand in _SHOWING else _PIPE_CLOSED
-                ) from error
+                shows = ctx.meta.get(SHOWS, ctx.invoked_subcommand in _SHOWING)
+                raise click.exceptions.Exit(0 if shows else _PIPE_CLOSED) from error
             raise (_Misused if isinstance(error, _USAGE) else _Failed)(_message(error)) from error
 
 

@@ -29,6 +29,7 @@ __all__ = ["FORMATS", "by_extension", "get", "holding", "sniff"]
 _MODULES = (
     "json",
     "ndjson",
+    "blit",
     "msgpack",
     "cbor",
     "bson",

@@ -19,6 +19,7 @@ __all__ = ["inspect"]
 _INSPECTORS = {
     "json": "jsons", "ndjson": "jsons", "csv": "csvs", "parquet": "parquets", "arrow": "arrows", "orc": "orcs",
     "pickle": "pickles", "msgpack": "binaries", "cbor": "binaries", "yaml": "yamls", "bson": "bsons", "avro": "avros",
+    "blit": "blits",
 }  # fmt: skip
 
 

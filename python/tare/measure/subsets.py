@@ -144,7 +144,7 @@ def _first(document: Any) -> Any:
     if not len(document):
         return None
     value = document[next(iter(document)) if hasattr(document, "keys") else 0]
-    for plain in ("as_dict", "as_list"):  # what a view of simdjson calls them
+    for plain in ("as_dict", "as_list", "to_python"):  # what views of simdjson and blit call them
         if hasattr(value, plain):
             return getattr(value, plain)()
     return value

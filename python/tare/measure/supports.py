@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["asked_for", "canonical", "supports"]
 
 _WORKERS = {"r": "R", "node": "Node", "java": "Java", "mono": "Mono"}
-_LATER = ("blit", "rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
+_LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
 
 
 class Given(Protocol):

@@ -21,7 +21,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "tagged": frozenset(),
     "frames": frozenset(),
     "kinds": frozenset({"frames"}),
-    "formats": frozenset({"kinds"}),
+    "formats": frozenset({"kinds", "blit"}),
     "codec": DATA,
     "datasets": DATA | {"codec"},
     "dataset": DATA | {"codec", "datasets"},

@@ -72,7 +72,7 @@ def test_transports_has_the_53_published_pairs() -> None:
 def test_every_case_is_measured_or_says_why_not(name: str) -> None:
     """No hole: what cannot be measured is a row with a reason, and something can be measured."""
     cases = Plan.named(name).cases(supports=supports)
-    assert {"pending", "n/a"} == {case.status for case in cases}
+    assert "pending" in {case.status for case in cases} <= {"pending", "n/a"}
     assert [] == [case.key for case in cases if (case.status == "n/a") != bool(case.reason)]
 
 

@@ -1,0 +1,313 @@
+"""`tare blit`: documents in and out of pipes, one field, where the bytes go, whether all is well."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import mmap
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from tare.cli import SHOWS
+from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["command"]
+
+# Those whose reader may stop when it has seen enough.
+_SHOWING = ("get", "info")
+_COLLECTION = b"BLS1"
+
+
+@click.group("blit", short_help="Documents that are read by field: encode, decode, get, info, check, repair.")
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Documents that are read by field, without being parsed.
+
+    \b
+    Examples:
+      tare blit encode twitter.json -o twitter.blit
+      tare blit get twitter.blit /statuses/0/user/screen_name
+      curl -s URL | tare blit encode --ndjson -o events.blits
+      tare blit decode twitter.blit --order lexical | less
+    """  # noqa: D301 - click keeps lines after a backspace character
+    ctx.meta[SHOWS] = ctx.invoked_subcommand in _SHOWING
+
+
+def _output(function: Any) -> Any:
+    for option in reversed(
+        (
+            click.option("-o", "--output", metavar="OUT", help="Where to write.  [default: standard output]"),
+            click.option("-f", "--force", is_flag=True, help="Replace OUT; write to a terminal."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+@command.command("encode", short_help="JSON to blit.")
+@click.argument("file", default="-")
+@click.option("--ndjson", is_flag=True, help="A document a line, into a collection (.blits).")
+@click.option(
+    "-c", "--compressor", metavar="ID", help="Of a collection's chunks: zstd or lz4.  [default: none]"
+)
+@click.option("--canonical", is_flag=True, help="The same bytes for the same value.")
+@click.option(
+    "--layout", type=click.Choice(("columns", "rows")), help="rows: to be patched.  [default: columns]"
+)
+@click.option("--numbers", type=click.Choice(("value", "text")), help="text: keep the digits as written.")
+@click.option("--duplicates", type=click.Choice(("last", "error", "keep")), help="Of names.  [default: last]")
+@click.option(
+    "--surrogates", type=click.Choice(("error", "keep")), help="Of halves of pairs.  [default: error]"
+)
+@click.option("--checksum/--no-checksum", default=None, help="[default: from 1,024 bytes on]")
+@click.option("--aligned", is_flag=True, help="Long lists of numbers as NumPy and Arrow lay them out.")
+@_output
+def encode(
+    file: str, output: str | None, force: bool, ndjson: bool, compressor: str | None, **options: Any
+) -> None:
+    """Encode the JSON of FILE, or of standard input."""
+    from tare import blit
+
+    if not ndjson and compressor is not None:
+        raise UsageError(
+            "--compressor is of a collection's chunks: say --ndjson, or pipe through tare compress"
+        )
+    if ndjson:
+        _encode_lines(file, output, force, compressor, options)
+        return
+    data = blit.from_json(_read(file), **options)
+    with _sink(output, force, binary=True) as sink:
+        sink.write(data)
+
+
+@command.command("decode", short_help="blit to JSON, or a collection to NDJSON.")
+@click.argument("file", default="-")
+@click.option("--order", type=click.Choice(("insertion", "lexical")), default="insertion", show_default=True)
+@click.option("--nan", type=click.Choice(("error", "null", "literal")), default="error", show_default=True)
+@click.option("--bytes", "bytes_", type=click.Choice(("error", "base64")), default="error", show_default=True)
+@_output
+def decode(file: str, output: str | None, force: bool, order: str, **options: str) -> None:
+    """Decode FILE, or standard input: a document to one line of JSON, a collection to a line each."""
+    from tare import blit
+
+    with _document(file) as data:
+        if _is_collection(data):
+            documents: Any = _collection(file, data)
+        else:
+            documents = iter((blit.view(data),))
+        with _sink(output, force, binary=False) as sink:
+            for document in documents:
+                sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
+                sink.write(b"\n")
+
+
+@command.command("get", short_help="One value by its JSON Pointer.")
+@click.argument("file")
+@click.argument("pointer")
+@click.option("--raw", is_flag=True, help="Text without quotes.")
+def get(file: str, pointer: str, raw: bool) -> None:
+    """Print the value at POINTER of FILE (- for standard input), as JSON.
+
+    Of a collection the first step is the number of a document: /12/name. Exit code: 1 if there is
+    no such value.
+    """
+    from tare import blit
+
+    if pointer and not pointer.startswith("/"):
+        raise UsageError(f"{pointer[:80]!r} is no JSON Pointer: write /name/0/name, or '' for all")
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    with _document(file) as data:
+        found: Any = _collection(file, data) if _is_collection(data) else blit.view(data)
+        for place, step in enumerate(steps):
+            found = _step(found, step, steps[:place])
+        if isinstance(found, blit.View):
+            text = found.to_json(nan="literal", bytes="base64").decode()
+        elif raw and isinstance(found, str):
+            text = found
+        else:
+            text = (
+                blit.view(blit.encode(found, surrogates="keep"))
+                .to_json(nan="literal", bytes="base64")
+                .decode()
+            )
+    click.echo(text)
+
+
+@command.command("info", short_help="Where the bytes go.")
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def info(file: str, as_json: bool) -> None:
+    """Say what FILE (- for standard input) is made of: flags, sections, kinds of lists, share of bytes."""
+    from tare._tare import blit_account
+    from tare.inspecting.blits import PARTS
+
+    with _document(file) as data:
+        account = blit_account(data)
+    if as_json:
+        click.echo(json.dumps(account, indent=1))
+        return
+    _print_account(account, PARTS)
+
+
+@command.command("check", short_help="Whether every byte is as it should be.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--canonical", is_flag=True, help="Also whether it has the bytes that this value always has.")
+@click.option("-q", "--quiet", is_flag=True, help="Only what is wrong.")
+def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
+    """Look at every byte of each FILE (- for standard input).
+
+    Exit code: 1 if one is wrong, with the rule of the specification and the byte.
+    """
+    from tare import blit
+    from tare.datasets.source import printable
+
+    wrong = False
+    for file in files:
+        try:
+            with _document(file) as data:
+                view = _collection(file, data) if _is_collection(data) else blit.view(data)
+                _validate(view, canonical)
+                size = len(data)
+        except (DecodeError, Limit, Unsupported) as error:
+            wrong = True
+            click.echo(f"{printable(file)}  FAILED  {str(error).removeprefix(f'{printable(file)}: ')}")
+            continue
+        if not quiet:
+            click.echo(f"{printable(file)}  ok  {size:,} bytes")
+    return int(wrong)
+
+
+@command.command("repair", short_help="Cut a torn collection back to its last whole commit.")
+@click.argument("file")
+def repair(file: str) -> None:
+    """Cut the collection FILE back to its last whole commit: what a crash while appending leaves."""
+    from tare import blit
+
+    with _document(file) as data:
+        if not _is_collection(data):
+            raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
+    if not hasattr(blit, "repair"):
+        raise Unsupported("collections are not part of this build", format="blit")
+    done = blit.repair(file)
+    click.echo(f"{file}: {done}", err=True)
+
+
+def _step(value: Any, step: str, before: list[str]) -> Any:
+    """The next value on the way.
+
+    Raises:
+        TareError: There is none; near names are told.
+    """
+    where = "".join(f"/{name.replace('~', '~0').replace('/', '~1')}" for name in before) or "the top"
+    if hasattr(value, "keys"):
+        try:
+            return value[step]
+        except KeyError:
+            near = difflib.get_close_matches(step, list(value.keys()), cutoff=0.5)
+            hint = f": did you mean {', '.join(near)}?" if near else ""
+            raise TareError(f"there is no name {step[:80]!r} at {where}{hint}", format="blit") from None
+    if hasattr(value, "__getitem__") and not isinstance(value, str | bytes):
+        if not step.isascii() or not step.isdigit() or int(step) >= len(value):
+            raise TareError(
+                f"there is no element {step[:80]!r} at {where}: it has {len(value):,}", format="blit"
+            )
+        return value[int(step)]
+    raise TareError(f"there is nothing below {where}, which is no array and no object", format="blit")
+
+
+def _validate(view: Any, canonical: bool) -> None:
+    view.validate(**({"canonical": True} if canonical else {}))
+
+
+def _encode_lines(
+    file: str, output: str | None, force: bool, compressor: str | None, options: dict[str, Any]
+) -> None:
+    raise Unsupported("collections are not part of this build", format="blit")
+
+
+def _collection(file: str, data: Any) -> Any:
+    raise Unsupported("collections are not part of this build", format="blit")
+
+
+def _is_collection(data: Any) -> bool:
+    return bytes(data[:4]) == _COLLECTION
+
+
+@contextlib.contextmanager
+def _named(file: str) -> Iterator[None]:
+    """Errors begin with the name of the file."""
+    from tare.datasets.source import printable
+
+    try:
+        yield
+    except (DecodeError, Limit, Unsupported) as error:
+        if file != "-":
+            error.args = (f"{printable(file)}: {error}",)
+        raise
+
+
+@contextlib.contextmanager
+def _document(file: str) -> Iterator[Any]:
+    """The bytes of a file, mapped; of standard input, read."""
+    if file == "-":
+        with _named("-"):
+            yield sys.stdin.buffer.read()
+        return
+    with open(file, "rb") as opened, _named(file):
+        try:
+            mapped: Any = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+        except (ValueError, OSError):  # empty, or no regular file
+            mapped = opened.read()
+        yield mapped  # not closed: views of it may still be there
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    with open(file, "rb") as opened:
+        return opened.read()
+
+
+@contextlib.contextmanager
+def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO]:
+    """Where to write: a file that appears whole or not at all, or standard output."""
+    if output in (None, "-"):
+        sink = sys.stdout.buffer
+        if binary and sink.isatty() and not force:
+            raise UsageError(
+                "encoded bytes do not go to a terminal: name a file with -o, pipe them, or say -f"
+            )
+        yield sink
+        sink.flush()
+        return
+    assert output is not None  # told above
+    if not force and os.path.lexists(output):
+        raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
+    from tare import atomic
+
+    with atomic.replacing(output) as file:
+        yield file
+
+
+def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:
+    total = account["bytes"]
+    names = f"{account['keys']:,} names, {account['shapes']:,} key sequences"
+    pool = f", {account['pool']:,} pooled strings" if account["pool"] else ""
+    click.echo(f"blit, version 1  {total:,} bytes  {names}{pool}")
+    click.echo(f"flags: {', '.join(account['flags']) or 'none'}")
+    rows = sorted(account["parts"].items(), key=lambda part: -part[1])
+    click.echo(f"\n{'part':<10} {'bytes':>14} {'%':>6}")
+    for name, size in rows:
+        click.echo(f"{name:<10} {size:>14,} {100 * size / total:>6.1f}  {words[name]}")
+    kinds = sorted(account["kinds"].items(), key=lambda kind: -kind[1][1])
+    if kinds:
+        click.echo(f"\n{'lists':<10} {'bytes':>14} {'%':>6}  {'how many':>10}")
+    for name, (count, size) in kinds:
+        click.echo(f"{name:<10} {size:>14,} {100 * size / total:>6.1f}  {count:>10,}")

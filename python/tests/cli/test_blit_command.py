@@ -1,0 +1,237 @@
+"""`tare blit` as typed: pipes, files, one value, where the bytes go, what is wrong; and convert and inspect of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tare import blit
+
+TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+ROWS = [
+    {"id": n, "from": "JFK" if n % 2 else "LGA", "delay": None if n % 5 == 0 else n / 4} for n in range(200)
+]
+DOCUMENT = {"title": "flights of \u2708", "rows": ROWS, "a/b": {"": [1, {"x~y": -0.0}]}, "big": 10**30}
+TEXT = json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def run(*arguments: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """The command in a process of its own."""
+    return subprocess.run(
+        [*TARE, *arguments], cwd=cwd, input=stdin, capture_output=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A document, encoded."""
+    path = tmp_path / "d.blit"
+    path.write_bytes(blit.from_json(TEXT, checksum=True))
+    return path
+
+
+def test_pipes_there_and_back(tmp_path: Path) -> None:
+    """Standard input to standard output, both ways: the bytes of the library, the text of the source."""
+    encoded = run("blit", "encode", cwd=tmp_path, stdin=TEXT)
+    assert (0, b"") == (encoded.returncode, encoded.stderr)
+    assert encoded.stdout == blit.from_json(TEXT)
+    decoded = run("blit", "decode", "-", cwd=tmp_path, stdin=encoded.stdout)
+    assert (0, TEXT + b"\n", b"") == (decoded.returncode, decoded.stdout, decoded.stderr)
+    lexical = run("blit", "decode", "--order", "lexical", cwd=tmp_path, stdin=encoded.stdout)
+    assert json.dumps(DOCUMENT, ensure_ascii=False, separators=(",", ":"), sort_keys=True) == (
+        lexical.stdout.decode().rstrip("\n")
+    )
+
+
+def test_files_appear_whole_and_replace_nothing_unasked(tmp_path: Path) -> None:
+    """-o writes a file, a second time only with -f; what cannot be encoded leaves nothing."""
+    (tmp_path / "d.json").write_bytes(TEXT)
+    assert run("blit", "encode", "d.json", "-o", "d.blit", cwd=tmp_path).returncode == 0
+    first = (tmp_path / "d.blit").read_bytes()
+    again = run("blit", "encode", "d.json", "-o", "d.blit", "--canonical", cwd=tmp_path)
+    assert again.returncode == 1
+    assert b"d.blit: is there already. Say --force" in again.stderr
+    assert first == (tmp_path / "d.blit").read_bytes()
+    assert run("blit", "encode", "d.json", "-o", "d.blit", "--canonical", "-f", cwd=tmp_path).returncode == 0
+    assert blit.from_json(TEXT, canonical=True) == (tmp_path / "d.blit").read_bytes()
+    bad = run("blit", "encode", "-o", "e.blit", cwd=tmp_path, stdin=b'{"a": [1, }')
+    assert bad.returncode == 1
+    assert b"at byte 10" in bad.stderr
+    assert {"d.json", "d.blit"} == set(os.listdir(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("pointer", "wanted"),
+    [
+        ("/title", '"flights of \u2708"'),
+        ("/rows/7/from", '"JFK"'),
+        ("/rows/7/delay", "1.75"),
+        ("/rows/5/delay", "null"),
+        ("/a~1b//1/x~0y", "-0.0"),
+        ("/a~1b", '{"":[1,{"x~y":-0.0}]}'),
+        ("/rows/1", '{"id":1,"from":"JFK","delay":0.25}'),
+        ("/big", str(10**30)),
+    ],
+)
+def test_get_prints_json(file: Path, pointer: str, wanted: str) -> None:
+    """A scalar, a container, a name with a slash, an integer beyond 64 bits."""
+    done = run("blit", "get", file.name, pointer, cwd=file.parent)
+    assert (0, f"{wanted}\n", b"") == (done.returncode, done.stdout.decode(), done.stderr)
+
+
+def test_get_takes_the_whole_raw_text_and_standard_input(file: Path) -> None:
+    """The empty pointer is all; --raw has no quotes; - is standard input."""
+    assert TEXT + b"\n" == run("blit", "get", file.name, "", cwd=file.parent).stdout
+    raw = run("blit", "get", "-", "/rows/0/from", "--raw", cwd=file.parent, stdin=file.read_bytes())
+    assert (0, b"LGA\n") == (raw.returncode, raw.stdout)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "code", "words"),
+    [
+        ("/tittle", 1, "there is no name 'tittle' at the top: did you mean title?"),
+        ("/rows/200", 1, "there is no element '200' at /rows: it has 200"),
+        ("/rows/-1", 1, "there is no element '-1'"),
+        ("/title/0", 1, "there is nothing below /title"),
+        ("title", 2, "is no JSON Pointer"),
+    ],
+)
+def test_get_says_what_is_not_there(file: Path, pointer: str, code: int, words: str) -> None:
+    """Exit code 1 for what is not there, 2 for what is no pointer; nothing on standard output."""
+    done = run("blit", "get", file.name, pointer, cwd=file.parent)
+    assert (code, b"") == (done.returncode, done.stdout)
+    assert words in done.stderr.decode()
+
+
+def test_info_accounts_for_every_byte(file: Path) -> None:
+    """The parts add up to the file, in the table as in the JSON."""
+    done = run("blit", "info", file.name, "--json", cwd=file.parent)
+    account = json.loads(done.stdout)
+    assert file.stat().st_size == account["bytes"] == sum(account["parts"].values())
+    assert {"frame", "keys", "shapes", "strings", "numbers", "lengths"} <= set(account["parts"])
+    assert ["checksum"] == account["flags"]
+    assert account["kinds"]["TABLE"][0] == 1
+    shown = run("blit", "info", file.name, cwd=file.parent).stdout.decode()
+    for name, size in account["parts"].items():
+        assert any(line.split()[:2] == [name, f"{size:,}"] for line in shown.splitlines()), name
+
+
+def test_check_names_rule_and_byte(file: Path) -> None:
+    """A good file is ok; a flipped bit, a cut file and another format are not, and say why."""
+    data = bytearray(file.read_bytes())
+    data[40] ^= 1
+    (file.parent / "flipped.blit").write_bytes(data)
+    (file.parent / "cut.blit").write_bytes(data[:-7])
+    done = run("blit", "check", file.name, "flipped.blit", "cut.blit", cwd=file.parent)
+    good, flipped, cut = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert good == f"d.blit  ok  {file.stat().st_size:,} bytes"
+    assert flipped.startswith("flipped.blit  FAILED  blit: the checksum does not match")
+    assert "(rule V9), at byte" in flipped
+    assert "(rule V3), at byte" in cut
+    assert b"" == run("blit", "check", "-q", file.name, cwd=file.parent).stdout
+
+
+@pytest.mark.parametrize("words", [("blit", "get", "none.blit", "/a"), ("blit", "info", "none.blit"),
+                                   ("blit", "decode", "none.blit"), ("blit", "check", "none.blit")])  # fmt: skip
+def test_a_missing_file_is_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    """The name and why."""
+    done = run(*words, cwd=tmp_path)
+    assert (1, b"", b"tare: none.blit: no such file or directory\n") == (
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
+
+
+def test_what_is_not_blit_names_the_file(tmp_path: Path) -> None:
+    """Another format, and no bytes at all."""
+    (tmp_path / "x").write_bytes(TEXT)
+    done = run("blit", "decode", "x", cwd=tmp_path)
+    assert (1, b"") == (done.returncode, done.stdout)
+    assert b"tare: x: blit: it does not begin with BLT1 (rule V2), at byte 0" in done.stderr
+    (tmp_path / "x").write_bytes(b"")
+    assert b"tare: x: blit: 0 bytes" in run("blit", "info", "x", cwd=tmp_path).stderr
+
+
+def test_numbers_that_json_lacks_need_a_word(tmp_path: Path) -> None:
+    """NaN and bytes are refused unless a form is named; a failure leaves no file."""
+    (tmp_path / "n.blit").write_bytes(blit.encode([float("nan"), b"\x00\xff"]))
+    done = run("blit", "decode", "n.blit", "-o", "n.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert ["n.blit"] == os.listdir(tmp_path)
+    done = run("blit", "decode", "n.blit", "--nan", "null", "--bytes", "base64", cwd=tmp_path)
+    assert (0, b'[null,"AP8="]\n') == (done.returncode, done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(("get", "d.blit", ""), 0), (("info", "d.blit"), 0), (("decode", "d.blit"), 141)]
+)
+def test_a_closed_pipe_ends_quietly(file: Path, words: tuple[str, ...], code: int) -> None:
+    """What only shows ends with 0, what writes data as of SIGPIPE."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*TARE, "blit", *words],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            cwd=file.parent,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert (code, b"") == (done.returncode, done.stderr)
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    """Interrupted while it waits for its input: no output, no temporary file, exit code 130."""
+    process = subprocess.Popen(
+        [*TARE, "blit", "encode", "-o", "out.blit"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    process.stdin.write(b"[1,")
+    process.stdin.flush()
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (130, []) == (process.returncode, os.listdir(tmp_path))
+    assert b"tare: interrupted" in said
+
+
+def test_convert_and_inspect(tmp_path: Path) -> None:
+    """By the ending, compressed too, and back: the same value; the bytes tell the format without a name."""
+    (tmp_path / "d.json").write_text(json.dumps(DOCUMENT["rows"]))
+    for name in ("d.blit", "d.blit.zst"):
+        done = run("convert", "d.json", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert b"-> blit:tare" in done.stderr
+        assert run("convert", name, "back.json", "--force", cwd=tmp_path).returncode == 0
+        assert json.loads((tmp_path / "back.json").read_text()) == DOCUMENT["rows"]
+    (tmp_path / "d.blit").rename(tmp_path / "unnamed")
+    found = json.loads(run("inspect", "unnamed", "--json", cwd=tmp_path).stdout)
+    assert ("blit", True) == (found["format"], found["readable"])
+    assert found["bytes"] == sum(part["bytes"] for part in found["parts"])
+    packed = json.loads(run("inspect", "d.blit.zst", "--json", cwd=tmp_path).stdout)
+    assert packed["plain_bytes"] == found["bytes"]
+
+
+def test_a_damaged_file_is_told_by_inspect(tmp_path: Path) -> None:
+    """What the walk meets is said, with the rule and the byte; the exit code is 1."""
+    data = bytearray(blit.encode({"a": 1, "b": "x"}))
+    data[9] = 5  # the id of the root's key sequence
+    (tmp_path / "x.blit").write_bytes(data)
+    done = run("inspect", "x.blit", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"a shape that is not there (rule V17)" in done.stdout
