@@ -3,6 +3,7 @@
 //! The layout is specified in `docs/specs/blit.md`.
 
 mod account;
+pub mod collection;
 mod cursor;
 mod decimal;
 mod digits;
@@ -41,4 +42,5 @@ pub use place::Place;
 pub use validate::Summary;
 pub use view::{ArrayView, ObjectView, Value, View};
 pub use visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
+use writer::Mark;
 pub use writer::{Checksum, Numbers, Options, Surrogates, Writer};

@@ -57,11 +57,7 @@ impl View<'_> {
     pub fn validate(&self) -> Result<Summary> {
         let doc = &self.doc;
         checksum(doc)?;
-        keys(doc)?;
-        shapes(doc)?;
-        if let Some(pool) = &doc.pool {
-            texts(doc, pool.at, pool.tag)?;
-        }
+        dictionary(doc)?;
         let mut check = Check {
             doc,
             depth: 0,
@@ -79,6 +75,27 @@ impl View<'_> {
         seen.shapes = doc.shapes.n;
         Ok(seen)
     }
+}
+
+/// Looks at names, shapes and pool, which lie among the bytes of `doc`.
+pub(super) fn dictionary(doc: &Doc<'_>) -> Result<()> {
+    keys(doc)?;
+    shapes(doc)?;
+    match &doc.pool {
+        Some(pool) => texts(doc, pool.at, pool.tag),
+        None => Ok(()),
+    }
+}
+
+/// Looks at a list of `n` elements that is all the bytes of `doc`.
+pub(super) fn list(doc: &Doc<'_>, n: usize) -> Result<Summary> {
+    let mut check = Check {
+        doc,
+        depth: 0,
+        seen: Summary::default(),
+    };
+    check.list((0, doc.data.len()), Some(n), Place::Other)?;
+    Ok(check.seen)
 }
 
 fn checksum(doc: &Doc<'_>) -> Result<()> {

@@ -2,6 +2,8 @@
 
 mod chunk;
 
+pub(super) use chunk::Mark;
+
 use super::emit::{is_packed, Emitter, Layout};
 use super::keys::Duplicates;
 use super::layout::{flag, push_rv, END_MAGIC, MAGIC, MAX_DEPTH, SEGMENT, VERSION};

@@ -9,6 +9,7 @@
     reason = "each test file uses some of it, and a test stops at once"
 )]
 
+pub mod folder;
 pub mod zip;
 
 use std::io::{self, Read, Write};

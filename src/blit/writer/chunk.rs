@@ -1,8 +1,6 @@
 //! Documents one after another, written as lists that share their names and shapes: the chunks of
 //! a collection.
 
-#![allow(dead_code, reason = "used by collections, which follow")]
-
 use super::{Options, Writer};
 use crate::blit::emit::{Count, Emitter};
 use crate::blit::keys::Names;
@@ -26,6 +24,13 @@ pub(in crate::blit) struct Dictionary {
 pub(in crate::blit) struct Mark {
     documents: usize,
     tape: (usize, usize),
+}
+
+impl Mark {
+    /// How many documents there are with the next one.
+    pub(in crate::blit) fn next(self) -> usize {
+        self.documents.saturating_add(1)
+    }
 }
 
 impl Writer<'static> {

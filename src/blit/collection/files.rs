@@ -1,0 +1,122 @@
+//! Files of collections: one writer at a time, and new ones in the place of old ones at once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::io_error;
+use crate::{Error, ErrorKind, Result};
+
+/// Opens a file that is there, and locks it against other writers.
+///
+/// # Errors
+/// `Usage` if another has it; what the system says.
+pub(super) fn open_locked(path: &Path) -> Result<File> {
+    loop {
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.map_err(io_error)?;
+        lock(&file)?;
+        // Until it was locked another file may have come under its name.
+        if is_at(&file, path) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Makes a file that there must not be, and locks it.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn create_locked(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create_new(true).open(path);
+    let file = file.map_err(io_error)?;
+    lock(&file)?;
+    Ok(file)
+}
+
+fn lock(file: &File) -> Result<()> {
+    match fs4::FileExt::try_lock(file) {
+        Ok(()) => Ok(()),
+        Err(fs4::TryLockError::WouldBlock) => {
+            let text = "another writer has the collection: wait until it is done";
+            Err(Error::new(ErrorKind::Usage, text).with_format("blit"))
+        }
+        Err(fs4::TryLockError::Error(error)) => Err(io_error(error)),
+    }
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |data: fs::Metadata| (data.dev(), data.ino());
+    let (here, there) = (file.metadata(), fs::metadata(path));
+    here.ok().map(identity) == there.ok().map(identity)
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    // An open file cannot be replaced there.
+    true
+}
+
+/// Makes sure that a name outlives a crash; where folders can be asked for that.
+pub(super) fn sync_folder(path: &Path) {
+    if cfg!(unix) {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let folder = File::open(folder.unwrap_or(Path::new(".")));
+        // The file itself is safe; some file systems have nothing to say about names.
+        let _ = folder.and_then(|folder| folder.sync_all());
+    }
+}
+
+/// A file that takes the place of another when it is complete, and else is gone.
+pub(super) struct Replacement {
+    pub(super) file: File,
+    temporary: PathBuf,
+    target: PathBuf,
+    is_done: bool,
+}
+
+impl Replacement {
+    /// Makes one beside `path`, locked, with the same permissions.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let target = fs::canonicalize(path).map_err(io_error)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let replacement = Self {
+            file: create_locked(&temporary)?,
+            temporary,
+            target,
+            is_done: false,
+        };
+        let permissions = fs::metadata(path).map(|data| data.permissions());
+        let set = permissions.and_then(|like| replacement.file.set_permissions(like));
+        set.map_err(io_error)?;
+        Ok(replacement)
+    }
+
+    /// Gives it the name.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn take_place(mut self) -> Result<File> {
+        fs::rename(&self.temporary, &self.target).map_err(io_error)?;
+        self.is_done = true;
+        sync_folder(&self.target);
+        self.file.try_clone().map_err(io_error)
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let _: io::Result<()> = fs::remove_file(&self.temporary);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where a collection is written to.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+use super::io_error;
+use crate::{Error, Result};
+
+/// A file, and its name for errors; or what takes bytes once.
+pub(super) enum Out {
+    File(File, PathBuf),
+    Pipe(Box<dyn Write + Send + Sync>),
+}
+
+impl Out {
+    /// Writes all of it.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = match self {
+            Self::File(file, _) => file.write_all(bytes),
+            Self::Pipe(pipe) => pipe.write_all(bytes),
+        };
+        written.map_err(|error| self.error(error))
+    }
+
+    /// Makes sure that all is stored, and then says in the header where it ends.
+    pub(super) fn record(&mut self, end: u64) -> Result<()> {
+        let record = || match self {
+            Self::Pipe(pipe) => pipe.flush(),
+            Self::File(file, _) => {
+                file.sync_data()?;
+                file.seek(SeekFrom::Start(8))?;
+                file.write_all(&end.to_le_bytes())?;
+                file.seek(SeekFrom::Start(end)).map(drop)
+            }
+        };
+        let recorded: io::Result<()> = { record }();
+        recorded.map_err(|error| self.error(error))
+    }
+
+    /// Cuts a file, and goes on there.
+    pub(super) fn cut(&mut self, end: u64) -> Result<()> {
+        let Self::File(file, _) = self else {
+            return Ok(());
+        };
+        let cut = file.set_len(end);
+        let cut = cut.and_then(|()| file.seek(SeekFrom::Start(end)).map(drop));
+        cut.map_err(|error| self.error(error))
+    }
+
+    fn error(&self, error: io::Error) -> Error {
+        let error = io_error(error);
+        match self {
+            Self::File(_, path) => error.with_path(path),
+            Self::Pipe(_) => error,
+        }
+    }
+}

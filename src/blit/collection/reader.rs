@@ -1,0 +1,378 @@
+//! Reading: any document, by its number.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::chunks::{self, Bytes, Cache};
+use super::commits::{self, Commit};
+use super::layout::Codec;
+use super::source::Source;
+use super::{io_error, shifted, wrong, WriteOptions, Writer};
+use crate::blit::doc::{Dictionary, Doc};
+use crate::blit::place::Place;
+use crate::blit::{validate, Summary, View};
+use crate::{Error, ErrorKind, Result};
+
+/// How a collection is read. Further fields may come: end with `..ReadOptions::default()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether the file is mapped, so that chunks that are not compressed are read where they
+    /// lie. Without it whole chunks are read, and the checksum of each is verified.
+    ///
+    /// A file that another program may cut must not be mapped: to touch bytes that are gone ends
+    /// the process.
+    pub mmap: bool,
+    /// Bytes of decoded chunks that are kept; 64 MiB unless said.
+    pub cache: usize,
+    /// Most bytes of one chunk; 1 GiB unless said.
+    pub max_chunk: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            mmap: true,
+            cache: 64 << 20,
+            max_chunk: 1 << 30,
+        }
+    }
+}
+
+/// Documents in a file, as they were committed when it was opened.
+///
+/// Opening reads the names, shapes and index of every commit, and checks them; the documents are
+/// not looked at. [`get`](Self::get) finds one; [`docs`](Self::docs) is quicker for many.
+///
+/// The chunks of mapped files are used as they are, unless they are compressed: their checksums
+/// are verified by [`validate`](Self::validate) only. Other chunks are verified when they are
+/// read.
+#[derive(Debug)]
+pub struct Collection {
+    source: Source,
+    commits: Vec<Commit>,
+    cache: Cache,
+    options: ReadOptions,
+    len: u64,
+}
+
+impl Collection {
+    /// Opens a collection.
+    ///
+    /// # Errors
+    /// `Truncated` for a file that was cut, or whose last commit was not completed and not the
+    /// first: [`repair`](super::repair()) helps. Others with their rule: `Malformed`,
+    /// `Unsupported`, `ChecksumMismatch`; what the system says.
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || Self::of(File::open(path).map_err(io_error)?, options);
+        open().map_err(|error| error.with_path(path))
+    }
+
+    /// Opens a collection that is an open file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn of(file: File, options: &ReadOptions) -> Result<Self> {
+        let source = Source::open(file, options.mmap)?;
+        let commits = commits::load(&source)?;
+        let documents = commits.last().map_or(0, |last| {
+            let more = u64::from(last.footer.documents);
+            last.footer.before.saturating_add(more)
+        });
+        Ok(Self {
+            source,
+            commits,
+            cache: Cache::default(),
+            options: *options,
+            len: documents,
+        })
+    }
+
+    /// Starts a collection; one that has the name is replaced, and who has it open keeps it.
+    ///
+    /// # Errors
+    /// `Usage` for options that exclude each other, and for a file that is being appended to;
+    /// what the system says.
+    pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer> {
+        Writer::create(path.as_ref(), options, true)
+    }
+
+    /// Starts a collection under a name that there must not be.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_new(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer> {
+        Writer::create(path.as_ref(), options, false)
+    }
+
+    /// Goes on behind the last commit, or starts a collection if there is none.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create) and [`open`](Self::open).
+    pub fn append(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Writer> {
+        Writer::append(path.as_ref(), options)
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many commits there are.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        self.commits.len()
+    }
+
+    /// How many chunks there are.
+    #[must_use]
+    pub fn chunks(&self) -> usize {
+        self.commits.iter().map(Commit::chunks).sum()
+    }
+
+    /// Document `i`.
+    ///
+    /// # Errors
+    /// `NotFound` from the length on; `Limit`, `ChecksumMismatch`, `Malformed` for its chunk.
+    pub fn get(&self, i: u64) -> Result<Document<'_>> {
+        let (which, commit, number) = self.find(i)?;
+        let dictionary = commit.dictionary(&self.source)?;
+        self.document(which, commit, number, dictionary)
+    }
+
+    /// All documents: any one quicker than by [`get`](Self::get), and one after another.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn docs(&self) -> Result<Docs<'_>> {
+        let commits = self.commits.iter();
+        let dictionaries: Result<Box<[_]>> = commits
+            .map(|commit| commit.dictionary(&self.source))
+            .collect();
+        Ok(Docs {
+            collection: self,
+            dictionaries: dictionaries?,
+        })
+    }
+
+    /// Looks at every byte.
+    ///
+    /// # Errors
+    /// The first rule that is broken, with its number and the byte in the file; offsets in
+    /// compressed chunks count from where the chunk begins.
+    pub fn validate(&self) -> Result<Summary> {
+        let mut all = Summary::default();
+        for commit in &self.commits {
+            let dictionary = commit.dictionary(&self.source)?;
+            self.validate_commit(commit, &dictionary, &mut all)?;
+        }
+        all.bytes = usize::try_from(self.source.len()).unwrap_or(usize::MAX);
+        Ok(all)
+    }
+
+    fn validate_commit(
+        &self,
+        commit: &Commit,
+        dictionary: &Dictionary<'_>,
+        all: &mut Summary,
+    ) -> Result<()> {
+        let footer = &commit.footer;
+        let sections = commit.sections(&self.source);
+        let names = Doc::part(sections, dictionary, footer.flags, Place::stored(0, (0, 0)));
+        validate::dictionary(&names).map_err(|error| shifted(error, commit.sections_at))?;
+        all.keys = all.keys.saturating_add(footer.nkeys as usize);
+        all.shapes = all.shapes.saturating_add(footer.nshapes as usize);
+        for chunk in 0..commit.chunks() {
+            let entry = commit.entry(&self.source, chunk).ok_or_else(lost)?;
+            chunks::check_size(&entry, self.options.max_chunk)?;
+            let stored = self.source.read(entry.offset, entry.stored.into())?;
+            chunks::check(&entry, &stored)?;
+            let decoded;
+            let raw = if entry.codec == Codec::None {
+                &stored[..]
+            } else {
+                decoded = chunks::decode(&entry, &stored)?;
+                &decoded
+            };
+            let place = Place::element((0, raw.len()), Some(commit.count(chunk)), 0);
+            let doc = Doc::part(raw, dictionary, footer.flags, place);
+            let seen = validate::list(&doc, commit.count(chunk));
+            let seen = seen.map_err(|error| shifted(error, entry.offset))?;
+            all.depth = all.depth.max(seen.depth);
+            for (kind, n) in seen.kinds {
+                let sum = all.kinds.entry(kind).or_default();
+                *sum = sum.saturating_add(n);
+            }
+        }
+        Ok(())
+    }
+
+    /// The commit of document `i`, and its number in there.
+    #[inline]
+    fn find(&self, i: u64) -> Result<(usize, &Commit, u32)> {
+        let which = match self.commits.len() {
+            1 => 0,
+            _ => {
+                let later = |commit: &Commit| commit.footer.before <= i;
+                self.commits.partition_point(later).saturating_sub(1)
+            }
+        };
+        let commit = self.commits.get(which).filter(|_| i < self.len);
+        let Some(commit) = commit else {
+            return Err(self.not_there(i));
+        };
+        match u32::try_from(i.wrapping_sub(commit.footer.before)) {
+            Ok(number) => Ok((which, commit, number)),
+            Err(_) => Err(self.not_there(i)),
+        }
+    }
+
+    #[cold]
+    fn not_there(&self, i: u64) -> Error {
+        let text = format!("no document {i}: there are {}", self.len);
+        Error::new(ErrorKind::NotFound, text).with_format("blit")
+    }
+
+    #[inline]
+    fn document<'c>(
+        &'c self,
+        which: usize,
+        commit: &'c Commit,
+        number: u32,
+        dictionary: Dictionary<'c>,
+    ) -> Result<Document<'c>> {
+        let (chunk, i) = commit.find(number).ok_or_else(lost)?;
+        let bytes = self.chunk(which, commit, chunk)?;
+        let place = Place::element((0, bytes.len()), Some(commit.count(chunk)), i as usize);
+        Ok(Document {
+            bytes,
+            dictionary,
+            flags: commit.footer.flags,
+            place,
+        })
+    }
+
+    /// The raw bytes of a chunk.
+    #[inline]
+    fn chunk<'c>(&'c self, which: usize, commit: &'c Commit, chunk: usize) -> Result<Bytes<'c>> {
+        let entry = commit.entry(&self.source, chunk).ok_or_else(lost)?;
+        if let (Codec::None, Some(map)) = (entry.codec, self.source.mapped()) {
+            chunks::check_size(&entry, self.options.max_chunk)?;
+            let start = usize::try_from(entry.offset).unwrap_or(usize::MAX);
+            let end = start.saturating_add(entry.stored as usize);
+            return map.get(start..end).map(Bytes::Lent).ok_or_else(lost);
+        }
+        self.decoded(which, &entry, chunk).map(Bytes::Held)
+    }
+
+    fn decoded(
+        &self,
+        which: usize,
+        entry: &super::layout::Entry,
+        chunk: usize,
+    ) -> Result<Arc<Vec<u8>>> {
+        if let Some(found) = self.cache.get((which, chunk)) {
+            return Ok(found);
+        }
+        chunks::check_size(entry, self.options.max_chunk)?;
+        let stored = self.source.read(entry.offset, entry.stored.into())?;
+        chunks::check(entry, &stored)?;
+        let raw = match entry.codec {
+            Codec::None => stored.into_owned(),
+            _ => chunks::decode(entry, &stored)?,
+        };
+        let raw = Arc::new(raw);
+        self.cache.put((which, chunk), &raw, self.options.cache);
+        Ok(raw)
+    }
+}
+
+/// The documents of a collection, ready to be found.
+///
+/// # Example
+/// ```
+/// # use tare::blit::collection::{Collection, ReadOptions, WriteOptions};
+/// # let folder = std::env::temp_dir().join(format!("tare-docs-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("a.blits");
+/// # let mut writer = Collection::create(&path, &WriteOptions::default())?;
+/// # writer.push_json(b"[1, 2]")?;
+/// # writer.commit()?;
+/// let collection = Collection::open(&path, &ReadOptions::default())?;
+/// for document in collection.docs()?.iter() {
+///     let text = document?.view().to_json(&Default::default())?;
+///     assert_eq!(b"[1,2]"[..], text);
+/// }
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Docs<'c> {
+    collection: &'c Collection,
+    dictionaries: Box<[Dictionary<'c>]>,
+}
+
+impl<'c> Docs<'c> {
+    /// How many documents there are.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.collection.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.collection.len == 0
+    }
+
+    /// Document `i`.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    #[inline]
+    pub fn get(&self, i: u64) -> Result<Document<'c>> {
+        let (which, commit, number) = self.collection.find(i)?;
+        let dictionary = *self.dictionaries.get(which).ok_or_else(lost)?;
+        self.collection.document(which, commit, number, dictionary)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Document<'c>>> + '_ {
+        (0..self.len()).map(|i| self.get(i))
+    }
+}
+
+/// A document of a collection.
+#[derive(Clone, Debug)]
+pub struct Document<'c> {
+    bytes: Bytes<'c>,
+    dictionary: Dictionary<'c>,
+    flags: u8,
+    place: Place,
+}
+
+impl Document<'_> {
+    /// The document as it lies in its chunk: nothing is parsed.
+    ///
+    /// [`View::data`] are the bytes of the whole chunk.
+    #[must_use]
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        View {
+            doc: Doc::part(&self.bytes, &self.dictionary, self.flags, self.place),
+        }
+    }
+}
+
+#[cold]
+fn lost() -> Error {
+    wrong(ErrorKind::Malformed, "C5", "a chunk that is not there", 0)
+}
