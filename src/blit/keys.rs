@@ -150,6 +150,12 @@ impl Names {
         self.order.len()
     }
 
+    /// How many names were met.
+    #[inline]
+    pub(super) fn met(&self) -> usize {
+        self.all.len()
+    }
+
     pub(super) fn id(&self, number: u32) -> u32 {
         self.all.get(number as usize).map_or(UNUSED, |name| name.id)
     }

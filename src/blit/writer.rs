@@ -150,6 +150,32 @@ impl Open {
     }
 }
 
+/// A name that a writer has met, to be written again without being looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name(u32);
+
+impl Name {
+    /// How many other names the writer met before it.
+    #[must_use]
+    #[inline]
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
+/// A name behind those that are before it in an object: a number from 1 on, of each writer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step(u32);
+
+impl Step {
+    /// The number.
+    #[must_use]
+    #[inline]
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// An array at the root that is written in segments while it comes.
 #[derive(Default)]
 struct Long {
@@ -194,6 +220,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// This and all others: `Usage` for a value where none belongs; `Limit` for what is too much.
+    #[inline]
     pub fn null(&mut self) -> Result<()> {
         self.push(Node::NULL)
     }
@@ -202,6 +229,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn bool(&mut self, value: bool) -> Result<()> {
         self.push(Node::bool(value))
     }
@@ -210,6 +238,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn int(&mut self, value: i64) -> Result<()> {
         self.push(Node::int(value))
     }
@@ -218,6 +247,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn uint(&mut self, value: u64) -> Result<()> {
         self.push(match i64::try_from(value) {
             Ok(value) => Node::int(value),
@@ -229,6 +259,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn float(&mut self, value: f64) -> Result<()> {
         // Which NaN it is carries no meaning, and equal values have equal bytes.
         self.push(Node::float(if value.is_nan() { f64::NAN } else { value }))
@@ -251,6 +282,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn str(&mut self, text: &str) -> Result<()> {
         let node = self.text(strings::kind_of(text.as_bytes()), text.as_bytes())?;
         self.push(node)
@@ -283,6 +315,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn begin_array(&mut self) -> Result<()> {
         self.begin(false)
     }
@@ -291,6 +324,7 @@ impl<'s> Writer<'s> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn begin_object(&mut self) -> Result<()> {
         self.begin(true)
     }
@@ -301,6 +335,56 @@ impl<'s> Writer<'s> {
     /// `Usage` outside an object, or where a value is missing.
     pub fn key(&mut self, name: &str) -> Result<()> {
         self.name(name.as_bytes())
+    }
+
+    /// Takes the name that is likely to come next, as in the object before, if it `is` that one.
+    ///
+    /// # Errors
+    /// As [`key`](Self::key).
+    #[inline]
+    pub fn key_if(&mut self, is: impl FnOnce(Step) -> bool) -> Result<bool> {
+        self.expect_name()?;
+        let Some(open) = self.open.last_mut() else {
+            return Ok(false);
+        };
+        let sequences = &mut self.emitter.sequences;
+        match sequences.likely(open.step, open.outer) {
+            Some((step, _)) if is(Step(step)) => {
+                open.take(step, sequences);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// As [`key`](Self::key), and what it can be written with again.
+    ///
+    /// # Errors
+    /// As [`key`](Self::key).
+    #[inline]
+    pub fn intern(&mut self, name: &str) -> Result<(Name, Step)> {
+        self.name(name.as_bytes())?;
+        let step = self.open.last().map_or(START, |open| open.step);
+        Ok((Name(self.emitter.sequences.name_at(step)), Step(step)))
+    }
+
+    /// As [`key`](Self::key), with a name that this writer gave.
+    ///
+    /// # Errors
+    /// As [`key`](Self::key).
+    #[inline]
+    pub fn key_again(&mut self, name: Name) -> Result<Step> {
+        self.expect_name()?;
+        if name.0 as usize >= self.emitter.names.met() {
+            return Err(misuse("a name of another writer"));
+        }
+        let Some(open) = self.open.last_mut() else {
+            return Ok(Step(START));
+        };
+        let sequences = &mut self.emitter.sequences;
+        let step = sequences.step(open.step, name.0)?;
+        open.take(step, sequences);
+        Ok(Step(step))
     }
 
     /// As [`key`](Self::key), of text as [`wtf8`](Self::wtf8) has it.
@@ -317,6 +401,7 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// `Usage` if there is none, or a value is missing; `Malformed` for a name that is there
     /// twice, where that is refused.
+    #[inline]
     pub fn end(&mut self) -> Result<()> {
         match self.open.last() {
             Some(open) if open.is_object => self.check_complete(*open)?,
@@ -465,6 +550,7 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
+    #[inline]
     fn begin(&mut self, is_object: bool) -> Result<()> {
         self.expect_value()?;
         self.open(is_object)
@@ -518,11 +604,17 @@ impl<'s> Writer<'s> {
         self.open.last().map(|open| open.is_object)
     }
 
-    fn name(&mut self, name: &[u8]) -> Result<()> {
+    #[inline]
+    fn expect_name(&self) -> Result<()> {
         match self.open.last() {
-            Some(open) if open.is_object => self.check_complete(*open)?,
-            _ => return Err(misuse("a name outside an object")),
+            Some(open) if open.is_object => self.check_complete(*open),
+            _ => Err(misuse("a name outside an object")),
         }
+    }
+
+    #[inline]
+    fn name(&mut self, name: &[u8]) -> Result<()> {
+        self.expect_name()?;
         self.named(name)
     }
 
@@ -556,6 +648,7 @@ impl<'s> Writer<'s> {
         Some(length)
     }
 
+    #[inline]
     fn check_complete(&self, open: Open) -> Result<()> {
         if self.values.len().wrapping_sub(open.values) != open.names {
             return Err(misuse("a name without a value"));
@@ -617,6 +710,7 @@ impl<'s> Writer<'s> {
 
     // --- text ---
 
+    #[inline]
     fn text(&mut self, kind: Kind, text: &[u8]) -> Result<Node> {
         if u32::try_from(text.len()).is_err() {
             return Err(too_long());
@@ -654,6 +748,7 @@ impl<'s> Writer<'s> {
     }
 }
 
+#[cold]
 fn misuse(text: &str) -> Error {
     Error::new(ErrorKind::Usage, text).with_format("blit")
 }

@@ -47,7 +47,8 @@ fn as_it_was(py: Python<'_>, error: Error) -> PyErr {
     PyOSError::new_err(text)
 }
 
-fn instance(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
+/// An exception of a class of `tare.errors`.
+pub fn instance(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     let keywords = PyDict::new(py);
     keywords.set_item("format", error.format())?;
     keywords.set_item("offset", error.offset())?;

@@ -3,15 +3,13 @@
 //! Everything is made with the GIL held and the collector of cycles paused: what is made has no
 //! cycles, and looking for them at every 700 objects would take longer than making them.
 
-use std::ptr::NonNull;
-
-use pyo3::ffi;
 use pyo3::prelude::*;
 use tare::blit::{MadeColumn, Maker, Value};
 use tare::{Error, ErrorKind, Result};
 
 use super::held::{no_name, Held};
 use super::objects;
+use super::raw::{Owned, Paused};
 use crate::error::to_py;
 
 /// Signals are looked for after so many containers.
@@ -47,12 +45,6 @@ pub fn made<'py>(
         Err(error) => Err(objects.raised.take().unwrap_or_else(|| to_py(py, error))),
     }
 }
-
-/// The collector of cycles does not run as long as this is there.
-struct Paused(bool);
-
-/// A reference to an object that is its owner's own.
-pub struct Owned(NonNull<ffi::PyObject>);
 
 /// A string; None if the text is not UTF-8, or there is no room.
 #[inline]
@@ -90,152 +82,6 @@ struct Objects<'a, 'py> {
     /// What Python raised, behind an error of the core.
     raised: Option<PyErr>,
     wait: usize,
-}
-
-#[allow(unsafe_code, reason = "objects are made by the functions of Python")]
-mod raw {
-    // SAFETY of this module: `Owned` holds one reference of its own to an object, every function
-    // is called with the GIL held (`Objects` has the token; `Owned` never leaves `made`, whose
-    // result becomes a `Bound`), with pointers that `Owned` keeps alive, and gives a new
-    // reference or null where Python says so. Lists are filled before anyone else sees them.
-    use super::{ffi, Bound, NonNull, Owned, Paused, PyAny, Python};
-
-    impl Paused {
-        pub fn new() -> Self {
-            // SAFETY: see above.
-            Self(unsafe { ffi::PyGC_Disable() } != 0)
-        }
-    }
-
-    impl Drop for Paused {
-        fn drop(&mut self) {
-            if self.0 {
-                // SAFETY: see above.
-                unsafe { ffi::PyGC_Enable() };
-            }
-        }
-    }
-
-    impl Drop for Owned {
-        #[inline]
-        fn drop(&mut self) {
-            // SAFETY: see above.
-            unsafe { ffi::Py_DECREF(self.0.as_ptr()) }
-        }
-    }
-
-    impl Owned {
-        /// What a function gave that gives a new reference; None for its error.
-        #[inline]
-        fn new(object: *mut ffi::PyObject) -> Option<Self> {
-            NonNull::new(object).map(Self)
-        }
-
-        #[inline]
-        pub fn of(object: Bound<'_, PyAny>) -> Option<Self> {
-            Self::new(object.into_ptr())
-        }
-
-        pub fn bound(self, py: Python<'_>) -> Bound<'_, PyAny> {
-            let object = std::mem::ManuallyDrop::new(self).0.as_ptr();
-            // SAFETY: see above.
-            unsafe { Bound::from_owned_ptr(py, object) }
-        }
-
-        #[inline]
-        pub fn again(&self) -> Self {
-            // SAFETY: see above.
-            unsafe { ffi::Py_INCREF(self.0.as_ptr()) };
-            Self(self.0)
-        }
-
-        #[inline]
-        pub fn is(&self, other: &Self) -> bool {
-            self.0 == other.0
-        }
-
-        #[inline]
-        fn give(self) -> *mut ffi::PyObject {
-            std::mem::ManuallyDrop::new(self).0.as_ptr()
-        }
-
-        #[inline]
-        pub fn none() -> Self {
-            // SAFETY: see above.
-            unsafe {
-                let none = ffi::Py_None();
-                ffi::Py_INCREF(none);
-                Self(NonNull::new_unchecked(none))
-            }
-        }
-
-        #[inline]
-        pub fn bool(value: bool) -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyBool_FromLong(value.into()) })
-        }
-
-        #[inline]
-        pub fn int(value: i64) -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyLong_FromLongLong(value) })
-        }
-
-        #[inline]
-        pub fn uint(value: u64) -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyLong_FromUnsignedLongLong(value) })
-        }
-
-        #[inline]
-        pub fn float(value: f64) -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyFloat_FromDouble(value) })
-        }
-
-        #[inline]
-        pub fn text(text: &[u8]) -> Option<Self> {
-            let size = text.len().try_into().ok()?;
-            // SAFETY: see above; the text is `size` bytes long, and is checked to be UTF-8.
-            Self::new(unsafe { ffi::PyUnicode_FromStringAndSize(text.as_ptr().cast(), size) })
-        }
-
-        /// A list of `n` items, of which there must be as many.
-        #[inline]
-        pub fn list(n: usize, items: impl Iterator<Item = Self>) -> Option<Self> {
-            let size = n.try_into().ok()?;
-            // SAFETY: see above.
-            let list = Self::new(unsafe { ffi::PyList_New(size) })?;
-            let mut i = 0;
-            for item in items {
-                // SAFETY: see above; the place is checked, and takes the reference.
-                unsafe { ffi::PyList_SetItem(list.0.as_ptr(), i, item.give()) };
-                i += 1;
-            }
-            (i == size).then_some(list)
-        }
-
-        pub fn dict() -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyDict_New() })
-        }
-
-        /// A copy of a dict: its table as it is, without hashing anything.
-        #[inline]
-        pub fn copy(&self) -> Option<Self> {
-            // SAFETY: see above.
-            Self::new(unsafe { ffi::PyDict_Copy(self.0.as_ptr()) })
-        }
-
-        /// Sets an entry of a dict.
-        #[inline]
-        pub fn set(&self, key: &pyo3::Py<PyAny>, value: &Self) -> Option<()> {
-            // SAFETY: see above.
-            let done =
-                unsafe { ffi::PyDict_SetItem(self.0.as_ptr(), key.as_ptr(), value.0.as_ptr()) };
-            (done == 0).then_some(())
-        }
-    }
 }
 
 impl Objects<'_, '_> {

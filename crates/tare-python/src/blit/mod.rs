@@ -2,12 +2,16 @@
 
 mod account;
 mod encode;
+mod fault;
 mod held;
 mod made;
+mod met;
 mod names;
 mod objects;
 mod options;
+mod raw;
 mod view;
+mod walk;
 
 use pyo3::prelude::*;
 

@@ -1,0 +1,301 @@
+//! A walk over Python objects into a writer.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use tare::blit::Writer;
+use tare::{Error, ErrorKind};
+
+use super::encode::again;
+use super::fault::Fault;
+use super::met::Met;
+use super::raw::{Exact, Seen};
+use super::view::View;
+
+type Done<T = ()> = Result<T, Box<Fault>>;
+
+/// How often `default` may give what needs `default` itself.
+const DEFAULTS: usize = 254;
+/// Signals are looked for after so many containers.
+const PATIENCE: usize = 1 << 16;
+
+pub struct Walk<'py> {
+    py: Python<'py>,
+    writer: Writer<'static>,
+    default: Option<Bound<'py, PyAny>>,
+    /// Halves of surrogate pairs are kept.
+    keeps_surrogates: bool,
+    met: Met,
+    /// Calls of `default` inside each other.
+    defaults: usize,
+    wait: usize,
+}
+
+impl<'py> Walk<'py> {
+    pub fn new(
+        py: Python<'py>,
+        writer: Writer<'static>,
+        default: Option<Bound<'py, PyAny>>,
+        keeps_surrogates: bool,
+    ) -> Self {
+        Self {
+            py,
+            writer,
+            default: default.filter(|default| !default.is_none()),
+            keeps_surrogates,
+            met: Met::default(),
+            defaults: 0,
+            wait: PATIENCE,
+        }
+    }
+
+    pub fn finish(self) -> tare::Result<Vec<u8>> {
+        self.writer.finish()
+    }
+
+    /// Writes an object, which the caller keeps until this returns.
+    pub fn value(&mut self, object: Seen<'_>) -> Done {
+        self.value_of(object, object.exact())
+    }
+
+    #[inline]
+    fn value_of(&mut self, object: Seen<'_>, exact: Exact) -> Done {
+        match exact {
+            Exact::Str => self.text(object)?,
+            Exact::Int => match object.int() {
+                Some(value) => self.writer.int(value)?,
+                None => self.long(&object.bound(self.py))?,
+            },
+            Exact::Float => self.writer.float(object.float())?,
+            Exact::Bool(value) => self.writer.bool(value)?,
+            Exact::None => self.writer.null()?,
+            Exact::Dict => self.dict(object)?,
+            Exact::List => self.items(object, Seen::item_of_list)?,
+            Exact::Tuple => self.items(object, Seen::item_of_tuple)?,
+            Exact::Bytes => {
+                let bytes = object.bound(self.py);
+                let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?;
+                self.writer.bytes(bytes.as_bytes())?;
+            }
+            Exact::Other => self.other(&object.bound(self.py))?,
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn text(&mut self, text: Seen<'_>) -> Done {
+        match text.text() {
+            Some(text) => self.writer.str(text)?,
+            None => {
+                let bytes = self.surrogates(text)?;
+                self.writer.wtf8(&bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of text with halves of surrogate pairs, where they are kept.
+    #[cold]
+    fn surrogates(&self, text: Seen<'_>) -> Done<Vec<u8>> {
+        let raised = PyErr::take(self.py);
+        if !self.keeps_surrogates {
+            let text = "half of a surrogate pair, which is no text; surrogates=\"keep\" keeps it";
+            return Err(Fault::value(text));
+        }
+        let bytes = text
+            .bound(self.py)
+            .call_method1("encode", ("utf-8", "surrogatepass"));
+        match bytes {
+            Ok(bytes) => Ok(bytes.extract()?),
+            Err(error) => Err(raised.unwrap_or(error).into()),
+        }
+    }
+
+    /// An array, whose items are kept each while it is written.
+    #[inline]
+    fn items<'a>(
+        &mut self,
+        array: Seen<'a>,
+        item: impl Fn(Seen<'a>, isize) -> Option<Seen<'a>>,
+    ) -> Done {
+        let _kept = array.kept();
+        self.wait()?;
+        self.writer.begin_array()?;
+        let mut i = 0;
+        while let Some(item) = item(array, i) {
+            self.value(item).map_err(|fault| fault.at(i))?;
+            i += 1;
+        }
+        self.writer.end()?;
+        Ok(())
+    }
+
+    fn dict(&mut self, dict: Seen<'_>) -> Done {
+        let _kept = dict.kept();
+        self.wait()?;
+        self.writer.begin_object()?;
+        let (mut at, mut i, n) = (0, 0, dict.entries());
+        while let Some((key, value)) = dict.next_entry(&mut at) {
+            self.key(key)?;
+            let exact = value.exact();
+            // The code of others may take the entry out of the dict.
+            let _kept = exact.may_run_code().then(|| key.kept());
+            self.value_of(value, exact)
+                .map_err(|fault| fault.under(key.text().unwrap_or("?")))?;
+            i += 1;
+        }
+        if dict.entries() != n || usize::try_from(n) != Ok(i) {
+            let text = "a dict that changed while it was encoded";
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(text).into());
+        }
+        self.writer.end()?;
+        Ok(())
+    }
+
+    /// A name of an object.
+    #[inline]
+    fn key(&mut self, key: Seen<'_>) -> Done {
+        let met = &self.met;
+        if self.writer.key_if(|step| met.is(step, key))? {
+            return Ok(());
+        }
+        self.other_key(key)
+    }
+
+    fn other_key(&mut self, key: Seen<'_>) -> Done {
+        if let Some(name) = self.met.elsewhere(key) {
+            let step = self.writer.key_again(name)?;
+            self.met.note(step, key);
+            return Ok(());
+        }
+        let is_exact = key.is_str();
+        if !is_exact && !key.bound(self.py).is_instance_of::<PyString>() {
+            return Err(Fault::refused(&key.bound(self.py), "name"));
+        }
+        let Some(text) = key.text() else {
+            let bytes = self.surrogates(key)?;
+            self.writer.key_wtf8(&bytes)?;
+            return Ok(());
+        };
+        let (name, step) = self.writer.intern(text)?;
+        // One of a subclass may run code of its own when it is let go.
+        if is_exact {
+            self.met.note(step, key);
+            self.met.known(key, name);
+        }
+        Ok(())
+    }
+
+    /// An integer beyond i64: u64, else its digits.
+    #[cold]
+    fn long(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        if let Ok(value) = object.extract::<u64>() {
+            self.writer.uint(value)?;
+            return Ok(());
+        }
+        let text = self
+            .py
+            .get_type::<PyInt>()
+            .call_method1("__repr__", (object,));
+        match text {
+            Ok(text) => self.writer.number_text(text.extract()?)?,
+            Err(_) => {
+                let text =
+                    "an integer of more digits than sys.set_int_max_str_digits() allows to write";
+                return Err(Error::new(ErrorKind::Limit, text).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Objects of other types and of subclasses, whose own code may run.
+    fn other(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        if let Ok(text) = object.cast::<PyString>() {
+            return self.text(Seen::of(text));
+        }
+        if object.is_instance_of::<PyBool>() || object.is_instance_of::<PyInt>() {
+            return match Seen::of(object).int() {
+                Some(value) => Ok(self.writer.int(value)?),
+                None => self.long(object),
+            };
+        }
+        if object.is_instance_of::<PyFloat>() {
+            self.writer.float(Seen::of(object).float())?;
+        } else if object.is_instance_of::<PyDict>() {
+            self.mapping(object)?;
+        } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            self.iterable(object)?;
+        } else if let Ok(bytes) = object.cast::<PyBytes>() {
+            self.writer.bytes(bytes.as_bytes())?;
+        } else if let Ok(view) = object.cast::<View>() {
+            again(&mut self.writer, view.get().value())?;
+        } else if object.is_instance(&self.py.import("decimal")?.getattr("Decimal")?)? {
+            self.decimal(object)?;
+        } else {
+            self.by_default(object)?;
+        }
+        Ok(())
+    }
+
+    /// A dict that may say what its entries are.
+    fn mapping(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        self.wait()?;
+        self.writer.begin_object()?;
+        let entries = object.call_method0("items")?;
+        for entry in entries.try_iter()? {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = entry?.extract()?;
+            self.key(Seen::of(&key))?;
+            self.value(Seen::of(&value))
+                .map_err(|fault| fault.under(Seen::of(&key).text().unwrap_or("?")))?;
+        }
+        self.writer.end()?;
+        Ok(())
+    }
+
+    /// A list or tuple that may say what its items are.
+    fn iterable(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        self.wait()?;
+        self.writer.begin_array()?;
+        for (i, item) in (0..).zip(object.try_iter()?) {
+            self.value(Seen::of(&item?)).map_err(|fault| fault.at(i))?;
+        }
+        self.writer.end()?;
+        Ok(())
+    }
+
+    fn decimal(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        if object.call_method0("is_finite")?.is_truthy()? {
+            let text = object.str()?;
+            self.writer.number_text(text.to_str()?)?;
+        } else {
+            let value: f64 = object.extract()?;
+            self.writer.float(value)?;
+        }
+        Ok(())
+    }
+
+    fn by_default(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        let Some(default) = self.default.clone() else {
+            return Err(Fault::refused(object, "value"));
+        };
+        if self.defaults >= DEFAULTS {
+            let text = format!("default gave what needs default {DEFAULTS} times");
+            return Err(Error::new(ErrorKind::Limit, text).into());
+        }
+        self.defaults += 1;
+        let made = default.call1((object,))?;
+        self.value(Seen::of(&made))?;
+        self.defaults -= 1;
+        Ok(())
+    }
+
+    /// Lets handlers of signals run from time to time.
+    #[inline]
+    fn wait(&mut self) -> Done {
+        self.wait = self.wait.wrapping_sub(1);
+        if self.wait == 0 {
+            self.wait = PATIENCE;
+            self.py.check_signals()?;
+        }
+        Ok(())
+    }
+}
