@@ -24,10 +24,7 @@ pub(super) fn tag_of_wtf8(text: &[u8]) -> u8 {
 /// As [`tag_of`], for nodes.
 #[inline]
 pub(super) fn kind_of(text: &[u8]) -> Kind {
-    let mut seen = 0_u8;
-    for &byte in text {
-        seen |= class(byte);
-    }
+    let seen = seen(text);
     if seen & ESCAPED != 0 {
         Kind::Str
     } else if seen & HIGH != 0 {
@@ -35,6 +32,38 @@ pub(super) fn kind_of(text: &[u8]) -> Kind {
     } else {
         Kind::Ascii
     }
+}
+
+/// What there is in a text, eight bytes at a time; the last eight overlap those before.
+#[inline]
+fn seen(text: &[u8]) -> u8 {
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().fold(0, |seen, &byte| seen | class(byte));
+    };
+    let (mut special, mut high) = marks(u64::from_le_bytes(*last));
+    let mut rest = text;
+    while let Some((word, later)) = rest.split_first_chunk::<8>() {
+        let (specials, highs) = marks(u64::from_le_bytes(*word));
+        special |= specials;
+        high |= highs;
+        rest = later;
+    }
+    u8::from(special != 0) * ESCAPED | u8::from(high != 0) * HIGH
+}
+
+/// Bits that are not 0 where a byte needs an escape, and where one is not ASCII.
+#[inline]
+fn marks(word: u64) -> (u64, u64) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    let quote = word ^ (ONES * b'"' as u64);
+    let slash = word ^ (ONES * b'\\' as u64);
+    // A byte's top bit is set where it is below 0x20, a quote or a backslash; and perhaps in
+    // bytes above such a one.
+    let below = word.wrapping_sub(ONES * 0x20) & !word;
+    let is_quote = quote.wrapping_sub(ONES) & !quote;
+    let is_slash = slash.wrapping_sub(ONES) & !slash;
+    ((below | is_quote | is_slash) & TOPS, word & TOPS)
 }
 
 const ESCAPED: u8 = 1;
@@ -59,20 +88,13 @@ pub(super) fn weaker(a: u8, b: u8) -> u8 {
 /// Where a run of characters that stand for themselves ends, and whether some are not ASCII.
 #[inline]
 pub(super) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
-    const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;
     let mut at = from;
     let mut high = 0_u64;
     let mut rest = text.get(from..).unwrap_or_default();
     while let Some((word, later)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*word);
-        let quote = word ^ (ONES * b'"' as u64);
-        let slash = word ^ (ONES * b'\\' as u64);
-        // A byte's top bit is set where it is below 0x20, a quote or a backslash.
-        let below = word.wrapping_sub(ONES * 0x20) & !word;
-        let is_quote = quote.wrapping_sub(ONES) & !quote;
-        let is_slash = slash.wrapping_sub(ONES) & !slash;
-        let special = (below | is_quote | is_slash) & TOPS;
+        let (special, highs) = marks(word);
         if special != 0 {
             // Borrows can only mark bytes above the first one that is really special.
             let bytes = special.trailing_zeros() / 8;
@@ -80,7 +102,7 @@ pub(super) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
             high |= before & TOPS;
             return (at.wrapping_add(bytes as usize), high != 0);
         }
-        high |= word & TOPS;
+        high |= highs;
         at = at.wrapping_add(8);
         rest = later;
     }
@@ -101,6 +123,12 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn what_a_text_needs_is_seen(text in prop::collection::vec(prop_oneof![0x1E_u8..0x24, 0x5A_u8..0x5F, 0x7E_u8..0x82, Just(b'a')], 0..20)) {
+            let each = text.iter().fold(0, |seen, &byte| seen | class(byte));
+            prop_assert_eq!(each, seen(&text));
+        }
+
         #[test]
         fn the_first_special_byte_is_found(text in prop::collection::vec(prop_oneof![0x1E_u8..0x24, 0x5A_u8..0x5F, any::<u8>(), Just(b'a')], 0..40), from in 0_usize..40) {
             let from = from.min(text.len());
