@@ -2,11 +2,11 @@
 
 use super::digits::{push_decimal, push_int, push_uint, Short};
 use super::doc::Doc;
-use super::layout::{flag, malformed, uint};
+use super::layout::{flag, malformed};
 use super::list::Item;
 use super::number::push_float;
 use super::surrogates;
-use super::view::{key_text, ArrayView, ObjectView, View};
+use super::view::{ArrayView, ObjectView, View};
 use super::visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
 use super::walk::Walk;
 use crate::{Error, ErrorKind, Result};
@@ -111,7 +111,6 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
         out: Vec::with_capacity(most.saturating_mul(2).saturating_add(256)),
         doc,
         names: vec![[0; NAME]; doc.keys.names.n],
-        long: Vec::new(),
         options,
         most: usize::try_from(options.max_output).unwrap_or(usize::MAX),
     };
@@ -131,20 +130,15 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
     Ok(out)
 }
 
-/// Bytes of a name as it is written, if it is not a long one; the last says how many.
+/// Bytes of a name as it is written, if it is not a long one; the last says how many, or 0.
 const NAME: usize = 32;
-/// In the last byte: most bytes of a name that is not long.
-const SHORT: u8 = 31;
-/// In the last byte: the name is among the long ones, and the first bytes say where.
-const LONG: u8 = 255;
 
 /// Text so far; every value is followed by a comma, which the end of its container replaces.
 struct Json<'v, 'o> {
     out: Vec<u8>,
     doc: &'v Doc<'v>,
-    /// Each name with its quotes and colon, once it was needed.
+    /// Each name with its quotes and colon, once it was needed; not long ones.
     names: Vec<[u8; NAME]>,
-    long: Vec<Box<[u8]>>,
     options: &'o JsonOptions,
     most: usize,
 }
@@ -167,46 +161,26 @@ impl Json<'_, '_> {
         Error::new(ErrorKind::Limit, text).with_format("blit")
     }
 
-    /// Makes the text of a name, and writes it.
-    #[cold]
+    /// Writes a name, and keeps it if it is a short one.
+    #[inline(never)]
     fn first(&mut self, id: usize) -> Result<()> {
-        let Some(slot) = self.names.get_mut(id) else {
-            return Err(malformed(
-                "V11",
-                "a key that is not there",
-                self.doc.trailer,
-            ));
-        };
-        if let [number @ .., LONG] = slot {
-            let number = usize::try_from(uint(number.get(..8).unwrap_or_default()));
-            let name = number.ok().and_then(|number| self.long.get(number));
-            self.out.extend_from_slice(name.map_or(&[], |name| name));
-            return Ok(());
+        let keys = &self.doc.keys;
+        if id >= keys.names.n {
+            let text = "a key that is not there";
+            return Err(malformed("V11", text, self.doc.trailer));
         }
-        if self.doc.flags & flag::WTF8 == 0 {
-            key_text(self.doc, id)?;
-        }
-        let mut name = vec![b'"'];
-        let kind = TextKind::of(self.doc.keys.names.tag).unwrap_or(TextKind::Any);
-        push_plain(&mut name, self.doc.keys.name(id)?, kind);
-        name.extend_from_slice(b"\":");
-        self.out.extend_from_slice(&name);
-        if name.len() < NAME {
-            for (to, from) in slot.iter_mut().zip(&name) {
+        let start = self.out.len();
+        self.out.push(b'"');
+        let kind = TextKind::of(keys.names.tag).unwrap_or(TextKind::Any);
+        push_plain(&mut self.out, keys.name(id)?, kind);
+        self.out.extend_from_slice(b"\":");
+        let name = self.out.get(start..).unwrap_or_default();
+        if let (true, Some(slot)) = (name.len() < NAME, self.names.get_mut(id)) {
+            let [kept @ .., last] = slot;
+            for (to, from) in kept.iter_mut().zip(name) {
                 *to = *from;
             }
-            if let Some(last) = slot.last_mut() {
-                *last = name.len() as u8;
-            }
-        } else {
-            let number = (self.long.len() as u64).to_le_bytes();
-            for (to, from) in slot.iter_mut().zip(number) {
-                *to = from;
-            }
-            if let Some(last) = slot.last_mut() {
-                *last = LONG;
-            }
-            self.long.push(name.into());
+            *last = name.len() as u8;
         }
         Ok(())
     }
@@ -291,7 +265,7 @@ impl Visitor for Json<'_, '_> {
     #[inline]
     fn key(&mut self, id: usize) -> Result<()> {
         match self.names.get(id) {
-            Some(name @ [.., len @ 1..=SHORT]) => {
+            Some(name @ [.., len @ 1..=u8::MAX]) => {
                 let end = self.out.len().wrapping_add(usize::from(*len));
                 self.out.extend_from_slice(name);
                 self.out.truncate(end);

@@ -38,6 +38,7 @@ pub use json_in::from_json;
 pub use json_out::{JsonOptions, KeyOrder, NonFinite};
 pub use keys::Duplicates;
 pub use make::{Column as MadeColumn, Maker};
+pub use path::Path;
 pub use place::Place;
 pub use validate::Summary;
 pub use view::{ArrayView, ObjectView, Value, View};

@@ -98,29 +98,6 @@ impl<'a> View<'a> {
         value(&self.doc, item)?.ok_or_else(|| absent(self.doc.trailer))
     }
 
-    /// The value at an RFC 6901 pointer, such as `/flights/0/delay`; None if there is none.
-    ///
-    /// # Errors
-    /// `Usage` for a pointer that is none; `Malformed`.
-    pub fn pointer(&self, pointer: &str) -> Result<Option<Value<'_>>> {
-        let mut value = self.root()?;
-        for step in super::path::steps(pointer)? {
-            let next = match value {
-                Value::Array(array) => match super::path::index(&step) {
-                    Some(i) if i < array.len() => Some(array.get(i)?),
-                    _ => None,
-                },
-                Value::Object(object) => object.get(&step)?,
-                _ => None,
-            };
-            match next {
-                Some(next) => value = next,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(value))
-    }
-
     /// Bytes of the document.
     #[must_use]
     pub fn data(&self) -> &'a [u8] {
