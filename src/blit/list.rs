@@ -362,8 +362,14 @@ impl<'a> List<'a> {
 
     /// Name of the kind, for people.
     pub(super) fn name(&self) -> &'static str {
-        let number = match self.body {
-            Body::Empty => return "EMPTY",
+        let name = kind::NAMES.get(usize::from(self.kind()));
+        name.copied().unwrap_or("EMPTY")
+    }
+
+    /// Number of the kind; one that is none where there are no elements.
+    pub(super) fn kind(&self) -> u8 {
+        match self.body {
+            Body::Empty => u8::MAX,
             Body::Generic { .. } => kind::GENERIC,
             Body::Uniform { .. } => kind::UNIFORM,
             Body::Int { .. } => kind::INT,
@@ -376,11 +382,7 @@ impl<'a> List<'a> {
             Body::Partial { .. } => kind::PARTIAL,
             Body::Segmented { .. } => kind::SEGMENTED,
             Body::Tuples { .. } => kind::TUPLES,
-        };
-        kind::NAMES
-            .get(usize::from(number))
-            .copied()
-            .unwrap_or_default()
+        }
     }
 }
 

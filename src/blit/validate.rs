@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use super::decimal;
 use super::doc::{Doc, Strings};
 use super::keys::fingerprint;
-use super::layout::{broken, flag, int, malformed, tag, Back, MAX_DEPTH};
+use super::layout::{broken, flag, int, kind, malformed, tag, Back, MAX_DEPTH};
+use super::lens::Lengths;
 use super::list::{bit, number, Body, Extent, Item, List, Ranges};
 use super::view::View;
 use super::{strings, surrogates};
@@ -60,16 +61,22 @@ impl View<'_> {
         dictionary(doc)?;
         let mut check = Check {
             doc,
+            work: Vec::new(),
             depth: 0,
-            seen: Summary::default(),
+            kinds: [0; kind::NAMES.len()],
         };
         match doc.root.as_stored() {
             None | Some((tag::ABSENT, _)) => {
                 return Err(malformed("V8", "a root that is absent", doc.trailer));
             }
-            Some((tag, at)) => check.value(tag, at, Place::Other)?,
+            Some((tag, at)) => check.root(tag, at)?,
         }
-        let mut seen = check.seen;
+        let named = kind::NAMES.into_iter().zip(check.kinds);
+        let mut seen = Summary {
+            depth: check.depth,
+            kinds: named.filter(|&(_, n)| n > 0).collect(),
+            ..Summary::default()
+        };
         seen.bytes = doc.data.len();
         seen.keys = doc.keys.names.n;
         seen.shapes = doc.shapes.n;
@@ -222,96 +229,187 @@ fn text(doc: &Doc<'_>, bytes: &[u8], tag: u8, at: usize) -> Result<()> {
     Ok(())
 }
 
+/// Lists whose elements are still to be looked at, outer ones below inner ones: a stack of its
+/// own, so that damage which puts lists into each other does not use up the thread's.
 struct Check<'v> {
     doc: &'v Doc<'v>,
+    work: Vec<Work<'v>>,
     depth: usize,
-    seen: Summary,
+    /// Lists of each kind.
+    kinds: [usize; kind::NAMES.len()],
+}
+
+/// What is left of a list.
+struct Work<'v> {
+    left: Left<'v>,
+    place: Place,
+    inside: Inside,
+}
+
+/// What a value or a list lies in.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// Arrays and objects.
+    levels: usize,
+    /// Lists, some of which are no level of the value.
+    lists: usize,
+}
+
+enum Left<'v> {
+    /// Values side by side, with one tag or one each.
+    Values {
+        start: usize,
+        ranges: Lengths<'v>,
+        tags: &'v [u8],
+        tag: u8,
+    },
+    /// Columns of so many rows.
+    Columns {
+        start: usize,
+        ranges: Lengths<'v>,
+        rows: usize,
+    },
+    Segments {
+        list: List<'v>,
+        ranges: Lengths<'v>,
+        start: usize,
+        size: usize,
+        before: usize,
+    },
+    /// A list inside another.
+    Child { at: Extent },
 }
 
 impl<'v> Check<'v> {
-    fn value(&mut self, tag: u8, at: Extent, place: Place) -> Result<()> {
-        let bytes = self.doc.bytes(at)?;
-        let len = bytes.len();
-        let is = |right: bool, text: &str| {
-            if right {
-                Ok(())
-            } else {
-                Err(malformed("V13", text, at.0))
+    fn root(&mut self, tag: u8, at: Extent) -> Result<()> {
+        if tag == tag::POOLED && self.doc.pool.is_none() {
+            let text = "a root from a pool that is not there";
+            return Err(malformed("V8", text, self.doc.trailer));
+        }
+        self.value(tag, at, Place::Other, Inside::default())?;
+        while let Some(work) = self.work.last_mut() {
+            let (place, inside) = (work.place, work.inside);
+            match &mut work.left {
+                Left::Values {
+                    start,
+                    ranges,
+                    tags,
+                    tag,
+                } => {
+                    let (start, mut tag) = (*start, *tag);
+                    let Some(range) = ranges.next() else {
+                        self.work.pop();
+                        continue;
+                    };
+                    let (from, to) = range?;
+                    if let Some((&first, rest)) = tags.split_first() {
+                        tag = first;
+                        *tags = rest;
+                    }
+                    let at = (start.wrapping_add(from), start.wrapping_add(to));
+                    self.value(tag, at, place, inside)?;
+                }
+                Left::Columns {
+                    start,
+                    ranges,
+                    rows,
+                } => {
+                    let (start, rows) = (*start, *rows);
+                    let Some(range) = ranges.next() else {
+                        self.work.pop();
+                        continue;
+                    };
+                    let (from, to) = range?;
+                    let at = (start.wrapping_add(from), start.wrapping_add(to));
+                    if from >= to {
+                        return Err(malformed("V23", "a column without bytes", at.1));
+                    }
+                    self.list(at, Some(rows), place, inside)?;
+                }
+                Left::Segments {
+                    list,
+                    ranges,
+                    start,
+                    size,
+                    before,
+                } => {
+                    let Some(range) = ranges.next() else {
+                        self.work.pop();
+                        continue;
+                    };
+                    let (from, to) = range?;
+                    let n = list.n.saturating_sub(*before).min(*size);
+                    *before = before.saturating_add(*size);
+                    let at = (start.wrapping_add(from), start.wrapping_add(to));
+                    self.list(at, Some(n), Place::Other, inside)?;
+                }
+                Left::Child { at } => {
+                    let at = *at;
+                    self.work.pop();
+                    self.list(at, None, place, inside)?;
+                }
             }
-        };
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn value(&mut self, tag: u8, at: Extent, place: Place, inside: Inside) -> Result<()> {
         match tag {
-            tag::NULL | tag::FALSE | tag::TRUE | tag::SMALL.. => {
-                is(len == 0, "bytes of a value that has none")
-            }
-            tag::ABSENT if place != Place::Column => {
-                Err(malformed("V28", "an absent value outside a column", at.0))
-            }
-            tag::ABSENT => is(len == 0, "bytes of a value that has none"),
-            tag::INT => is((1..=8).contains(&len), "an integer of an impossible length"),
-            tag::UINT => is(
-                len == 8 && int(bytes) < 0,
-                "an unsigned integer that is a signed one",
-            ),
-            tag::F64 => is(len == 8, "a float of an impossible length"),
-            tag::F32 => is(
-                len == 4 && !super::list::float(bytes).is_nan(),
-                "a single float that cannot be",
-            ),
-            tag::DEC => {
-                let found = bytes
-                    .split_first()
-                    .filter(|(_, m)| (1..=6).contains(&m.len()));
-                let valid = found.is_some_and(|(&e, m)| decimal::is_valid(int(m), usize::from(e)));
-                is(valid, "a decimal that cannot be")
-            }
-            tag::CLEAN | tag::STR | tag::ASCII => text(self.doc, bytes, tag, at.0),
-            tag::POOLED => match super::view::stored(self.doc, tag, at)? {
-                Some(_) => Ok(()),
-                None => Err(malformed("V15", "a string that is not in the pool", at.0)),
-            },
-            tag::NUMTEXT if super::number::is_number(bytes) => Ok(()),
-            tag::NUMTEXT => Err(malformed("V16", "a number as text that is none", at.0)),
-            tag::BYTES => Ok(()),
-            tag::ARRAY => {
-                self.list(at, None, Place::Array)?;
-                Ok(())
-            }
-            tag::OBJECT => self.object(at),
-            _ => {
-                let text = "a tag that this version does not have";
-                Err(broken(ErrorKind::Unsupported, "V5", text, at.0))
-            }
+            tag::ARRAY => self.list(at, None, Place::Array, self.deeper(inside, at)?),
+            tag::OBJECT => self.object(at, inside),
+            _ => scalar(self.doc, tag, at, place),
         }
     }
 
-    fn object(&mut self, at: Extent) -> Result<()> {
+    fn object(&mut self, at: Extent, inside: Inside) -> Result<()> {
+        let inside = self.deeper(inside, at)?;
         if at.0 >= at.1 {
             return Ok(());
         }
         let mut back = Back::new(self.doc.data, at.0, at.1);
         let shape = self.doc.shapes.get(back.rv()?)?;
-        self.list((at.0, back.end), Some(shape.len()), Place::Other)?;
-        Ok(())
+        self.list((at.0, back.end), Some(shape.len()), Place::Other, inside)
     }
 
-    /// Checks a list, and gives how many elements it has.
-    fn list(&mut self, at: Extent, given: Option<usize>, place: Place) -> Result<usize> {
+    /// One level more.
+    #[inline]
+    fn deeper(&self, inside: Inside, at: Extent) -> Result<Inside> {
+        if inside.levels >= MAX_DEPTH {
+            return Err(too_deep(at.1));
+        }
+        Ok(Inside {
+            levels: inside.levels.wrapping_add(1),
+            ..inside
+        })
+    }
+
+    /// Checks a list but for what is in its elements, which is left for later.
+    fn list(
+        &mut self,
+        at: Extent,
+        given: Option<usize>,
+        place: Place,
+        inside: Inside,
+    ) -> Result<()> {
         let list = List::read(self.doc, at, given)?;
         if list.n == 0 {
-            return Ok(0);
+            return Ok(());
         }
-        if self.depth >= 2 * MAX_DEPTH {
-            let text = format!("more than {MAX_DEPTH} levels");
-            return Err(broken(ErrorKind::Limit, "V30", &text, at.1));
+        // Lists that are no levels of the value, as those of what is present, count too.
+        if inside.lists >= 2 * MAX_DEPTH {
+            return Err(too_deep(at.1));
         }
-        self.depth = self.depth.wrapping_add(1);
-        self.seen.depth = self.seen.depth.max(self.depth);
-        let kinds = self.seen.kinds.entry(list.name()).or_default();
-        *kinds = kinds.saturating_add(1);
+        let inside = Inside {
+            lists: inside.lists.wrapping_add(1),
+            ..inside
+        };
+        self.depth = self.depth.max(inside.lists);
+        if let Some(kinds) = self.kinds.get_mut(usize::from(list.kind())) {
+            *kinds = kinds.saturating_add(1);
+        }
         self.unused(&list, at)?;
-        self.body(&list, place)?;
-        self.depth = self.depth.wrapping_sub(1);
-        Ok(list.n)
+        self.body(&list, place, inside)
     }
 
     /// Only alignment leaves bytes unused.
@@ -339,37 +437,51 @@ impl<'v> Check<'v> {
         Ok(())
     }
 
-    fn body(&mut self, list: &List<'v>, place: Place) -> Result<()> {
+    fn body(&mut self, list: &List<'v>, place: Place, inside: Inside) -> Result<()> {
         let inner = if place == Place::Column {
             Place::Column
         } else {
             Place::Other
         };
+        let end = list.end();
+        let extent = (end, end);
         match list.body {
             Body::Generic { at, tags } => {
                 at.lens.validate(at.total)?;
-                for (range, &tag) in at.lens.lengths(at.total).zip(tags) {
-                    let (from, to) = range?;
-                    self.value(
-                        tag,
-                        (at.start.wrapping_add(from), at.start.wrapping_add(to)),
-                        inner,
-                    )?;
-                }
-                Ok(())
+                let left = Left::Values {
+                    start: at.start,
+                    ranges: at.lens.lengths(at.total),
+                    tags,
+                    tag: tag::NULL,
+                };
+                self.later(left, inner, inside);
             }
-            Body::Uniform { at, tag } => self.uniform(at, tag, inner, list.end()),
-            Body::Table { columns, .. } => self.columns(columns, list.n, Place::Column),
-            Body::Tuples { columns } => self.columns(columns, list.n, Place::Other),
+            Body::Uniform { at, tag } => self.uniform(at, tag, inner, inside)?,
+            Body::Table { columns, .. } => {
+                let inside = self.deeper(inside, extent)?;
+                self.columns(columns, list.n, Place::Column, inside)?;
+            }
+            Body::Tuples { columns } => {
+                let inside = self.deeper(inside, extent)?;
+                self.columns(columns, list.n, Place::Other, inside)?;
+            }
             Body::Nested { child, counts } => {
-                let n = self.list(child, None, Place::Other)?;
-                counts.validate(n)
+                let inside = self.deeper(inside, extent)?;
+                let n = List::read(self.doc, child, None)?.n;
+                if counts.validate(n).is_err() {
+                    let text = "counts of other elements than there are";
+                    return Err(malformed("V24", text, end));
+                }
+                self.later(Left::Child { at: child }, Place::Other, inside);
             }
             Body::Dict {
                 unique,
                 codes,
                 width,
-            } => self.dict(list, unique, codes, width),
+            } => {
+                dict(self.doc, list, unique, codes, width)?;
+                self.later(Left::Child { at: unique }, Place::Other, inside);
+            }
             Body::Partial {
                 child,
                 bits,
@@ -378,28 +490,27 @@ impl<'v> Check<'v> {
                 absent,
             } => {
                 if absent == tag::ABSENT && place != Place::Column {
-                    return Err(malformed(
-                        "V28",
-                        "an absent value outside a column",
-                        list.end(),
-                    ));
+                    return Err(malformed("V28", "an absent value outside a column", end));
                 }
-                let n = self.list(child, None, inner)?;
-                partial(list, n, bits, ranks, width)
+                let n = List::read(self.doc, child, None)?.n;
+                partial(list, n, bits, ranks, width)?;
+                self.later(Left::Child { at: child }, inner, inside);
             }
             Body::Segmented { segments, size } => {
                 if place != Place::Array {
-                    return Err(malformed("V27", "segments of what is no array", list.end()));
+                    return Err(malformed("V27", "segments of what is no array", end));
                 }
                 segments.lens.validate(segments.total)?;
-                for which in 0..segments.lens.len() {
-                    let at = segments.get(which)?;
-                    let (_, n) = list.segment(self.doc, segments, size, which)?;
-                    self.list(at, Some(n), Place::Other)?;
-                }
-                Ok(())
+                let left = Left::Segments {
+                    list: *list,
+                    ranges: segments.lens.lengths(segments.total),
+                    start: segments.start,
+                    size,
+                    before: 0,
+                };
+                self.later(left, Place::Other, inside);
             }
-            Body::Bitmap { bits } => spare(bits, list),
+            Body::Bitmap { bits } => spare(bits, list)?,
             Body::Int {
                 base: Some(base), ..
             } => {
@@ -409,77 +520,167 @@ impl<'v> Check<'v> {
                     .max()
                     .unwrap_or(0);
                 if base.checked_add_unsigned(most).is_none() {
-                    return Err(malformed("V21", "an integer above 2^63 - 1", list.end()));
+                    return Err(malformed("V21", "an integer above 2^63 - 1", end));
                 }
-                Ok(())
             }
-            Body::Int { .. } | Body::Empty => Ok(()),
-            Body::Float { .. } | Body::Dec { .. } => floats(list),
+            Body::Int { .. } | Body::Empty => {}
+            Body::Float { .. } | Body::Dec { .. } => floats(list)?,
         }
+        Ok(())
     }
 
-    fn uniform(&mut self, at: Ranges<'v>, tag: u8, place: Place, end: usize) -> Result<()> {
+    fn later(&mut self, left: Left<'v>, place: Place, inside: Inside) {
+        self.work.push(Work {
+            left,
+            place,
+            inside,
+        });
+    }
+
+    fn uniform(&mut self, at: Ranges<'v>, tag: u8, place: Place, inside: Inside) -> Result<()> {
         if matches!(tag, tag::CLEAN | tag::STR | tag::ASCII) {
             return texts(self.doc, at, tag);
         }
         at.lens.validate(at.total)?;
         if at.lens.constant() == Some(0) {
             // All the same: one stands for all, however many there are.
-            let one = self.value(tag, (at.start, at.start), place);
-            return one.map_err(|error| {
-                error.within("", &format!(" (rule V20, list that ends at {end})"))
-            });
+            if needs_bytes(tag) {
+                let text = "values of no bytes that have some";
+                return Err(malformed("V20", text, at.start));
+            }
+            return self.value(tag, (at.start, at.start), place, inside);
         }
-        for range in at.lens.lengths(at.total) {
-            let (from, to) = range?;
-            self.value(
-                tag,
-                (at.start.wrapping_add(from), at.start.wrapping_add(to)),
-                place,
-            )?;
-        }
+        let left = Left::Values {
+            start: at.start,
+            ranges: at.lens.lengths(at.total),
+            tags: &[],
+            tag,
+        };
+        self.later(left, place, inside);
         Ok(())
     }
 
-    fn columns(&mut self, columns: Ranges<'v>, n: usize, place: Place) -> Result<()> {
+    fn columns(
+        &mut self,
+        columns: Ranges<'v>,
+        rows: usize,
+        place: Place,
+        inside: Inside,
+    ) -> Result<()> {
         columns.lens.validate(columns.total)?;
-        for j in 0..columns.lens.len() {
-            self.list(columns.get(j)?, Some(n), place)?;
-        }
+        let left = Left::Columns {
+            start: columns.start,
+            ranges: columns.lens.lengths(columns.total),
+            rows,
+        };
+        self.later(left, place, inside);
         Ok(())
     }
+}
 
-    fn dict(&mut self, list: &List<'v>, unique: Extent, codes: &[u8], width: usize) -> Result<()> {
-        let wrong = |text| Err(malformed("V25", text, list.end()));
-        let n = self.list(unique, None, Place::Other)?;
-        let inner = List::read(self.doc, unique, None)?;
-        let Body::Uniform {
-            at,
-            tag: tag::CLEAN | tag::STR | tag::ASCII,
-        } = inner.body
-        else {
-            return wrong("a dictionary that is no list of strings");
-        };
-        let strings = Strings {
-            data: self.doc.data,
-            n,
-            tag: tag::STR,
-            at,
-        };
-        let mut seen = HashSet::new();
-        for i in 0..n {
-            // Empty strings without number take no bytes; two of them are one too many.
-            if !seen.insert(strings.get(i)?) {
-                return wrong("a dictionary with a string twice");
-            }
+/// Whether no value of a tag has an empty extent.
+fn needs_bytes(tag: u8) -> bool {
+    let numbers = tag::INT..=tag::F32;
+    let others = [tag::POOLED, tag::LZ4, tag::DEC, tag::NUMTEXT];
+    numbers.contains(&tag) || others.contains(&tag)
+}
+
+#[cold]
+fn too_deep(at: usize) -> crate::Error {
+    let text = format!("more than {MAX_DEPTH} levels");
+    broken(ErrorKind::Limit, "V30", &text, at)
+}
+
+/// A value that is neither array nor object.
+fn scalar(doc: &Doc<'_>, tag: u8, at: Extent, place: Place) -> Result<()> {
+    let bytes = doc.bytes(at)?;
+    let len = bytes.len();
+    let is = |right: bool, text: &str| {
+        if right {
+            Ok(())
+        } else {
+            Err(malformed("V13", text, at.0))
         }
-        for i in 0..list.n {
-            if number(codes, i, width).is_none_or(|code| code >= n as u64) {
-                return wrong("a code that is not in its dictionary");
-            }
+    };
+    match tag {
+        tag::NULL | tag::FALSE | tag::TRUE | tag::SMALL.. => {
+            is(len == 0, "bytes of a value that has none")
         }
-        Ok(())
+        tag::ABSENT if place != Place::Column => {
+            Err(malformed("V28", "an absent value outside a column", at.0))
+        }
+        tag::ABSENT => is(len == 0, "bytes of a value that has none"),
+        tag::INT => is((1..=8).contains(&len), "an integer of an impossible length"),
+        tag::UINT => is(
+            len == 8 && int(bytes) < 0,
+            "an unsigned integer that is a signed one",
+        ),
+        tag::F64 => is(len == 8, "a float of an impossible length"),
+        tag::F32 => is(
+            len == 4 && !super::list::float(bytes).is_nan(),
+            "a single float that cannot be",
+        ),
+        tag::DEC => {
+            let found = bytes
+                .split_first()
+                .filter(|(_, m)| (1..=6).contains(&m.len()));
+            let valid = found.is_some_and(|(&e, m)| decimal::is_valid(int(m), usize::from(e)));
+            is(valid, "a decimal that cannot be")
+        }
+        tag::CLEAN | tag::STR | tag::ASCII => text(doc, bytes, tag, at.0),
+        tag::POOLED => match super::view::stored(doc, tag, at)? {
+            Some(_) => Ok(()),
+            None => Err(malformed("V15", "a string that is not in the pool", at.0)),
+        },
+        tag::LZ4 => {
+            let text = super::lz4::unpack(doc.data, at, usize::MAX)?;
+            let valid = std::str::from_utf8(&text).is_ok();
+            valid
+                .then_some(())
+                .ok_or_else(|| malformed("V15", "a compressed string that is not UTF-8", at.0))
+        }
+        tag::NUMTEXT if super::number::is_number(bytes) => Ok(()),
+        tag::NUMTEXT => Err(malformed("V16", "a number as text that is none", at.0)),
+        tag::BYTES => Ok(()),
+        _ => {
+            let text = "a tag that this version does not have";
+            Err(broken(ErrorKind::Unsupported, "V5", text, at.0))
+        }
     }
+}
+
+/// The strings are different, and each code has one.
+fn dict(doc: &Doc<'_>, list: &List<'_>, unique: Extent, codes: &[u8], width: usize) -> Result<()> {
+    let wrong = |text| Err(malformed("V25", text, list.end()));
+    let inner = List::read(doc, unique, None)?;
+    let Body::Uniform {
+        at,
+        tag: tag::CLEAN | tag::STR | tag::ASCII,
+    } = inner.body
+    else {
+        return wrong("a dictionary that is no list of strings");
+    };
+    at.lens.validate(at.total)?;
+    let n = inner.n;
+    let strings = Strings {
+        data: doc.data,
+        n,
+        tag: tag::STR,
+        at,
+    };
+    let mut seen = HashSet::new();
+    for i in 0..n {
+        // Empty strings without number take no bytes; two of them are one too many.
+        if !seen.insert(strings.get(i)?) {
+            return wrong("a dictionary with a string twice");
+        }
+    }
+    for i in 0..list.n {
+        if number(codes, i, width).is_none_or(|code| code >= n as u64) {
+            return wrong("a code that is not in its dictionary");
+        }
+    }
+    Ok(())
 }
 
 /// How far an integer is from its list's base.
@@ -538,13 +739,19 @@ fn floats(list: &List<'_>) -> Result<()> {
     let (Body::Float { ints: true, .. } | Body::Dec { ints: true, .. }) = list.body else {
         return Ok(());
     };
+    if let Body::Float { numbers, width, .. } = list.body {
+        // It would be read as the integer 0.
+        let zeros = [0_u8; 7];
+        let zeros = zeros.get(..width.wrapping_sub(1)).unwrap_or_default();
+        let is_minus_zero = |bytes: &[u8]| bytes.split_last() == Some((&0x80, zeros));
+        if numbers.chunks(width.max(1)).any(is_minus_zero) {
+            return wrong("V22", "a negative zero among integers");
+        }
+    }
     for i in 0..list.n {
         match list.packed(i) {
             Some(Item::Int(value)) if value.unsigned_abs() > 1 << 53 => {
                 return wrong("V22", "an integer above 2^53 among floats");
-            }
-            Some(Item::Float(value)) if value == 0.0 => {
-                return wrong("V22", "a negative zero among integers");
             }
             _ => {}
         }
