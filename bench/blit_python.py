@@ -95,7 +95,10 @@ def cases() -> Iterator[Case]:
             lambda text=text: blit.from_json(text),
             lambda text=text: orjson.loads(text),
         )
-    for name, text in {"flat": grown(texts["attributes"], 120_000), "world-110m": minified("docs/world-110m.json.xz")}.items():
+    for name, text in {
+        "flat": grown(texts["attributes"], 120_000),
+        "world-110m": minified("docs/world-110m.json.xz"),
+    }.items():
         document = blit.from_json(text)
         key = list(orjson.loads(text))[-1 if name == "flat" else 0]
         value = blit.view(document)[key]
@@ -154,7 +157,14 @@ def measured(case: Case, seconds: float) -> dict[str, Any]:
         for taken, work, count in zip(times, (ours, theirs), counts):
             taken.append(once(work, count))
     mine, other = (statistics.median(taken) for taken in times)
-    return {"name": name, "peer": peer, "ours": mine, "peer_s": other, "ratio": other / mine, "runs": len(times[0])}
+    return {
+        "name": name,
+        "peer": peer,
+        "ours": mine,
+        "peer_s": other,
+        "ratio": other / mine,
+        "runs": len(times[0]),
+    }
 
 
 def main() -> int:

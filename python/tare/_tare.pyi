@@ -6,10 +6,12 @@ not copied; others are copied, because other threads may change them while the G
 else whole.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Self
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from typing import Any, Self, overload
 
 from typing_extensions import Buffer
+
+from tare.blit.support import Summary
 
 __version__: str
 """Version of the core and of the package: the one in Cargo.toml."""
@@ -243,11 +245,22 @@ class SeekableReader:
 class BlitView:
     """A value of a blit document that is read where it lies: `tare.blit.View`."""
 
+    @property
+    def kind(self) -> str:
+        """The kind of list that an array's elements or an object's values lie in; ``VALUE`` of others."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of `raw`."""
+
+    def raw(self) -> bytes:
+        """The value as a document of its own: that of a whole document is the document."""
+
     def to_python(self, *, decimal: bool = False, max_elements: int = 268435456) -> Any:
         """The whole value as Python objects: what `json.loads` gives of its JSON.
 
         Args:
-            decimal: Numbers that are kept as text become `decimal.Decimal`, not `float`.
+            decimal: Numbers with a fraction that are kept as text become `decimal.Decimal`, not `float`.
             max_elements: Most values that are made.
 
         Raises:
@@ -277,8 +290,11 @@ class BlitView:
             Malformed: The document is not what it says.
         """
 
-    def validate(self) -> None:
-        """Look at every byte of the document.
+    def validate(self, *, canonical: bool = False) -> Summary:
+        """Look at every byte of the document; what was seen.
+
+        Args:
+            canonical: Also whether encoding the value again gives the same bytes.
 
         Raises:
             Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: With the rule and the byte.
@@ -291,20 +307,54 @@ class BlitObjectView(BlitView):
     def __getitem__(self, key: str, /) -> Any: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
-    def keys(self) -> list[str]:
+    def __reversed__(self) -> Iterator[str]: ...
+    def keys(self) -> KeysView[str]:
         """The names, in the order in which they were written."""
 
-    def get(self, path: str, default: Any = None) -> Any:
-        """The value of a name, else at a JSON pointer: ``""``, or what begins with ``/``."""
+    def values(self) -> ValuesView[Any]:
+        """The values."""
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and values."""
+
+    def entries(self) -> list[tuple[str, Any]]:
+        """Names and values, all at once."""
+
+    def get(self, path: str | BlitPath, default: Any = None) -> Any:
+        """The value of a name, else at a JSON pointer: ``""``, what begins with ``/``, or a `Path`."""
 
 class BlitListView(BlitView):
     """An array of a document: a `collections.abc.Sequence`."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
-    def __getitem__(self, key: int | slice, /) -> Any: ...
-    def get(self, path: str, default: Any = None) -> Any:
-        """The value at a JSON pointer: ``""``, or what begins with ``/``."""
+    def __reversed__(self) -> Iterator[Any]: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    @overload
+    def __getitem__(self, key: int, /) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> list[Any]: ...
+    def index(self, value: Any, start: int = 0, stop: int = ...) -> int:
+        """Where a value is first.
+
+        Raises:
+            ValueError: It is not there.
+        """
+
+    def count(self, value: Any) -> int:
+        """How often a value is there."""
+
+    def get(self, path: str | BlitPath, default: Any = None) -> Any:
+        """The value at a JSON pointer: ``""``, what begins with ``/``, or a `Path`."""
+
+class BlitPath:
+    """A JSON pointer (RFC 6901) that is parsed once: `tare.blit.Path`.
+
+    Raises:
+        UsageError: The text is no pointer.
+    """
+
+    def __new__(cls, pointer: str) -> Self: ...
 
 def blit_encode(
     obj: Any,

@@ -333,6 +333,25 @@ impl<'v> ObjectView<'v> {
         })
     }
 
+    /// Ids of names, and values, in the order in which they were written.
+    pub fn entries(&self) -> impl Iterator<Item = Result<(usize, Value<'v>)>> + '_ {
+        let slots = if self.list.is_some() {
+            self.shape.len()
+        } else {
+            0
+        };
+        (0..slots).filter_map(|slot| {
+            let value = self.at(slot).transpose()?;
+            Some(value.map(|value| (self.shape.id(slot), value)))
+        })
+    }
+
+    /// The name of the kind of list that the values lie in; of a row, of the list of rows.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        self.list.map_or("EMPTY", |list| list.name())
+    }
+
     /// How many names there are.
     ///
     /// # Errors

@@ -17,12 +17,24 @@ from collections.abc import Mapping, Sequence
 
 from tare._tare import BlitListView as ListView
 from tare._tare import BlitObjectView as ObjectView
+from tare._tare import BlitPath as Path
 from tare._tare import BlitView as View
 from tare._tare import blit_encode as encode
 from tare._tare import blit_from_json as from_json
 from tare._tare import blit_view as view
+from tare.blit.support import MissingName, Summary
 
-__all__ = ["ListView", "ObjectView", "View", "encode", "from_json", "view"]
+__all__ = [
+    "ListView",
+    "MissingName",
+    "ObjectView",
+    "Path",
+    "Summary",
+    "View",
+    "encode",
+    "from_json",
+    "view",
+]
 
 Mapping.register(ObjectView)
 Sequence.register(ListView)

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tare::blit::{Options, Value, Writer};
+use tare::blit::{Options, Surrogates, Value, View, Writer};
 
 use super::options::Writing;
 use super::raw::Seen;
@@ -85,15 +85,18 @@ pub fn from_json<'py>(
     }
 }
 
-/// A value as a document of its own.
-pub fn alone(value: &Value<'_>) -> tare::Result<Vec<u8>> {
-    let mut writer = Writer::new(Options::default())?;
-    again(&mut writer, value)?;
+/// A value of a document as one of its own.
+pub fn alone(view: &View<'_>, value: &Value<'_>, mut options: Options) -> tare::Result<Vec<u8>> {
+    if view.has_surrogates() {
+        options.surrogates = Surrogates::Keep;
+    }
+    let mut writer = Writer::new(options)?;
+    again(&mut writer, view, value)?;
     writer.finish()
 }
 
 /// Writes a value of a document.
-pub fn again(writer: &mut Writer<'_>, value: &Value<'_>) -> tare::Result<()> {
+pub fn again(writer: &mut Writer<'_>, view: &View<'_>, value: &Value<'_>) -> tare::Result<()> {
     match value {
         Value::Null => writer.null(),
         Value::Bool(value) => writer.bool(*value),
@@ -107,16 +110,16 @@ pub fn again(writer: &mut Writer<'_>, value: &Value<'_>) -> tare::Result<()> {
         Value::Array(array) => {
             writer.begin_array()?;
             for item in array.iter() {
-                again(writer, &item?)?;
+                again(writer, view, &item?)?;
             }
             writer.end()
         }
         Value::Object(object) => {
             writer.begin_object()?;
-            for entry in object.iter() {
-                let (name, value) = entry?;
-                writer.key(&name)?;
-                again(writer, &value)?;
+            for entry in object.entries() {
+                let (id, value) = entry?;
+                writer.key_wtf8(view.name(id)?)?;
+                again(writer, view, &value)?;
             }
             writer.end()
         }

@@ -51,6 +51,22 @@ impl Held {
         }))
     }
 
+    /// Bytes that are its own, not another object's.
+    pub fn size(&self) -> usize {
+        match &self.owner {
+            Owner::Copy(copy) => copy.len(),
+            _ => 0,
+        }
+    }
+
+    /// The object whose bytes they are, if it is `bytes`.
+    pub fn owner<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        match &self.owner {
+            Owner::Bytes(bytes) => Some(bytes.bind(py).clone()),
+            _ => None,
+        }
+    }
+
     pub fn view(&self) -> &View<'_> {
         &self.view
     }

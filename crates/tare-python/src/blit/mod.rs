@@ -4,12 +4,17 @@ mod account;
 mod encode;
 mod fault;
 mod held;
+mod lists;
 mod made;
+mod maps;
 mod met;
 mod names;
 mod objects;
 mod options;
+mod path;
 mod raw;
+mod shown;
+mod support;
 mod view;
 mod walk;
 
@@ -24,9 +29,11 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(view::view, module)?,
     ] {
         let name: String = function.getattr("__name__")?.extract()?;
+        function.setattr("__module__", "tare.blit")?; // where users, and pickles, find it
         module.add(format!("blit_{name}"), function)?;
     }
     module.add("BlitView", module.py().get_type::<view::View>())?;
-    module.add("BlitObjectView", module.py().get_type::<view::ObjectView>())?;
-    module.add("BlitListView", module.py().get_type::<view::ListView>())
+    module.add("BlitObjectView", module.py().get_type::<maps::ObjectView>())?;
+    module.add("BlitListView", module.py().get_type::<lists::ListView>())?;
+    module.add("BlitPath", module.py().get_type::<path::Path>())
 }

@@ -1,8 +1,7 @@
 //! Values of a document as Python objects.
 
-use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 use pyo3::IntoPyObjectExt;
 use tare::blit::Value;
 use tare::{Error, ErrorKind};
@@ -45,27 +44,4 @@ pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound
         return py.import("decimal")?.getattr("Decimal")?.call1((text,));
     }
     py.get_type::<PyFloat>().call1((text,))
-}
-
-/// A whole value.
-pub fn whole<'py>(py: Python<'py>, value: &Value<'_>) -> PyResult<Bound<'py, PyAny>> {
-    let raise = |error| to_py(py, error);
-    match value {
-        Value::Array(array) => {
-            let list = PyList::empty(py);
-            for item in array.iter() {
-                list.append(whole(py, &item.map_err(raise)?)?)?;
-            }
-            Ok(list.into_any())
-        }
-        Value::Object(object) => {
-            let dict = PyDict::new(py);
-            for entry in object.iter() {
-                let (name, value) = entry.map_err(raise)?;
-                dict.set_item(&*name, whole(py, &value)?)?;
-            }
-            Ok(dict.into_any())
-        }
-        _ => scalar(py, value)?.ok_or_else(|| PyMemoryError::new_err("no scalar")),
-    }
 }

@@ -1,14 +1,16 @@
-//! `tare.blit.View` and what it is of: a value that is read where it lies.
+//! `tare.blit.View`: a value that is read where it lies, and what all values have.
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PySlice, PyString};
-use tare::blit::{ArrayView, ObjectView as CoreObject, Value};
+use pyo3::types::{PyBytes, PyTuple};
+use tare::blit::{Options, Value};
+use tare::{Error, ErrorKind};
 
 use super::held::Held;
-use super::{objects, options};
+use super::lists::ListView;
+use super::maps::ObjectView;
+use super::{encode, objects, options, support};
 use crate::buffers::copied;
 use crate::error::to_py;
 
@@ -18,19 +20,11 @@ const LONG: usize = 64 << 10;
 /// A value of a document, and the document.
 #[pyclass(frozen, subclass, module = "tare.blit")]
 pub struct View {
-    held: Arc<Held>,
+    pub held: Arc<Held>,
     /// Of the document that `held` keeps; dropped with it, lent for no longer.
     value: Value<'static>,
     is_root: bool,
 }
-
-/// An object: a `Mapping`.
-#[pyclass(frozen, extends = View, mapping, module = "tare.blit")]
-pub struct ObjectView;
-
-/// An array: a `Sequence`.
-#[pyclass(frozen, extends = View, sequence, module = "tare.blit")]
-pub struct ListView;
 
 /// Opens a document.
 #[pyfunction]
@@ -42,7 +36,8 @@ pub fn view<'py>(buffer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// A container as a view, a scalar as a Python value.
-fn given<'py>(
+#[inline]
+pub fn given<'py>(
     py: Python<'py>,
     held: &Arc<Held>,
     value: Value<'static>,
@@ -53,7 +48,8 @@ fn given<'py>(
     }
 }
 
-fn placed<'py>(
+/// A view of a value.
+pub fn placed<'py>(
     py: Python<'py>,
     held: Arc<Held>,
     value: Value<'static>,
@@ -76,28 +72,50 @@ fn placed<'py>(
 }
 
 impl View {
-    fn object(&self) -> PyResult<&CoreObject<'static>> {
-        match &self.value {
-            Value::Object(object) => Ok(object),
-            _ => Err(PyTypeError::new_err("no object")),
-        }
-    }
-
-    fn array(&self) -> PyResult<&ArrayView<'static>> {
-        match &self.value {
-            Value::Array(array) => Ok(array),
-            _ => Err(PyTypeError::new_err("no array")),
-        }
+    /// The value, to be kept no longer than this.
+    #[inline]
+    pub fn lasting(&self) -> &Value<'static> {
+        &self.value
     }
 
     pub fn value(&self) -> &Value<'_> {
         &self.value
     }
+
+    pub fn made<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.to_python(py, false, 1 << 28)
+    }
+
+    /// Does what may take long, without the GIL where the document is large.
+    fn long<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> tare::Result<T> + Send,
+    ) -> PyResult<T> {
+        let done = if self.held.view().data().len() < LONG {
+            work()
+        } else {
+            py.detach(work)
+        };
+        done.map_err(|error| to_py(py, error))
+    }
+
+    /// The document of this value alone.
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        if self.is_root {
+            return match self.held.owner(py) {
+                Some(owner) => Ok(owner),
+                None => copied(py, self.held.view().data()),
+            };
+        }
+        let options = Options::default();
+        let alone = self.long(py, || encode::alone(self.held.view(), &self.value, options))?;
+        copied(py, &alone)
+    }
 }
 
 #[pymethods]
 impl View {
-    /// The whole value as Python objects.
     #[pyo3(signature = (*, decimal = false, max_elements = 1 << 28))]
     fn to_python<'py>(
         &self,
@@ -119,179 +137,122 @@ impl View {
         max_output: u64,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let options = options::json(py, order, nan, bytes, max_output)?;
-        let text = if self.is_root {
-            let view = self.held.view();
-            if view.data().len() < LONG {
-                view.to_json(&options)
-            } else {
-                py.detach(|| view.to_json(&options))
-            }
-        } else {
-            let alone = super::encode::alone(&self.value).map_err(|error| to_py(py, error))?;
-            py.detach(|| tare::blit::View::open(&alone).and_then(|view| view.to_json(&options)))
-        };
-        copied(py, &text.map_err(|error| to_py(py, error))?)
+        let text = self.long(py, || match &self.value {
+            Value::Array(array) => array.to_json(&options),
+            Value::Object(object) => object.to_json(&options),
+            _ => self.held.view().to_json(&options),
+        })?;
+        copied(py, &text)
     }
 
-    fn validate(&self, py: Python<'_>) -> PyResult<()> {
+    #[pyo3(signature = (*, canonical = false))]
+    fn validate<'py>(&self, py: Python<'py>, canonical: bool) -> PyResult<Bound<'py, PyAny>> {
         let view = self.held.view();
-        let found = if view.data().len() < LONG {
-            view.validate()
-        } else {
-            py.detach(|| view.validate())
-        };
-        found.map(|_| ()).map_err(|error| to_py(py, error))
-    }
-
-    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let other = match other.cast::<View>() {
-            Ok(other) => objects::whole(py, &other.get().value)?,
-            Err(_) => other.clone(),
-        };
-        objects::whole(py, &self.value)?.eq(other)
-    }
-}
-
-#[pymethods]
-impl ObjectView {
-    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
-        let count = slf.as_super().get().object()?.count();
-        count.map_err(|error| to_py(slf.py(), error))
-    }
-
-    fn __getitem__<'py>(
-        slf: &Bound<'py, Self>,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match find(slf, key)? {
-            Some(value) => given(slf.py(), &slf.as_super().get().held, value),
-            None => Err(PyKeyError::new_err((key.clone().unbind(),))),
-        }
-    }
-
-    fn __contains__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(find(slf, key)?.is_some())
-    }
-
-    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::keys(slf)?.into_any().try_iter().map(Bound::into_any)
-    }
-
-    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
-        let py = slf.py();
-        let list = PyList::empty(py);
-        for entry in slf.as_super().get().object()?.iter() {
-            list.append(&*entry.map_err(|error| to_py(py, error))?.0)?;
-        }
-        Ok(list)
-    }
-
-    #[pyo3(signature = (path, default = None))]
-    fn get<'py>(
-        slf: &Bound<'py, Self>,
-        path: &Bound<'py, PyAny>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let this = slf.as_super().get();
-        let found = match find(slf, path)? {
-            Some(value) => Some(value),
-            None => pointed(this, path)?,
-        };
-        match found {
-            Some(value) => given(py, &this.held, value),
-            None => Ok(default.unwrap_or_else(|| py.None().into_bound(py))),
-        }
-    }
-}
-
-fn find(slf: &Bound<'_, ObjectView>, key: &Bound<'_, PyAny>) -> PyResult<Option<Value<'static>>> {
-    let Ok(name) = key.cast::<PyString>() else {
-        return Ok(None);
-    };
-    let object = slf.as_super().get().object()?;
-    object
-        .get(name.to_str()?)
-        .map_err(|error| to_py(slf.py(), error))
-}
-
-/// The value at a JSON pointer from this one on.
-fn pointed(from: &View, path: &Bound<'_, PyAny>) -> PyResult<Option<Value<'static>>> {
-    let Ok(text) = path.cast::<PyString>() else {
-        return Ok(None);
-    };
-    let text = text.to_str()?;
-    if !text.is_empty() && !text.starts_with('/') {
-        return Ok(None);
-    }
-    let mut value = from.value.clone();
-    for step in text.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        let next = match value {
-            Value::Array(array) => match step.parse::<usize>() {
-                Ok(i) if i < array.len() => array.get(i).map(Some),
-                _ => Ok(None),
-            },
-            Value::Object(object) => object.get(&step),
-            _ => Ok(None),
-        };
-        match next.map_err(|error| to_py(path.py(), error))? {
-            Some(next) => value = next,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(value))
-}
-
-#[pymethods]
-impl ListView {
-    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
-        Ok(slf.as_super().get().array()?.len())
-    }
-
-    fn __getitem__<'py>(
-        slf: &Bound<'py, Self>,
-        key: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let this = slf.as_super().get();
-        let array = this.array()?;
-        let at = |i: usize| {
-            let value = array.get(i).map_err(|error| to_py(py, error))?;
-            given(py, &this.held, value)
-        };
-        if let Ok(slice) = key.cast::<PySlice>() {
-            let range = slice.indices(array.len().try_into()?)?;
-            let list = PyList::empty(py);
-            let mut i = range.start;
-            for _ in 0..range.slicelength {
-                list.append(at(i.unsigned_abs())?)?;
-                i = i.saturating_add(range.step);
+        let found = self.long(py, || {
+            let found = view.validate()?;
+            if canonical {
+                check_canonical(view)?;
             }
-            return Ok(list.into_any());
-        }
-        let i: isize = key.extract()?;
-        let from_end = || array.len().checked_sub(i.unsigned_abs());
-        let place = usize::try_from(i).ok().or_else(from_end);
-        match place.filter(|&place| place < array.len()) {
-            Some(place) => at(place),
-            None => Err(PyIndexError::new_err(format!(
-                "index {i} of {} elements",
-                array.len()
-            ))),
+            Ok(found)
+        })?;
+        let counts = (
+            found.bytes,
+            found.depth,
+            found.keys,
+            found.shapes,
+            found.kinds,
+        );
+        support::get(py, "Summary")?.call1(counts)
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Array(array) => array.kind(),
+            Value::Object(object) => object.kind(),
+            _ => "VALUE",
         }
     }
 
-    #[pyo3(signature = (path, default = None))]
-    fn get<'py>(
-        slf: &Bound<'py, Self>,
-        path: &Bound<'py, PyAny>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let this = slf.as_super().get();
-        match pointed(this, path)? {
-            Some(value) => given(slf.py(), &this.held, value),
-            None => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
+        if self.is_root {
+            return Ok(self.held.view().data().len());
         }
+        Ok(self.document(py)?.as_bytes().len())
     }
+
+    fn raw<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.document(py)
+    }
+
+    fn __eq__<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let theirs = match other.cast::<View>() {
+            Ok(other) => other.get().made(py)?,
+            Err(_) if self.may_equal(other)? => other.clone(),
+            Err(_) => return Ok(py.NotImplemented().into_bound(py)),
+        };
+        let equal = self.made(py)?.eq(theirs)?;
+        Ok(pyo3::types::PyBool::new(py, equal).to_owned().into_any())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let view = py.import("tare.blit")?.getattr("view")?;
+        let arguments = (self.document(py)?,);
+        PyTuple::new(py, [view, arguments.into_pyobject(py)?.into_any()])
+    }
+
+    fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'py>(slf: Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        let _ = memo;
+        slf
+    }
+
+    fn __sizeof__(&self) -> usize {
+        size_of::<Self>().saturating_add(self.held.size())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        super::shown::shown(py, &self.value)
+    }
+}
+
+impl View {
+    /// Whether another object can equal this one: a dict an object, a list an array.
+    fn may_equal(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(match &self.value {
+            Value::Array(array) => {
+                other.is_instance_of::<pyo3::types::PyList>() && other.len()? == array.len()
+            }
+            Value::Object(_) => other.is_instance_of::<pyo3::types::PyDict>(),
+            _ => true,
+        })
+    }
+}
+
+/// Whether a document is the one that canonical encoding gives of its value.
+fn check_canonical(view: &tare::blit::View<'_>) -> tare::Result<()> {
+    let options = Options {
+        canonical: true,
+        ..Options::default()
+    };
+    let again = encode::alone(view, &view.root()?, options)?;
+    let same = again
+        .iter()
+        .zip(view.data())
+        .take_while(|(a, b)| a == b)
+        .count();
+    if again == view.data() {
+        return Ok(());
+    }
+    let text = "not canonical: encoding the value again gives other bytes (rule V30)";
+    let error = Error::new(ErrorKind::Malformed, text).with_format("blit");
+    Err(error.with_offset(same as u64))
 }

@@ -227,7 +227,8 @@ impl<'py> Walk<'py> {
         } else if let Ok(bytes) = object.cast::<PyBytes>() {
             self.writer.bytes(bytes.as_bytes())?;
         } else if let Ok(view) = object.cast::<View>() {
-            again(&mut self.writer, view.get().value())?;
+            let view = view.get();
+            again(&mut self.writer, view.held.view(), view.value())?;
         } else if object.is_instance(&self.py.import("decimal")?.getattr("Decimal")?)? {
             self.decimal(object)?;
         } else {

@@ -1,0 +1,167 @@
+//! `tare.blit.ListView`: an array of a document, as a `Sequence`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PySlice};
+use tare::blit::{ArrayView, Value};
+
+use super::path;
+use super::view::{given, View};
+use crate::error::to_py;
+
+#[pyclass(frozen, extends = View, sequence, module = "tare.blit")]
+pub struct ListView;
+
+/// The elements of an array, one after another.
+#[pyclass(frozen, module = "tare.blit")]
+pub struct Elements {
+    list: Py<ListView>,
+    next: AtomicUsize,
+}
+
+fn array<'a>(view: &'a Bound<'_, View>) -> PyResult<&'a ArrayView<'static>> {
+    match view.get().lasting() {
+        Value::Array(array) => Ok(array),
+        _ => Err(PyTypeError::new_err("no array")),
+    }
+}
+
+#[inline]
+fn at<'py>(view: &Bound<'py, View>, i: usize) -> PyResult<Bound<'py, PyAny>> {
+    let py = view.py();
+    let value = array(view)?.get(i).map_err(|error| to_py(py, error))?;
+    given(py, &view.get().held, value)
+}
+
+#[pymethods]
+impl ListView {
+    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(array(slf.as_super())?.len())
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = slf.as_super();
+        let n = array(view)?.len();
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let range = slice.indices(n.try_into()?)?;
+            let list = PyList::empty(slf.py());
+            let mut i = range.start;
+            for _ in 0..range.slicelength {
+                list.append(at(view, i.unsigned_abs())?)?;
+                i = i.saturating_add(range.step);
+            }
+            return Ok(list.into_any());
+        }
+        let i: isize = key.extract()?;
+        let from_end = || n.checked_sub(i.unsigned_abs());
+        let place = usize::try_from(i).ok().or_else(from_end);
+        match place.filter(|&place| place < n) {
+            Some(place) => at(view, place),
+            None => Err(PyIndexError::new_err(format!("index {i} of {n} elements"))),
+        }
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Elements {
+        Elements {
+            list: slf.unbind(),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let view = slf.as_super();
+        let list = PyList::empty(slf.py());
+        for i in (0..array(view)?.len()).rev() {
+            list.append(at(view, i)?)?;
+        }
+        Ok(list.try_iter()?.into_any())
+    }
+
+    fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(Self::find(slf, value, 0, usize::MAX)?.is_some())
+    }
+
+    /// Where a value is first.
+    #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
+    fn index(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<usize> {
+        let n = array(slf.as_super())?.len();
+        let place = |i: isize| {
+            let from_end = n.saturating_sub(i.unsigned_abs());
+            usize::try_from(i).unwrap_or(from_end)
+        };
+        let found = Self::find(slf, value, place(start), place(stop))?;
+        found.ok_or_else(|| PyValueError::new_err("the value is not in the array"))
+    }
+
+    /// How often a value is there.
+    fn count(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let view = slf.as_super();
+        let mut count = 0;
+        for i in 0..array(view)?.len() {
+            count += usize::from(at(view, i)?.eq(value)?);
+        }
+        Ok(count)
+    }
+
+    #[pyo3(signature = (path, default = None))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        path: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let view = slf.as_super();
+        match path::find(view.get().lasting(), path)? {
+            Some(value) => given(slf.py(), &view.get().held, value),
+            None => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
+        }
+    }
+}
+
+impl ListView {
+    fn find(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        start: usize,
+        stop: usize,
+    ) -> PyResult<Option<usize>> {
+        let view = slf.as_super();
+        for i in start..stop.min(array(view)?.len()) {
+            if at(view, i)?.eq(value)? {
+                return Ok(Some(i));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[pymethods]
+impl Elements {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let list = self.list.bind(py).as_super();
+        let i = self.next.fetch_add(1, Ordering::Relaxed);
+        if i >= array(list)?.len() {
+            self.next.store(usize::MAX / 2, Ordering::Relaxed);
+            return Ok(None);
+        }
+        at(list, i).map(Some)
+    }
+
+    fn __length_hint__(&self, py: Python<'_>) -> PyResult<usize> {
+        let n = array(self.list.bind(py).as_super())?.len();
+        Ok(n.saturating_sub(self.next.load(Ordering::Relaxed)))
+    }
+}

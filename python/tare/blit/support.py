@@ -1,0 +1,81 @@
+"""What views hand out beside values: names, entries, what validation saw, a name that is not there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tare.errors import TareError
+
+if TYPE_CHECKING:
+    from tare._tare import BlitObjectView
+
+__all__ = ["Items", "Keys", "MissingName", "Summary", "Values"]
+
+
+class Summary(NamedTuple):
+    """What validation saw of a document.
+
+    Attributes:
+        bytes: Of the document.
+        depth: Most containers inside each other.
+        keys: Different names.
+        shapes: Different sequences of names.
+        kinds: Lists of each kind, by name.
+    """
+
+    bytes: int
+    depth: int
+    keys: int
+    shapes: int
+    kinds: dict[str, int]
+
+
+class MissingName(TareError, KeyError):
+    """An object has no such name; ``args[0]`` is the name, the text tells near ones."""
+
+    kind = "missing_name"
+
+    def __init__(self, name: object = "", names: Iterator[str] | None = None) -> None:
+        super().__init__(name, format="blit")  # type: ignore[arg-type] # as `KeyError` has it: any object
+        self._names = names
+
+    def __str__(self) -> str:
+        name = self.args[0]
+        text = f"{name!r:.80}"
+        if not isinstance(name, str) or self._names is None:
+            return text
+        near = difflib.get_close_matches(name, [*self._names], n=3)
+        return f"{text}; near: {', '.join(map(repr, near))}" if near else text
+
+
+class Keys(KeysView[str]):
+    """The names of an object."""
+
+    def __repr__(self) -> str:
+        return f"Keys({[*self]!r})"
+
+
+class Values(ValuesView[Any]):
+    """The values of an object."""
+
+    _mapping: BlitObjectView
+
+    def __iter__(self) -> Iterator[Any]:
+        return (value for _, value in self._mapping.entries())
+
+    def __repr__(self) -> str:
+        return f"Values({[*self]!r})"
+
+
+class Items(ItemsView[str, Any]):
+    """The names and values of an object."""
+
+    _mapping: BlitObjectView
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter(self._mapping.entries())
+
+    def __repr__(self) -> str:
+        return f"Items({[*self]!r})"
