@@ -228,10 +228,20 @@ fn long_documents_have_the_bytes_they_had() {
         format!("[{}]", all.join(","))
     };
     let cases = [
-        ("names-4096", names(4096), 24603, 0x74754493DBBB8B8E_u64),
-        ("names-4097", names(4097), 28706, 0x6B8DB09CB006FA41),
-        ("segmented-65537", long(65_537), 73950, 0x14664B6D19FD416F),
-        ("segmented-65536", long(65_536), 73941, 0xD0C7DBB2FE9C8D3F),
+        ("names-4096", names(4096), 24_603, 0x7475_4493_DBBB_8B8E_u64),
+        ("names-4097", names(4097), 28_706, 0x6B8D_B09C_B006_FA41),
+        (
+            "segmented-65537",
+            long(65_537),
+            73_950,
+            0x1466_4B6D_19FD_416F,
+        ),
+        (
+            "segmented-65536",
+            long(65_536),
+            73_941,
+            0xD0C7_DBB2_FE9C_8D3F,
+        ),
     ];
     let mut wrong = Vec::new();
     for (name, text, size, hash) in cases {

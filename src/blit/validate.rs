@@ -59,24 +59,15 @@ impl View<'_> {
         let doc = &self.doc;
         checksum(doc)?;
         dictionary(doc)?;
-        let mut check = Check {
-            doc,
-            work: Vec::new(),
-            depth: 0,
-            kinds: [0; kind::NAMES.len()],
-        };
+        let mut check = Check::new(doc);
         match doc.root.as_stored() {
             None | Some((tag::ABSENT, _)) => {
                 return Err(malformed("V8", "a root that is absent", doc.trailer));
             }
             Some((tag, at)) => check.root(tag, at)?,
         }
-        let named = kind::NAMES.into_iter().zip(check.kinds);
-        let mut seen = Summary {
-            depth: check.depth,
-            kinds: named.filter(|&(_, n)| n > 0).collect(),
-            ..Summary::default()
-        };
+        check.rest()?;
+        let mut seen = check.seen();
         seen.bytes = doc.data.len();
         seen.keys = doc.keys.names.n;
         seen.shapes = doc.shapes.n;
@@ -96,13 +87,11 @@ pub(super) fn dictionary(doc: &Doc<'_>) -> Result<()> {
 
 /// Looks at a list of `n` elements that is all the bytes of `doc`.
 pub(super) fn list(doc: &Doc<'_>, n: usize) -> Result<Summary> {
-    let mut check = Check {
-        doc,
-        depth: 0,
-        seen: Summary::default(),
-    };
-    check.list((0, doc.data.len()), Some(n), Place::Other)?;
-    Ok(check.seen)
+    let mut check = Check::new(doc);
+    let all = (0, doc.data.len());
+    check.list(all, Some(n), Place::Other, Inside::default())?;
+    check.rest()?;
+    Ok(check.seen())
 }
 
 fn checksum(doc: &Doc<'_>) -> Result<()> {
@@ -281,12 +270,34 @@ enum Left<'v> {
 }
 
 impl<'v> Check<'v> {
+    fn new(doc: &'v Doc<'v>) -> Self {
+        Self {
+            doc,
+            work: Vec::new(),
+            depth: 0,
+            kinds: [0; kind::NAMES.len()],
+        }
+    }
+
+    fn seen(&self) -> Summary {
+        let named = kind::NAMES.into_iter().zip(self.kinds);
+        Summary {
+            depth: self.depth,
+            kinds: named.filter(|&(_, n)| n > 0).collect(),
+            ..Summary::default()
+        }
+    }
+
     fn root(&mut self, tag: u8, at: Extent) -> Result<()> {
         if tag == tag::POOLED && self.doc.pool.is_none() {
             let text = "a root from a pool that is not there";
             return Err(malformed("V8", text, self.doc.trailer));
         }
-        self.value(tag, at, Place::Other, Inside::default())?;
+        self.value(tag, at, Place::Other, Inside::default())
+    }
+
+    /// Looks at what is left.
+    fn rest(&mut self) -> Result<()> {
         while let Some(work) = self.work.last_mut() {
             let (place, inside) = (work.place, work.inside);
             match &mut work.left {
@@ -356,32 +367,20 @@ impl<'v> Check<'v> {
     #[inline]
     fn value(&mut self, tag: u8, at: Extent, place: Place, inside: Inside) -> Result<()> {
         match tag {
-            tag::ARRAY => self.list(at, None, Place::Array, self.deeper(inside, at)?),
+            tag::ARRAY => self.list(at, None, Place::Array, deeper(inside, at)?),
             tag::OBJECT => self.object(at, inside),
             _ => scalar(self.doc, tag, at, place),
         }
     }
 
     fn object(&mut self, at: Extent, inside: Inside) -> Result<()> {
-        let inside = self.deeper(inside, at)?;
+        let inside = deeper(inside, at)?;
         if at.0 >= at.1 {
             return Ok(());
         }
         let mut back = Back::new(self.doc.data, at.0, at.1);
         let shape = self.doc.shapes.get(back.rv()?)?;
         self.list((at.0, back.end), Some(shape.len()), Place::Other, inside)
-    }
-
-    /// One level more.
-    #[inline]
-    fn deeper(&self, inside: Inside, at: Extent) -> Result<Inside> {
-        if inside.levels >= MAX_DEPTH {
-            return Err(too_deep(at.1));
-        }
-        Ok(Inside {
-            levels: inside.levels.wrapping_add(1),
-            ..inside
-        })
     }
 
     /// Checks a list but for what is in its elements, which is left for later.
@@ -458,15 +457,15 @@ impl<'v> Check<'v> {
             }
             Body::Uniform { at, tag } => self.uniform(at, tag, inner, inside)?,
             Body::Table { columns, .. } => {
-                let inside = self.deeper(inside, extent)?;
+                let inside = deeper(inside, extent)?;
                 self.columns(columns, list.n, Place::Column, inside)?;
             }
             Body::Tuples { columns } => {
-                let inside = self.deeper(inside, extent)?;
+                let inside = deeper(inside, extent)?;
                 self.columns(columns, list.n, Place::Other, inside)?;
             }
             Body::Nested { child, counts } => {
-                let inside = self.deeper(inside, extent)?;
+                let inside = deeper(inside, extent)?;
                 let n = List::read(self.doc, child, None)?.n;
                 if counts.validate(n).is_err() {
                     let text = "counts of other elements than there are";
@@ -576,6 +575,18 @@ impl<'v> Check<'v> {
         self.later(left, place, inside);
         Ok(())
     }
+}
+
+/// One level more.
+#[inline]
+fn deeper(inside: Inside, at: Extent) -> Result<Inside> {
+    if inside.levels >= MAX_DEPTH {
+        return Err(too_deep(at.1));
+    }
+    Ok(Inside {
+        levels: inside.levels.wrapping_add(1),
+        ..inside
+    })
 }
 
 /// Whether no value of a tag has an empty extent.
