@@ -411,6 +411,51 @@ def blit_from_json(
     36
     """
 
+class BlitReader:
+    """An open collection; `tare.blit.Collection` is its face."""
+
+    def __init__(self, path: str, mmap: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def document(self, i: int) -> Any:
+        """Document ``i``, from 0 on, as a view."""
+
+    def validate(self) -> dict[str, Any]:
+        """Look at every byte; what was seen."""
+
+    @property
+    def commits(self) -> int:
+        """How many commits there are."""
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+
+class BlitWriter:
+    """A collection that is appended to; ``mode`` is ``w``, ``x`` or ``a``."""
+
+    def __init__(self, path: str, mode: str, compressor: str | None, chunk_size: int) -> None: ...
+    def __len__(self) -> int: ...
+    def append_document(self, document: Buffer) -> None:
+        """Append an encoded document."""
+
+    def append_from(self, reader: BlitReader, i: int) -> None:
+        """Append document ``i`` of another collection."""
+
+    def append_json(self, text: Buffer | str) -> None:
+        """Append a JSON text."""
+
+    def commit(self) -> int:
+        """Make all documents so far survive a crash; how many are committed."""
+
+    def rollback(self) -> None:
+        """Drop what was not committed."""
+
+    def close(self) -> None:
+        """Let the file go; what was not committed is cut off."""
+
+def blit_repair(path: str) -> tuple[int, int]:
+    """Cut off what follows the last whole commit: documents there are, and bytes cut."""
+
 def blit_account(buffer: Buffer) -> dict[str, Any]:
     """Where the bytes of a document go.
 

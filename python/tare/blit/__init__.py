@@ -22,9 +22,11 @@ from tare._tare import BlitView as View
 from tare._tare import blit_encode as encode
 from tare._tare import blit_from_json as from_json
 from tare._tare import blit_view as view
+from tare.blit.collection import Collection, open_collection, repair
 from tare.blit.support import MissingName, Summary
 
 __all__ = [
+    "Collection",
     "ListView",
     "MissingName",
     "ObjectView",
@@ -33,6 +35,8 @@ __all__ = [
     "View",
     "encode",
     "from_json",
+    "open_collection",
+    "repair",
     "view",
 ]
 

@@ -7,7 +7,9 @@ import difflib
 import json
 import mmap
 import os
+import shutil
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -16,7 +18,7 @@ from tare.cli import SHOWS
 from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["command"]
 
@@ -97,15 +99,10 @@ def decode(file: str, output: str | None, force: bool, order: str, **options: st
     """Decode FILE, or standard input: a document to one line of JSON, a collection to a line each."""
     from tare import blit
 
-    with _document(file) as data:
-        if _is_collection(data):
-            documents: Any = _collection(file, data)
-        else:
-            documents = iter((blit.view(data),))
-        with _sink(output, force, binary=False) as sink:
-            for document in documents:
-                sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
-                sink.write(b"\n")
+    with _opened(file) as found, _sink(output, force, binary=False) as sink:
+        for document in found if isinstance(found, blit.Collection) else [found]:
+            sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
+            sink.write(b"\n")
 
 
 @command.command("get", short_help="One value by its JSON Pointer.")
@@ -123,10 +120,11 @@ def get(file: str, pointer: str, raw: bool) -> None:
     if pointer and not pointer.startswith("/"):
         raise UsageError(f"{pointer[:80]!r} is no JSON Pointer: write /name/0/name, or '' for all")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    with _document(file) as data:
-        found: Any = _collection(file, data) if _is_collection(data) else blit.view(data)
+    with _opened(file) as found:
         for place, step in enumerate(steps):
-            found = _step(found, step, steps[:place])
+            found = _step(found, step, steps[:place])  # noqa: PLW2901 - one step deeper
+        if isinstance(found, blit.Collection):
+            raise UsageError(f"{file} is a collection: begin with the number of a document, as in /0")
         if isinstance(found, blit.View):
             text = found.to_json(nan="literal", bytes="base64").decode()
         elif raw and isinstance(found, str):
@@ -149,6 +147,10 @@ def info(file: str, as_json: bool) -> None:
     from tare.inspecting.blits import PARTS
 
     with _document(file) as data:
+        if _is_collection(data):
+            with _collection(file, data) as collection:
+                _print_collection(collection, as_json)
+            return
         account = blit_account(data)
     if as_json:
         click.echo(json.dumps(account, indent=1))
@@ -165,16 +167,13 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
 
     Exit code: 1 if one is wrong, with the rule of the specification and the byte.
     """
-    from tare import blit
     from tare.datasets.source import printable
 
     wrong = False
     for file in files:
         try:
-            with _document(file) as data:
-                view = _collection(file, data) if _is_collection(data) else blit.view(data)
-                _validate(view, canonical)
-                size = len(data)
+            with _opened(file) as found:
+                size = _validated(found, canonical)
         except (DecodeError, Limit, Unsupported) as error:
             wrong = True
             click.echo(f"{printable(file)}  FAILED  {str(error).removeprefix(f'{printable(file)}: ')}")
@@ -189,14 +188,13 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
 def repair(file: str) -> None:
     """Cut the collection FILE back to its last whole commit: what a crash while appending leaves."""
     from tare import blit
+    from tare.datasets.source import printable
 
     with _document(file) as data:
         if not _is_collection(data):
             raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
-    if not hasattr(blit, "repair"):
-        raise Unsupported("collections are not part of this build", format="blit")
-    done = blit.repair(file)
-    click.echo(f"{file}: {done}", err=True)
+    documents, cut = blit.repair(file)
+    click.echo(f"{printable(file)}: {documents:,} documents, {cut:,} bytes cut off", err=True)
 
 
 def _step(value: Any, step: str, before: list[str]) -> Any:
@@ -222,18 +220,112 @@ def _step(value: Any, step: str, before: list[str]) -> Any:
     raise TareError(f"there is nothing below {where}, which is no array and no object", format="blit")
 
 
-def _validate(view: Any, canonical: bool) -> None:
-    view.validate(**({"canonical": True} if canonical else {}))
+def _validated(found: Any, canonical: bool) -> int:
+    """Bytes that were looked at, all of them."""
+    from tare import blit
+
+    if not isinstance(found, blit.Collection):
+        return int(found.validate(canonical=canonical).bytes)
+    if canonical:
+        raise UsageError("--canonical is of one document, not of a collection")
+    return int(found.validate().bytes)
 
 
 def _encode_lines(
     file: str, output: str | None, force: bool, compressor: str | None, options: dict[str, Any]
 ) -> None:
-    raise Unsupported("collections are not part of this build", format="blit")
+    """A document a line into a collection, which appears whole or not at all."""
+    from tare import atomic, blit
+
+    odd = [name for name, value in options.items() if value]
+    if odd:
+        raise UsageError(f"--{odd[0].replace('_', '-')} is of one document, not of a collection")
+    to_stdout = output in (None, "-")
+    if to_stdout and sys.stdout.buffer.isatty() and not force:
+        raise UsageError("encoded bytes do not go to a terminal: name a file with -o, pipe them, or say -f")
+    if not to_stdout and output is not None and not force and os.path.lexists(output):
+        raise FileExistsError(f"{output}: is there already. Say --force to replace it.")
+    with contextlib.ExitStack() as undo:
+        if to_stdout or output is None:
+            folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="tare-"))
+            place: Any = None
+            path = os.path.join(folder, "x.blits")
+        else:
+            place = atomic.Replacement(output)
+            undo.callback(place.abandon)
+            path = os.fspath(place.temporary)
+        with blit.open_collection(path, "w", compressor=compressor) as collection:
+            _append_lines(file, collection)
+        if place is not None:
+            place.commit()
+        else:
+            with open(path, "rb") as made:
+                shutil.copyfileobj(made, sys.stdout.buffer, 1 << 20)
+            sys.stdout.buffer.flush()
 
 
-def _collection(file: str, data: Any) -> Any:
-    raise Unsupported("collections are not part of this build", format="blit")
+def _append_lines(file: str, collection: Any) -> None:
+    from tare.datasets.source import printable
+
+    source = sys.stdin.buffer if file == "-" else open(file, "rb")
+    tell = _progress() if sys.stderr.isatty() else None
+    done = 0
+    with contextlib.nullcontext() if file == "-" else source:
+        for number, line in enumerate(source, 1):
+            done += len(line)
+            if line.isspace():
+                continue
+            try:
+                collection.append_json(line)
+            except (DecodeError, Limit, Unsupported) as error:
+                where = "" if file == "-" else f"{printable(file)}: "
+                error.args = (f"{where}line {number:,}: {error}",)
+                raise
+            if tell is not None and number % 4096 == 0:
+                tell(number, done)
+    if tell is not None:
+        tell(0, 0)
+
+
+def _progress() -> Callable[[int, int], None]:
+    """A line on the terminal: documents and bytes so far; taken away by zero of them."""
+    from tare.report.text import size
+
+    def show(documents: int, done: int) -> None:
+        text = f"  {documents:,} documents, {size(done)}" if documents else ""
+        click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+
+    return show
+
+
+@contextlib.contextmanager
+def _opened(file: str) -> Iterator[Any]:
+    """The view of a document, or a collection."""
+    from tare import blit
+
+    with _document(file) as data:
+        if not _is_collection(data):
+            yield blit.view(data)
+            return
+        with _collection(file, data) as collection:
+            yield collection
+
+
+@contextlib.contextmanager
+def _collection(file: str, data: Any) -> Iterator[Any]:
+    """The collection of a file; of standard input, by a file of its own."""
+    from tare import blit
+
+    if file != "-":
+        with blit.open_collection(file) as collection:
+            yield collection
+        return
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        path = os.path.join(folder, "x.blits")
+        with open(path, "wb") as copy:
+            copy.write(data)
+        with blit.open_collection(path) as collection:
+            yield collection
 
 
 def _is_collection(data: Any) -> bool:
@@ -294,6 +386,28 @@ def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO
 
     with atomic.replacing(output) as file:
         yield file
+
+
+def _print_collection(collection: Any, as_json: bool) -> None:
+    seen = collection.validate()
+    facts = {
+        "bytes": seen.bytes,
+        "documents": len(collection),
+        "commits": collection.commits,
+        "chunks": collection.chunks,
+        "keys": seen.keys,
+        "shapes": seen.shapes,
+        "kinds": seen.kinds,
+    }
+    if as_json:
+        click.echo(json.dumps(facts, indent=1))
+        return
+    click.echo(
+        f"blit collection, version 1  {seen.bytes:,} bytes  {len(collection):,} documents in "
+        f"{collection.chunks:,} chunks of {collection.commits:,} commits  "
+        f"{seen.keys:,} names, {seen.shapes:,} key sequences"
+    )
+    click.echo("lists: " + ", ".join(f"{count:,} {name}" for name, count in sorted(seen.kinds.items())))
 
 
 def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:

@@ -26,6 +26,11 @@ _SHOWN = 8
     metavar="ID",
     help="How to write, such as json:orjson+zstd:3; by default what DST's ending says.",
 )
+@click.option(
+    "--compressor",
+    metavar="ID",
+    help="Compressor of DST, such as zstd:3; of the chunks inside, where the format has them (.blits).",
+)
 @click.option("--from", "from_", metavar="FORMAT", help="Format of SRC, when neither bytes nor name tell.")
 @click.option("--to", metavar="FORMAT", help="Format of DST, the same as --codec; needed when DST is -.")
 @click.option("--columns", metavar="A,B", help="Convert only these columns.")
@@ -53,13 +58,14 @@ def command(src: str, dst: str, **options: Any) -> int:
       tare convert data.json.gz data.msgpack --verify
       tare convert - out.parquet --from csv < flights.csv
       tare convert big.parquet - --to ndjson --columns year,month
+      tare convert events.ndjson events.blits --compressor zstd
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare import io
     from tare.errors import UsageError
 
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")
-    codec = options["codec"] or options["to"]
+    codec = _pressed(options["codec"] or options["to"], dst, options["compressor"])
     if dst == "-" and codec is None:
         raise UsageError("standard output has no name to tell the format by; say --to FORMAT.")
     if dst == "-" and options["as_json"]:
@@ -67,7 +73,7 @@ def command(src: str, dst: str, **options: Any) -> int:
     target: Any = dst
     if dst == "-":
         target = sys.stdout.buffer
-        if target.isatty() and not _is_text(codec):
+        if target.isatty() and not _is_text(str(codec)):
             raise UsageError(
                 "the result is not text and standard output is a terminal; name a file, or pipe it."
             )
@@ -126,6 +132,27 @@ def _progress() -> Callable[[int, int], None]:
             click.echo(f"\r  {now:3d} %" if now < 100 else "\r       \r", nl=False, err=True)
 
     return show
+
+
+def _pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
+    """The codec with a compressor: inside its format if that has one, else around it.
+
+    Raises:
+        UsageError: It has one already, or there is nothing to tell the format by.
+    """
+    from tare.codec import Codec
+    from tare.errors import UsageError
+
+    if compressor is None:
+        return codec
+    found = Codec.parse(codec) if codec is not None else Codec.for_path(dst)
+    if found is None:
+        raise UsageError(f"{dst}: the ending names no format; say which with --codec")
+    if found.compressor is not None:
+        raise UsageError(f"{found} has a compressor already: not with --compressor {compressor}")
+    if dict(found.settings).get("container") == "collection":
+        return str(Codec.parse(f"{found},compression={compressor}"))
+    return f"{found}+{compressor}"
 
 
 def _is_text(codec: str) -> bool:

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from tare.formats.base import Buffer, Format, Library, Option
-from tare.formats.scalars import DEFAULT, NATIVE, ROWS_AS_TEXT, hook
+from tare.formats.scalars import DEFAULT, NATIVE, ROWS_AS_TEXT, hook, parts_of
+
+if TYPE_CHECKING:
+    from tare import blit
 
 __all__ = ["FORMAT"]
 
+_COLLECTION = b"BLS1"
 _LAYOUT = Option(
     "columns",
     ("columns", "rows"),
     "columns = like values of a list lie together, which is smallest; rows = each value by itself, to be patched.",
 )
+_CONTAINER = Option(
+    "document",
+    ("document", "collection"),
+    "document = one value; collection = the items of a list, each found by its number (.blits).",
+)
+_COMPRESSION = Option("none", ("none", "zstd", "lz4"), "Compression of each chunk of a collection.")
 _CANONICAL = Option(False, (False, True), "Write the same bytes for the same value, whoever writes them.")
 
 
-def _encode(obj: Any, *, canonical: bool, default: str, layout: str) -> bytes:
+def _encode(
+    obj: Any, *, canonical: bool, compression: str, container: str, default: str, layout: str
+) -> bytes:
     from tare import blit
 
-    return blit.encode(obj, default=hook(default), canonical=canonical, layout=layout)
+    if container == "document":
+        return blit.encode(obj, default=hook(default), canonical=canonical, layout=layout)
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        path = os.path.join(folder, "x.blits")
+        pressing = None if compression == "none" else compression
+        with blit.open_collection(path, "x", compressor=pressing) as collection:
+            for item in parts_of(obj):
+                collection.append(item, default=hook(default))
+        with open(path, "rb") as file:
+            return file.read()
 
 
 def _decode(data: Buffer, **options: Any) -> Any:
     from tare import blit
 
-    return blit.view(data).to_python()
+    if not _is_collection(data):
+        return blit.view(data).to_python()
+    with _collection(data) as collection:
+        return [document.to_python() for document in collection]
 
 
 def _open(data: Buffer, **options: Any) -> Any:
     """The root as a view: each value is read when it is asked for."""
     from tare import blit
 
+    if _is_collection(data):
+        with _collection(data) as collection:
+            return list(collection)  # each keeps the file open
     return blit.view(data)
 
 
@@ -40,17 +71,46 @@ def _path(data: Buffer, steps: list[str], **options: Any) -> Any:
     """The value there, found without reading any other."""
     from tare import blit
 
-    found: Any = blit.view(data)
+    found: Any = _open(data)
     for step in steps:
-        found = found[int(step)] if isinstance(found, blit.ListView) else found[step]
+        found = found[int(step)] if isinstance(found, list | blit.ListView) else found[step]
     return found.to_python() if isinstance(found, blit.View) else found
+
+
+def _is_collection(data: Buffer) -> bool:
+    return bytes(data[:4]) == _COLLECTION
+
+
+@contextlib.contextmanager
+def _collection(data: Buffer) -> Iterator[blit.Collection]:
+    """A collection whose bytes are in memory: as a file, from which it is read."""
+    from tare import blit
+
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        path = os.path.join(folder, "x.blits")
+        with open(path, "wb") as file:
+            file.write(data)
+        with blit.open_collection(path) as collection:
+            yield collection
+
+
+def _resolve(options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse options of collections for a document."""
+    if options["container"] == "document" and options["compression"] != "none":
+        raise ValueError(
+            "compression is of a collection's chunks: say container=collection, or +zstd:3 at the end"
+        )
+    if options["container"] == "collection" and (options["canonical"] or options["layout"] != "columns"):
+        raise ValueError("canonical and layout are of a document, not of a collection")
+    return options
 
 
 FORMAT = Format(
     id="blit",
     title="blit",
-    extensions=(".blit",),
-    magic=(b"BLT1",),
+    extensions=(".blit", ".blits"),
+    extension_options={".blits": {"container": "collection"}},
+    magic=(b"BLT1", _COLLECTION),
     kinds=frozenset({"document", "table"}),
     spec="docs/specs/blit.md",
     languages=("python", "rust"),
@@ -63,7 +123,14 @@ FORMAT = Format(
             decode=_decode,
             modules=("tare._tare",),
             distribution="tare",
-            options={"canonical": _CANONICAL, "default": DEFAULT, "layout": _LAYOUT},
+            options={
+                "canonical": _CANONICAL,
+                "compression": _COMPRESSION,
+                "container": _CONTAINER,
+                "default": DEFAULT,
+                "layout": _LAYOUT,
+            },
+            resolve=_resolve,
             variants=ROWS_AS_TEXT,
             open=_open,
             path=_path,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import Any
 
 from tare.datasets.source import Source
@@ -41,7 +43,29 @@ def look(source: Source, max_bytes: int) -> Findings:
             f"blit: longer than the {max_bytes:,} bytes that are looked at; `tare blit info` has no limit",
             format="blit",
         )
-    return findings(blit_account(data))
+    return _collection(data) if data.startswith(b"BLS1") else findings(blit_account(data))
+
+
+def _collection(data: bytes) -> Findings:
+    """What validation sees of a collection, which is read as a file."""
+    from tare import blit
+
+    with tempfile.TemporaryDirectory(prefix="tare-") as folder:
+        path = os.path.join(folder, "x.blits")
+        with open(path, "wb") as file:
+            file.write(data)
+        with blit.open_collection(path) as collection:
+            seen = collection.validate()
+            details: dict[str, Any] = {
+                "commits": collection.commits,
+                "chunks": collection.chunks,
+                "names": seen.keys,
+                "key sequences": seen.shapes,
+                "lists": ", ".join(f"{count:,} {name}" for name, count in sorted(seen.kinds.items())),
+            }
+            return Findings(
+                version="collection, version 1", kind="document", rows=len(collection), details=details
+            )
 
 
 def findings(account: dict[str, Any]) -> Findings:

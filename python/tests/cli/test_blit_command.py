@@ -235,3 +235,86 @@ def test_a_damaged_file_is_told_by_inspect(tmp_path: Path) -> None:
     done = run("inspect", "x.blit", cwd=tmp_path)
     assert done.returncode == 1
     assert b"a shape that is not there (rule V17)" in done.stdout
+
+
+LINES = b"".join(json.dumps(row).encode() + b"\n" for row in ROWS)
+PLAIN = b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in ROWS)
+
+
+@pytest.mark.parametrize("more", [(), ("--compressor", "zstd:9"), ("-c", "lz4")])
+def test_lines_into_a_collection_and_back(tmp_path: Path, more: tuple[str, ...]) -> None:
+    """NDJSON in, one document by its number, info, check, NDJSON out; pipes as files."""
+    done = run("blit", "encode", "--ndjson", "-o", "c.blits", *more, cwd=tmp_path, stdin=LINES)
+    assert (0, b"", b"") == (done.returncode, done.stdout, done.stderr)
+    assert len(blit.open_collection(tmp_path / "c.blits")) == len(ROWS)
+    piped = run("blit", "encode", "--ndjson", *more, cwd=tmp_path, stdin=LINES)
+    assert (0, (tmp_path / "c.blits").read_bytes()) == (piped.returncode, piped.stdout)
+    assert b'"JFK"\n' == run("blit", "get", "c.blits", "/7/from", cwd=tmp_path).stdout
+    assert b'"JFK"\n' == run("blit", "get", "-", "/7/from", cwd=tmp_path, stdin=piped.stdout).stdout
+    assert PLAIN == run("blit", "decode", "c.blits", cwd=tmp_path).stdout
+    assert b"c.blits  ok" in run("blit", "check", "c.blits", cwd=tmp_path).stdout
+    account = json.loads(run("blit", "info", "c.blits", "--json", cwd=tmp_path).stdout)
+    assert (len(ROWS), 1) == (account["documents"], account["commits"])
+    assert ["c.blits"] == os.listdir(tmp_path)
+
+
+def test_a_bad_line_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    """The number of the line; no file, no part of one."""
+    done = run("blit", "encode", "--ndjson", "-o", "c.blits", cwd=tmp_path, stdin=LINES + b"\n{\n")
+    assert (1, []) == (done.returncode, os.listdir(tmp_path))
+    assert b"line 202: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("encode", "--ndjson", "--canonical"), "--canonical is of one document"),
+        (("encode", "--compressor", "zstd"), "say --ndjson"),
+        (("check", "c.blits", "--canonical"), "is of one document"),
+        (("get", "c.blits", ""), "begin with the number of a document"),
+        (("repair", "d.blit"), "is no collection"),
+    ],
+)
+def test_misuse_is_told(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    """Exit code 2, and what to do."""
+    (tmp_path / "d.blit").write_bytes(blit.encode(ROWS))
+    with blit.open_collection(tmp_path / "c.blits", "w") as collection:
+        collection.extend(ROWS)
+    done = run("blit", *words, cwd=tmp_path, stdin=LINES)
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert said in done.stderr.decode()
+
+
+def test_repair_cuts_a_torn_end(tmp_path: Path) -> None:
+    """check tells a torn collection, repair brings back what was committed, check is content."""
+    path = tmp_path / "c.blits"
+    for mode in "wa":
+        with blit.open_collection(path, mode) as collection:
+            collection.extend(ROWS)
+    os.truncate(path, path.stat().st_size - 9)
+    torn = run("blit", "check", "c.blits", cwd=tmp_path)
+    assert torn.returncode == 1
+    assert b"FAILED" in torn.stdout
+    done = run("blit", "repair", "c.blits", cwd=tmp_path)
+    assert (0, b"") == (done.returncode, done.stdout)
+    assert f"c.blits: {len(ROWS):,} documents" in done.stderr.decode()
+    assert run("blit", "check", "c.blits", cwd=tmp_path).returncode == 0
+
+
+def test_convert_into_collections(tmp_path: Path) -> None:
+    """By the ending; --compressor is that of the chunks there, and around any other format."""
+    (tmp_path / "r.ndjson").write_bytes(LINES)
+    sizes = {}
+    for name, more in (("a.blits", ()), ("b.blits", ("--compressor", "zstd"))):
+        done = run("convert", "r.ndjson", name, *more, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        sizes[name] = (tmp_path / name).stat().st_size
+        assert run("convert", name, "back.ndjson", "--force", cwd=tmp_path).returncode == 0
+        assert [json.loads(line) for line in (tmp_path / "back.ndjson").read_bytes().splitlines()] == ROWS
+    assert sizes["b.blits"] < sizes["a.blits"]
+    assert run("convert", "r.ndjson", "r.json", "--compressor", "zstd:3", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "r.json").read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    twice = run("convert", "r.ndjson", "x.json.gz", "--compressor", "zstd", cwd=tmp_path)
+    assert twice.returncode == 2
+    found = json.loads(run("inspect", "b.blits", "--json", cwd=tmp_path).stdout)
+    assert ("blit", len(ROWS)) == (found["format"], found["rows"])

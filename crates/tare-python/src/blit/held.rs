@@ -5,9 +5,11 @@ use std::sync::{Arc, OnceLock};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use tare::blit::collection::Document;
 use tare::blit::{Value, View};
 use tare::{Error, ErrorKind};
 
+use super::collection::Opened;
 use super::names;
 use crate::buffers::{kept, with_bytes};
 use crate::error::to_py;
@@ -25,6 +27,11 @@ enum Owner {
     Bytes(Py<PyBytes>),
     Buffer(PyUntypedBuffer),
     Copy(Box<[u8]>),
+    /// Of a collection; kept for what its view reads.
+    Document {
+        _document: Document<'static>,
+        _collection: Arc<Opened>,
+    },
 }
 
 impl Held {
@@ -39,6 +46,21 @@ impl Held {
         }
         let copy = with_bytes(buffer, |bytes| Ok(Box::from(bytes)))?;
         Self::of(buffer.py(), Owner::Copy(copy))
+    }
+
+    /// Document `i` of a collection.
+    pub fn in_collection(collection: &Arc<Opened>, i: u64) -> tare::Result<Arc<Self>> {
+        let document = collection.docs().get(i)?;
+        let view = forever(document.view());
+        let owner = Owner::Document {
+            _document: kept_document(document),
+            _collection: Arc::clone(collection),
+        };
+        Ok(Arc::new(Self {
+            view,
+            owner,
+            names: OnceLock::new(),
+        }))
     }
 
     fn of(py: Python<'_>, owner: Owner) -> PyResult<Arc<Self>> {
@@ -150,7 +172,16 @@ fn bytes<'a>(py: Python<'_>, owner: &'a Owner) -> &'a [u8] {
         Owner::Bytes(bytes) => bytes.as_bytes(py),
         Owner::Buffer(buffer) => crate::buffers::lent(buffer),
         Owner::Copy(copy) => copy,
+        Owner::Document { .. } => &[],
     }
+}
+
+#[allow(unsafe_code, reason = "a document and its collection in one object")]
+fn kept_document(document: Document<'_>) -> Document<'static> {
+    // SAFETY: it is kept in `Owner::Document` beside the collection that it reads, and only to be
+    // dropped. The view that was made of it reads the map of the collection or a chunk on the
+    // heap, neither of which moves with it.
+    unsafe { std::mem::transmute::<Document<'_>, Document<'static>>(document) }
 }
 
 #[allow(unsafe_code, reason = "a value and its owner in one object")]

@@ -1,6 +1,7 @@
 //! The Python face of `tare::blit`: documents of Python objects, and views that read them in place.
 
 mod account;
+mod collection;
 mod encode;
 mod fault;
 mod held;
@@ -24,6 +25,7 @@ use pyo3::prelude::*;
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(account::account, module)?,
+        wrap_pyfunction!(collection::repaired, module)?,
         wrap_pyfunction!(encode::encode, module)?,
         wrap_pyfunction!(encode::from_json, module)?,
         wrap_pyfunction!(view::view, module)?,
@@ -32,6 +34,9 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         function.setattr("__module__", "tare.blit")?; // where users, and pickles, find it
         module.add(format!("blit_{name}"), function)?;
     }
+    let py = module.py();
+    module.add("BlitReader", py.get_type::<collection::Reader>())?;
+    module.add("BlitWriter", py.get_type::<collection::Writer>())?;
     module.add("BlitView", module.py().get_type::<view::View>())?;
     module.add("BlitObjectView", module.py().get_type::<maps::ObjectView>())?;
     module.add("BlitListView", module.py().get_type::<lists::ListView>())?;

@@ -29,8 +29,11 @@ pub struct View {
 /// Opens a document.
 #[pyfunction]
 pub fn view<'py>(buffer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let py = buffer.py();
-    let held = Held::open(buffer)?;
+    whole(buffer.py(), Held::open(buffer)?)
+}
+
+/// The whole value of a document.
+pub fn whole(py: Python<'_>, held: Arc<Held>) -> PyResult<Bound<'_, PyAny>> {
     let value = held.root().map_err(|error| to_py(py, error))?;
     placed(py, held, value, true)
 }

@@ -1,0 +1,252 @@
+"""Collections: many documents in one `.blits` file, appended to, read by number."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, overload
+
+from tare._tare import BlitReader, BlitWriter, blit_encode, blit_repair
+from tare.blit.support import Summary
+from tare.errors import UsageError
+
+__all__ = ["Collection", "open_collection", "repair"]
+
+_MODES = ("r", "a", "w", "x")
+_CHUNK_BYTES = 262_144
+
+
+def open_collection(
+    path: str | os.PathLike[str],
+    mode: str = "r",
+    *,
+    compressor: str | None = None,
+    chunk_size: int = _CHUNK_BYTES,
+    mmap: bool = True,
+) -> Collection:
+    """Open a collection of documents.
+
+    Args:
+        path: The file, usually ``NAME.blits``.
+        mode: ``r`` reads, ``a`` goes on behind what is committed, ``w`` starts one in place of what
+            is there, ``x`` starts one where there must be none.
+        compressor: Of chunks that are written: ``zstd``, ``zstd:9``, ``lz4``; None leaves them as they are.
+        chunk_size: Bytes of source in a chunk.
+        mmap: Whether the file is mapped when it is read. Not for files that others may cut.
+
+    Raises:
+        UsageError: No such mode or compressor; it is being appended to.
+        Truncated: The last commit was torn: `repair` helps.
+        DecodeError: It is no collection, or damaged; rule and offset are given.
+        OSError: The file cannot be opened.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "flights.blits")
+    >>> with open_collection(path, "w") as flights:
+    ...     flights.append({"id": 1, "from": "JFK"})
+    ...     flights.append_json('{"id": 2, "from": "LGA"}')
+    >>> flights = open_collection(path)
+    >>> len(flights), flights[1]["from"], [flight["id"] for flight in flights]
+    (2, 'LGA', [1, 2])
+    """
+    if mode not in _MODES:
+        raise UsageError(f"mode is one of {', '.join(_MODES)}, not {mode!r}")
+    place = os.fspath(path)
+    try:
+        if mode == "r":
+            return Collection(place, BlitReader(place, mmap), None)
+        return Collection(place, None, BlitWriter(place, mode, compressor, chunk_size))
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = place
+        raise
+
+
+class Collection(Sequence[Any]):
+    """Many documents in one file; made by `open_collection`.
+
+    One that is read is a sequence of views. One that is written takes documents and keeps them when
+    they are committed, which leaving a ``with`` block without an exception does; with one, what was
+    not committed is cut off.
+    """
+
+    __slots__ = ("_reader", "_writer", "path")
+
+    def __init__(self, path: str, reader: BlitReader | None, writer: BlitWriter | None) -> None:
+        self.path = path
+        self._reader = reader
+        self._writer = writer
+
+    # --- reading ----------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Documents; in a collection that is written also those not committed yet."""
+        return len(self._writer if self._writer is not None else self._read())
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """A document as a view, from the end with a negative number; of a slice a list of them."""
+        reader = self._read()
+        if isinstance(index, slice):
+            return [reader.document(i) for i in range(*index.indices(len(reader)))]
+        n = len(reader)
+        at = index + n if index < 0 else index
+        if not 0 <= at < n:
+            raise IndexError(f"there is no document {index}: there are {n:,}")
+        return reader.document(at)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Every document as a view."""
+        reader = self._read()
+        return map(reader.document, range(len(reader)))
+
+    def validate(self) -> Summary:
+        """Look at every byte.
+
+        Returns:
+            What was seen, of all commits.
+
+        Raises:
+            DecodeError: The first rule that is broken, with the byte in the file.
+        """
+        return Summary(**self._read().validate())
+
+    @property
+    def commits(self) -> int:
+        """How many commits there are."""
+        return self._read().commits
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are."""
+        return self._read().chunks
+
+    def compact(
+        self,
+        path: str | os.PathLike[str],
+        keep: Callable[[Any], object] | None = None,
+        *,
+        compressor: str | None = None,
+    ) -> int:
+        """Write the documents into a collection of one commit.
+
+        Args:
+            path: Where; it may be the file itself, and appears whole or not at all.
+            keep: Called with the view of each document: false leaves it out.
+            compressor: As of `open_collection`.
+
+        Returns:
+            Documents kept.
+
+        Raises:
+            OSError: The file cannot be written; what was there is untouched.
+        """
+        from tare import atomic
+
+        reader = self._read()
+        place = atomic.Replacement(path)
+        try:
+            writer = BlitWriter(os.fspath(place.temporary), "w", compressor, _CHUNK_BYTES)
+            try:
+                for i in range(len(reader)):
+                    if keep is None or keep(reader.document(i)):
+                        writer.append_from(reader, i)
+                kept = writer.commit()
+            finally:
+                writer.close()
+            place.commit()
+        except BaseException:
+            place.abandon()
+            raise
+        return kept
+
+    def _read(self) -> BlitReader:
+        if self._reader is None:
+            raise UsageError(f"{self.path}: it is open to be written; open it with mode='r' to read")
+        return self._reader
+
+    # --- writing ----------------------------------------------------------------
+
+    def append(self, obj: Any, *, default: Callable[[Any], Any] | None = None) -> None:
+        """Append a Python object, or a view.
+
+        Args:
+            obj: What `tare.blit.encode` takes.
+            default: As of `tare.blit.encode`.
+
+        Raises:
+            Unsupported: It has no place in a document; nothing is appended.
+            OSError: The file cannot be written.
+        """
+        writer = self._write()
+        writer.append_document(blit_encode(obj, default=default, checksum=False))
+
+    def append_json(self, text: bytes | bytearray | memoryview | str) -> None:
+        """Append the value of a JSON text.
+
+        Raises:
+            Malformed, Truncated: Not JSON, with the byte in the text; nothing is appended.
+            OSError: The file cannot be written.
+        """
+        self._write().append_json(text)
+
+    def extend(self, objects: Iterable[Any]) -> None:
+        """Append each object, as `append`."""
+        for obj in objects:
+            self.append(obj)
+
+    def commit(self) -> int:
+        """Make sure that all documents so far survive a crash.
+
+        Returns:
+            Documents that are committed.
+        """
+        return self._write().commit()
+
+    def rollback(self) -> None:
+        """Drop what was not committed."""
+        self._write().rollback()
+
+    def close(self) -> None:
+        """Let the file go; what was not committed is cut off. Documents that were read stay readable."""
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = None
+
+    def __enter__(self) -> Collection:  # noqa: PYI034 - typing.Self is newer than our oldest Python
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is not None and kind is None:
+            self.commit()
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "written" if self._writer is not None else "read" if self._reader is not None else "closed"
+        return f"<tare.blit.Collection {self.path!r}, {state}>"
+
+    def _write(self) -> BlitWriter:
+        if self._writer is None:
+            raise UsageError(f"{self.path}: it is open to be read; open it with mode='a' to append")
+        return self._writer
+
+
+def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Cut a collection back to its last whole commit: a crash while appending leaves more.
+
+    Returns:
+        Documents that there are, and bytes that were cut off.
+
+    Raises:
+        Malformed: There is no whole commit; nothing is changed.
+        UsageError: It is being appended to.
+        OSError: The file cannot be written.
+    """
+    return blit_repair(os.fspath(path))
