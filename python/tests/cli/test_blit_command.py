@@ -286,7 +286,7 @@ def test_misuse_is_told(tmp_path: Path, words: tuple[str, ...], said: str) -> No
 
 
 def test_repair_cuts_a_torn_end(tmp_path: Path) -> None:
-    """check tells a torn collection, repair brings back what was committed, check is content."""
+    """A check tells a torn collection, repair brings back what was committed, check is content."""
     path = tmp_path / "c.blits"
     for mode in "wa":
         with blit.open_collection(path, mode) as collection:

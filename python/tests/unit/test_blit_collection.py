@@ -71,7 +71,7 @@ def test_json_is_appended_as_it_is(tmp_path: Path) -> None:
 def test_an_exception_drops_what_was_not_committed(tmp_path: Path) -> None:
     """Leaving with an exception keeps the commits and nothing behind them."""
     place = tmp_path / "c.blits"
-    with pytest.raises(ZeroDivisionError), blit.open_collection(place, "w") as collection:
+    with pytest.raises(ZeroDivisionError), blit.open_collection(place, "w") as collection:  # noqa: PT012
         collection.append([1])
         assert collection.commit() == 1
         collection.append([2])
@@ -89,7 +89,7 @@ def test_what_has_no_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_modes_and_names(tmp_path: Path) -> None:
-    """x refuses what is there, r what is not, and no other mode exists."""
+    """Mode x refuses what is there, r what is not, and no other mode exists."""
     place = tmp_path / "c.blits"
     with blit.open_collection(place, "x"):
         pass
