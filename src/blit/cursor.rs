@@ -153,8 +153,11 @@ impl<'v> Cursor<'v> {
             Ok::<_, Error>((Box::new(cursor), child.n))
         };
         Ok(match list.body {
-            Body::Table { shape: id, .. } => {
-                let shape = doc.shapes.get(id)?;
+            Body::Table {
+                shape: id,
+                keys: shape,
+                ..
+            } => {
                 let slots = walk.slots(id, &shape)?;
                 let k = list.columns();
                 let mut columns = Vec::with_capacity(k);

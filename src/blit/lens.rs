@@ -183,47 +183,68 @@ impl<'a> Lens<'a> {
     #[inline]
     pub(super) fn range(&self, i: usize, total: usize) -> Result<(usize, usize)> {
         let implied = i.wrapping_add(1) == self.n && self.n <= IMPLIED;
-        let from = match self.form {
-            Form::Const => i.checked_mul(self.length),
-            Form::Ends => match i.checked_sub(1) {
-                Some(before) => self.entry(before),
-                None => Some(0),
-            },
-            Form::Lengths => self.group(i / GROUP).and_then(|base| self.within(i, base)),
+        let (from, to) = match self.form {
+            Form::Lengths if self.width == 1 => self.by_bytes(i),
+            Form::Lengths => self.by_pairs(i),
+            Form::Ends => {
+                let before = i.checked_sub(1);
+                let from = before.map_or(Some(0), |before| self.entry(before));
+                (from, self.entry(i))
+            }
+            Form::Const => {
+                let from = i.checked_mul(self.length);
+                (from, from.and_then(|from| from.checked_add(self.length)))
+            }
         };
-        let to = match self.form {
-            Form::Const => from.and_then(|from| from.checked_add(self.length)),
-            _ if implied => Some(total),
-            Form::Ends => self.entry(i),
-            Form::Lengths => from
-                .zip(self.entry(i))
-                .and_then(|(from, length)| from.checked_add(length)),
+        let to = if implied && self.form != Form::Const {
+            Some(total)
+        } else {
+            to
         };
         match (from, to) {
             (Some(from), Some(to)) if i < self.n && from <= to && to <= total => Ok((from, to)),
-            _ => Err(malformed(
-                "V19",
-                "a length that leads outside its list",
-                self.start,
-            )),
+            _ => Err(self.outside()),
         }
     }
 
-    /// Where element `i` begins, whose group begins at `base`.
+    #[cold]
+    fn outside(&self) -> crate::Error {
+        let text = "a length that leads outside its list";
+        malformed("V19", text, self.start)
+    }
+
+    /// Start and end of element `i` of those with lengths of one byte: those of its group are
+    /// taken at once.
     #[inline]
-    fn within(&self, i: usize, base: usize) -> Option<usize> {
-        let first = i.wrapping_sub(i % GROUP);
-        let width = usize::from(self.width);
-        let before = self
-            .block
-            .get(first.checked_mul(width)?..i.checked_mul(width)?)?;
-        let sum = if width == 1 {
-            sum(before)
-        } else {
-            let pairs = before.chunks_exact(2);
-            pairs.fold(0, |sum: usize, pair| sum.wrapping_add(uint(pair) as usize))
+    fn by_bytes(&self, i: usize) -> (Option<usize>, Option<usize>) {
+        let first = i & !(GROUP.wrapping_sub(1));
+        let group = match self.block.get(first..first.wrapping_add(GROUP)) {
+            Some(group) => group
+                .first_chunk::<16>()
+                .map_or(0, |all| u128::from_le_bytes(*all)),
+            None => up_to_16(self.block.get(first..).unwrap_or_default()),
         };
-        base.checked_add(sum)
+        let shift = ((i & GROUP.wrapping_sub(1)) as u32).wrapping_mul(8);
+        let before = group & !(u128::MAX << shift);
+        let length = (group >> shift) as usize & 0xFF;
+        let from = self
+            .group(i / GROUP)
+            .and_then(|base| base.checked_add(sum(before)));
+        (from, from.and_then(|from| from.checked_add(length)))
+    }
+
+    /// As [`by_bytes`](Self::by_bytes), of two bytes.
+    fn by_pairs(&self, i: usize) -> (Option<usize>, Option<usize>) {
+        let first = i.wrapping_sub(i % GROUP);
+        let ends = first.checked_mul(2).zip(i.checked_mul(2));
+        let before = ends.and_then(|(first, end)| self.block.get(first..end));
+        let pairs = before.unwrap_or_default().chunks_exact(2);
+        let sum = pairs.fold(0, |sum: usize, pair| sum.wrapping_add(uint(pair) as usize));
+        let from = self.group(i / GROUP).and_then(|base| base.checked_add(sum));
+        let to = from
+            .zip(self.entry(i))
+            .and_then(|(from, length)| from.checked_add(length));
+        (from, to)
     }
 
     /// All lengths in order, where all together are `total` long.
@@ -294,21 +315,27 @@ fn stored(n: usize) -> usize {
     }
 }
 
-/// The sum of at most 15 bytes, which fits 16 bits.
+/// At most 16 bytes as a number.
 #[inline]
-fn sum(bytes: &[u8]) -> usize {
+fn up_to_16(bytes: &[u8]) -> u128 {
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(first), Some(last)) => {
+            let shift = (bytes.len() as u32).wrapping_mul(8).wrapping_sub(64);
+            let last = u128::from(u64::from_le_bytes(*last));
+            u128::from(u64::from_le_bytes(*first)) | last << (shift & 127)
+        }
+        _ => u128::from(uint(bytes)),
+    }
+}
+
+/// The sum of 16 bytes, which fits 16 bits.
+#[inline]
+fn sum(bytes: u128) -> usize {
     const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
     const ONES: u64 = 0x0001_0001_0001_0001;
-    let add = |word: u64| {
-        let pairs = (word & EVEN).wrapping_add(word >> 8 & EVEN);
-        pairs.wrapping_mul(ONES) >> 48
-    };
-    let (words, rest) = bytes
-        .split_first_chunk::<8>()
-        .map_or((0, bytes), |(word, rest)| {
-            (add(u64::from_le_bytes(*word)), rest)
-        });
-    words.wrapping_add(add(uint(rest))) as usize
+    let pairs = |word: u64| (word & EVEN).wrapping_add(word >> 8 & EVEN);
+    let fours = pairs(bytes as u64).wrapping_add(pairs((bytes >> 64) as u64));
+    (fours.wrapping_mul(ONES) >> 48) as usize
 }
 
 /// Ranges one after the other, each in constant time.

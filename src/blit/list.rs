@@ -1,7 +1,7 @@
 //! A list as it lies in a document: its header, and any element without looking at the others.
 
 use super::decimal;
-use super::doc::Doc;
+use super::doc::{Doc, Shape};
 use super::layout::{broken, int, kind, malformed, tag, uint, Back, SEGMENT};
 use super::lens::Lens;
 use crate::{ErrorKind, Result};
@@ -53,6 +53,7 @@ pub(super) enum Body<'a> {
     Table {
         columns: Ranges<'a>,
         shape: usize,
+        keys: Shape<'a>,
     },
     /// Elements are runs of the child's, so many as the lens says.
     Nested {
@@ -546,11 +547,12 @@ fn nested<'a>(
     Ok(match which {
         kind::TABLE => {
             let shape = back.rv()?;
-            let k = doc.shapes.get(shape)?.len();
-            let lens = Lens::read(back, mode, k)?;
+            let keys = doc.shapes.get(shape)?;
+            let lens = Lens::read(back, mode, keys.len())?;
             Body::Table {
                 columns: rest(back, lens),
                 shape,
+                keys,
             }
         }
         kind::TUPLES => {
@@ -617,7 +619,8 @@ fn nested<'a>(
 }
 
 /// What is left of an extent, cut by a lens.
-fn rest<'a>(back: &Back<'a>, lens: Lens<'a>) -> Ranges<'a> {
+#[inline]
+pub(super) fn rest<'a>(back: &Back<'a>, lens: Lens<'a>) -> Ranges<'a> {
     Ranges {
         start: back.start,
         total: back.end.wrapping_sub(back.start),

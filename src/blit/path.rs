@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::doc::{Doc, Shape};
-use super::layout::{tag, Back};
-use super::list::{Body, Item, List};
+use super::layout::{kind, tag, Back};
+use super::lens::Lens;
+use super::list::{rest, Extent, Item, List};
 use super::view::{value, Value, View};
 use crate::{Error, ErrorKind, Result};
 
@@ -102,20 +103,15 @@ impl View<'_> {
     /// `Usage` for a pointer that is none; `Malformed`.
     pub fn pointer(&self, pointer: &str) -> Result<Option<Value<'_>>> {
         let doc = &self.doc;
-        let mut item = doc.root.item(doc)?;
+        let mut at = At::of(doc.root.item(doc)?);
         for step in steps(pointer)? {
-            let next = down(
-                doc,
-                &item,
-                || index(&step),
-                || doc.keys.find(step.as_bytes()),
-            )?;
+            let next = at.down(doc, || index(&step), || doc.keys.find(step.as_bytes()))?;
             match next {
-                Some(next) => item = next,
+                Some(next) => at = next,
                 None => return Ok(None),
             }
         }
-        value(doc, item)
+        value(doc, at.item(doc)?)
     }
 }
 
@@ -136,63 +132,182 @@ impl<'v> Value<'v> {
 /// The value at a path from an element.
 #[inline]
 fn from<'v>(doc: &'v Doc<'v>, item: Item<'v>, path: &Path) -> Result<Option<Value<'v>>> {
-    let mut item = item;
+    let mut at = At::of(item);
     for step in &path.steps {
-        match down(doc, &item, || step.index, || step.id(doc))? {
-            Some(next) => item = next,
+        match at.down(doc, || step.index, || step.id(doc))? {
+            Some(next) => at = next,
             None => return Ok(None),
         }
     }
-    value(doc, item)
+    value(doc, at.item(doc)?)
 }
 
-/// What is one step below an element.
-#[inline]
-fn down<'v>(
-    doc: &'v Doc<'v>,
-    item: &Item<'v>,
-    index: impl Fn() -> Option<usize>,
-    id: impl Fn() -> Result<Option<usize>>,
-) -> Result<Option<Item<'v>>> {
-    match item {
-        Item::Stored {
-            tag: tag::OBJECT,
-            at,
-        } if at.0 < at.1 => {
-            let mut back = Back::new(doc.data, at.0, at.1);
-            let shape = doc.shapes.get(back.rv()?)?;
-            let Some(slot) = slot(&shape, id()?) else {
-                return Ok(None);
-            };
-            let list = List::read(doc, (at.0, back.end), Some(shape.len()))?;
-            list.get(doc, slot).map(Some)
+/// A value on the way: an [`Item`], but without the headers of lists, which are large.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    Stored {
+        tag: u8,
+        at: Extent,
+    },
+    /// Element `i` of the list of an extent, which has `given` elements if it does not say so.
+    Row {
+        of: Extent,
+        given: Option<usize>,
+        i: usize,
+    },
+    /// So many elements of the list of an extent from one on.
+    Run {
+        of: Extent,
+        given: Option<usize>,
+        from: usize,
+        n: usize,
+    },
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+impl At {
+    #[inline]
+    fn of(item: Item<'_>) -> Self {
+        match item {
+            Item::Stored { tag, at } => Self::Stored { tag, at },
+            Item::Row { of, i } => Self::Row {
+                of: of.at,
+                given: of.given(),
+                i,
+            },
+            Item::Run { of, from, n } => Self::Run {
+                of: of.at,
+                given: of.given(),
+                from,
+                n,
+            },
+            Item::Int(value) => Self::Int(value),
+            Item::Float(value) => Self::Float(value),
+            Item::Bool(value) => Self::Bool(value),
         }
-        Item::Stored {
-            tag: tag::ARRAY,
-            at,
-        } => {
-            let list = List::read(doc, *at, None)?;
-            match index() {
-                Some(i) if i < list.n => list.get(doc, i).map(Some),
-                _ => Ok(None),
-            }
-        }
-        Item::Run { of, from, n } => match index() {
-            Some(i) if i < *n => of.get(doc, from.wrapping_add(i)).map(Some),
-            _ => Ok(None),
-        },
-        Item::Row { of, i } => {
-            let column = match of.body {
-                Body::Table { shape, .. } => slot(&doc.shapes.get(shape)?, id()?),
-                _ => index().filter(|&j| j < of.columns()),
-            };
-            match column {
-                Some(j) => of.column(doc, j)?.get(doc, *i).map(Some),
-                None => Ok(None),
-            }
-        }
-        _ => Ok(None),
     }
+
+    #[inline]
+    fn item<'v>(&self, doc: &Doc<'v>) -> Result<Item<'v>> {
+        match *self {
+            Self::Stored { tag, at } => Ok(Item::Stored { tag, at }),
+            Self::Row { of, given, i } => List::read(doc, of, given)?.get(doc, i),
+            Self::Run { of, given, from, n } => {
+                let of = List::read(doc, of, given)?;
+                Ok(Item::Run { of, from, n })
+            }
+            Self::Int(value) => Ok(Item::Int(value)),
+            Self::Float(value) => Ok(Item::Float(value)),
+            Self::Bool(value) => Ok(Item::Bool(value)),
+        }
+    }
+
+    /// What is one step below.
+    #[inline]
+    fn down(
+        &self,
+        doc: &Doc<'_>,
+        index: impl Fn() -> Option<usize>,
+        id: impl Fn() -> Result<Option<usize>>,
+    ) -> Result<Option<Self>> {
+        match *self {
+            Self::Stored {
+                tag: tag::OBJECT,
+                at,
+            } if at.0 < at.1 => {
+                let mut back = Back::new(doc.data, at.0, at.1);
+                let shape = doc.shapes.get(back.rv()?)?;
+                let Some(slot) = slot(&shape, id()?) else {
+                    return Ok(None);
+                };
+                Self::element(doc, (at.0, back.end), Some(shape.len()), slot).map(Some)
+            }
+            Self::Stored {
+                tag: tag::ARRAY,
+                at,
+            } if at.0 < at.1 => {
+                let mut back = Back::new(doc.data, at.0, at.1);
+                back.byte()?;
+                let n = back.rv()?;
+                match index() {
+                    Some(i) if i < n => Self::element(doc, at, None, i).map(Some),
+                    _ => Ok(None),
+                }
+            }
+            Self::Run { of, given, from, n } => match index() {
+                Some(i) if i < n => Self::element(doc, of, given, from.wrapping_add(i)).map(Some),
+                _ => Ok(None),
+            },
+            Self::Row { of, given, i } => {
+                let (mut back, last, n) = header(doc, of, given)?;
+                let which = back.rv()?;
+                let (column, k) = if last & 0xF == kind::TABLE {
+                    let keys = doc.shapes.get(which)?;
+                    (slot(&keys, id()?), keys.len())
+                } else {
+                    (index().filter(|&j| j < which), which)
+                };
+                let Some(column) = column else {
+                    return Ok(None);
+                };
+                let lens = Lens::read(&mut back, last >> 4, k)?;
+                let at = rest(&back, lens).get(column)?;
+                Self::element(doc, at, Some(n), i).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Element `i` of the list of an extent.
+    #[inline]
+    fn element(doc: &Doc<'_>, at: Extent, given: Option<usize>, i: usize) -> Result<Self> {
+        let (mut back, last, n) = header(doc, at, given)?;
+        let mode = last >> 4;
+        match last & 0xF {
+            kind::TABLE | kind::TUPLES if i < n => Ok(Self::Row { of: at, given, i }),
+            kind::GENERIC => {
+                let lens = Lens::read(&mut back, mode, n)?;
+                let tags = back.bytes(n)?;
+                let at = rest(&back, lens).get(i)?;
+                let tag = tags.get(i).copied().unwrap_or(tag::NULL);
+                Ok(Self::Stored { tag, at })
+            }
+            kind::UNIFORM => {
+                let tag = back.byte()?;
+                let lens = Lens::read(&mut back, mode, n)?;
+                let at = rest(&back, lens).get(i)?;
+                Ok(Self::Stored { tag, at })
+            }
+            kind::NESTED => {
+                let counts = Lens::read(&mut back, mode, n)?;
+                let of = (back.start, back.end);
+                let most = header(doc, of, None)?.2;
+                let (from, to) = counts.range(i, most)?;
+                let n = to.wrapping_sub(from);
+                let given = None;
+                Ok(Self::Run { of, given, from, n })
+            }
+            _ => List::read(doc, at, given)?.get(doc, i).map(Self::of),
+        }
+    }
+}
+
+/// What is before the last byte of a list and its number of elements; these two.
+#[inline]
+fn header<'a>(doc: &Doc<'a>, at: Extent, given: Option<usize>) -> Result<(Back<'a>, u8, usize)> {
+    let mut back = Back::new(doc.data, at.0, at.1);
+    if given.is_none() && at.0 == at.1 {
+        // An empty list, of no elements: what is asked for is not there.
+        return Ok((back, kind::GENERIC, 0));
+    }
+    let last = back.byte()?;
+    let n = match given {
+        Some(n) => n,
+        None => back.rv()?,
+    };
+    Ok((back, last, n))
 }
 
 #[inline]

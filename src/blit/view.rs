@@ -388,16 +388,13 @@ pub(super) fn value<'v>(doc: &'v Doc<'v>, item: Item<'v>) -> Result<Option<Value
             row: None,
         }),
         Item::Row { of, i } => match of.body {
-            super::list::Body::Table { shape, .. } => {
-                let shape = doc.shapes.get(shape)?;
-                Value::Object(ObjectView {
-                    doc,
-                    at: of.at,
-                    list: Some(of),
-                    shape,
-                    row: Some(i),
-                })
-            }
+            super::list::Body::Table { keys: shape, .. } => Value::Object(ObjectView {
+                doc,
+                at: of.at,
+                list: Some(of),
+                shape,
+                row: Some(i),
+            }),
             _ => Value::Array(ArrayView {
                 doc,
                 list: of,
