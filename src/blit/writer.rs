@@ -275,7 +275,8 @@ impl<'s> Writer<'s> {
             return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
         }
         let node = self.text(Kind::NumText, text.as_bytes())?;
-        self.push(node)
+        self.place(node);
+        Ok(())
     }
 
     /// A string.
@@ -285,7 +286,8 @@ impl<'s> Writer<'s> {
     #[inline]
     pub fn str(&mut self, text: &str) -> Result<()> {
         let node = self.text(strings::kind_of(text.as_bytes()), text.as_bytes())?;
-        self.push(node)
+        self.place(node);
+        Ok(())
     }
 
     /// A string that may hold halves of surrogate pairs, as three bytes each.
@@ -299,7 +301,8 @@ impl<'s> Writer<'s> {
             Err(_) => Kind::Str,
         };
         let node = self.text(kind, text)?;
-        self.push(node)
+        self.place(node);
+        Ok(())
     }
 
     /// Bytes that are no text.
@@ -308,7 +311,8 @@ impl<'s> Writer<'s> {
     /// As [`null`](Self::null).
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let node = self.text(Kind::Bytes, bytes)?;
-        self.push(node)
+        self.place(node);
+        Ok(())
     }
 
     /// Starts an array.
@@ -710,8 +714,10 @@ impl<'s> Writer<'s> {
 
     // --- text ---
 
+    /// Text where a value belongs; what may cut the tape comes before there is text on it.
     #[inline]
     fn text(&mut self, kind: Kind, text: &[u8]) -> Result<Node> {
+        self.expect_value()?;
         if u32::try_from(text.len()).is_err() {
             return Err(too_long());
         }
