@@ -26,6 +26,8 @@ pub enum ErrorKind {
     NotFound,
     /// An argument that cannot be served.
     Usage,
+    /// A value that other bytes cannot replace in place; it can be changed by encoding anew.
+    NotPatchable,
     /// The caller asked to stop.
     Cancelled,
     /// A fault of this crate.

@@ -10,6 +10,7 @@ TareError
 +- Unsupported(TypeError)         valid, but Tare or the library cannot do it
 +- Limit                          a limit was reached; the text names the option that raises it
 +- UsageError(ValueError)         an argument, an id or an option that does not exist
++- NotPatchable(ValueError)       a value that cannot be replaced where it lies
 +- NotTrusted                     reading would run code, and nobody allowed it
 +- PlanError(ValueError)          a plan file that cannot be carried out
 +- RecordError(ValueError)        a record that cannot be read
@@ -30,6 +31,7 @@ __all__ = [
     "Malformed",
     "MissingLibrary",
     "NotComparable",
+    "NotPatchable",
     "NotTrusted",
     "PlanError",
     "RecordError",
@@ -118,6 +120,12 @@ class UsageError(TareError, ValueError):
     """An argument, an id or an option that does not exist."""
 
     kind = "usage"
+
+
+class NotPatchable(TareError, ValueError):
+    """A value that cannot be replaced where it lies; change it by encoding anew."""
+
+    kind = "not_patchable"
 
 
 class NotTrusted(TareError):

@@ -20,6 +20,7 @@ pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
         ErrorKind::Unsupported => "Unsupported",
         ErrorKind::Limit => "Limit",
         ErrorKind::NotFound | ErrorKind::Usage => "UsageError",
+        ErrorKind::NotPatchable => "NotPatchable",
         _ => "TareError",
     };
     instance(py, class, &error).unwrap_or_else(|error| error)
