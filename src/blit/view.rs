@@ -240,6 +240,12 @@ impl<'v> ArrayView<'v> {
         }
     }
 
+    /// The list that the elements lie in, and the first of them; None of those in columns.
+    #[inline]
+    pub(super) fn elements(&self) -> Option<(List<'v>, usize)> {
+        self.row.is_none().then_some((self.list, self.from))
+    }
+
     /// The name of the kind of list that the elements lie in.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -316,14 +322,25 @@ impl<'v> ObjectView<'v> {
         }
     }
 
-    /// Names and values, in the order in which they were written.
-    pub fn iter(&self) -> impl Iterator<Item = Result<(Cow<'v, str>, Value<'v>)>> + '_ {
-        let slots = if self.list.is_some() {
+    /// How many places its shape has.
+    #[inline]
+    pub(super) fn slots(&self) -> usize {
+        if self.list.is_some() {
             self.shape.len()
         } else {
             0
-        };
-        (0..slots).filter_map(|slot| {
+        }
+    }
+
+    /// The id of the name in a place of the shape.
+    #[inline]
+    pub(super) fn key_id(&self, slot: usize) -> usize {
+        self.shape.id(slot)
+    }
+
+    /// Names and values, in the order in which they were written.
+    pub fn iter(&self) -> impl Iterator<Item = Result<(Cow<'v, str>, Value<'v>)>> + '_ {
+        (0..self.slots()).filter_map(|slot| {
             let value = match self.at(slot) {
                 Ok(value) => value?,
                 Err(error) => return Some(Err(error)),

@@ -1,0 +1,314 @@
+//! The values that segments lead to, one after the other, with a stack of what is open.
+
+use super::query::{Segment, Selector};
+use super::{columns, filter, NodePath, NodeStep, Search};
+use crate::blit::layout::{broken, MAX_DEPTH};
+use crate::blit::view::{key_text, ArrayView, ObjectView, Value};
+use crate::{ErrorKind, Result};
+
+/// Rows whose filter is worked out at a time.
+const CHUNK: usize = 4096;
+/// Shorter arrays are looked at one by one.
+const WORTHWHILE: usize = 4;
+
+/// What is left of a search below one value.
+pub(super) struct Matches<'v> {
+    segments: &'v [Segment],
+    /// The value itself, until it was looked at.
+    first: Option<Value<'v>>,
+    open: Vec<Open<'v>>,
+    /// The step from the innermost open value to the one that was found.
+    last: Option<Place>,
+}
+
+/// A step, before its name is looked up.
+#[derive(Clone, Copy)]
+enum Place {
+    Element(usize),
+    /// The id of a name.
+    Key(usize),
+}
+
+/// A value that a segment is being applied to.
+struct Open<'v> {
+    node: Node<'v>,
+    /// How it was reached.
+    place: Option<Place>,
+    segment: usize,
+    selector: usize,
+    /// Elements or names that the selector has looked at.
+    i: usize,
+    rows: Rows,
+}
+
+#[derive(Clone)]
+enum Node<'v> {
+    Array(ArrayView<'v>),
+    Object(ObjectView<'v>),
+}
+
+/// The rows of a chunk that a filter takes: one byte each, from `from` on.
+#[derive(Default)]
+struct Rows {
+    from: usize,
+    taken: Vec<u8>,
+}
+
+/// What an open value gives next.
+enum Next<'v> {
+    Found(Place, Value<'v>),
+    /// To be searched by the same segment.
+    Inner(Place, Node<'v>),
+    Nothing,
+}
+
+impl<'v> Node<'v> {
+    fn of(value: Value<'v>) -> Option<Self> {
+        match value {
+            Value::Array(array) => Some(Self::Array(array)),
+            Value::Object(object) => Some(Self::Object(object)),
+            _ => None,
+        }
+    }
+}
+
+impl<'v> Matches<'v> {
+    pub(super) fn new(segments: &'v [Segment], value: Value<'v>) -> Self {
+        Self {
+            segments,
+            first: Some(value),
+            open: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// The next value; nothing comes after an error.
+    pub(super) fn next(&mut self, search: &Search<'v>) -> Option<Result<Value<'v>>> {
+        let next = self.advance(search).transpose();
+        if matches!(next, Some(Err(_))) {
+            self.open.clear();
+        }
+        next
+    }
+
+    fn advance(&mut self, search: &Search<'v>) -> Result<Option<Value<'v>>> {
+        if let Some(value) = self.first.take() {
+            search.budget.spend(1)?;
+            if self.segments.is_empty() {
+                return Ok(Some(value));
+            }
+            if let Some(node) = Node::of(value) {
+                self.push(None, node, 0)?;
+            }
+        }
+        while let Some(open) = self.open.last_mut() {
+            let segment = open.segment;
+            let Some(applied) = self.segments.get(segment) else {
+                return Ok(None);
+            };
+            match open.next(applied, search)? {
+                Next::Nothing => {
+                    self.open.pop();
+                }
+                Next::Inner(place, node) => self.push(Some(place), node, segment)?,
+                Next::Found(place, value) => {
+                    search.budget.spend(1)?;
+                    let next = segment.saturating_add(1);
+                    if next >= self.segments.len() {
+                        self.last = Some(place);
+                        return Ok(Some(value));
+                    }
+                    if let Some(node) = Node::of(value) {
+                        self.push(Some(place), node, next)?;
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn push(&mut self, place: Option<Place>, node: Node<'v>, segment: usize) -> Result<()> {
+        if self.open.len() > MAX_DEPTH {
+            let text = format!("more than {MAX_DEPTH} levels");
+            return Err(broken(ErrorKind::Limit, "V30", &text, 0));
+        }
+        self.open.push(Open {
+            node,
+            place,
+            segment,
+            selector: 0,
+            i: 0,
+            rows: Rows::default(),
+        });
+        Ok(())
+    }
+
+    /// The path of the value that was found last.
+    ///
+    /// # Errors
+    /// `Malformed` for a name that is none.
+    pub(super) fn path(&self, search: &Search<'v>) -> Result<NodePath<'v>> {
+        let places = self.open.iter().map(|open| open.place);
+        let places = places.chain([self.last]).flatten();
+        let steps = places.map(|place| {
+            Ok(match place {
+                Place::Element(i) => NodeStep::Index(i),
+                Place::Key(id) => NodeStep::Name(key_text(search.doc, id)?),
+            })
+        });
+        steps.collect::<Result<_>>().map(NodePath)
+    }
+}
+
+impl<'v> Open<'v> {
+    fn next(&mut self, segment: &'v Segment, search: &Search<'v>) -> Result<Next<'v>> {
+        while let Some(selector) = segment.selectors.get(self.selector) {
+            let found = match self.node.clone() {
+                Node::Array(array) => self.of_array(&array, selector, search)?,
+                Node::Object(object) => self.of_object(&object, selector, search)?,
+            };
+            if let Some((place, value)) = found {
+                return Ok(Next::Found(place, value));
+            }
+            self.selector = self.selector.saturating_add(1);
+            self.i = 0;
+            self.rows = Rows::default();
+        }
+        if segment.descendant {
+            return self.inner(search);
+        }
+        Ok(Next::Nothing)
+    }
+
+    /// The next array or object inside this one.
+    fn inner(&mut self, search: &Search<'v>) -> Result<Next<'v>> {
+        loop {
+            let i = self.i;
+            self.i = i.saturating_add(1);
+            let (place, value) = match &self.node {
+                Node::Array(array) => {
+                    if i >= array.len() || (i == 0 && columns::is_flat(array, search.doc)?) {
+                        return Ok(Next::Nothing);
+                    }
+                    (Place::Element(i), array.get(i)?)
+                }
+                Node::Object(object) => {
+                    if i >= object.slots() {
+                        return Ok(Next::Nothing);
+                    }
+                    let Some(value) = object.at(i)? else {
+                        continue;
+                    };
+                    (Place::Key(object.key_id(i)), value)
+                }
+            };
+            search.budget.spend(1)?;
+            if let Some(node) = Node::of(value) {
+                return Ok(Next::Inner(place, node));
+            }
+        }
+    }
+
+    fn of_array(
+        &mut self,
+        array: &ArrayView<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<(Place, Value<'v>)>> {
+        let (n, i) = (array.len(), self.i);
+        let found = match selector {
+            Selector::Name(_) => None,
+            Selector::Wildcard => (i < n).then_some(i),
+            Selector::Index(index) => filter::at(*index, n).filter(|_| i == 0),
+            Selector::Slice(slice) => {
+                let (first, count) = slice.within(n);
+                (i < count).then(|| slice.nth(first, i))
+            }
+            Selector::Filter(_) => return self.filtered(array, selector, search),
+        };
+        self.i = i.saturating_add(1);
+        match found {
+            Some(i) => Ok(Some((Place::Element(i), array.get(i)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The next element that a filter takes.
+    fn filtered(
+        &mut self,
+        array: &ArrayView<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<(Place, Value<'v>)>> {
+        let Selector::Filter(expr) = selector else {
+            return Ok(None);
+        };
+        let n = array.len();
+        let whole = array.elements().filter(|_| n >= WORTHWHILE);
+        while self.i < n {
+            let i = self.i;
+            if let Some((list, first)) = whole {
+                let rows = &mut self.rows;
+                if i >= rows.from.saturating_add(rows.taken.len()) {
+                    let to = i.saturating_add(CHUNK).min(n);
+                    search.budget.spend(to.saturating_sub(i) as u64)?;
+                    rows.from = i;
+                    let range = (first.saturating_add(i), first.saturating_add(to));
+                    rows.taken = columns::select(search, &list, range, expr)?;
+                }
+                let within = i.saturating_sub(rows.from);
+                let rest = rows.taken.get(within..).unwrap_or_default();
+                let Some(next) = memchr::memchr(1, rest) else {
+                    self.i = rows.from.saturating_add(rows.taken.len().max(1));
+                    continue;
+                };
+                let i = i.saturating_add(next);
+                self.i = i.saturating_add(1);
+                return Ok(Some((Place::Element(i), array.get(i)?)));
+            }
+            self.i = i.saturating_add(1);
+            let value = array.get(i)?;
+            search.budget.spend(1)?;
+            if filter::holds(search, expr, &value)? {
+                return Ok(Some((Place::Element(i), value)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn of_object(
+        &mut self,
+        object: &ObjectView<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<(Place, Value<'v>)>> {
+        match selector {
+            Selector::Name(name) => {
+                let first = self.i == 0;
+                self.i = 1;
+                let Some(id) = search.id(*name).filter(|_| first) else {
+                    return Ok(None);
+                };
+                Ok(object.get_id(id)?.map(|value| (Place::Key(id), value)))
+            }
+            Selector::Wildcard | Selector::Filter(_) => {
+                while self.i < object.slots() {
+                    let slot = self.i;
+                    self.i = slot.saturating_add(1);
+                    let Some(value) = object.at(slot)? else {
+                        continue;
+                    };
+                    search.budget.spend(1)?;
+                    if let Selector::Filter(expr) = selector {
+                        if !filter::holds(search, expr, &value)? {
+                            continue;
+                        }
+                    }
+                    return Ok(Some((Place::Key(object.key_id(slot)), value)));
+                }
+                Ok(None)
+            }
+            Selector::Index(_) | Selector::Slice(_) => Ok(None),
+        }
+    }
+}
