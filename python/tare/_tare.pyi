@@ -419,6 +419,9 @@ class BlitReader:
     def document(self, i: int) -> Any:
         """Document ``i``, from 0 on, as a view."""
 
+    def find(self, i: int, path: str | BlitPath, default: Any) -> Any:
+        """The value at a path of document ``i``; ``default`` where there is none."""
+
     def validate(self) -> dict[str, Any]:
         """Look at every byte; what was seen."""
 
@@ -435,6 +438,9 @@ class BlitWriter:
 
     def __init__(self, path: str, mode: str, compressor: str | None, chunk_size: int) -> None: ...
     def __len__(self) -> int: ...
+    def push(self, obj: Any, default: Callable[[Any], Any] | None) -> None:
+        """Append a document of Python objects."""
+
     def append_document(self, document: Buffer) -> None:
         """Append an encoded document."""
 

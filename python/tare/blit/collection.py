@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from tare._tare import BlitReader, BlitWriter, blit_encode, blit_repair
+from tare._tare import BlitPath, BlitReader, BlitWriter, blit_repair
 from tare.blit.support import Summary
 from tare.errors import UsageError
 
@@ -50,6 +50,7 @@ def open_collection(
     >>> flights = open_collection(path)
     >>> len(flights), flights[1]["from"], [flight["id"] for flight in flights]
     (2, 'LGA', [1, 2])
+    >>> folder.cleanup()
     """
     if mode not in _MODES:
         raise UsageError(f"mode is one of {', '.join(_MODES)}, not {mode!r}")
@@ -104,6 +105,22 @@ class Collection(Sequence[Any]):
         """Every document as a view."""
         reader = self._read()
         return map(reader.document, range(len(reader)))
+
+    def get(self, index: int, path: str | BlitPath, default: Any = None) -> Any:
+        """The value at a JSON pointer of a document, by its number from 0 on.
+
+        Args:
+            index: The document.
+            path: A pointer; a `Path` is parsed once for many documents.
+            default: Where the document has no such value.
+        """
+        return self._read().find(index, path, default)
+
+    def column(self, path: str | BlitPath, default: Any = None) -> list[Any]:
+        """The values at a JSON pointer, one of each document; ``default`` where there is none."""
+        reader = self._read()
+        parsed = path if isinstance(path, BlitPath) else BlitPath(path)
+        return [reader.find(i, parsed, default) for i in range(len(reader))]
 
     def validate(self) -> Summary:
         """Look at every byte.
@@ -183,8 +200,7 @@ class Collection(Sequence[Any]):
             Unsupported: It has no place in a document; nothing is appended.
             OSError: The file cannot be written.
         """
-        writer = self._write()
-        writer.append_document(blit_encode(obj, default=default, checksum=False))
+        self._write().push(obj, default)
 
     def append_json(self, text: bytes | bytearray | memoryview | str) -> None:
         """Append the value of a JSON text.
@@ -195,10 +211,11 @@ class Collection(Sequence[Any]):
         """
         self._write().append_json(text)
 
-    def extend(self, objects: Iterable[Any]) -> None:
+    def extend(self, objects: Iterable[Any], *, default: Callable[[Any], Any] | None = None) -> None:
         """Append each object, as `append`."""
+        push = self._write().push
         for obj in objects:
-            self.append(obj)
+            push(obj, default)
 
     def commit(self) -> int:
         """Make sure that all documents so far survive a crash.

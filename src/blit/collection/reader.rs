@@ -253,6 +253,7 @@ impl Collection {
         let bytes = self.chunk(which, commit, chunk)?;
         let place = Place::element((0, bytes.len()), Some(commit.count(chunk)), i as usize);
         Ok(Document {
+            commit: which,
             bytes,
             dictionary,
             flags: commit.footer.flags,
@@ -353,6 +354,7 @@ impl<'c> Docs<'c> {
 /// A document of a collection.
 #[derive(Clone, Debug)]
 pub struct Document<'c> {
+    commit: usize,
     bytes: Bytes<'c>,
     dictionary: Dictionary<'c>,
     flags: u8,
@@ -360,6 +362,13 @@ pub struct Document<'c> {
 }
 
 impl Document<'_> {
+    /// The number of its commit: documents of one have the same names with the same ids.
+    #[must_use]
+    #[inline]
+    pub fn commit(&self) -> usize {
+        self.commit
+    }
+
     /// The document as it lies in its chunk: nothing is parsed.
     ///
     /// [`View::data`] are the bytes of the whole chunk.

@@ -1,8 +1,11 @@
 //! Many documents in one file; `python/tare/blit/collection.py` is its face.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::thread::{current, sleep, ThreadId};
+use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tare::blit::collection::{
@@ -12,23 +15,33 @@ use tare::blit::View;
 use tare::compress::Compressor;
 use tare::{Error, ErrorKind};
 
-use super::held::Held;
-use super::view;
+use super::fault::Fault;
+use super::held::{Held, Names};
+use super::path;
+use super::raw::Seen;
+use super::view::given;
+use super::walk::Walk;
 use crate::buffers::with_bytes;
 use crate::error::to_py;
+
+/// How long a thread waits that finds another one at work.
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// A collection, and its documents ready to be found.
 pub struct Opened {
     /// Dropped before the collection that it reads; never given out with this lifetime.
     docs: Docs<'static>,
-    core: Box<Core>,
+    core: Arc<Core>,
+    /// The names of each commit as Python has them.
+    pub names: Box<[Names]>,
 }
 
 impl Opened {
     fn of(core: Core) -> tare::Result<Arc<Self>> {
-        let core = Box::new(core);
+        let core = Arc::new(core);
         let docs = forever(&core.docs()?);
-        Ok(Arc::new(Self { docs, core }))
+        let names = (0..core.commits()).map(|_| Names::new()).collect();
+        Ok(Arc::new(Self { docs, core, names }))
     }
 
     pub fn docs(&self) -> &Docs<'_> {
@@ -38,7 +51,7 @@ impl Opened {
 
 #[allow(unsafe_code, reason = "documents and their collection in one object")]
 fn forever(docs: &Docs<'_>) -> Docs<'static> {
-    // SAFETY: they are kept in `Opened` beside the collection that they read, which lies in a box
+    // SAFETY: they are kept in `Opened` beside the collection that they read, which lies in an `Arc`
     // of its own, is never changed, and is dropped after them. `Opened` lends them for its own
     // lifetime only.
     unsafe { std::mem::transmute::<Docs<'_>, Docs<'static>>(docs.clone()) }
@@ -70,7 +83,24 @@ impl Reader {
     /// Document `i`, from 0 on.
     fn document<'py>(&self, py: Python<'py>, i: u64) -> PyResult<Bound<'py, PyAny>> {
         let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
-        view::whole(py, held)
+        let value = held.root().map_err(|error| to_py(py, error))?;
+        given(py, &held, value)
+    }
+
+    /// The value at a path of document `i`; `default` where there is none.
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        i: u64,
+        path: &Bound<'py, PyAny>,
+        default: Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
+        let root = held.root().map_err(|error| to_py(py, error))?;
+        match path::find(&root, path)? {
+            Some(value) => given(py, &held, value),
+            None => Ok(default),
+        }
     }
 
     fn validate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -101,6 +131,8 @@ impl Reader {
 pub struct Writer {
     /// None once it is closed.
     core: Mutex<Option<CoreWriter>>,
+    /// The thread that encodes an object, whose code may come back here.
+    pushing: Mutex<Option<ThreadId>>,
 }
 
 #[pymethods]
@@ -128,13 +160,42 @@ impl Writer {
         };
         let core = py.detach(open).map_err(|error| to_py(py, error))?;
         let core = Mutex::new(Some(core));
-        Ok(Self { core })
+        Ok(Self {
+            core,
+            pushing: Mutex::default(),
+        })
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |writer| {
             Ok(usize::try_from(writer.len()).unwrap_or(usize::MAX))
         })
+    }
+
+    /// Appends a document of Python objects.
+    fn push(&self, obj: &Bound<'_, PyAny>, default: Option<Bound<'_, PyAny>>) -> PyResult<()> {
+        let py = obj.py();
+        let mut inner = loop {
+            // Not waited for: who has it may wait for the GIL, or be this very thread.
+            match self.core.try_lock() {
+                Ok(inner) => break inner,
+                Err(TryLockError::Poisoned(inner)) => break inner.into_inner(),
+                Err(TryLockError::WouldBlock) if *self.pushing() == Some(current().id()) => {
+                    let text = "a collection that is used while it encodes an object";
+                    return Err(PyRuntimeError::new_err(text));
+                }
+                Err(TryLockError::WouldBlock) => py.detach(|| sleep(PAUSE)),
+            }
+        };
+        let Some(writer) = inner.as_mut() else {
+            return Err(to_py(py, closed()));
+        };
+        *self.pushing() = Some(current().id());
+        let pushed = writer.push_with(|writer| -> Result<(), Box<Fault>> {
+            Walk::new(py, writer, default, false).value(Seen::of(obj))
+        });
+        *self.pushing() = None;
+        pushed.map_err(|fault| fault.raise(py))
     }
 
     /// Appends an encoded document.
@@ -182,21 +243,33 @@ impl Writer {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    fn pushing(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.pushing
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     /// Works with the writer, other threads of Python going on meanwhile.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut CoreWriter) -> tare::Result<T> + Send,
     ) -> PyResult<T> {
+        if *self.pushing() == Some(current().id()) {
+            let text = "a collection that is used while it encodes an object";
+            return Err(PyRuntimeError::new_err(text));
+        }
         let done = py.detach(|| match self.lock().as_mut() {
             Some(writer) => work(writer),
-            None => {
-                let text = "the collection is closed";
-                Err(Error::new(ErrorKind::Usage, text).with_format("blit"))
-            }
+            None => Err(closed()),
         });
         done.map_err(|error| to_py(py, error))
     }
+}
+
+#[cold]
+fn closed() -> Error {
+    Error::new(ErrorKind::Usage, "the collection is closed").with_format("blit")
 }
 
 /// Cuts off what follows the last whole commit; documents there are, and bytes cut.

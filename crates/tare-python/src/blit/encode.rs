@@ -38,11 +38,12 @@ pub fn encode<'py>(
         checksum,
         aligned,
     };
-    let writer = Writer::new(options.options(py)?).map_err(|error| to_py(py, error))?;
+    let mut writer = Writer::new(options.options(py)?).map_err(|error| to_py(py, error))?;
     let keep = surrogates == Some("keep");
-    let mut walk = Walk::new(py, writer, default, keep);
-    walk.value(Seen::of(obj)).map_err(|fault| fault.raise(py))?;
-    let document = walk.finish().map_err(|error| to_py(py, error))?;
+    Walk::new(py, &mut writer, default, keep)
+        .value(Seen::of(obj))
+        .map_err(|fault| fault.raise(py))?;
+    let document = writer.finish().map_err(|error| to_py(py, error))?;
     copied(py, &document)
 }
 

@@ -19,19 +19,27 @@ pub struct Held {
     /// Dropped before the owner, whose bytes it reads; never given out with this lifetime.
     view: View<'static>,
     owner: Owner,
-    /// Names as Python has them, each once.
-    names: OnceLock<Box<[OnceLock<Py<PyAny>>]>>,
+    /// Dropped after the owner, which may read the collection.
+    names: Shared,
+}
+
+/// Names as Python has them, each once: those of a document, or of the commit that it is in.
+pub type Names = OnceLock<Box<[OnceLock<Py<PyAny>>]>>;
+
+enum Shared {
+    Own(Names),
+    Commit(Arc<Opened>, usize),
 }
 
 enum Owner {
     Bytes(Py<PyBytes>),
     Buffer(PyUntypedBuffer),
-    Copy(Box<[u8]>),
-    /// Of a collection; kept for what its view reads.
-    Document {
-        _document: Document<'static>,
-        _collection: Arc<Opened>,
-    },
+    Copy(Arc<[u8]>),
+    /// A document, whose place the view borrows, of a collection, whose bytes it borrows.
+    Document(
+        #[allow(dead_code, reason = "it is kept for the view that borrows it")]
+        Arc<Document<'static>>,
+    ),
 }
 
 impl Held {
@@ -44,23 +52,8 @@ impl Held {
         if let Some(kept) = kept(buffer)? {
             return Self::of(buffer.py(), Owner::Buffer(kept));
         }
-        let copy = with_bytes(buffer, |bytes| Ok(Box::from(bytes)))?;
+        let copy = with_bytes(buffer, |bytes| Ok(Arc::from(bytes)))?;
         Self::of(buffer.py(), Owner::Copy(copy))
-    }
-
-    /// Document `i` of a collection.
-    pub fn in_collection(collection: &Arc<Opened>, i: u64) -> tare::Result<Arc<Self>> {
-        let document = collection.docs().get(i)?;
-        let view = forever(document.view());
-        let owner = Owner::Document {
-            _document: kept_document(document),
-            _collection: Arc::clone(collection),
-        };
-        Ok(Arc::new(Self {
-            view,
-            owner,
-            names: OnceLock::new(),
-        }))
     }
 
     fn of(py: Python<'_>, owner: Owner) -> PyResult<Arc<Self>> {
@@ -69,7 +62,19 @@ impl Held {
         Ok(Arc::new(Self {
             view,
             owner,
-            names: OnceLock::new(),
+            names: Shared::Own(OnceLock::new()),
+        }))
+    }
+
+    /// Document `i` of a collection.
+    pub fn in_collection(collection: &Arc<Opened>, i: u64) -> tare::Result<Arc<Self>> {
+        let document = Arc::new(collection.docs().get(i)?);
+        let view = forever(document.view());
+        let commit = document.commit();
+        Ok(Arc::new(Self {
+            view,
+            owner: Owner::Document(kept_document(document)),
+            names: Shared::Commit(Arc::clone(collection), commit),
         }))
     }
 
@@ -95,7 +100,14 @@ impl Held {
 
     /// Names as Python has them, those that were needed so far.
     fn names(&self) -> &[OnceLock<Py<PyAny>>] {
-        self.names.get_or_init(|| {
+        let names = match &self.names {
+            Shared::Own(names) => names,
+            Shared::Commit(opened, commit) => match opened.names.get(*commit) {
+                Some(names) => names,
+                None => return &[],
+            },
+        };
+        names.get_or_init(|| {
             let names = (0..self.view.names()).map(|_| OnceLock::new());
             names.collect()
         })
@@ -172,23 +184,22 @@ fn bytes<'a>(py: Python<'_>, owner: &'a Owner) -> &'a [u8] {
         Owner::Bytes(bytes) => bytes.as_bytes(py),
         Owner::Buffer(buffer) => crate::buffers::lent(buffer),
         Owner::Copy(copy) => copy,
-        Owner::Document { .. } => &[],
+        Owner::Document(_) => &[],
     }
 }
 
 #[allow(unsafe_code, reason = "a document and its collection in one object")]
-fn kept_document(document: Document<'_>) -> Document<'static> {
-    // SAFETY: it is kept in `Owner::Document` beside the collection that it reads, and only to be
-    // dropped. The view that was made of it reads the map of the collection or a chunk on the
-    // heap, neither of which moves with it.
-    unsafe { std::mem::transmute::<Document<'_>, Document<'static>>(document) }
+fn kept_document(document: Arc<Document<'_>>) -> Arc<Document<'static>> {
+    // SAFETY: it is kept in `Owner::Document`, and dropped before the collection that it reads,
+    // which `Shared::Commit` keeps. What lies in the `Arc` does not move.
+    unsafe { std::mem::transmute::<Arc<Document<'_>>, Arc<Document<'static>>>(document) }
 }
 
 #[allow(unsafe_code, reason = "a value and its owner in one object")]
 fn forever(view: View<'_>) -> View<'static> {
     // SAFETY: the view is kept in `Held` beside the owner of its bytes, which nobody changes
-    // (`bytes`, a read-only map, a copy of its own), which do not move, and which are dropped
-    // after it. `Held` lends it for its own lifetime only.
+    // (`bytes`, a read-only map, a copy of its own, a chunk of a collection), which do not move,
+    // and which are dropped after it. `Held` lends it for its own lifetime only.
     unsafe { std::mem::transmute::<View<'_>, View<'static>>(view) }
 }
 

@@ -81,6 +81,10 @@ impl View {
         &self.value
     }
 
+    pub fn is_root(&self) -> bool {
+        self.is_root
+    }
+
     pub fn value(&self) -> &Value<'_> {
         &self.value
     }

@@ -18,9 +18,9 @@ const DEFAULTS: usize = 254;
 /// Signals are looked for after so many containers.
 const PATIENCE: usize = 1 << 16;
 
-pub struct Walk<'py> {
+pub struct Walk<'w, 'py> {
     py: Python<'py>,
-    writer: Writer<'static>,
+    writer: &'w mut Writer<'static>,
     default: Option<Bound<'py, PyAny>>,
     /// Halves of surrogate pairs are kept.
     keeps_surrogates: bool,
@@ -30,10 +30,10 @@ pub struct Walk<'py> {
     wait: usize,
 }
 
-impl<'py> Walk<'py> {
+impl<'w, 'py> Walk<'w, 'py> {
     pub fn new(
         py: Python<'py>,
-        writer: Writer<'static>,
+        writer: &'w mut Writer<'static>,
         default: Option<Bound<'py, PyAny>>,
         keeps_surrogates: bool,
     ) -> Self {
@@ -46,10 +46,6 @@ impl<'py> Walk<'py> {
             defaults: 0,
             wait: PATIENCE,
         }
-    }
-
-    pub fn finish(self) -> tare::Result<Vec<u8>> {
-        self.writer.finish()
     }
 
     /// Writes an object, which the caller keeps until this returns.
@@ -228,7 +224,7 @@ impl<'py> Walk<'py> {
             self.writer.bytes(bytes.as_bytes())?;
         } else if let Ok(view) = object.cast::<View>() {
             let view = view.get();
-            again(&mut self.writer, view.held.view(), view.value())?;
+            again(self.writer, view.held.view(), view.value())?;
         } else if object.is_instance(&self.py.import("decimal")?.getattr("Decimal")?)? {
             self.decimal(object)?;
         } else {
