@@ -54,6 +54,8 @@ pub(super) struct Emitter {
     /// Vectors of nodes for reuse.
     spare: Vec<Vec<Node>>,
     texts: texts::Unique,
+    /// For tables: where each sequence is among those of the rows.
+    known: Vec<u32>,
 }
 
 impl Emitter {
@@ -69,7 +71,39 @@ impl Emitter {
             lengths: Vec::new(),
             spare: Vec::new(),
             texts: texts::Unique::default(),
+            known: Vec::new(),
         }
+    }
+
+    /// Forgets what was written, and keeps the room that it took.
+    pub(super) fn again(&mut self, layout: Layout, aligned: bool) {
+        self.out.clear();
+        self.sequences.clear();
+        self.names.clear();
+        (self.layout, self.aligned, self.depth) = (layout, aligned, 0);
+        self.tags.clear();
+        self.lengths.clear();
+        self.known.clear();
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let spare = self.spare.iter().map(Vec::capacity).sum::<usize>();
+        let lengths = self
+            .lengths
+            .capacity()
+            .saturating_add(self.known.capacity());
+        [
+            self.out.capacity(),
+            self.names.memory(),
+            self.sequences.memory(),
+            self.texts.memory(),
+            self.tags.capacity(),
+            spare.saturating_mul(size_of::<Node>()),
+            lengths.saturating_mul(size_of::<usize>()),
+        ]
+        .iter()
+        .sum()
     }
 
     /// Writes a value's extent, and gives its tag.

@@ -1,5 +1,6 @@
 //! Documents from JSON text (RFC 8259), in one pass, without a tree in between.
 
+use super::layout::tag;
 use super::node::{Kind, Node, Tape};
 use super::writer::{Numbers, Options, Writer};
 use super::{number, strings, surrogates};
@@ -253,11 +254,16 @@ impl<'w> Parser<'w, '_> {
     fn any_name(&mut self, at: usize) -> Result<usize> {
         let (node, end) = self.string(at)?;
         let named = if let Some(name) = self.text_of(node) {
-            self.writer.named(name)
+            let tag = if node.kind == Kind::Ascii {
+                tag::ASCII
+            } else {
+                tag::CLEAN
+            };
+            self.writer.named(name, Some(tag))
         } else {
             // Rare: made text is copied, because the tape and the names are both the writer's.
             let name = self.writer.tape.bytes(node).to_vec();
-            self.writer.named(&name)
+            self.writer.named(&name, None)
         };
         named.map_err(|error| error.with_format("json").with_offset(at as u64))?;
         Ok(end)

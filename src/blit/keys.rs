@@ -51,32 +51,43 @@ struct Name {
 }
 
 impl Names {
-    /// The number of a name, a new one if it was not met before.
+    /// The number of a name, a new one if it was not met before; `tag` is its tag where it is known.
     ///
     /// # Errors
     /// `Limit` beyond 2^32 - 2 names, or 4 GiB in one.
     #[inline]
-    pub(super) fn number(&mut self, name: &[u8]) -> Result<u32> {
+    pub(super) fn number(&mut self, name: &[u8], tag: Option<u8>) -> Result<u32> {
         let hash = self.hasher.hash_one(name);
         let (bytes, all) = (&self.bytes, &self.all);
         let same = |&number: &u32| text(bytes, all, number) == name;
         match self.table.find(hash, same) {
             Some(&number) => Ok(number),
-            None => self.add(name, hash),
+            None => self.add(name, hash, tag),
         }
     }
 
-    fn add(&mut self, name: &[u8], hash: u64) -> Result<u32> {
+    /// Forgets all names.
+    pub(super) fn clear(&mut self) {
+        self.table.clear();
+        self.bytes.clear();
+        self.all.clear();
+        self.order.clear();
+    }
+
+    fn add(&mut self, name: &[u8], hash: u64, tag: Option<u8>) -> Result<u32> {
         let number = u32::try_from(self.all.len()).ok();
         let number = number.filter(|&number| number < UNUSED);
         let (Some(number), Ok(len)) = (number, u32::try_from(name.len())) else {
             let text = "more than 2^32 - 2 names, or a name of 4 GiB";
             return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
         };
-        let mut head = [0; 8];
-        for (place, byte) in head.iter_mut().zip(name) {
-            *place = *byte;
-        }
+        let head = name.first_chunk::<8>().copied().unwrap_or_else(|| {
+            let mut head = [0; 8];
+            for (place, byte) in head.iter_mut().zip(name) {
+                *place = *byte;
+            }
+            head
+        });
         let last = name.last_chunk::<8>().copied().unwrap_or_default();
         self.all.push(Name {
             hash,
@@ -85,7 +96,7 @@ impl Names {
             from: self.bytes.len(),
             len,
             id: UNUSED,
-            tag: strings::tag_of_wtf8(name),
+            tag: tag.unwrap_or_else(|| strings::tag_of_wtf8(name)),
         });
         self.bytes.extend_from_slice(name);
         let all = &self.all;
@@ -183,22 +194,29 @@ impl Names {
         }
         let mut lengths = Vec::with_capacity(self.order.len());
         let mut least = tag::ASCII;
+        let (mut next, mut in_order) = (0, true);
         for &number in &self.order {
-            let name = self.text(number);
-            out.extend_from_slice(name);
-            lengths.push(name.len());
-            let tag = self.all.get(number as usize).map_or(tag::STR, |n| n.tag);
-            least = strings::weaker(least, tag);
+            let Some(name) = self.all.get(number as usize) else {
+                continue;
+            };
+            lengths.push(name.len as usize);
+            least = strings::weaker(least, name.tag);
+            in_order &= name.from == next;
+            next = next.wrapping_add(name.len as usize);
+        }
+        if in_order {
+            out.extend_from_slice(self.bytes.get(..next).unwrap_or_default());
+        } else {
+            for &number in &self.order {
+                out.extend_from_slice(self.text(number));
+            }
         }
         let mode = lens::write(out, &lengths);
         out.push(least);
         out.push(kind::UNIFORM | mode << 4);
         if self.order.len() <= FINGERPRINTED {
-            out.extend(
-                self.order
-                    .iter()
-                    .map(|&number| fingerprint(self.text(number))),
-            );
+            let prints = |&number: &u32| fingerprint(self.text(number));
+            out.extend(self.order.iter().map(prints));
             return;
         }
         let mut sorted: Vec<u32> = (0..).take(self.order.len()).collect();
@@ -243,7 +261,7 @@ mod tests {
             "seventeen-bytes-17",
             "\u{e9}t\u{e9}",
         ] {
-            let number = names.number(name.as_bytes()).unwrap();
+            let number = names.number(name.as_bytes(), None).unwrap();
             for after in ["", ":", ":123456789"] {
                 let text = format!("{name}\"{after}");
                 assert_eq!(Some(name.len()), names.is_next(number, text.as_bytes()));
@@ -259,7 +277,7 @@ mod tests {
                 }
             }
         }
-        let number = names.number(b"a\\").unwrap();
+        let number = names.number(b"a\\", None).unwrap();
         assert_eq!(None, names.is_next(number, b"a\\\":12345678"));
     }
 }

@@ -166,6 +166,36 @@ pub(super) fn push_uint(out: &mut Vec<u8>, value: u64, width: usize) {
     out.extend_from_slice(bytes.get(..width).unwrap_or(&bytes));
 }
 
+/// Appends the low `width` bytes of each value.
+pub(super) fn push_uints(
+    out: &mut Vec<u8>,
+    values: impl ExactSizeIterator<Item = u64>,
+    width: usize,
+) {
+    match width {
+        1 => out.extend(values.map(|value| value as u8)),
+        2 => push_words::<2>(out, values),
+        3 => push_words::<3>(out, values),
+        4 => push_words::<4>(out, values),
+        5 => push_words::<5>(out, values),
+        6 => push_words::<6>(out, values),
+        7 => push_words::<7>(out, values),
+        _ => push_words::<8>(out, values),
+    }
+}
+
+fn push_words<const WIDTH: usize>(out: &mut Vec<u8>, values: impl ExactSizeIterator<Item = u64>) {
+    let from = out.len();
+    let size = values.len().saturating_mul(WIDTH);
+    out.resize(from.saturating_add(size), 0);
+    let places = out.get_mut(from..).unwrap_or_default();
+    for (place, value) in places.chunks_exact_mut(WIDTH).zip(values) {
+        if let Some(low) = value.to_le_bytes().first_chunk::<WIDTH>() {
+            place.copy_from_slice(low);
+        }
+    }
+}
+
 /// An unsigned number of at most 8 bytes.
 #[inline]
 pub(super) fn uint(bytes: &[u8]) -> u64 {

@@ -123,10 +123,12 @@ pub(super) struct Tape<'s> {
 }
 
 impl<'s> Tape<'s> {
-    pub(super) fn of(source: &'s [u8]) -> Self {
-        Self {
+    /// The same buffers, with text in another source.
+    pub(super) fn over(self, source: &[u8]) -> Tape<'_> {
+        Tape {
             source,
-            ..Self::default()
+            own: self.own,
+            nodes: self.nodes,
         }
     }
 
@@ -195,6 +197,13 @@ impl<'s> Tape<'s> {
         };
         text.get(from..from.wrapping_add(node.count as usize))
             .unwrap_or_default()
+    }
+
+    /// A child of a container, by its place.
+    #[inline]
+    pub(super) fn child(&self, node: Node, place: usize) -> Node {
+        let at = (node.bits as usize).wrapping_add(place);
+        self.nodes.get(at).copied().unwrap_or(Node::NULL)
     }
 
     /// The `n` children of a container.

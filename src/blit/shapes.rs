@@ -87,6 +87,25 @@ impl Default for Sequences {
 }
 
 impl Sequences {
+    /// Forgets all sequences.
+    pub(super) fn clear(&mut self) {
+        self.steps.clear();
+        self.steps.push(Step::after(UNUSED, UNUSED));
+        self.forks.clear();
+        self.items.clear();
+        self.ends.clear();
+        self.folded.clear();
+        self.has_folded = false;
+        self.shapes.clear();
+        self.order.clear();
+        self.keeps_duplicates = false;
+    }
+
+    /// How many sequences were met.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The step that is likely to come next, and its name: after `from`, or, for the first name of
     /// an object, as in the last one that began at `outer`.
     #[inline]
@@ -179,6 +198,7 @@ impl Sequences {
     }
 
     /// The name that leads to a step.
+    #[inline]
     pub(super) fn name_at(&self, step: u32) -> u32 {
         self.steps
             .get(step as usize)
@@ -433,9 +453,9 @@ mod tests {
     #[test]
     fn names_get_ids_when_their_object_closes() {
         let (mut names, mut sequences) = (Names::default(), Sequences::default());
-        let a = names.number(b"a").unwrap();
-        let b = names.number(b"b").unwrap();
-        assert_eq!(a, names.number(b"a").unwrap());
+        let a = names.number(b"a", None).unwrap();
+        let b = names.number(b"b", None).unwrap();
+        assert_eq!(a, names.number(b"a", None).unwrap());
         let at = step(&mut sequences, &[b]);
         let (inner, _) = sequences.close(at, &mut names, Duplicates::Last).unwrap();
         let at = step(&mut sequences, &[a]);
@@ -455,7 +475,7 @@ mod tests {
         let (mut names, mut sequences) = (Names::default(), Sequences::default());
         let numbers: Vec<u32> = [&b"a"[..], b"b", b"a"]
             .iter()
-            .map(|name| names.number(name).unwrap())
+            .map(|name| names.number(name, None).unwrap())
             .collect();
         for _ in 0..2 {
             let at = step(&mut sequences, &numbers);

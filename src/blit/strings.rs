@@ -56,14 +56,13 @@ fn seen(text: &[u8]) -> u8 {
 fn marks(word: u64) -> (u64, u64) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (ONES * b'"' as u64);
+    // A byte's top bit is set where it is a quote or below 0x20, which the change of one bit makes
+    // neighbours, or a backslash; and perhaps in bytes above such a one.
+    let turned = word ^ (ONES * 2);
     let slash = word ^ (ONES * b'\\' as u64);
-    // A byte's top bit is set where it is below 0x20, a quote or a backslash; and perhaps in
-    // bytes above such a one.
-    let below = word.wrapping_sub(ONES * 0x20) & !word;
-    let is_quote = quote.wrapping_sub(ONES) & !quote;
+    let below = turned.wrapping_sub(ONES * 0x21) & !turned;
     let is_slash = slash.wrapping_sub(ONES) & !slash;
-    ((below | is_quote | is_slash) & TOPS, word & TOPS)
+    ((below | is_slash) & TOPS, word & TOPS)
 }
 
 const ESCAPED: u8 = 1;

@@ -1,6 +1,7 @@
 //! Documents from events: what every source of values is turned into.
 
 mod chunk;
+mod spare;
 
 pub(super) use chunk::Mark;
 
@@ -11,6 +12,7 @@ use super::node::{self, Kind, Mask, Node, Tape};
 use super::shapes::{Sequences, START};
 use super::{strings, surrogates};
 use crate::{Error, ErrorKind, Result};
+use spare::Spare;
 
 /// Whether a document carries a checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -199,15 +201,21 @@ impl<'s> Writer<'s> {
     /// Starts a document whose text may lie in `source`.
     pub(super) fn over(options: Options, source: &'s [u8]) -> Result<Self> {
         let options = options.resolved()?;
-        let mut emitter = Emitter::new(options.layout, options.aligned);
+        let Spare {
+            mut emitter,
+            tape,
+            values,
+            open,
+        } = Spare::take();
+        emitter.again(options.layout, options.aligned);
         emitter.out.extend_from_slice(MAGIC);
         Ok(Self {
             options,
             is_many: false,
-            tape: Tape::of(source),
+            tape: tape.over(source),
             emitter,
-            values: Vec::new(),
-            open: Vec::new(),
+            values,
+            open,
             root: None,
             long: Long::default(),
             has_surrogates: false,
@@ -435,19 +443,13 @@ impl<'s> Writer<'s> {
     #[must_use]
     pub fn memory(&self) -> usize {
         let values = self.values.capacity().saturating_mul(size_of::<Node>());
-        [
-            self.tape.memory(),
-            values,
-            self.emitter.out.capacity(),
-            self.emitter.names.memory(),
-            self.emitter.sequences.memory(),
-        ]
-        .iter()
-        .sum()
+        [self.tape.memory(), values, self.emitter.memory()]
+            .iter()
+            .sum()
     }
 
-    fn sections(self, root_tag: u8) -> Vec<u8> {
-        let mut emitter = self.emitter;
+    fn sections(mut self, root_tag: u8) -> Vec<u8> {
+        let emitter = &mut self.emitter;
         let mut out = std::mem::take(&mut emitter.out);
         let keys = out.len();
         emitter.names.write(&mut out);
@@ -468,7 +470,21 @@ impl<'s> Writer<'s> {
         push_rv(&mut out, shapes.saturating_sub(keys) as u64);
         push_rv(&mut out, emitter.names.len() as u64);
         out.extend([root_tag, flags, VERSION]);
-        seal(out, trailer, flags, self.options.checksum)
+        let out = seal(out, trailer, flags, self.options.checksum);
+        if self.memory().saturating_add(out.capacity()) > spare::MOST {
+            return out;
+        }
+        // What is given away has the size it needs; the room where it was made stays.
+        let exact = out.as_slice().to_vec();
+        self.emitter.out = out;
+        Spare {
+            emitter: self.emitter,
+            tape: self.tape.over(&[]),
+            values: self.values,
+            open: self.open,
+        }
+        .keep();
+        exact
     }
 
     // --- values into their places ---
@@ -619,12 +635,12 @@ impl<'s> Writer<'s> {
     #[inline]
     fn name(&mut self, name: &[u8]) -> Result<()> {
         self.expect_name()?;
-        self.named(name)
+        self.named(name, None)
     }
 
-    /// Takes a name where one belongs.
+    /// Takes a name where one belongs; `tag` is its tag where it is known.
     #[inline]
-    pub(super) fn named(&mut self, name: &[u8]) -> Result<()> {
+    pub(super) fn named(&mut self, name: &[u8], tag: Option<u8>) -> Result<()> {
         let Some(open) = self.open.last_mut() else {
             return Ok(());
         };
@@ -634,7 +650,7 @@ impl<'s> Writer<'s> {
         let likely = sequences.likely(open.step, open.outer);
         let step = match likely {
             Some((step, number)) if names.text(number) == name => step,
-            _ => sequences.step(open.step, names.number(name)?)?,
+            _ => sequences.step(open.step, names.number(name, tag)?)?,
         };
         open.take(step, sequences);
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::{Count, Emitter, ALIGNED_FROM};
 use crate::blit::decimal::{self, At};
-use crate::blit::layout::{kind, push_uint, signed_width, unsigned_width};
+use crate::blit::layout::{kind, push_uint, push_uints, signed_width, unsigned_width};
 use crate::blit::node::{self, Kind, Mask, Node};
 
 /// Integers up to this size are floats exactly.
@@ -32,17 +32,14 @@ impl Emitter {
         if n.saturating_mul(narrow).saturating_add(8) >= n.saturating_mul(width) {
             return self.plain_ints(items, width, count);
         }
-        for item in items {
-            push_uint(&mut self.out, item.as_int().abs_diff(least), narrow);
-        }
+        let apart = items.iter().map(|item| item.as_int().abs_diff(least));
+        push_uints(&mut self.out, apart, narrow);
         self.out.extend(least.to_le_bytes());
         self.end(kind::INT, mode(narrow) | 8, n, count);
     }
 
     fn plain_ints(&mut self, items: &[Node], width: usize, count: Count) {
-        for item in items {
-            push_uint(&mut self.out, item.bits, width);
-        }
+        push_uints(&mut self.out, items.iter().map(|item| item.bits), width);
         self.end(kind::INT, mode(width), items.len(), count);
     }
 
@@ -69,19 +66,17 @@ impl Emitter {
             return self.decimals(items, dec, flag, count);
         }
         self.align(n, 8);
-        for &item in items {
-            self.out.extend(number(item).to_le_bytes());
-        }
+        let bits = items.iter().map(|&item| number(item).to_bits());
+        push_uints(&mut self.out, bits, 8);
         self.end(kind::FLOAT, flag, n, count);
     }
 
     fn decimals(&mut self, items: &[Node], dec: Decimals, flag: u8, count: Count) {
-        for &item in items {
-            let At::Is(m) = decimal::at(number(item), dec.e) else {
-                continue; // `decimals` found that all are
-            };
-            push_uint(&mut self.out, m.cast_unsigned(), dec.width);
-        }
+        let mantissa = |&item: &Node| match decimal::at(number(item), dec.e) {
+            At::Is(m) => m.cast_unsigned(),
+            _ => 0, // `decimals` found that all are
+        };
+        push_uints(&mut self.out, items.iter().map(mantissa), dec.width);
         push_uint(&mut self.out, dec.e as u64, 1);
         self.end(kind::DEC, mode(dec.width) | flag, items.len(), count);
     }

@@ -21,6 +21,8 @@ pub(super) struct Table {
     places: Vec<Vec<u16>>,
     /// The different key sequences of the rows.
     sequences: Vec<u32>,
+    /// Which of them each row has, if there are several.
+    which: Vec<u32>,
 }
 
 impl Emitter {
@@ -81,39 +83,69 @@ impl Emitter {
     }
 
     /// The columns of rows, if these are alike enough and their order can be restored.
-    pub(super) fn table(&self, rows: &[Node]) -> Option<Table> {
+    pub(super) fn table(&mut self, rows: &[Node]) -> Option<Table> {
+        // Where each sequence is among those of the rows.
+        let mut known = std::mem::take(&mut self.known);
+        if known.len() < self.sequences.len() {
+            known.resize(self.sequences.len(), u32::MAX);
+        }
         let mut table = Table {
             columns: Vec::new(),
             places: Vec::new(),
             sequences: Vec::new(),
+            which: Vec::new(),
         };
-        let mut cells = 0_usize;
-        let mut last = None;
-        for (i, row) in rows.iter().enumerate() {
-            let names = self.sequences.names(row.count);
-            if last != Some(row.count) && !table.sequences.contains(&row.count) {
-                table.sequences.push(row.count);
-                if !merge(&mut table.columns, names) {
-                    return None;
-                }
-            }
-            last = Some(row.count);
-            cells = cells.saturating_add(names.len());
-            let early = i.wrapping_add(1) == EARLY;
-            if early && table.columns.len().saturating_mul(EARLY) > cells.saturating_mul(3) {
-                return None;
+        let fits = self.fits(rows, &mut table, &mut known);
+        for &sequence in &table.sequences {
+            if let Some(place) = known.get_mut(sequence as usize) {
+                *place = u32::MAX;
             }
         }
-        let places = table.columns.len().saturating_mul(rows.len());
-        if table.columns.is_empty() || places > cells.saturating_mul(2) {
+        self.known = known;
+        if !fits {
             return None;
         }
         for &sequence in &table.sequences {
-            table
-                .places
-                .push(places_of(&table.columns, self.sequences.names(sequence)));
+            let names = self.sequences.names(sequence);
+            table.places.push(places_of(&table.columns, names));
         }
         Some(table)
+    }
+
+    fn fits(&self, rows: &[Node], table: &mut Table, known: &mut [u32]) -> bool {
+        let (mut cells, mut last, mut at, mut width) = (0_usize, None, 0, 0);
+        for (i, row) in rows.iter().enumerate() {
+            if last != Some(row.count) {
+                last = Some(row.count);
+                let names = self.sequences.names(row.count);
+                width = names.len();
+                let Some(place) = known.get_mut(row.count as usize) else {
+                    return false;
+                };
+                if *place == u32::MAX {
+                    *place = u32::try_from(table.sequences.len()).unwrap_or(u32::MAX);
+                    table.sequences.push(row.count);
+                    if !merge(&mut table.columns, names) {
+                        return false;
+                    }
+                }
+                at = *place;
+                if at > 0 && table.which.is_empty() {
+                    table.which.reserve(rows.len());
+                    table.which.resize(i, 0);
+                }
+            }
+            if at > 0 || !table.which.is_empty() {
+                table.which.push(at);
+            }
+            cells = cells.saturating_add(width);
+            let early = i.wrapping_add(1) == EARLY;
+            if early && table.columns.len().saturating_mul(EARLY) > cells.saturating_mul(3) {
+                return false;
+            }
+        }
+        let places = table.columns.len().saturating_mul(rows.len());
+        !table.columns.is_empty() && places <= cells.saturating_mul(2)
     }
 
     /// Writes a table.
@@ -125,33 +157,23 @@ impl Emitter {
         count: Count,
     ) -> Result<()> {
         let base = self.lengths.len();
+        let mut at_each = Vec::with_capacity(table.sequences.len());
         for j in 0..table.columns.len() {
-            let mut last = (u32::MAX, NONE, 0);
-            let cells = rows.iter().map(|&row| {
-                if row.count != last.0 {
-                    let at = table
-                        .sequences
-                        .iter()
-                        .position(|&sequence| sequence == row.count);
-                    let places = at.and_then(|at| table.places.get(at));
-                    let place = places.and_then(|places| places.get(j)).copied();
-                    let names = self.sequences.names(row.count).len();
-                    last = (row.count, place.unwrap_or(NONE), names);
+            at_each.clear();
+            let place = |places: &Vec<u16>| places.get(j).copied().unwrap_or(NONE);
+            at_each.extend(table.places.iter().map(place));
+            if let (true, Some(&place)) = (table.which.is_empty(), at_each.first()) {
+                let cell = |&row| tape.child(row, usize::from(place));
+                self.column(tape, rows.iter().map(cell))?;
+                continue;
+            }
+            let cells = rows.iter().zip(&table.which).map(|(&row, &which)| {
+                match at_each.get(which as usize) {
+                    Some(&place) if place != NONE => tape.child(row, usize::from(place)),
+                    _ => Node::ABSENT,
                 }
-                let cells = tape.children(row, last.2);
-                cells
-                    .get(usize::from(last.1))
-                    .copied()
-                    .unwrap_or(Node::ABSENT)
             });
-            let mut column = self.spare.pop().unwrap_or_default();
-            column.extend(cells);
-            let before = self.out.len();
-            let result = self.list(tape, &column, Count::Given);
-            column.clear();
-            self.spare.push(column);
-            self.lengths.push(self.out.len().saturating_sub(before));
-            result?;
+            self.column(tape, cells)?;
         }
         let mode = lens::write(&mut self.out, self.lengths.get(base..).unwrap_or_default());
         self.lengths.truncate(base);

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Count, Emitter};
-use crate::blit::layout::{kind, push_rv, push_uint, tag, unsigned_width};
+use crate::blit::layout::{kind, push_rv, push_uints, tag, unsigned_width};
 use crate::blit::lens;
 use crate::blit::node::{self, Kind, Node, Tape};
 
@@ -21,14 +21,27 @@ pub(super) struct Unique {
     hasher: DefaultHashBuilder,
     table: HashTable<u32>,
     nodes: Vec<Node>,
+    /// The hash of each of them.
+    hashes: Vec<u64>,
     codes: Vec<u32>,
 }
 
 impl Unique {
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let nodes = self.nodes.capacity().saturating_mul(size_of::<Node>());
+        let hashes = self.hashes.capacity().saturating_mul(size_of::<u64>());
+        let codes = self.codes.capacity().saturating_add(self.table.capacity());
+        nodes
+            .saturating_add(hashes)
+            .saturating_add(codes.saturating_mul(size_of::<u32>()))
+    }
+
     /// Fills both; false if there are too many different ones.
     fn find(&mut self, tape: &Tape<'_>, items: &[Node]) -> bool {
         self.table.clear();
         self.nodes.clear();
+        self.hashes.clear();
         self.codes.clear();
         let mut last: Option<(Node, u32)> = None;
         for (i, &item) in items.iter().enumerate() {
@@ -50,11 +63,9 @@ impl Unique {
             } else {
                 let code = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
                 self.nodes.push(item);
-                let (nodes, hasher) = (&self.nodes, &self.hasher);
-                let again = |&code: &u32| {
-                    let node = nodes.get(code as usize).copied().unwrap_or(Node::NULL);
-                    hasher.hash_one(tape.bytes(node))
-                };
+                self.hashes.push(hash);
+                let hashes = &self.hashes;
+                let again = |&code: &u32| hashes.get(code as usize).copied().unwrap_or(hash);
                 self.table.insert_unique(hash, code, again);
                 code
             };
@@ -95,9 +106,8 @@ impl Emitter {
             self.strings(tape, &unique.nodes, Count::Written);
             let bytes = self.out.len().saturating_sub(before);
             let width = unsigned_width(unique.nodes.len().saturating_sub(1) as u64);
-            for &code in &unique.codes {
-                push_uint(&mut self.out, u64::from(code), width);
-            }
+            let codes = unique.codes.iter().map(|&code| u64::from(code));
+            push_uints(&mut self.out, codes, width);
             push_rv(&mut self.out, bytes as u64);
             #[allow(clippy::cast_possible_truncation, reason = "1 to 4")]
             let mode = (width as u8).wrapping_sub(1);
