@@ -4,6 +4,8 @@
 //! they came from.
 
 mod numbers;
+mod packed;
+mod pool;
 mod tables;
 mod texts;
 
@@ -15,6 +17,7 @@ use super::layout::{
 use super::lens;
 use super::node::{self, Kind, Mask, Node, Tape};
 use super::shapes::Sequences;
+use super::writer::Options;
 use crate::{Error, ErrorKind, Result};
 
 /// How lists are laid out.
@@ -41,12 +44,18 @@ const ALIGNED_FROM: usize = 64;
 const WORTHWHILE: usize = 8;
 
 /// What is written so far.
+#[derive(Default)]
 pub(super) struct Emitter {
     pub(super) out: Vec<u8>,
     pub(super) sequences: Sequences,
     pub(super) names: Names,
     layout: Layout,
     aligned: bool,
+    /// Strings from so many bytes on are compressed.
+    compress_from: Option<usize>,
+    /// Bytes of the document that were taken out of `out`.
+    pub(super) drained: usize,
+    pool: pool::Pool,
     depth: usize,
     /// Tags and lengths of the lists that are being written, inner ones behind outer ones.
     tags: Vec<u8>,
@@ -59,28 +68,22 @@ pub(super) struct Emitter {
 }
 
 impl Emitter {
-    pub(super) fn new(layout: Layout, aligned: bool) -> Self {
-        Self {
-            out: Vec::new(),
-            sequences: Sequences::default(),
-            names: Names::default(),
-            layout,
-            aligned,
-            depth: 0,
-            tags: Vec::new(),
-            lengths: Vec::new(),
-            spare: Vec::new(),
-            texts: texts::Unique::default(),
-            known: Vec::new(),
-        }
+    pub(super) fn of(options: &Options) -> Self {
+        let mut emitter = Self::default();
+        emitter.again(options);
+        emitter
     }
 
     /// Forgets what was written, and keeps the room that it took.
-    pub(super) fn again(&mut self, layout: Layout, aligned: bool) {
+    pub(super) fn again(&mut self, options: &Options) {
         self.out.clear();
         self.sequences.clear();
         self.names.clear();
-        (self.layout, self.aligned, self.depth) = (layout, aligned, 0);
+        self.layout = options.layout;
+        self.aligned = options.aligned;
+        self.compress_from = options.compress_strings;
+        self.pool.again(options.pool);
+        (self.depth, self.drained) = (0, 0);
         self.tags.clear();
         self.lengths.clear();
         self.known.clear();
@@ -123,9 +126,9 @@ impl Emitter {
             }
             Kind::Float => self.float(value.as_float()),
             Kind::NumText => self.text(tape, value, tag::NUMTEXT),
-            Kind::Ascii => self.text(tape, value, tag::ASCII),
-            Kind::Clean => self.text(tape, value, tag::CLEAN),
-            Kind::Str => self.text(tape, value, tag::STR),
+            Kind::Ascii => self.string(tape, value, tag::ASCII),
+            Kind::Clean => self.string(tape, value, tag::CLEAN),
+            Kind::Str => self.string(tape, value, tag::STR),
             Kind::Bytes => self.text(tape, value, tag::BYTES),
             Kind::Array => {
                 let items = tape.children(value, value.count as usize);
@@ -172,6 +175,17 @@ impl Emitter {
                 self.out.extend(value.to_le_bytes());
                 tag::F64
             }
+        }
+    }
+
+    #[inline]
+    fn string(&mut self, tape: &Tape<'_>, node: Node, tag: u8) -> u8 {
+        match self.packed(tape, node) {
+            Some(packed) => {
+                self.out.extend_from_slice(&packed);
+                tag::LZ4
+            }
+            None => self.text(tape, node, tag),
         }
     }
 
@@ -262,9 +276,13 @@ impl Emitter {
             }
         }
         if mask & !node::STRINGS == 0 {
-            if !self.dictionary(tape, items, count) {
-                self.strings(tape, items, count);
+            if self.dictionary(tape, items, count) {
+                return Ok(());
             }
+            if items.iter().any(|&item| self.packed(tape, item).is_some()) {
+                return self.one_by_one(tape, items, count);
+            }
+            self.strings(tape, items, count);
             return Ok(());
         }
         if let Some(absent) = partial(items, mask) {
@@ -277,9 +295,13 @@ impl Emitter {
     fn one_by_one(&mut self, tape: &Tape<'_>, items: &[Node], count: Count) -> Result<()> {
         let (tags, lengths) = (self.tags.len(), self.lengths.len());
         let mut uniform = true;
+        let pools = self.pools(items);
         for &item in items {
             let before = self.out.len();
-            let tag = self.value(tape, item)?;
+            let tag = match self.pooled(tape, item, pools) {
+                Some(tag) => tag,
+                None => self.value(tape, item)?,
+            };
             uniform &= self.tags.get(tags).is_none_or(|&first| first == tag);
             self.tags.push(tag);
             self.lengths.push(self.out.len().saturating_sub(before));
@@ -367,8 +389,9 @@ impl Emitter {
     /// Zeros up to the next multiple of `width`, where numbers are aligned.
     fn align(&mut self, n: usize, width: usize) {
         if self.aligned && n >= ALIGNED_FROM {
-            let end = self.out.len().next_multiple_of(width.max(1));
-            self.out.resize(end, 0);
+            let at = self.drained.wrapping_add(self.out.len());
+            let gap = at.next_multiple_of(width.max(1)).wrapping_sub(at);
+            self.out.resize(self.out.len().saturating_add(gap), 0);
         }
     }
 }

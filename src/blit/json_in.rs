@@ -32,6 +32,49 @@ pub fn from_json(text: &[u8], options: &Options) -> Result<Vec<u8>> {
     writer.finish()
 }
 
+/// Makes one document of JSON texts, each on a line of its own: an array of their values.
+///
+/// Blank lines are left out. Memory beside the text and the document is that of 65,536 lines, of the
+/// names and of the shapes.
+///
+/// # Errors
+/// As [`from_json`], with the byte offset in all of the text.
+///
+/// # Example
+/// ```
+/// use tare::blit::{from_ndjson, Options, View};
+///
+/// let document = from_ndjson(b"{\"id\": 1}\n{\"id\": 2}\n", &Options::default())?;
+/// assert!(View::open(&document)?.pointer("/1/id")?.is_some());
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn from_ndjson(text: &[u8], options: &Options) -> Result<Vec<u8>> {
+    let mut writer = Writer::over(*options, text)?;
+    writer.begin_array()?;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let at = text.len().saturating_sub(rest.len());
+        let end = memchr::memchr(b'\n', rest);
+        let (line, later) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = later.get(1..).unwrap_or_default();
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        writer.expect_value()?;
+        let parsed = if u32::try_from(line.len()).is_err() {
+            Err(Error::new(ErrorKind::Limit, "a line of 4 GiB or more").with_format("json"))
+        } else {
+            parse(line, at as u64, &mut writer)
+        };
+        parsed.map_err(|error| {
+            let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
+            error.with_offset(offset)
+        })?;
+    }
+    writer.end()?;
+    writer.finish()
+}
+
 /// Hands a JSON text to a writer that keeps a copy of it, as one value among others.
 ///
 /// # Errors
@@ -41,6 +84,7 @@ pub(super) fn push_json(text: &[u8], writer: &mut Writer<'_>) -> Result<()> {
         let error = Error::new(ErrorKind::Limit, "JSON text of 4 GiB or more");
         return Err(error.with_format("json"));
     }
+    writer.expect_value()?;
     let base = writer.tape.keep(text);
     parse(text, base, writer)
 }

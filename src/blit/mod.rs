@@ -40,7 +40,7 @@ pub use account::Account;
 pub use edit::{Changes, Current, CurrentArray, CurrentObject, Edit, Tree};
 pub use emit::Layout;
 pub use find::{Find, JsonPath, NodePath, NodeStep};
-pub use json_in::from_json;
+pub use json_in::{from_json, from_ndjson};
 pub use json_out::{JsonOptions, KeyOrder, NonFinite};
 pub use keys::Duplicates;
 pub use make::{Column as MadeColumn, Maker};

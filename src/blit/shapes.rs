@@ -359,6 +359,15 @@ impl Sequences {
             .saturating_mul(2)
     }
 
+    /// Takes all shape ids back: what has them is written again.
+    pub(super) fn unwrite(&mut self) {
+        for number in self.order.drain(..) {
+            if let Some(id) = self.shapes.get_mut(number as usize) {
+                *id = UNUSED;
+            }
+        }
+    }
+
     /// How many shapes were written.
     pub(super) fn shapes(&self) -> usize {
         self.order.len()

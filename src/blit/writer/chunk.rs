@@ -39,6 +39,9 @@ impl Writer<'static> {
     /// # Errors
     /// As [`Writer::new`].
     pub(in crate::blit) fn many(options: Options) -> Result<Self> {
+        if options.pool {
+            return Err(super::misuse("the chunks of a collection have no pool"));
+        }
         let mut writer = Self::new(options)?;
         writer.emitter.out.clear();
         writer.is_many = true;
@@ -101,10 +104,7 @@ impl Writer<'_> {
     /// There must be no documents that are not written.
     pub(in crate::blit) fn dictionary(&mut self) -> Dictionary {
         let options = self.options;
-        let emitter = std::mem::replace(
-            &mut self.emitter,
-            Emitter::new(options.layout, options.aligned),
-        );
+        let emitter = std::mem::replace(&mut self.emitter, Emitter::of(&options));
         let (names, sequences): (Names, Sequences) = (emitter.names, emitter.sequences);
         let mut flags = 0;
         for (is, bit) in [

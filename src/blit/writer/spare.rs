@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::Open;
-use crate::blit::emit::{Emitter, Layout};
+use crate::blit::emit::Emitter;
 use crate::blit::node::{Node, Tape};
 
 /// Bytes that a thread keeps at most.
@@ -27,7 +27,7 @@ impl Spare {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.map_or_else(
             || Self {
-                emitter: Emitter::new(Layout::Columns, false),
+                emitter: Emitter::default(),
                 tape: Tape::default(),
                 values: Vec::new(),
                 open: Vec::new(),

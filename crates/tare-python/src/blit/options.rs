@@ -42,6 +42,7 @@ impl Writing<'_> {
             },
             aligned: self.aligned,
             canonical: self.canonical,
+            ..Options::default()
         })
     }
 }
