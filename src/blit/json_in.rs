@@ -385,7 +385,7 @@ impl<'w> Parser<'w, '_> {
         let byte = match self.text.get(next) {
             None => return Err(cut(self.text.len())),
             Some(b'u') => return self.unicode(at, from, halves),
-            Some(&(byte @ (b'"' | b'\\' | b'/'))) => byte,
+            Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
             Some(b'b') => 8,
             Some(b'f') => 12,
             Some(b'n') => b'\n',
