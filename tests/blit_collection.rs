@@ -13,7 +13,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use tare::blit::collection::{compact, repair, Collection, ReadOptions, WriteOptions, Writer};
-use tare::blit::{self, from_json, Duplicates, Options, Surrogates, Value, View};
+use tare::blit::{
+    self, from_json, Duplicates, JsonOptions, Options, Path as Pointer, Surrogates, Value, View,
+};
 use tare::compress::Compressor;
 use tare::ErrorKind;
 
@@ -24,7 +26,7 @@ use common::folder::Folder;
 /// Documents of all kinds: alike, different, small, large, empty, no objects at all.
 fn samples() -> Vec<String> {
     let mut all = Vec::new();
-    for i in 0..700 {
+    for i in 0..700_usize {
         all.push(format!(
             r#"{{"id":{i},"name":"name {}","n":{}.5,"tags":["a","b{}"]}}"#,
             i * 7 % 13,
@@ -35,10 +37,10 @@ fn samples() -> Vec<String> {
             7 => all.push(format!(r#"{{"other":[{i},null,{{"id":{i}}}]}}"#)),
             8 => all.push("{}".to_string()),
             9 => all.push("[]".to_string()),
-            10 => all.push(format!("{}", i64::from(i) - 300)),
+            10 => all.push(format!("{}", i64::try_from(i).unwrap() - 300)),
             11 => all.push("null".to_string()),
             12 => all.push(format!(r#""text \"{i}\" äöü""#)),
-            13 => all.push(format!(r#"["{}"]"#, "long ".repeat(i as usize))),
+            13 => all.push(format!(r#"["{}"]"#, "long ".repeat(i))),
             14 => all.push("-0".to_string()),
             15 => all.push(format!(r#"{{"new{i}":true}}"#)),
             _ => {}
@@ -58,7 +60,7 @@ fn write(path: &Path, options: &WriteOptions, documents: &[String], per_commit: 
 }
 
 fn json(view: &View<'_>) -> String {
-    String::from_utf8(view.to_json(&Default::default()).unwrap()).unwrap()
+    String::from_utf8(view.to_json(&JsonOptions::default()).unwrap()).unwrap()
 }
 
 fn check(path: &Path, options: &ReadOptions, documents: &[String]) {
@@ -121,6 +123,64 @@ fn documents_come_back_from_every_form_of_file() {
     // One commit in one chunk, by compressor.
     let (none, zstd, lz4) = (sizes[4], sizes[16], sizes[22]);
     assert!(zstd < lz4 && lz4 < none, "{sizes:?}");
+}
+
+/// What a path leads to, as text.
+fn shown(value: Option<Value<'_>>) -> String {
+    format!("{value:?}")
+}
+
+#[test]
+fn fields_are_those_of_the_documents() {
+    let folder = Folder::new();
+    let path = folder.join("a.blits");
+    let mut documents = samples();
+    // Chunks of rows alone, of rows with gaps, of all sorts; nested objects.
+    documents.extend((0..400).map(|i| match i % 7 {
+        0 if i > 200 => format!(r#"{{"id":{i}}}"#),
+        _ => format!(r#"{{"id":{i},"other":{{"id":"x{i}","tags":[{i}]}}}}"#),
+    }));
+    for compressor in [None, Some("zstd:1")] {
+        let options = WriteOptions {
+            compressor: compressor.map(|id| Compressor::parse(id).unwrap()),
+            chunk_size: 700,
+            ..WriteOptions::default()
+        };
+        write(&path, &options, &documents, 333);
+        for mmap in [false, true] {
+            let reading = ReadOptions {
+                mmap,
+                ..ReadOptions::default()
+            };
+            let collection = Collection::open(&path, &reading).unwrap();
+            let docs = collection.docs().unwrap();
+            for pointer in [
+                "",
+                "/id",
+                "/name",
+                "/tags/1",
+                "/other/id",
+                "/other/tags",
+                "/no",
+                "/0",
+            ] {
+                let plain = Pointer::parse(pointer).unwrap();
+                let document = docs.get(0).unwrap();
+                let compiled = plain.compile(&document.view()).unwrap();
+                let field = docs.field(&compiled);
+                for i in 0..docs.len() {
+                    let document = docs.get(i).unwrap();
+                    let view = document.view();
+                    let expected = shown(view.pointer(pointer).unwrap());
+                    assert_eq!(expected, docs.with(i, &plain, shown).unwrap());
+                    assert_eq!(expected, docs.with(i, &compiled, shown).unwrap());
+                    assert_eq!(expected, field.with(i, shown).unwrap(), "{i} {pointer}");
+                }
+                let none = field.with(docs.len(), shown).unwrap_err();
+                assert_eq!(ErrorKind::NotFound, none.kind());
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::doc::{Doc, Shape};
 use super::layout::{kind, tag, Back};
 use super::lens::Lens;
-use super::list::{rest, Extent, Item, List};
+use super::list::{rest, Body, Extent, Item, List};
+use super::place::Place;
 use super::view::{value, Value, View};
 use crate::{Error, ErrorKind, Result};
 
@@ -94,7 +95,7 @@ impl View<'_> {
     #[inline]
     pub fn get(&self, path: &Path) -> Result<Option<Value<'_>>> {
         let item = self.doc.root.item(&self.doc)?;
-        from(&self.doc, item, path)
+        from(&self.doc, item, &path.steps)
     }
 
     /// The value at an RFC 6901 pointer, such as `/flights/0/delay`; None if there is none.
@@ -122,18 +123,60 @@ impl<'v> Value<'v> {
     /// `Malformed`.
     pub fn get(&self, path: &Path) -> Result<Option<Value<'v>>> {
         match self {
-            Self::Array(array) => from(array.doc, array.item(), path),
-            Self::Object(object) => from(object.doc, object.item(), path),
+            Self::Array(array) => from(array.doc, array.item(), &path.steps),
+            Self::Object(object) => from(object.doc, object.item(), &path.steps),
             scalar => Ok(path.steps.is_empty().then(|| scalar.clone())),
         }
     }
 }
 
-/// The value at a path from an element.
+/// The value at a path from a place; None if there is none.
+///
+/// # Errors
+/// `Malformed`, `NotFound` for what is no place there.
 #[inline]
-fn from<'v>(doc: &'v Doc<'v>, item: Item<'v>, path: &Path) -> Result<Option<Value<'v>>> {
+pub(super) fn below<'v>(doc: &'v Doc<'v>, place: Place, path: &Path) -> Result<Option<Value<'v>>> {
+    let item = place.item(doc)?;
+    from(doc, item, &path.steps)
+}
+
+/// The column that the first step of a path leads to, if the list is a table that has it.
+///
+/// # Errors
+/// `Malformed`.
+pub(super) fn column<'v>(doc: &Doc<'v>, list: &List<'v>, path: &Path) -> Result<Option<List<'v>>> {
+    let (Body::Table { shape, .. }, Some(step)) = (list.body, path.steps.first()) else {
+        return Ok(None);
+    };
+    match slot(&doc.shapes.get(shape)?, step.id(doc)?) {
+        Some(j) => list.column(doc, j).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The value at a path from a row of a table, of which [`column`] gave the column.
+///
+/// # Errors
+/// `Malformed`.
+#[inline]
+pub(super) fn beside<'v>(
+    doc: &'v Doc<'v>,
+    column: &List<'v>,
+    row: usize,
+    path: &Path,
+) -> Result<Option<Value<'v>>> {
+    let item = column.get(doc, row)?;
+    match path.steps.get(1..) {
+        Some(steps) if !steps.is_empty() => from(doc, item, steps),
+        _ => value(doc, item),
+    }
+}
+
+/// The value at steps from an element.
+#[inline]
+fn from<'v>(doc: &'v Doc<'v>, item: Item<'v>, steps: &[Step]) -> Result<Option<Value<'v>>> {
     let mut at = At::of(item);
-    for step in &path.steps {
+    for step in steps {
         match at.down(doc, || step.index, || step.id(doc))? {
             Some(next) => at = next,
             None => return Ok(None),

@@ -127,6 +127,13 @@ pub(super) fn claim(source: &Source, end: u64) -> u64 {
     footer.map_or(0, |(footer, _)| footer.sections().min(at))
 }
 
+/// What an index says of a chunk.
+#[inline]
+pub(super) fn entry(index: &[u8], chunk: usize) -> Option<Entry> {
+    let at = chunk.checked_mul(ENTRY)?;
+    Entry::read(index.get(at..at.checked_add(ENTRY)?)?)
+}
+
 impl Commit {
     /// The commit that ends at `end`.
     fn load(source: &Source, end: u64) -> Result<Self> {
@@ -266,9 +273,7 @@ impl Commit {
     /// What the index says of a chunk.
     #[inline]
     pub(super) fn entry(&self, source: &Source, chunk: usize) -> Option<Entry> {
-        let at = chunk.checked_mul(ENTRY)?;
-        let index = self.index(source);
-        Entry::read(index.get(at..at.checked_add(ENTRY)?)?)
+        entry(self.index(source), chunk)
     }
 
     /// KEYS to INDEX.
@@ -295,7 +300,7 @@ impl Commit {
     }
 
     #[inline]
-    fn index<'c>(&'c self, source: &'c Source) -> &'c [u8] {
+    pub(super) fn index<'c>(&'c self, source: &'c Source) -> &'c [u8] {
         let sections = self.sections(source);
         let len = usize::try_from(self.index_len()).ok();
         let start = len.and_then(|len| sections.len().checked_sub(len));

@@ -45,6 +45,8 @@
 mod chunks;
 mod commits;
 mod copy;
+mod docs;
+mod field;
 mod files;
 mod layout;
 mod map;
@@ -54,7 +56,9 @@ mod repair;
 mod source;
 mod writer;
 
-pub use reader::{Collection, Docs, Document, ReadOptions};
+pub use docs::{Docs, Document};
+pub use field::Field;
+pub use reader::{Collection, ReadOptions};
 pub use repair::{compact, repair, Repaired};
 pub use writer::{WriteOptions, Writer};
 

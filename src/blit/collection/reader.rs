@@ -4,14 +4,15 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::chunks::{self, Bytes, Cache};
+use super::chunks::{self, Cache};
 use super::commits::{self, Commit};
+use super::docs::{Docs, Document, Part};
 use super::layout::Codec;
 use super::source::Source;
 use super::{io_error, shifted, wrong, WriteOptions, Writer};
 use crate::blit::doc::{Dictionary, Doc};
 use crate::blit::place::Place;
-use crate::blit::{validate, Summary, View};
+use crate::blit::{validate, Summary};
 use crate::{Error, ErrorKind, Result};
 
 /// How a collection is read. Further fields may come: end with `..ReadOptions::default()`.
@@ -49,11 +50,11 @@ impl Default for ReadOptions {
 /// read.
 #[derive(Debug)]
 pub struct Collection {
-    source: Source,
-    commits: Vec<Commit>,
+    pub(super) source: Source,
+    pub(super) commits: Vec<Commit>,
     cache: Cache,
-    options: ReadOptions,
-    len: u64,
+    pub(super) options: ReadOptions,
+    pub(super) len: u64,
 }
 
 impl Collection {
@@ -144,8 +145,7 @@ impl Collection {
     /// `NotFound` from the length on; `Limit`, `ChecksumMismatch`, `Malformed` for its chunk.
     pub fn get(&self, i: u64) -> Result<Document<'_>> {
         let (which, commit, number) = self.find(i)?;
-        let dictionary = commit.dictionary(&self.source)?;
-        self.document(which, commit, number, dictionary)
+        Part::of(self, commit)?.document(self, which, number)
     }
 
     /// All documents: any one quicker than by [`get`](Self::get), and one after another.
@@ -153,14 +153,7 @@ impl Collection {
     /// # Errors
     /// `Malformed`.
     pub fn docs(&self) -> Result<Docs<'_>> {
-        let commits = self.commits.iter();
-        let dictionaries: Result<Box<[_]>> = commits
-            .map(|commit| commit.dictionary(&self.source))
-            .collect();
-        Ok(Docs {
-            collection: self,
-            dictionaries: dictionaries?,
-        })
+        Docs::of(self)
     }
 
     /// Looks at every byte.
@@ -217,13 +210,12 @@ impl Collection {
 
     /// The commit of document `i`, and its number in there.
     #[inline]
-    fn find(&self, i: u64) -> Result<(usize, &Commit, u32)> {
-        let which = match self.commits.len() {
-            1 => 0,
-            _ => {
-                let later = |commit: &Commit| commit.footer.before <= i;
-                self.commits.partition_point(later).saturating_sub(1)
-            }
+    pub(super) fn find(&self, i: u64) -> Result<(usize, &Commit, u32)> {
+        let which = if self.commits.len() == 1 {
+            0
+        } else {
+            let later = |commit: &Commit| commit.footer.before <= i;
+            self.commits.partition_point(later).saturating_sub(1)
         };
         let commit = self.commits.get(which).filter(|_| i < self.len);
         let Some(commit) = commit else {
@@ -241,40 +233,8 @@ impl Collection {
         Error::new(ErrorKind::NotFound, text).with_format("blit")
     }
 
-    #[inline]
-    fn document<'c>(
-        &'c self,
-        which: usize,
-        commit: &'c Commit,
-        number: u32,
-        dictionary: Dictionary<'c>,
-    ) -> Result<Document<'c>> {
-        let (chunk, i) = commit.find(number).ok_or_else(lost)?;
-        let bytes = self.chunk(which, commit, chunk)?;
-        let place = Place::element((0, bytes.len()), Some(commit.count(chunk)), i as usize);
-        Ok(Document {
-            commit: which,
-            bytes,
-            dictionary,
-            flags: commit.footer.flags,
-            place,
-        })
-    }
-
-    /// The raw bytes of a chunk.
-    #[inline]
-    fn chunk<'c>(&'c self, which: usize, commit: &'c Commit, chunk: usize) -> Result<Bytes<'c>> {
-        let entry = commit.entry(&self.source, chunk).ok_or_else(lost)?;
-        if let (Codec::None, Some(map)) = (entry.codec, self.source.mapped()) {
-            chunks::check_size(&entry, self.options.max_chunk)?;
-            let start = usize::try_from(entry.offset).unwrap_or(usize::MAX);
-            let end = start.saturating_add(entry.stored as usize);
-            return map.get(start..end).map(Bytes::Lent).ok_or_else(lost);
-        }
-        self.decoded(which, &entry, chunk).map(Bytes::Held)
-    }
-
-    fn decoded(
+    /// The raw bytes of a chunk that cannot be used where it lies.
+    pub(super) fn decoded(
         &self,
         which: usize,
         entry: &super::layout::Entry,
@@ -296,92 +256,7 @@ impl Collection {
     }
 }
 
-/// The documents of a collection, ready to be found.
-///
-/// # Example
-/// ```
-/// # use tare::blit::collection::{Collection, ReadOptions, WriteOptions};
-/// # let folder = std::env::temp_dir().join(format!("tare-docs-{}", std::process::id()));
-/// # std::fs::create_dir_all(&folder)?;
-/// # let path = folder.join("a.blits");
-/// # let mut writer = Collection::create(&path, &WriteOptions::default())?;
-/// # writer.push_json(b"[1, 2]")?;
-/// # writer.commit()?;
-/// let collection = Collection::open(&path, &ReadOptions::default())?;
-/// for document in collection.docs()?.iter() {
-///     let text = document?.view().to_json(&Default::default())?;
-///     assert_eq!(b"[1,2]"[..], text);
-/// }
-/// # std::fs::remove_dir_all(&folder)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Docs<'c> {
-    collection: &'c Collection,
-    dictionaries: Box<[Dictionary<'c>]>,
-}
-
-impl<'c> Docs<'c> {
-    /// How many documents there are.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.collection.len
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.collection.len == 0
-    }
-
-    /// Document `i`.
-    ///
-    /// # Errors
-    /// As [`Collection::get`].
-    #[inline]
-    pub fn get(&self, i: u64) -> Result<Document<'c>> {
-        let (which, commit, number) = self.collection.find(i)?;
-        let dictionary = *self.dictionaries.get(which).ok_or_else(lost)?;
-        self.collection.document(which, commit, number, dictionary)
-    }
-
-    /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Result<Document<'c>>> + '_ {
-        (0..self.len()).map(|i| self.get(i))
-    }
-}
-
-/// A document of a collection.
-#[derive(Clone, Debug)]
-pub struct Document<'c> {
-    commit: usize,
-    bytes: Bytes<'c>,
-    dictionary: Dictionary<'c>,
-    flags: u8,
-    place: Place,
-}
-
-impl Document<'_> {
-    /// The number of its commit: documents of one have the same names with the same ids.
-    #[must_use]
-    #[inline]
-    pub fn commit(&self) -> usize {
-        self.commit
-    }
-
-    /// The document as it lies in its chunk: nothing is parsed.
-    ///
-    /// [`View::data`] are the bytes of the whole chunk.
-    #[must_use]
-    #[inline]
-    pub fn view(&self) -> View<'_> {
-        View {
-            doc: Doc::part(&self.bytes, &self.dictionary, self.flags, self.place),
-        }
-    }
-}
-
 #[cold]
-fn lost() -> Error {
+pub(super) fn lost() -> Error {
     wrong(ErrorKind::Malformed, "C5", "a chunk that is not there", 0)
 }
