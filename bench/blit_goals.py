@@ -10,10 +10,12 @@ import functools
 import json
 import lzma
 import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,3 +257,62 @@ def python(what: str, input: str) -> Found:
         found["ours"] / found["peer_s"],
         {"rounds": found["runs"]},
     )
+
+
+# --- collections ------------------------------------------------------------------------
+
+
+@functools.cache
+def _blits(folder: str) -> dict[str, dict[str, Any]]:
+    """One run of ``examples/bench_blits.rs``: its lines by task."""
+    command = [
+        _program("bench_blits"),
+        str(SCALE.documents),
+        "--rounds",
+        str(SCALE.rounds),
+        "--folder",
+        folder,
+    ]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(run.stderr.strip().splitlines()[-1])
+    return {row["task"]: row for row in map(json.loads, run.stdout.splitlines())}
+
+
+def collection_memory() -> Found:
+    """Most memory of the process while all documents are encoded and committed, MB."""
+    found = _blits(tempfile.gettempdir())["encode"]
+    ours = found["peak_bytes"] / 1e6
+    detail = {name: found[name] for name in ("documents", "json_bytes", "blits_bytes", "seconds")}
+    return ours, 256, ours / 256, detail
+
+
+def collection_random(task: str, limit_ns: float) -> Found:
+    """A random document and the text of one field, ns."""
+    times = _blits(tempfile.gettempdir())[task]["ns"]
+    ours = statistics.median(times)
+    return ours, limit_ns, ours / limit_ns, {"rounds": len(times), "lowest_ns": min(times)}
+
+
+def collection_random_python() -> Found:
+    """The same from Python, us: 20,000 documents, warm."""
+    from tare import blit
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.blits"
+        with blit.open_collection(path, "w") as collection:
+            for i in range(20_000):
+                collection.append_json(
+                    b'{"id":%d,"name":"carrier %d","from":"JFK","delay":%d}' % (i, i % 97, i % 60)
+                )
+        documents = blit.open_collection(path)
+        picks = random.Random(1).choices(range(20_000), k=5_000)
+        assert documents[picks[0]]["name"] == f"carrier {picks[0] % 97}"
+        times = []
+        for _ in range(SCALE.rounds):
+            start = time.perf_counter()
+            for i in picks:
+                documents[i]["name"]
+            times.append((time.perf_counter() - start) / len(picks) * 1e6)
+    ours = statistics.median(times)
+    return ours, 2, ours / 2, {"rounds": len(times), "lowest_us": min(times)}

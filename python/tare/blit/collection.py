@@ -73,12 +73,13 @@ class Collection(Sequence[Any]):
     not committed is cut off.
     """
 
-    __slots__ = ("_reader", "_writer", "path")
+    __slots__ = ("_document", "_reader", "_writer", "path")
 
     def __init__(self, path: str, reader: BlitReader | None, writer: BlitWriter | None) -> None:
         self.path = path
         self._reader = reader
         self._writer = writer
+        self._document: Callable[[Any], Any] = self._unread if reader is None else reader.document
 
     # --- reading ----------------------------------------------------------------
 
@@ -92,14 +93,10 @@ class Collection(Sequence[Any]):
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
         """A document as a view, from the end with a negative number; of a slice a list of them."""
+        if index.__class__ is not slice:
+            return self._document(index)
         reader = self._read()
-        if isinstance(index, slice):
-            return [reader.document(i) for i in range(*index.indices(len(reader)))]
-        n = len(reader)
-        at = index + n if index < 0 else index
-        if not 0 <= at < n:
-            raise IndexError(f"there is no document {index}: there are {n:,}")
-        return reader.document(at)
+        return [reader.document(i) for i in range(*index.indices(len(reader)))]  # type: ignore[union-attr]
 
     def __iter__(self) -> Iterator[Any]:
         """Every document as a view."""
@@ -187,6 +184,9 @@ class Collection(Sequence[Any]):
             raise UsageError(f"{self.path}: it is open to be written; open it with mode='r' to read")
         return self._reader
 
+    def _unread(self, index: Any) -> Any:
+        return self._read().document(index)
+
     # --- writing ----------------------------------------------------------------
 
     def append(self, obj: Any, *, default: Callable[[Any], Any] | None = None) -> None:
@@ -234,6 +234,7 @@ class Collection(Sequence[Any]):
         if self._writer is not None:
             self._writer.close()
         self._reader = None
+        self._document = self._unread
 
     def __enter__(self) -> Collection:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         return self

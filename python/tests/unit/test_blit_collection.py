@@ -35,8 +35,12 @@ def test_documents_are_found_by_number(path: Path, mmap: bool) -> None:
         assert collection[-1].get("/tags/0") == 2999
         assert [2, 4] == [document["id"] for document in collection[2:6:2]]
         kept = collection[2500]
-        with pytest.raises(IndexError, match="3,000"):
+        with pytest.raises(IndexError, match="there are 3000"):
             collection[3000]
+        with pytest.raises(IndexError):
+            collection[-3001]
+        with pytest.raises(TypeError):
+            collection["1"]  # type: ignore[call-overload]
     assert kept.to_python() == ROWS[2500]
     with pytest.raises(UsageError, match="mode='r'"):
         len(collection)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::{current, sleep, ThreadId};
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tare::blit::collection::{
@@ -80,8 +80,18 @@ impl Reader {
         usize::try_from(self.opened.core.len()).unwrap_or(usize::MAX)
     }
 
-    /// Document `i`, from 0 on.
-    fn document<'py>(&self, py: Python<'py>, i: u64) -> PyResult<Bound<'py, PyAny>> {
+    /// Document `i`, from the end if it is negative.
+    fn document<'py>(&self, py: Python<'py>, i: i64) -> PyResult<Bound<'py, PyAny>> {
+        let n = self.opened.docs().len();
+        let place = if i < 0 {
+            n.checked_sub(i.unsigned_abs())
+        } else {
+            u64::try_from(i).ok().filter(|&i| i < n)
+        };
+        let Some(i) = place else {
+            let text = format!("there is no document {i}: there are {n}");
+            return Err(PyIndexError::new_err(text));
+        };
         let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
         let value = held.root().map_err(|error| to_py(py, error))?;
         given(py, &held, value)
