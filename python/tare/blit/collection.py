@@ -96,7 +96,7 @@ class Collection(Sequence[Any]):
         if index.__class__ is not slice:
             return self._document(index)
         reader = self._read()
-        return [reader.document(i) for i in range(*index.indices(len(reader)))]  # type: ignore[union-attr]
+        return [reader.document(i) for i in range(*index.indices(len(reader)))]
 
     def __iter__(self) -> Iterator[Any]:
         """Every document as a view."""

@@ -24,6 +24,7 @@ __all__ = ["connection", "missing", "programs"]
 # Debian keeps the server's programs off the path.
 _PLACES = "/usr/lib/postgresql"
 _INSTALL = "apt-get install postgresql"
+_SHARED = "/tmp"  # noqa: S108 - the folder in it is made by mkdtemp, for its owner alone
 # A server that will not run as root runs as the package's own user.
 _USER = "postgres"
 _SCRIPT = """
@@ -70,7 +71,8 @@ def _socket_folder() -> str:
     place = programs()
     if place is None:
         raise RuntimeError(f"no PostgreSQL server is installed. Install it with: {_INSTALL}")
-    folder = tempfile.mkdtemp(prefix="tare-pg-")
+    # Not in a worker's own folder: another user cannot go there, and a socket's path is short.
+    folder = tempfile.mkdtemp(prefix="tare-pg-", dir=_SHARED if os.path.isdir(_SHARED) else None)
     as_user: dict[str, Any] = {}
     if os.geteuid() == 0:
         shutil.chown(folder, _USER, _USER)
