@@ -416,6 +416,9 @@ class BlitReader:
 
     def __init__(self, path: str, mmap: bool) -> None: ...
     def __len__(self) -> int: ...
+    def view(self, i: int) -> BlitView:
+        """Document ``i``, from 0 on, as a view whatever it is."""
+
     def document(self, i: int) -> Any:
         """Document ``i``, from 0 on, as a view."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from tare._tare import BlitPath, BlitReader, BlitWriter, blit_repair
+from tare._tare import BlitPath, BlitReader, BlitView, BlitWriter, blit_repair
 from tare.blit.support import Summary
 from tare.errors import UsageError
 
@@ -102,6 +102,11 @@ class Collection(Sequence[Any]):
         """Every document as a view."""
         reader = self._read()
         return map(reader.document, range(len(reader)))
+
+    def views(self) -> Iterator[BlitView]:
+        """Every document as a view, one that is a plain value too: as exact as it is stored."""
+        reader = self._read()
+        return map(reader.view, range(len(reader)))
 
     def get(self, index: int, path: str | BlitPath, default: Any = None) -> Any:
         """The value at a JSON pointer of a document, by its number from 0 on.

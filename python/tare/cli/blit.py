@@ -100,7 +100,7 @@ def decode(file: str, output: str | None, force: bool, order: str, **options: st
     from tare import blit
 
     with _opened(file) as found, _sink(output, force, binary=False) as sink:
-        for document in found if isinstance(found, blit.Collection) else [found]:
+        for document in found.views() if isinstance(found, blit.Collection) else [found]:
             sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
             sink.write(b"\n")
 
@@ -125,16 +125,10 @@ def get(file: str, pointer: str, raw: bool) -> None:
             found = _step(found, step, steps[:place])  # noqa: PLW2901 - one step deeper
         if isinstance(found, blit.Collection):
             raise UsageError(f"{file} is a collection: begin with the number of a document, as in /0")
-        if isinstance(found, blit.View):
-            text = found.to_json(nan="literal", bytes="base64").decode()
-        elif raw and isinstance(found, str):
+        if raw and isinstance(found, str):
             text = found
         else:
-            text = (
-                blit.view(blit.encode(found, surrogates="keep"))
-                .to_json(nan="literal", bytes="base64")
-                .decode()
-            )
+            text = _view(found).to_json(nan="literal", bytes="base64").decode()
     click.echo(text)
 
 
@@ -195,6 +189,13 @@ def repair(file: str) -> None:
             raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
     documents, cut = blit.repair(file)
     click.echo(f"{printable(file)}: {documents:,} documents, {cut:,} bytes cut off", err=True)
+
+
+def _view(value: Any) -> Any:
+    """A value as a view; a scalar of a document is a plain one."""
+    from tare import blit
+
+    return value if isinstance(value, blit.View) else blit.view(blit.encode(value, surrogates="keep"))
 
 
 def _step(value: Any, step: str, before: list[str]) -> Any:

@@ -54,7 +54,7 @@ def _decode(data: Buffer, **options: Any) -> Any:
     if not _is_collection(data):
         return blit.view(data).to_python()
     with _collection(data) as collection:
-        return [document.to_python() for document in collection]
+        return [_whole(document) for document in collection]
 
 
 def _open(data: Buffer, **options: Any) -> Any:
@@ -74,7 +74,14 @@ def _path(data: Buffer, steps: list[str], **options: Any) -> Any:
     found: Any = _open(data)
     for step in steps:
         found = found[int(step)] if isinstance(found, list | blit.ListView) else found[step]
-    return found.to_python() if isinstance(found, blit.View) else found
+    return _whole(found)
+
+
+def _whole(value: Any) -> Any:
+    """A view as Python objects; scalars are."""
+    from tare import blit
+
+    return value.to_python() if isinstance(value, blit.View) else value
 
 
 def _is_collection(data: Buffer) -> bool:

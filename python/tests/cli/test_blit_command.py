@@ -258,6 +258,14 @@ def test_lines_into_a_collection_and_back(tmp_path: Path, more: tuple[str, ...])
     assert ["c.blits"] == os.listdir(tmp_path)
 
 
+def test_lines_may_be_scalars(tmp_path: Path) -> None:
+    """A line of JSON is any value; -0 and long integers stay what they are."""
+    lines = b'1\n"x"\nnull\n-0\n[]\n123456789012345678901234567890\n'
+    packed = run("blit", "encode", "--ndjson", cwd=tmp_path, stdin=lines).stdout
+    assert run("blit", "get", "-", "/1", "--raw", cwd=tmp_path, stdin=packed).stdout == b"x\n"
+    assert lines == run("blit", "decode", cwd=tmp_path, stdin=packed).stdout
+
+
 def test_a_bad_line_is_named_and_leaves_nothing(tmp_path: Path) -> None:
     """The number of the line; no file, no part of one."""
     done = run("blit", "encode", "--ndjson", "-o", "c.blits", cwd=tmp_path, stdin=LINES + b"\n{\n")

@@ -19,7 +19,7 @@ use super::fault::Fault;
 use super::held::{Held, Names};
 use super::path;
 use super::raw::Seen;
-use super::view::given;
+use super::view::{given, whole};
 use super::walk::Walk;
 use crate::buffers::with_bytes;
 use crate::error::to_py;
@@ -78,6 +78,12 @@ impl Reader {
 
     fn __len__(&self) -> usize {
         usize::try_from(self.opened.core.len()).unwrap_or(usize::MAX)
+    }
+
+    /// Document `i`, from 0 on, as a view whatever it is.
+    fn view<'py>(&self, py: Python<'py>, i: u64) -> PyResult<Bound<'py, PyAny>> {
+        let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
+        whole(py, held)
     }
 
     /// Document `i`, from the end if it is negative.
