@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::doc::{Doc, Strings};
-use super::layout::{broken, flag, kind, tag, Back, MAGIC, MAX_DEPTH};
+use super::layout::{broken, flag, kind, tag, Back, MAGIC, MAX_DEPTH, MAX_LISTS};
 use super::list::{Body, Extent, List, Ranges};
 use super::view::View;
 use crate::{ErrorKind, Result};
@@ -168,7 +168,7 @@ impl<'v> Walk<'v> {
     /// Counts a list and all below it.
     fn list(&mut self, at: Extent, given: Option<usize>) -> Result<()> {
         let list = List::read(self.doc, at, given)?;
-        if self.depth >= 2 * MAX_DEPTH {
+        if self.depth >= MAX_LISTS {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(broken(ErrorKind::Limit, "V30", &text, at.1));
         }

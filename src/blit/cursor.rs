@@ -2,7 +2,7 @@
 
 use super::layout::{malformed, tag, uint};
 use super::lens::Lengths;
-use super::list::{bit, float, number, rank, whole, Body, List, Ranges};
+use super::list::{bit, float, number, rank, whole, Body, Extent, List, Ranges};
 use super::visit::{Scalar, Text, TextKind, Visitor};
 use super::walk::Walk;
 use super::{decimal, doc::Doc, layout::int};
@@ -136,7 +136,10 @@ impl<'v> Cursor<'v> {
             Body::Empty => Form::Empty,
             _ => {
                 walk.deeper(end)?;
-                let form = Self::nested(walk, list, reads);
+                let form = match list.body {
+                    Body::Nested { .. } | Body::Partial { .. } => Self::child(walk, list, reads),
+                    _ => Self::nested(walk, list, reads),
+                };
                 walk.shallower();
                 form?
             }
@@ -144,14 +147,45 @@ impl<'v> Cursor<'v> {
         Ok(Self { form, i, end })
     }
 
-    /// Of lists whose elements are in other lists.
+    /// Of lists whose elements are in one other: by itself, because they can lie in each other
+    /// a thousand times, and what one takes of the stack counts.
+    #[inline(never)]
+    fn child(walk: &mut Walk<'v>, list: &List<'v>, reads: usize) -> Result<Form<'v>> {
+        match list.body {
+            Body::Nested { child: at, counts } => {
+                let reads = if reads < list.n { reads } else { usize::MAX };
+                let (child, n) = Self::boxed(walk, at, reads)?;
+                let counts = counts.lengths(n);
+                Ok(Form::Nested { child, counts })
+            }
+            Body::Partial {
+                child: at,
+                bits,
+                ranks,
+                width,
+                absent,
+            } => Ok(Form::Partial {
+                child: Self::boxed(walk, at, reads)?.0,
+                bits,
+                ranks,
+                width,
+                absent,
+            }),
+            _ => Ok(Form::Empty),
+        }
+    }
+
+    #[inline(never)]
+    fn boxed(walk: &mut Walk<'v>, at: Extent, reads: usize) -> Result<(Box<Self>, usize)> {
+        let child = List::read(walk.doc, at, None)?;
+        let cursor = Self::new(walk, &child, reads)?;
+        Ok((Box::new(cursor), child.n))
+    }
+
+    /// Of other lists whose elements are in lists.
+    #[inline(never)]
     fn nested(walk: &mut Walk<'v>, list: &List<'v>, reads: usize) -> Result<Form<'v>> {
         let doc = walk.doc;
-        let child = |walk: &mut Walk<'v>, at, reads| {
-            let child = List::read(doc, at, None)?;
-            let cursor = Self::new(walk, &child, reads)?;
-            Ok::<_, Error>((Box::new(cursor), child.n))
-        };
         Ok(match list.body {
             Body::Table {
                 shape: id,
@@ -178,12 +212,6 @@ impl<'v> Cursor<'v> {
                 let shape = None;
                 Form::Columns { columns, shape }
             }
-            Body::Nested { child: at, counts } => {
-                let reads = if reads < list.n { reads } else { usize::MAX };
-                let (child, n) = child(walk, at, reads)?;
-                let counts = counts.lengths(n);
-                Form::Nested { child, counts }
-            }
             Body::Dict {
                 unique,
                 codes,
@@ -193,22 +221,6 @@ impl<'v> Cursor<'v> {
                 width,
                 entries: Entries::new(walk, &List::read(doc, unique, None)?, reads)?,
             },
-            Body::Partial {
-                child: at,
-                bits,
-                ranks,
-                width,
-                absent,
-            } => {
-                let (child, _) = child(walk, at, reads)?;
-                Form::Partial {
-                    child,
-                    bits,
-                    ranks,
-                    width,
-                    absent,
-                }
-            }
             Body::Segmented { segments, size } => Form::Segments {
                 list: *list,
                 segments,

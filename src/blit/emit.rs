@@ -12,7 +12,7 @@ mod texts;
 use super::decimal;
 use super::keys::Names;
 use super::layout::{
-    kind, push_rv, push_uint, signed_width, tag, unsigned_width, MAX_DEPTH, SEGMENT,
+    kind, push_rv, push_uint, signed_width, tag, unsigned_width, MAX_DEPTH, MAX_LISTS, SEGMENT,
 };
 use super::lens;
 use super::node::{self, Kind, Mask, Node, Tape};
@@ -228,7 +228,7 @@ impl Emitter {
         let Some(&first) = items.first() else {
             return Ok(());
         };
-        if self.depth >= 2 * MAX_DEPTH {
+        if self.depth >= MAX_LISTS {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
         }

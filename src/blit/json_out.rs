@@ -119,7 +119,11 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
         // Each element takes a byte at least, or is absent: also those are not walked for ever.
         max_elements: options.max_output,
     };
-    Walk::new(doc, &walk).item(item, &mut out)?;
+    let mut walk = Walk::new(doc, &walk);
+    // Before they are decompressed, not when they are written.
+    let most = usize::try_from(options.max_output).unwrap_or(usize::MAX);
+    walk.unpacked = walk.unpacked.min(most);
+    walk.item(item, &mut out)?;
     out.out.pop(); // the comma behind the root
     out.check()?;
     let out = out.out;

@@ -15,6 +15,8 @@ pub(super) const VERSION: u8 = 1;
 pub(super) const SHORTEST: usize = 14;
 /// Most levels of containers inside each other, written and read.
 pub(super) const MAX_DEPTH: usize = 1024;
+/// Most lists inside each other: some, such as those of what is present, are no levels.
+pub(super) const MAX_LISTS: usize = MAX_DEPTH + 128;
 /// Most elements of one segment of a long array.
 pub(super) const SEGMENT: usize = 65_536;
 /// Lists up to this length do not store their last length: it is the rest.

@@ -592,6 +592,7 @@ fn nested<'a>(
                 ranks = back.bytes(groups.saturating_mul(width))?;
             }
             let bits = back.bytes(n.div_ceil(8))?;
+            check_present(back, absent)?;
             Body::Partial {
                 child: (back.start, back.end),
                 bits,
@@ -633,6 +634,30 @@ fn extent(back: &mut Back<'_>, size: usize) -> Result<Extent> {
     let end = back.end;
     back.bytes(size)?;
     Ok((back.end, end))
+}
+
+/// A list of what is present holds values, or tells the nulls among them: lists that only lead to
+/// others cannot be put into each other again and again.
+fn check_present(child: &Back<'_>, absent: u8) -> Result<()> {
+    let mut back = *child;
+    if back.end <= back.start {
+        return Ok(());
+    }
+    match back.byte()? & 0xF {
+        kind::SEGMENTED => {
+            let text = "segments of what is no array";
+            Err(malformed("V27", text, child.end))
+        }
+        kind::PARTIAL => {
+            back.rv()?;
+            if absent == tag::ABSENT && back.byte()? == tag::NULL {
+                return Ok(());
+            }
+            let text = "gaps of one kind inside gaps";
+            Err(malformed("V26", text, child.end))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_no_mode(mode: u8, at: usize) -> Result<()> {

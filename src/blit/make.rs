@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::doc::Doc;
-use super::layout::{broken, malformed, tag, Back, MAX_DEPTH};
+use super::layout::{broken, malformed, tag, Back, MAX_DEPTH, MAX_LISTS};
 use super::list::{Extent, Item, List};
 use super::lz4;
 use super::make_lists::Cursor;
@@ -322,7 +322,7 @@ impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
     /// One list more inside others: damage can put any number into each other.
     #[inline]
     pub(super) fn deeper(&mut self, at: usize) -> Result<()> {
-        if self.lists >= 2 * MAX_DEPTH {
+        if self.depth.saturating_add(self.lists) >= MAX_LISTS {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(broken(ErrorKind::Limit, "V30", &text, at));
         }

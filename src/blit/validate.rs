@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::decimal;
 use super::doc::{Doc, Strings};
 use super::keys::fingerprint;
-use super::layout::{broken, flag, int, kind, malformed, tag, Back, MAX_DEPTH};
+use super::layout::{broken, flag, int, kind, malformed, tag, Back, MAX_DEPTH, MAX_LISTS};
 use super::lens::Lengths;
 use super::list::{bit, number, Body, Extent, Item, List, Ranges};
 use super::view::View;
@@ -399,7 +399,7 @@ impl<'v> Check<'v> {
             return Ok(());
         }
         // Lists that are no levels of the value, as those of what is present, count too.
-        if inside.lists >= 2 * MAX_DEPTH {
+        if inside.lists >= MAX_LISTS {
             return Err(too_deep(at.1));
         }
         let inside = Inside {

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::doc::{Doc, Shape};
 use super::json_out::KeyOrder;
-use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH};
+use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
 use super::lexical::Lexical;
 use super::list::{Extent, Item, List};
 use super::visit::{pooled, unknown_tag, Scalar, Text, TextKind, Visitor, WalkOptions};
@@ -158,7 +158,7 @@ impl<'v> Walk<'v> {
     /// One list more inside others: damage can put any number into each other.
     #[inline]
     pub(super) fn deeper(&mut self, at: usize) -> Result<()> {
-        if self.lists >= 2 * MAX_DEPTH {
+        if self.depth.saturating_add(self.lists) >= MAX_LISTS {
             return Err(too_deep(at));
         }
         self.lists = self.lists.wrapping_add(1);
