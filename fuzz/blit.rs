@@ -6,6 +6,7 @@ mod blit {
         from_json, Checksum, Duplicates, JsonOptions, KeyOrder, Layout, NonFinite, Numbers, Options, Surrogates,
         Value, View, Writer,
     };
+    use tare::blit::collection::{Collection, ReadOptions};
     use tare::{Error, ErrorKind};
     use xxhash_rust::xxh3::Xxh3;
 
@@ -80,7 +81,7 @@ mod blit {
 
     /// Errors of a document name the format, a rule, and a byte of it.
     fn explained(error: &Error, data: &[u8]) {
-        assert!(error.to_string().contains("(rule V"), "{error}");
+        assert!(error.to_string().contains("(rule "), "{error}");
         let offset = error.offset().expect("an error has its byte");
         assert!(offset <= data.len() as u64, "{error}");
     }
@@ -115,6 +116,94 @@ mod blit {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A collection of any bytes: opened, validated, read to the end.
+    pub fn opens(data: &[u8]) {
+        collection_holds(data);
+        if let Some(sealed) = collection_resealed(data) {
+            collection_holds(&sealed);
+        }
+    }
+
+    fn collection_holds(data: &[u8]) {
+        use std::io::{Seek, Write as _};
+        thread_local! {
+            /// One file, written anew for each input.
+            static FILE: std::fs::File = {
+                let path = std::env::temp_dir().join(format!("tare-fuzz-{}.blits", std::process::id()));
+                let mut options = std::fs::File::options();
+                let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+                let file = file.expect("a temporary file");
+                std::fs::remove_file(&path).expect("its name is not needed");
+                file
+            };
+        }
+        let mut file = FILE.with(|file| file.try_clone().expect("a second handle"));
+        file.set_len(0).expect("an empty file");
+        file.rewind().expect("its start");
+        file.write_all(data).expect("space");
+        for mmap in [false, true] {
+            let options = ReadOptions {
+                mmap,
+                cache: 1 << 20,
+                max_chunk: 1 << 20,
+            };
+            let opened = Collection::of(file.try_clone().expect("a handle"), &options);
+            let collection = match opened {
+                Ok(collection) => collection,
+                Err(error) => {
+                    explained(&error, data);
+                    continue;
+                }
+            };
+            let valid = collection.validate();
+            let valid = match valid {
+                Ok(_) => true,
+                Err(error) => {
+                    assert!(error.to_string().contains("(rule "), "{error}");
+                    assert!(error.offset().is_some(), "{error}");
+                    false
+                }
+            };
+            let mut left = MOST / 8;
+            let n = collection.len();
+            for i in (0..n.min(24)).chain(n.saturating_sub(4)..n) {
+                let read = collection.get(i).and_then(|document| {
+                    let view = document.view();
+                    view.to_json(&json_options(KeyOrder::Insertion))?;
+                    view.to_json(&json_options(KeyOrder::Lexical))?;
+                    visit(view.root()?, valid, &mut left)
+                });
+                if let (true, Err(error)) = (valid, read) {
+                    assert_eq!(ErrorKind::Limit, error.kind(), "valid, but not to be read: {error}");
+                }
+            }
+            assert!(collection.get(n).is_err());
+        }
+    }
+
+    /// The collection with the checksums that its last commit should have, if it has others.
+    fn collection_resealed(data: &[u8]) -> Option<Vec<u8>> {
+        let number = |at: usize| data.get(at..at + 4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap()));
+        let footer = data.len().checked_sub(72)?;
+        let chunks = number(footer + 20)? as usize;
+        let sections = (36..48).step_by(4).map(|at| number(footer + at).map(|n| n as usize));
+        let sections: usize = sections.sum::<Option<usize>>()?;
+        let index = footer.checked_sub(chunks.checked_mul(32)?)?;
+        let start = index.checked_sub(sections)?;
+        let mut sealed = data.to_vec();
+        for at in (index..footer).step_by(32) {
+            let offset = usize::try_from(u64::from_le_bytes(data.get(at..at + 8)?.try_into().ok()?)).ok()?;
+            let Some(stored) = data.get(offset..offset.checked_add(number(at + 8)? as usize)?) else {
+                continue;
+            };
+            sealed[at + 24..at + 32].copy_from_slice(&xxhash_rust::xxh3::xxh3_64(stored).to_le_bytes());
+        }
+        let sum = xxhash_rust::xxh3::xxh3_64(&sealed[start..footer + 56]);
+        sealed[footer + 56..footer + 64].copy_from_slice(&sum.to_le_bytes());
+        sealed[footer + 64..].copy_from_slice(b"BLS1-end");
+        (sealed != data).then_some(sealed)
     }
 
     /// A JSON text: taken where serde_json takes it, and with the same value; text and document

@@ -37,6 +37,7 @@ fn check(target: &str, data: &[u8]) {
         "header_bgzf" => members_are_zlib(data),
         "roundtrip_compress" => comes_back(data),
         "decode_blit" => blit::decodes(data),
+        "blits_open" => blit::opens(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
         other => panic!("no target {other}"),
@@ -46,6 +47,7 @@ fn check(target: &str, data: &[u8]) {
 /// The targets of this file, each with a corpus of its name.
 #[allow(dead_code, reason = "asked by the test that replays the corpora")]
 const TARGETS: &[&str] = &[
+    "blits_open",
     "block_lz4",
     "decode_blit",
     "decompress_any",
