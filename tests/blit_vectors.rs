@@ -17,6 +17,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
+use tare::blit::collection::{Collection, ReadOptions};
 use tare::blit::{
     from_json, Checksum, Duplicates, JsonOptions, KeyOrder, NonFinite, Numbers, Options,
     Surrogates, Value, View, Writer,
@@ -173,11 +174,79 @@ fn every_broken_rule_is_told_by_its_kind_its_number_and_its_byte() {
 }
 
 #[test]
+fn every_collection_is_read() {
+    let index = index();
+    for case in index["collections"].as_array().unwrap() {
+        let file = case["file"].as_str().unwrap();
+        for mmap in [true, false] {
+            let options = ReadOptions {
+                mmap,
+                ..ReadOptions::default()
+            };
+            let collection = Collection::open(folder().join(file), &options)
+                .unwrap_or_else(|error| panic!("{file}: {error}"));
+            collection
+                .validate()
+                .unwrap_or_else(|error| panic!("{file}: {error}"));
+            assert_eq!(case["commits"], collection.commits(), "{file}");
+            let documents = case["documents"].as_array().unwrap();
+            assert_eq!(documents.len() as u64, collection.len(), "{file}");
+            for (i, expected) in documents.iter().enumerate() {
+                let document = collection.get(i as u64).unwrap();
+                let text = document.view().to_json(&JsonOptions::default()).unwrap();
+                assert_eq!(expected.as_str().unwrap().as_bytes(), text, "{file} {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_broken_rule_of_collections_is_told() {
+    let index = index();
+    let mut wrong = Vec::new();
+    for case in index["collection_errors"].as_array().unwrap() {
+        let file = case["file"].as_str().unwrap();
+        for mmap in [true, false] {
+            let options = ReadOptions {
+                mmap,
+                ..ReadOptions::default()
+            };
+            let (stage, error) = match Collection::open(folder().join(file), &options) {
+                Err(error) => ("open", error),
+                Ok(collection) => match collection.validate() {
+                    Err(error) => ("validate", error),
+                    Ok(_) => {
+                        wrong.push(format!("{file}: valid"));
+                        continue;
+                    }
+                },
+            };
+            let rule = format!("(rule {})", case["rule"].as_str().unwrap());
+            let text = error.to_string();
+            let right = case["found_by"] == stage
+                && case["kind"] == format!("{:?}", error.kind())
+                && case["offset"].as_u64() == error.offset()
+                && text.contains(&rule);
+            if !right {
+                let (kind, offset) = (error.kind(), error.offset().unwrap_or(u64::MAX));
+                wrong.push(format!("{file}: {stage} {kind:?} {offset} {text}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn every_rule_has_a_file_that_breaks_it() {
     let index = index();
     let errors = index["errors"].as_array().unwrap();
     for rule in 1..=30 {
         let rule = format!("V{rule}");
+        assert!(errors.iter().any(|case| case["rule"] == *rule), "{rule}");
+    }
+    let errors = index["collection_errors"].as_array().unwrap();
+    for rule in 1..=6 {
+        let rule = format!("C{rule}");
         assert!(errors.iter().any(|case| case["rule"] == *rule), "{rule}");
     }
 }
