@@ -9,8 +9,10 @@ else whole.
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any, Self, overload
 
+import pyarrow as pa
 from typing_extensions import Buffer
 
+from tare.blit.columns import Column
 from tare.blit.support import Summary
 
 __version__: str
@@ -346,6 +348,54 @@ class BlitListView(BlitView):
 
     def get(self, path: str | BlitPath, default: Any = None) -> Any:
         """The value at a JSON pointer: ``""``, what begins with ``/``, or a `Path`."""
+
+    def names(self) -> list[str] | None:
+        """The names of the columns, where the elements are objects in columns."""
+
+    def chunks(self, names: list[str]) -> list[BlitChunk] | None:
+        """The pieces of a column; None where elements lie row by row."""
+
+    def column(self, path: str | BlitPath) -> Column:
+        """One value of every element: a name, or a JSON pointer.
+
+        Raises:
+            UsageError: A pointer that is none, or a name that no element has.
+        """
+
+    def to_arrow(self) -> pa.Table:
+        """A table of Arrow, of an array of objects.
+
+        Raises:
+            Unsupported: The elements are no objects, or a column's values are of several kinds.
+        """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any: ...
+
+class BlitChunk(Buffer):
+    """Elements of a column that lie together, and the buffer of the document that they are in."""
+
+    def __len__(self) -> int: ...
+    @property
+    def kind(self) -> str:
+        """The kind of list."""
+
+    def packed(self) -> tuple[str, int] | None:
+        """NumPy's type of numbers that can be used where they lie, and the offset of the first."""
+
+    def numbers(self) -> tuple[str, bytes] | None:
+        """NumPy's type of numbers and truth values, and those decoded."""
+
+    def present(self) -> tuple[bytes, BlitChunk] | None:
+        """A bit for each element, and those whose bit is set; None without gaps."""
+
+    def codes(self) -> tuple[int, int, BlitChunk] | None:
+        """Bytes of a code, the offset of the first, and the strings; None unless there are codes."""
+
+    def texts(self) -> tuple[bytes, int, int] | None:
+        """Ends of strings as int32, from 0 on, and where their text begins and ends; None of others."""
+
+    def to_list(self) -> list[Any]:
+        """All elements as Python objects."""
 
 class BlitPath:
     """A JSON pointer (RFC 6901) that is parsed once: `tare.blit.Path`.

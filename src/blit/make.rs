@@ -104,7 +104,7 @@ pub(super) struct Making<'m, 'v, M: Maker> {
 }
 
 impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
-    fn new(doc: &'v Doc<'v>, maker: &'m mut M, elements: u64) -> Self {
+    pub(super) fn new(doc: &'v Doc<'v>, maker: &'m mut M, elements: u64) -> Self {
         Self {
             doc,
             maker,

@@ -4,6 +4,7 @@
 
 mod account;
 pub mod collection;
+mod column;
 mod cursor;
 mod decimal;
 mod digits;
@@ -37,6 +38,7 @@ mod walk;
 mod writer;
 
 pub use account::Account;
+pub use column::{Chunk, Codes, Numbers as ColumnNumbers, Packed};
 pub use edit::{Changes, Current, CurrentArray, CurrentObject, Edit, Tree};
 pub use emit::Layout;
 pub use find::{Find, JsonPath, NodePath, NodeStep};

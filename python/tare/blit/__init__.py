@@ -23,10 +23,12 @@ from tare._tare import blit_encode as encode
 from tare._tare import blit_from_json as from_json
 from tare._tare import blit_view as view
 from tare.blit.collection import Collection, open_collection, repair
+from tare.blit.columns import Column
 from tare.blit.support import MissingName, Summary
 
 __all__ = [
     "Collection",
+    "Column",
     "ListView",
     "MissingName",
     "ObjectView",

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use tare::blit::{ArrayView, Value};
 
+use super::columns::Chunk;
 use super::path;
 use super::view::{given, View};
 use crate::error::to_py;
@@ -111,6 +112,60 @@ impl ListView {
             count += usize::from(at(view, i)?.eq(value)?);
         }
         Ok(count)
+    }
+
+    /// The pieces of a column; None where elements lie row by row.
+    fn chunks(slf: &Bound<'_, Self>, names: Vec<String>) -> PyResult<Option<Vec<Chunk>>> {
+        let view = slf.as_super();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let found = array(view)?.column(&names);
+        let found = found.map_err(|error| to_py(slf.py(), error))?;
+        let held = &view.get().held;
+        Ok(found.map(|chunks| {
+            let chunks = chunks.into_iter();
+            chunks.map(|chunk| Chunk::of(held, chunk)).collect()
+        }))
+    }
+
+    /// The names of the columns, where the elements are objects in columns.
+    fn names(slf: &Bound<'_, Self>) -> PyResult<Option<Vec<Py<PyAny>>>> {
+        let (view, py) = (slf.as_super(), slf.py());
+        let raise = |error| to_py(py, error);
+        let Some(chunks) = array(view)?.column(&[]).map_err(raise)? else {
+            return Ok(None);
+        };
+        let [chunk] = chunks.as_slice() else {
+            return Ok(None);
+        };
+        let Some(ids) = chunk.names().map_err(raise)? else {
+            return Ok(None);
+        };
+        let held = &view.get().held;
+        let name = |id| held.name(py, id).map(|name| name.clone_ref(py));
+        ids.into_iter().map(name).collect::<PyResult<_>>().map(Some)
+    }
+
+    /// One column: `tare.blit.Column`.
+    fn column<'py>(
+        slf: &Bound<'py, Self>,
+        path: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = slf.py().import("tare.blit.columns")?.getattr("Column")?;
+        class.call1((slf, path))
+    }
+
+    /// All elements as a table of Arrow.
+    fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let table = slf.py().import("tare.blit.columns")?.getattr("table")?;
+        table.call1((slf,))
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        slf: &Bound<'py, Self>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_arrow(slf)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
     #[pyo3(signature = (path, default = None))]

@@ -4,7 +4,7 @@
 //! cycles, and looking for them at every 700 objects would take longer than making them.
 
 use pyo3::prelude::*;
-use tare::blit::{MadeColumn, Maker, Value};
+use tare::blit::{Chunk, MadeColumn, Maker, Value};
 use tare::{Error, ErrorKind, Result};
 
 use super::held::{no_name, Held};
@@ -39,6 +39,32 @@ pub fn made<'py>(
         wait: PATIENCE,
     };
     let result = value.make(&mut objects, max_elements);
+    drop(paused);
+    match result {
+        Ok(made) => Ok(made.bound(py)),
+        Err(error) => Err(objects.raised.take().unwrap_or_else(|| to_py(py, error))),
+    }
+}
+
+/// All elements of a column as a list; None for those that are absent.
+pub fn column<'py>(py: Python<'py>, held: &Held, chunk: &Chunk<'_>) -> PyResult<Bound<'py, PyAny>> {
+    const MOST: u64 = 1 << 28;
+    let mut objects = Objects {
+        py,
+        names: Names::Some(held),
+        surrogates: held.view().has_surrogates(),
+        decimal: false,
+        raised: None,
+        wait: PATIENCE,
+    };
+    let paused = Paused::new();
+    let result = chunk.make(&mut objects, MOST).and_then(|items| {
+        let n = items.len();
+        let items = items
+            .into_iter()
+            .map(|item| item.unwrap_or_else(Owned::none));
+        objects.array(n, items)
+    });
     drop(paused);
     match result {
         Ok(made) => Ok(made.bound(py)),

@@ -2,6 +2,7 @@
 
 mod account;
 mod collection;
+mod columns;
 mod encode;
 mod fault;
 mod held;
@@ -35,6 +36,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(format!("blit_{name}"), function)?;
     }
     let py = module.py();
+    module.add("BlitChunk", py.get_type::<columns::Chunk>())?;
     module.add("BlitReader", py.get_type::<collection::Reader>())?;
     module.add("BlitWriter", py.get_type::<collection::Writer>())?;
     module.add("BlitView", module.py().get_type::<view::View>())?;
