@@ -127,7 +127,7 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
     out.out.pop(); // the comma behind the root
     out.check()?;
     let out = out.out;
-    if doc.flags & flag::WTF8 == 0 && std::str::from_utf8(&out).is_err() {
+    if doc.flags & flag::WTF8 == 0 && simdutf8::basic::from_utf8(&out).is_err() {
         let text = "strings that are not UTF-8: validate() says where";
         return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
     }

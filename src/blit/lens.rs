@@ -279,17 +279,51 @@ impl<'a> Lens<'a> {
             }
             return Ok(());
         }
-        let mut end = 0_usize;
-        for (i, range) in self.lengths(total).enumerate() {
-            if self.form == Form::Lengths && i % GROUP == 0 && self.group(i / GROUP) != Some(end) {
-                return wrong("a base that is not the sum of the lengths before it");
-            }
-            end = range?.1;
-        }
-        if end != total {
+        let end = match self.form {
+            Form::Lengths if self.width == 1 => self.sum_of_bytes()?,
+            _ => self.last_end(total)?,
+        };
+        // Of few, the last one is the rest.
+        if end > total || (self.n > IMPLIED && end != total) {
             return wrong("lengths that do not fill their list");
         }
         Ok(())
+    }
+
+    /// The sum of all stored lengths of one byte; every base is checked.
+    fn sum_of_bytes(&self) -> Result<usize> {
+        let lengths = self.block.get(..stored(self.n)).unwrap_or_default();
+        let mut end = 0_usize;
+        for (g, group) in lengths.chunks(GROUP).enumerate() {
+            if g > 0 && self.group(g) != Some(end) {
+                return Err(self.wrong_base());
+            }
+            let all = match group.first_chunk::<16>() {
+                Some(all) => u128::from_le_bytes(*all),
+                None => up_to_16(group),
+            };
+            end = end.wrapping_add(sum(all));
+        }
+        Ok(end)
+    }
+
+    /// Where the last element ends; every end and base is checked.
+    fn last_end(&self, total: usize) -> Result<usize> {
+        let mut end = 0_usize;
+        for (i, range) in self.lengths(total).enumerate() {
+            let is_base = self.form == Form::Lengths && i % GROUP == 0;
+            if is_base && self.group(i / GROUP) != Some(end) {
+                return Err(self.wrong_base());
+            }
+            end = range?.1;
+        }
+        Ok(end)
+    }
+
+    #[cold]
+    fn wrong_base(&self) -> crate::Error {
+        let text = "a base that is not the sum of the lengths before it";
+        malformed("V19", text, self.start)
     }
 
     /// Bytes of the block.

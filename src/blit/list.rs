@@ -396,14 +396,17 @@ fn whole_or<'a>(x: f64, ints: bool) -> Item<'a> {
     }
 }
 
-/// The integer that a float is.
+/// The integer that a float is, if it fits.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "integral; saturates beyond 2^63"
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "tried"
 )]
 pub(super) fn whole(x: f64) -> Option<i64> {
-    (x.fract() == 0.0).then_some(x as i64)
+    let value = x as i64;
+    (value as f64 == x).then_some(value)
 }
 
 #[inline]

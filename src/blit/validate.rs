@@ -2,17 +2,19 @@
 //!
 //! In the order of its bytes, not of its elements: a list of a million constants is a few bytes.
 
-use std::collections::HashSet;
+mod names;
+mod numbers;
+mod texts;
 
 use super::decimal;
-use super::doc::{Doc, Strings};
-use super::keys::fingerprint;
+use super::doc::Doc;
 use super::layout::{broken, flag, int, kind, malformed, tag, Back, MAX_DEPTH, MAX_LISTS};
 use super::lens::Lengths;
-use super::list::{bit, number, Body, Extent, Item, List, Ranges};
+use super::list::{Body, Extent, List, Ranges};
 use super::view::View;
-use super::{strings, surrogates};
 use crate::{ErrorKind, Result};
+use names::{keys, shapes};
+use texts::{text, texts};
 
 /// What validation saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +82,7 @@ pub(super) fn dictionary(doc: &Doc<'_>) -> Result<()> {
     keys(doc)?;
     shapes(doc)?;
     match &doc.pool {
-        Some(pool) => texts(doc, pool.at, pool.tag),
+        Some(pool) => texts(doc, pool.data, pool.at, pool.tag),
         None => Ok(()),
     }
 }
@@ -114,111 +116,6 @@ pub(super) fn sum(data: &[u8], trailer: usize) -> u64 {
     hash.update(before);
     hash.update(rest.get(8..).unwrap_or_default());
     hash.digest()
-}
-
-fn keys(doc: &Doc<'_>) -> Result<()> {
-    let keys = &doc.keys;
-    let n = keys.names.n;
-    texts(doc, keys.names.at, keys.names.tag)?;
-    let wrong = |text| Err(malformed("V10", text, keys.finder_at));
-    if keys.width == 0 {
-        let mut names = HashSet::with_capacity(n);
-        for id in 0..n {
-            let name = keys.name(id)?;
-            if !names.insert(name) {
-                return wrong("a name that is there twice");
-            }
-            if keys.finder.get(id) != Some(&fingerprint(name)) {
-                return wrong("a fingerprint that is not its name's");
-            }
-        }
-        return Ok(());
-    }
-    // Strictly ascending names are all different, and so are their ids.
-    let mut before: Option<&[u8]> = None;
-    for place in 0..n {
-        let id = keys.sorted(place);
-        if id >= n {
-            return wrong("an order of names that are not there");
-        }
-        let name = keys.name(id)?;
-        if before.is_some_and(|before| before >= name) {
-            return wrong("names that are not in order");
-        }
-        before = Some(name);
-    }
-    Ok(())
-}
-
-fn shapes(doc: &Doc<'_>) -> Result<()> {
-    let shapes = &doc.shapes;
-    shapes.at.lens.validate(shapes.at.total)?;
-    let mut seen = HashSet::new();
-    for id in 0..shapes.n {
-        let shape = shapes.get(id)?;
-        let at = shapes.at.get(id)?.0;
-        seen.clear();
-        // A run names its first and its last only, so that it costs no more than its bytes.
-        if let super::doc::Shape::Run { start, n } = shape {
-            if start
-                .checked_add(n)
-                .is_none_or(|end| end > doc.keys.names.n)
-            {
-                return Err(malformed("V11", "a shape of keys that are not there", at));
-            }
-            continue;
-        }
-        for i in 0..shape.len() {
-            let key = shape.id(i);
-            if key >= doc.keys.names.n {
-                return Err(malformed("V11", "a shape of keys that are not there", at));
-            }
-            if !seen.insert(key) && doc.flags & flag::KEEPS_DUPLICATES == 0 {
-                return Err(malformed("V11", "a shape with a key twice", at));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Strings side by side: each is text, and what its tag says.
-fn texts(doc: &Doc<'_>, at: Ranges<'_>, tag: u8) -> Result<()> {
-    at.lens.validate(at.total)?;
-    let all = doc.bytes((at.start, at.start.wrapping_add(at.total)))?;
-    text(doc, all, tag, at.start)?;
-    if tag == tag::ASCII || all.is_ascii() || at.lens.constant() == Some(0) {
-        return Ok(());
-    }
-    for range in at.lens.lengths(at.total) {
-        let from = range?.0;
-        if all.get(from).is_some_and(|&byte| byte & 0xC0 == 0x80) {
-            let at = at.start.wrapping_add(from);
-            return Err(malformed(
-                "V14",
-                "a string that begins inside a character",
-                at,
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn text(doc: &Doc<'_>, bytes: &[u8], tag: u8, at: usize) -> Result<()> {
-    if let Err(error) = std::str::from_utf8(bytes) {
-        let kept = tag == tag::STR && doc.flags & flag::WTF8 != 0;
-        if !kept || !surrogates::is_wtf8(bytes) {
-            let at = at.saturating_add(error.valid_up_to());
-            return Err(malformed("V14", "a string that is not UTF-8", at));
-        }
-    }
-    if strings::weaker(tag, strings::tag_of(bytes)) != tag {
-        return Err(malformed(
-            "V14",
-            "a string with characters that its tag excludes",
-            at,
-        ));
-    }
-    Ok(())
 }
 
 /// Lists whose elements are still to be looked at, outer ones below inner ones: a stack of its
@@ -481,7 +378,7 @@ impl<'v> Check<'v> {
                 codes,
                 width,
             } => {
-                dict(self.doc, list, unique, codes, width)?;
+                texts::dict(self.doc, list, unique, codes, width)?;
                 self.later(Left::Child { at: unique }, Place::Other, inside);
             }
             Body::Partial {
@@ -495,7 +392,7 @@ impl<'v> Check<'v> {
                     return Err(malformed("V28", "an absent value outside a column", end));
                 }
                 let n = List::read(self.doc, child, None)?.n;
-                partial(list, n, bits, ranks, width)?;
+                numbers::partial(list, n, bits, ranks, width)?;
                 self.later(Left::Child { at: child }, inner, inside);
             }
             Body::Segmented { segments, size } => {
@@ -512,21 +409,14 @@ impl<'v> Check<'v> {
                 };
                 self.later(left, Place::Other, inside);
             }
-            Body::Bitmap { bits } => spare(bits, list)?,
+            Body::Bitmap { bits } => numbers::spare(bits, list)?,
             Body::Int {
-                base: Some(base), ..
-            } => {
-                // The widest of seven bytes still fits, unless the base is near the end.
-                let most = (0..list.n)
-                    .filter_map(|i| distance(list, i))
-                    .max()
-                    .unwrap_or(0);
-                if base.checked_add_unsigned(most).is_none() {
-                    return Err(malformed("V21", "an integer above 2^63 - 1", end));
-                }
-            }
+                numbers: packed,
+                width,
+                base: Some(base),
+            } => numbers::above(base, packed, width, end)?,
             Body::Int { .. } | Body::Empty => {}
-            Body::Float { .. } | Body::Dec { .. } => floats(list)?,
+            Body::Float { .. } | Body::Dec { .. } => numbers::floats(list)?,
         }
         Ok(())
     }
@@ -541,7 +431,7 @@ impl<'v> Check<'v> {
 
     fn uniform(&mut self, at: Ranges<'v>, tag: u8, place: Place, inside: Inside) -> Result<()> {
         if matches!(tag, tag::CLEAN | tag::STR | tag::ASCII) {
-            return texts(self.doc, at, tag);
+            return texts(self.doc, self.doc.data, at, tag);
         }
         at.lens.validate(at.total)?;
         if at.lens.constant() == Some(0) {
@@ -641,7 +531,7 @@ fn scalar(doc: &Doc<'_>, tag: u8, at: Extent, place: Place) -> Result<()> {
             let valid = found.is_some_and(|(&e, m)| decimal::is_valid(int(m), usize::from(e)));
             is(valid, "a decimal that cannot be")
         }
-        tag::CLEAN | tag::STR | tag::ASCII => text(doc, bytes, tag, at.0),
+        tag::CLEAN | tag::STR | tag::ASCII => text(doc, bytes, tag, at.0).map(|_| ()),
         tag::POOLED => match super::view::stored(doc, tag, at)? {
             Some(_) => Ok(()),
             None => Err(malformed("V15", "a string that is not in the pool", at.0)),
@@ -661,114 +551,4 @@ fn scalar(doc: &Doc<'_>, tag: u8, at: Extent, place: Place) -> Result<()> {
             Err(broken(ErrorKind::Unsupported, "V5", text, at.0))
         }
     }
-}
-
-/// The strings are different, and each code has one.
-fn dict(doc: &Doc<'_>, list: &List<'_>, unique: Extent, codes: &[u8], width: usize) -> Result<()> {
-    let wrong = |text| Err(malformed("V25", text, list.end()));
-    let inner = List::read(doc, unique, None)?;
-    let Body::Uniform {
-        at,
-        tag: tag::CLEAN | tag::STR | tag::ASCII,
-    } = inner.body
-    else {
-        return wrong("a dictionary that is no list of strings");
-    };
-    at.lens.validate(at.total)?;
-    let n = inner.n;
-    let strings = Strings {
-        data: doc.data,
-        n,
-        tag: tag::STR,
-        at,
-    };
-    let mut seen = HashSet::new();
-    for i in 0..n {
-        // Empty strings without number take no bytes; two of them are one too many.
-        if !seen.insert(strings.get(i)?) {
-            return wrong("a dictionary with a string twice");
-        }
-    }
-    for i in 0..list.n {
-        if number(codes, i, width).is_none_or(|code| code >= n as u64) {
-            return wrong("a code that is not in its dictionary");
-        }
-    }
-    Ok(())
-}
-
-/// How far an integer is from its list's base.
-fn distance(list: &List<'_>, i: usize) -> Option<u64> {
-    match list.body {
-        Body::Int { numbers, width, .. } => number(numbers, i, width),
-        _ => None,
-    }
-}
-
-fn partial(list: &List<'_>, n: usize, bits: &[u8], ranks: &[u8], width: usize) -> Result<()> {
-    const RANKED: usize = 64;
-    let wrong = |text| Err(malformed("V26", text, list.end()));
-    spare(bits, list)?;
-    let mut sum = 0_usize;
-    for (group, bytes) in bits.chunks(RANKED).enumerate() {
-        if let Some(before) = group.checked_sub(1) {
-            if number(ranks, before, width) != Some(sum as u64) {
-                return wrong("a rank that is not the sum of the bits before it");
-            }
-        }
-        let ones: usize = bytes.iter().map(|byte| byte.count_ones() as usize).sum();
-        sum = sum.saturating_add(ones);
-    }
-    if sum != n || n == 0 {
-        return wrong("other elements than there are bits for");
-    }
-    Ok(())
-}
-
-/// The bits behind the last element are zero.
-fn spare(bits: &[u8], list: &List<'_>) -> Result<()> {
-    let end = bits.len().saturating_mul(8);
-    if (list.n..end).any(|i| bit(bits, i)) {
-        return Err(malformed(
-            "V26",
-            "bits of elements that are not there",
-            list.end(),
-        ));
-    }
-    Ok(())
-}
-
-fn floats(list: &List<'_>) -> Result<()> {
-    let wrong = |rule, text| Err(malformed(rule, text, list.end()));
-    if let Body::Dec {
-        numbers, width, e, ..
-    } = list.body
-    {
-        for bytes in numbers.chunks(width.max(1)) {
-            if !decimal::is_valid(int(bytes), e) {
-                return wrong("V22", "a decimal that cannot be");
-            }
-        }
-    }
-    let (Body::Float { ints: true, .. } | Body::Dec { ints: true, .. }) = list.body else {
-        return Ok(());
-    };
-    if let Body::Float { numbers, width, .. } = list.body {
-        // It would be read as the integer 0.
-        let zeros = [0_u8; 7];
-        let zeros = zeros.get(..width.wrapping_sub(1)).unwrap_or_default();
-        let is_minus_zero = |bytes: &[u8]| bytes.split_last() == Some((&0x80, zeros));
-        if numbers.chunks(width.max(1)).any(is_minus_zero) {
-            return wrong("V22", "a negative zero among integers");
-        }
-    }
-    for i in 0..list.n {
-        match list.packed(i) {
-            Some(Item::Int(value)) if value.unsigned_abs() > 1 << 53 => {
-                return wrong("V22", "an integer above 2^53 among floats");
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
