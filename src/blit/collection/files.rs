@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::io_error;
 use crate::{Error, ErrorKind, Result};
@@ -36,13 +37,22 @@ pub(super) fn create_locked(path: &Path) -> Result<File> {
 }
 
 fn lock(file: &File) -> Result<()> {
-    match fs4::FileExt::try_lock(file) {
-        Ok(()) => Ok(()),
-        Err(fs4::TryLockError::WouldBlock) => {
-            let text = "another writer has the collection: wait until it is done";
-            Err(Error::new(ErrorKind::Usage, text).with_format("blit"))
+    /// A process that was just started has a lock of the one that started it for a moment, even
+    /// if that gave it up.
+    const PATIENCE: Duration = Duration::from_millis(200);
+    let until = Instant::now().checked_add(PATIENCE);
+    loop {
+        match fs4::FileExt::try_lock(file) {
+            Ok(()) => return Ok(()),
+            Err(fs4::TryLockError::WouldBlock) if until.is_some_and(|end| Instant::now() < end) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(fs4::TryLockError::WouldBlock) => {
+                let text = "another writer has the collection: wait until it is done";
+                return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+            }
+            Err(fs4::TryLockError::Error(error)) => return Err(io_error(error)),
         }
-        Err(fs4::TryLockError::Error(error)) => Err(io_error(error)),
     }
 }
 
