@@ -5,7 +5,12 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at once"
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::match_wildcard_for_single_variants,
+    reason = "a test stops at once, and makes its own small numbers"
 )]
 
 use serde_json::{json, Value as Json};

@@ -3,6 +3,12 @@
 //! A document cannot be added to where it lies: its values tile it. So changes are kept beside it,
 //! only what was touched and the way to it, and the document is encoded anew at the end.
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
 mod current;
 mod json_patch;
 mod over;
@@ -14,7 +20,7 @@ use std::sync::Arc;
 use super::{path, Value, View, WalkOptions};
 use crate::{Error, ErrorKind, Result};
 pub use current::{Current, CurrentArray, CurrentObject};
-use over::{release, Members, Over, Scalar};
+use over::{Members, Over, Scalar};
 use pieces::{Piece, Pieces};
 
 /// A document that is being changed.
@@ -190,8 +196,9 @@ impl<'a> Edit<'a> {
     /// `NotFound` where there is no such element, or nothing to have the name; as
     /// [`get`](Self::get).
     pub fn set(&mut self, pointer: &str, value: Tree) -> Result<()> {
-        let Some((parent, last)) = self.parent(pointer)? else {
-            return Ok(self.replace_root(value.0));
+        let Some((parent, last)) = parent(pointer)? else {
+            self.root = value.0;
+            return Ok(());
         };
         let view = &self.view;
         match descend(view, &mut self.root, &parent)? {
@@ -199,7 +206,7 @@ impl<'a> Edit<'a> {
             Some(Over::Array(pieces)) if path::index(&last).is_some_and(|i| i < pieces.len()) => {
                 let i = path::index(&last).unwrap_or(0);
                 if let Some(place) = Arc::make_mut(pieces).get_mut(view, i)? {
-                    release(vec![std::mem::replace(place, value.0)]);
+                    *place = value.0;
                 }
                 Ok(())
             }
@@ -213,8 +220,9 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// As [`set`](Self::set).
     pub fn insert(&mut self, pointer: &str, value: Tree) -> Result<()> {
-        let Some((parent, last)) = self.parent(pointer)? else {
-            return Ok(self.replace_root(value.0));
+        let Some((parent, last)) = parent(pointer)? else {
+            self.root = value.0;
+            return Ok(());
         };
         let view = &self.view;
         match descend(view, &mut self.root, &parent)? {
@@ -239,12 +247,12 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// `NotFound` if there is none; `Usage` for the whole document; as [`get`](Self::get).
     pub fn delete(&mut self, pointer: &str) -> Result<()> {
-        self.take(pointer).map(|over| release(vec![over]))
+        self.take(pointer).map(drop)
     }
 
     /// Takes the value at a pointer away, and gives it.
     fn take(&mut self, pointer: &str) -> Result<Over> {
-        let Some((parent, last)) = self.parent(pointer)? else {
+        let Some((parent, last)) = parent(pointer)? else {
             let text = "the whole document cannot be taken away, only replaced";
             return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
         };
@@ -270,18 +278,14 @@ impl<'a> Edit<'a> {
             None => Err(missing(pointer)),
         }
     }
+}
 
-    /// The steps of a pointer but for the last, and the last; None of the whole document.
-    fn parent(&self, pointer: &str) -> Result<Option<(Vec<String>, String)>> {
-        let mut steps: Vec<_> = path::steps(pointer)?
-            .map(std::borrow::Cow::into_owned)
-            .collect();
-        Ok(steps.pop().map(|last| (steps, last)))
-    }
-
-    fn replace_root(&mut self, over: Over) {
-        release(vec![std::mem::replace(&mut self.root, over)]);
-    }
+/// The steps of a pointer but for the last, and the last; None of the whole document.
+fn parent(pointer: &str) -> Result<Option<(Vec<String>, String)>> {
+    let mut steps: Vec<_> = path::steps(pointer)?
+        .map(std::borrow::Cow::into_owned)
+        .collect();
+    Ok(steps.pop().map(|last| (steps, last)))
 }
 
 /// The value that steps lead to, ready to be changed.

@@ -1,7 +1,13 @@
-//! Values by a query: a subset of JSONPath, as defined in RFC 9535.
+//! Values by a query: a subset of `JSONPath`, as defined in RFC 9535.
 //!
 //! All of the standard but the functions `match()`, `search()` and `value()`. Nothing is
 //! materialised: a filter over the rows of a table reads the columns that it names.
+
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
 
 mod columns;
 pub(super) mod compare;

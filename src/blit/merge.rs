@@ -1,5 +1,11 @@
 //! A document laid over another: JSON Merge Patch, as defined in RFC 7396.
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
 use super::{from_json, Current, Edit, ObjectView, Options, Tree, Value, View};
 use crate::Result;
 

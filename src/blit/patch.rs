@@ -1,5 +1,11 @@
 //! A value replaced where it lies, by one that takes the same bytes.
 
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
 use super::decimal::is_f32;
 use super::doc::Doc;
 use super::layout::{flag, signed_width, tag, Back};
@@ -177,15 +183,15 @@ fn inside<'a>(doc: &Doc<'a>, spot: &Spot<'a>, step: &str) -> Result<Option<(List
         }
         Spot::Inside(Item::Run { of, from, n }) => index(*n).map(|i| (*of, from.saturating_add(i))),
         Spot::Inside(Item::Row { of, i }) => {
-            let slot = match of.body {
+            let column = match of.body {
                 Body::Table { shape, .. } => {
                     let shape = doc.shapes.get(shape)?;
                     id()?.and_then(|id| shape.slot(id))
                 }
                 _ => index(of.columns()),
             };
-            match slot {
-                Some(slot) => Some((of.column(doc, slot)?, *i)),
+            match column {
+                Some(column) => Some((of.column(doc, column)?, *i)),
                 None => None,
             }
         }
@@ -255,9 +261,9 @@ fn cell<'a>(doc: &Doc<'a>, list: List<'a>, i: usize) -> Result<Spot<'a>> {
                 continue;
             }
             Body::Segmented { segments, size } => {
-                let size = size.max(1);
-                list = list.segment(doc, segments, size, i / size)?.0;
-                i %= size;
+                let which = i.checked_div(size).unwrap_or(0);
+                list = list.segment(doc, segments, size, which)?.0;
+                i = i.checked_rem(size).unwrap_or(0);
                 continue;
             }
             _ => match list.get(doc, i)? {

@@ -136,13 +136,12 @@ impl<'e> CurrentObject<'e> {
                 let (name, value) = entry?;
                 match self.members.changed.get(name.as_bytes()) {
                     None => all.push((name, Current::Value(value))),
-                    Some(None) => {}
                     // Where a document has a name twice, a change leaves it once.
                     Some(Some(over)) if !changed.contains(&name) => {
                         changed.push(name.clone());
                         all.push((name, Current::of(self.view, over)?));
                     }
-                    Some(Some(_)) => {}
+                    Some(_) => {}
                 }
             }
         }

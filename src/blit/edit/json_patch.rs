@@ -61,7 +61,7 @@ impl Edit<'_> {
                 self.operate(patch, &name, &operation, &budget)
             });
             if let Err(error) = done {
-                self.replace_root(before);
+                self.root = before;
                 return Err(error.within(&format!("operation {i} ({name}): "), ""));
             }
         }
@@ -79,39 +79,39 @@ impl Edit<'_> {
             Some(value) => Ok(value),
             None => Err(wrong("it has no value")),
         };
-        let path = text_of(operation, "path")?;
+        let target = text_of(operation, "path")?;
         match op {
-            "add" => self.insert(&path, Tree::of(patch, &value()?)?),
+            "add" => self.insert(&target, Tree::of(patch, &value()?)?),
             "replace" => {
-                if self.get(&path)?.is_none() {
-                    return Err(super::missing(&path));
+                if self.get(&target)?.is_none() {
+                    return Err(super::missing(&target));
                 }
-                self.set(&path, Tree::of(patch, &value()?)?)
+                self.set(&target, Tree::of(patch, &value()?)?)
             }
-            "remove" => self.delete(&path),
+            "remove" => self.delete(&target),
             "copy" => {
                 let copy = self.copy(&text_of(operation, "from")?)?;
-                self.insert(&path, Tree(copy))
+                self.insert(&target, Tree(copy))
             }
             "move" => {
                 let from = text_of(operation, "from")?;
-                let inside = path.strip_prefix(&from);
+                let inside = target.strip_prefix(&from);
                 if inside.is_some_and(|rest| rest.starts_with('/')) {
                     return Err(wrong("a value cannot be moved into itself"));
                 }
-                if path == from && self.get(&from)?.is_some() {
+                if target == from && self.get(&from)?.is_some() {
                     return Ok(());
                 }
                 let moved = self.take(&from)?;
-                self.insert(&path, Tree(moved))
+                self.insert(&target, Tree(moved))
             }
             "test" => {
                 let expected = value()?;
-                let found = self.get(&path)?.ok_or_else(|| super::missing(&path))?;
+                let found = self.get(&target)?.ok_or_else(|| super::missing(&target))?;
                 if equal(found, expected, budget)? {
                     return Ok(());
                 }
-                let text = format!("the value at {path:?} is another one");
+                let text = format!("the value at {target:?} is another one");
                 Err(Error::new(ErrorKind::NotFound, text).with_format("blit"))
             }
             _ => Err(wrong(

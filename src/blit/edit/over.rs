@@ -156,7 +156,7 @@ impl Members {
     /// Gives a name a value: in its place if it has one, else behind the others.
     pub(super) fn set(&mut self, view: &View<'_>, name: &str, over: Over) -> Result<()> {
         if let Some(place) = self.get_mut(view, name)? {
-            release(vec![std::mem::replace(place, over)]);
+            *place = over;
         } else {
             self.push(name.as_bytes().into(), over);
         }

@@ -61,7 +61,7 @@ enum Open<'e> {
     Array(&'e Pieces, Box<dyn Iterator<Item = &'e Piece> + 'e>),
     Object {
         members: &'e Members,
-        base: Option<ObjectView<'e>>,
+        base: Option<Box<ObjectView<'e>>>,
         slot: usize,
         added: usize,
         /// Changed names that were written, where the base may have them twice.
@@ -96,7 +96,7 @@ impl<'e> Open<'e> {
                         *self = Self::Object {
                             members,
                             base: match base {
-                                Some(Value::Object(object)) => Some(object),
+                                Some(Value::Object(object)) => Some(Box::new(object)),
                                 _ => None,
                             },
                             slot: 0,
@@ -131,7 +131,7 @@ impl<'e> Open<'e> {
                 added,
                 written,
             } => {
-                while let Some(object) = base.filter(|object| *slot < object.slots()) {
+                while let Some(object) = base.as_ref().filter(|object| *slot < object.slots()) {
                     let i = *slot;
                     *slot = i.saturating_add(1);
                     let name = view.doc.keys.name(object.key_id(i))?;

@@ -52,14 +52,14 @@ impl<'v> Way<'v> {
 /// What is asked of every value of a column; None is a value that is not there.
 enum Test<'v> {
     Exists,
-    Compare(Op, Option<Value<'v>>),
+    Compare(Op, Option<Box<Value<'v>>>),
 }
 
 impl<'v> Test<'v> {
     fn holds(&self, search: &Search<'v>, value: Option<&Value<'v>>) -> Result<bool> {
         match self {
             Self::Exists => Ok(value.is_some()),
-            Self::Compare(op, with) => compare::holds(*op, value, with.as_ref(), &search.budget),
+            Self::Compare(op, with) => compare::holds(*op, value, with.as_deref(), &search.budget),
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn select<'v>(
     let mut taken = Vec::new();
     let mut from = range.0;
     while from < range.1 {
-        let which = from / size.max(1);
+        let which = from.checked_div(size).unwrap_or(0);
         let before = which.saturating_mul(size);
         let (segment, n) = list.segment(search.doc, segments, size, which)?;
         let end = range.1.saturating_sub(before).min(n);
@@ -154,10 +154,10 @@ fn narrow<'v>(
             }
             Ok(())
         }
-        Expr::Exists(query) => match column_of(query) {
-            true => scan(search, list, range, Way::of(query), &Test::Exists, taken),
-            false => one_by_one(search, list, range, expr, taken),
-        },
+        Expr::Exists(query) if column_of(query) => {
+            scan(search, list, range, Way::of(query), &Test::Exists, taken)
+        }
+        Expr::Exists(_) => one_by_one(search, list, range, expr, taken),
         Expr::Compare(op, sides) => {
             let [left, right] = &**sides;
             let (query, op, with) = match (left, right) {
@@ -169,7 +169,7 @@ fn narrow<'v>(
                 }
                 _ => return one_by_one(search, list, range, expr, taken),
             };
-            let with = filter::operand(search, with, &search.root)?;
+            let with = filter::operand(search, with, &search.root)?.map(Box::new);
             scan(
                 search,
                 list,
@@ -237,7 +237,8 @@ fn scan<'v>(
             let shape = search.doc.shapes.get(shape)?;
             let slot = search.id(*name).and_then(|id| shape.slot(id));
             let Some(slot) = slot else {
-                return all_alike(test.holds(search, None)?, taken);
+                all_alike(test.holds(search, None)?, taken);
+                return Ok(());
             };
             let column = list.column(search.doc, slot)?;
             scan(search, &column, range, way.deeper(1), test, taken)
@@ -248,7 +249,8 @@ fn scan<'v>(
         (Body::Dict { .. }, None) => dictionary(search, list, range, test, taken),
         (Body::Uniform { at, .. }, None) if at.lens.constant() == Some(0) => {
             let one = element(search, list, range.0)?;
-            all_alike(test.holds(search, one.as_ref())?, taken)
+            all_alike(test.holds(search, one.as_ref())?, taken);
+            Ok(())
         }
         (Body::Int { .. } | Body::Float { .. }, None) if packed(list, range, test, taken) => Ok(()),
         _ => {
@@ -267,11 +269,10 @@ fn scan<'v>(
     }
 }
 
-fn all_alike(holds: bool, taken: &mut [u8]) -> Result<()> {
+fn all_alike(holds: bool, taken: &mut [u8]) {
     if !holds {
         taken.fill(0);
     }
-    Ok(())
 }
 
 /// A column with gaps: what is there is tested, and the gaps once.
@@ -340,20 +341,19 @@ fn dictionary<'v>(
         }
         let code = number(codes, i, width).unwrap_or(u64::MAX);
         let code = usize::try_from(code).unwrap_or(usize::MAX);
-        let holds = match known.get(code).copied().flatten() {
-            Some(holds) => holds,
-            None => {
-                // Which also says whether there is such a code.
-                let one = element(search, list, i)?;
-                let holds = test.holds(search, one.as_ref())?;
-                if (known.len()..KNOWN_CODES).contains(&code) {
-                    known.resize(code.saturating_add(1), None);
-                }
-                if let Some(place) = known.get_mut(code) {
-                    *place = Some(holds);
-                }
-                holds
+        let holds = if let Some(holds) = known.get(code).copied().flatten() {
+            holds
+        } else {
+            // Which also says whether there is such a code.
+            let one = element(search, list, i)?;
+            let holds = test.holds(search, one.as_ref())?;
+            if (known.len()..KNOWN_CODES).contains(&code) {
+                known.resize(code.saturating_add(1), None);
             }
+            if let Some(place) = known.get_mut(code) {
+                *place = Some(holds);
+            }
+            holds
         };
         *taken = u8::from(holds);
     }
@@ -365,7 +365,7 @@ fn packed(list: &List<'_>, range: Range, test: &Test<'_>, taken: &mut [u8]) -> b
     let Test::Compare(op, Some(with)) = test else {
         return false;
     };
-    match (list.body, with) {
+    match (list.body, &**with) {
         (
             Body::Int {
                 numbers,
@@ -376,9 +376,9 @@ fn packed(list: &List<'_>, range: Range, test: &Test<'_>, taken: &mut [u8]) -> b
         ) => {
             let numbers = part(numbers, width, range);
             match width {
-                1 => ordered(*op, numbers.chunks_exact(1).map(int), *with, taken),
-                2 => ordered(*op, numbers.chunks_exact(2).map(int), *with, taken),
-                _ => ordered(*op, numbers.chunks_exact(width).map(int), *with, taken),
+                1 => ordered(*op, numbers.chunks_exact(1).map(int), with, taken),
+                2 => ordered(*op, numbers.chunks_exact(2).map(int), with, taken),
+                _ => ordered(*op, numbers.chunks_exact(width).map(int), with, taken),
             }
         }
         (
@@ -390,14 +390,14 @@ fn packed(list: &List<'_>, range: Range, test: &Test<'_>, taken: &mut [u8]) -> b
             Value::Float(with),
         ) => {
             let numbers = part(numbers, width, range);
-            ordered(*op, numbers.chunks_exact(width).map(float), *with, taken);
+            ordered(*op, numbers.chunks_exact(width).map(float), with, taken);
         }
         (Body::Int { .. }, Value::Int(with)) => {
             let all = (range.0..range.1).map(|i| match list.packed(i) {
                 Some(Item::Int(value)) => value,
                 _ => 0,
             });
-            ordered(*op, all, *with, taken);
+            ordered(*op, all, with, taken);
         }
         _ => return false,
     }
@@ -409,14 +409,14 @@ fn part(numbers: &[u8], width: usize, range: Range) -> &[u8] {
     numbers.get(from..to).unwrap_or_default()
 }
 
-fn ordered<T: PartialOrd>(op: Op, all: impl Iterator<Item = T>, with: T, taken: &mut [u8]) {
+fn ordered<T: PartialOrd>(op: Op, all: impl Iterator<Item = T>, with: &T, taken: &mut [u8]) {
     let all = taken.iter_mut().zip(all);
     match op {
-        Op::Equal => all.for_each(|(taken, one)| *taken &= u8::from(one == with)),
-        Op::NotEqual => all.for_each(|(taken, one)| *taken &= u8::from(one != with)),
-        Op::Less => all.for_each(|(taken, one)| *taken &= u8::from(one < with)),
-        Op::AtMost => all.for_each(|(taken, one)| *taken &= u8::from(one <= with)),
-        Op::Greater => all.for_each(|(taken, one)| *taken &= u8::from(one > with)),
-        Op::AtLeast => all.for_each(|(taken, one)| *taken &= u8::from(one >= with)),
+        Op::Equal => all.for_each(|(taken, one)| *taken &= u8::from(one == *with)),
+        Op::NotEqual => all.for_each(|(taken, one)| *taken &= u8::from(one != *with)),
+        Op::Less => all.for_each(|(taken, one)| *taken &= u8::from(one < *with)),
+        Op::AtMost => all.for_each(|(taken, one)| *taken &= u8::from(one <= *with)),
+        Op::Greater => all.for_each(|(taken, one)| *taken &= u8::from(one > *with)),
+        Op::AtLeast => all.for_each(|(taken, one)| *taken &= u8::from(one >= *with)),
     }
 }

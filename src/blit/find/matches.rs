@@ -63,10 +63,10 @@ enum Next<'v> {
 }
 
 impl<'v> Node<'v> {
-    fn of(value: Value<'v>) -> Option<Self> {
+    fn of(value: &Value<'v>) -> Option<Self> {
         match value {
-            Value::Array(array) => Some(Self::Array(array)),
-            Value::Object(object) => Some(Self::Object(object)),
+            Value::Array(array) => Some(Self::Array(*array)),
+            Value::Object(object) => Some(Self::Object(*object)),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl<'v> Matches<'v> {
             if self.segments.is_empty() {
                 return Ok(Some(value));
             }
-            if let Some(node) = Node::of(value) {
+            if let Some(node) = Node::of(&value) {
                 self.push(None, node, 0)?;
             }
         }
@@ -118,7 +118,7 @@ impl<'v> Matches<'v> {
                         self.last = Some(place);
                         return Ok(Some(value));
                     }
-                    if let Some(node) = Node::of(value) {
+                    if let Some(node) = Node::of(&value) {
                         self.push(Some(place), node, next)?;
                     }
                 }
@@ -203,7 +203,7 @@ impl<'v> Open<'v> {
                 }
             };
             search.budget.spend(1)?;
-            if let Some(node) = Node::of(value) {
+            if let Some(node) = Node::of(&value) {
                 return Ok(Next::Inner(place, node));
             }
         }
