@@ -206,7 +206,7 @@ mod blit {
         (sealed != data).then_some(sealed)
     }
 
-    /// A JSON text: taken where serde_json takes it, and with the same value; text and document
+    /// A JSON text: taken where `serde_json` takes it, and with the same value; text and document
     /// give each other.
     pub fn reads_json(data: &[u8]) {
         let options = Options::default();
@@ -221,11 +221,7 @@ mod blit {
             (Err(error), Ok(_)) => panic!("only we refuse it: {error}"),
             _ => {}
         }
-        let error = match &ours {
-            Ok(_) => None,
-            Err(error) => Some(error),
-        };
-        if let Some(error) = error {
+        if let Err(error) = &ours {
             assert!(error.offset().is_some_and(|at| at <= data.len() as u64), "{error:?}");
         }
         if let Ok(document) = &ours {

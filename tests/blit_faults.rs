@@ -3,6 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
     reason = "a test stops at once"
 )]
 
@@ -30,7 +31,7 @@ fn documents() -> Vec<Vec<u8>> {
         "[true,false,true,null,true,true,true,true,false,null]".to_string(),
         format!("[{}]", rows.join(",")),
         "[[1,2],[],[3,[4]],\"a\",{\"k\":[]}]".to_string(),
-        "[\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\"]".repeat(1),
+        "[\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\",\"b\",\"a\"]".to_string(),
         "{\"key\":\"value\",\"other\":{\"key\":[1.5,2.5,\"\u{1F600}\"]}}".to_string(),
     ];
     let options = Options {
@@ -55,7 +56,7 @@ fn walk(view: &View<'_>) -> bool {
         order: KeyOrder::Lexical,
         ..options
     };
-    let limited = |json: tare::Result<Vec<u8>>| json.is_ok_and(|_| true);
+    let limited = |json: tare::Result<Vec<u8>>| json.is_ok();
     limited(view.to_json(&options))
         & limited(view.to_json(&lexical))
         & view.root().is_ok_and(|root| visit(root, &mut 20_000))

@@ -6,6 +6,10 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::cast_possible_wrap,
+    clippy::cast_possible_truncation,
+    clippy::panic,
+    clippy::format_collect,
     reason = "a test stops at once; an allocator that counts is unsafe to write"
 )]
 
@@ -34,13 +38,13 @@ fn count(bytes: isize) {
 // SAFETY: every call is passed on to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size().cast_signed());
+        count(layout.size() as isize);
         // SAFETY: the caller's promises are the system allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        count(-layout.size().cast_signed());
+        count(-(layout.size() as isize));
         // SAFETY: as above.
         unsafe { System.dealloc(at, layout) }
     }
@@ -54,7 +58,7 @@ fn measured<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.get();
     MOST.set(before);
     let result = work();
-    (result, (MOST.get() - before).max(0).cast_unsigned())
+    (result, usize::try_from(MOST.get() - before).unwrap_or(0))
 }
 
 const MIB: usize = 1 << 20;
@@ -392,7 +396,7 @@ fn numbers_of_any_size_are_exact() {
         view.validate().unwrap();
         let back = json(&view, KeyOrder::Insertion, 1 << 30).unwrap();
         let kept = back == text.as_bytes();
-        assert!(kept || text.starts_with("1e0"), "{:.40}", text);
+        assert!(kept || text.starts_with("1e0"), "{text:.40}");
     }
 }
 

@@ -11,6 +11,7 @@
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
+    clippy::single_match_else,
     reason = "a test stops at once"
 )]
 

@@ -5,6 +5,11 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::cast_possible_wrap,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_lossless,
+    clippy::needless_pass_by_value,
+    clippy::match_same_arms,
     clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     reason = "a test stops at once"
