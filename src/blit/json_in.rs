@@ -314,7 +314,7 @@ impl<'w> Parser<'w, '_> {
     }
 
     /// The string at a quote, and where the text goes on behind the one that ends it.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self, at: usize) -> Result<(Node, usize)> {
         let start = at.wrapping_add(1);
         let (end, high) = strings::plain_end(self.text, start);

@@ -1,7 +1,6 @@
 //! Names while writing: each once, with the id that it is written by.
 
-use std::hash::BuildHasher;
-
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::layout::{kind, push_uint, tag, unsigned_width, FINGERPRINTED};
@@ -57,13 +56,23 @@ impl Names {
     /// `Limit` beyond 2^32 - 2 names, or 4 GiB in one.
     #[inline]
     pub(super) fn number(&mut self, name: &[u8], tag: Option<u8>) -> Result<u32> {
-        let hash = self.hasher.hash_one(name);
+        let hash = strings::hash(&self.hasher, name);
         let (bytes, all) = (&self.bytes, &self.all);
         let same = |&number: &u32| text(bytes, all, number) == name;
-        match self.table.find(hash, same) {
-            Some(&number) => Ok(number),
-            None => self.add(name, hash, tag),
-        }
+        let hash_of = |&number: &u32| all.get(number as usize).map_or(0, |name| name.hash);
+        let place = match self.table.entry(hash, same, hash_of) {
+            Entry::Occupied(found) => return Ok(*found.get()),
+            Entry::Vacant(place) => place,
+        };
+        let number = u32::try_from(self.all.len()).ok();
+        let number = number.filter(|&number| number < UNUSED);
+        let (Some(number), Ok(len)) = (number, u32::try_from(name.len())) else {
+            let text = "more than 2^32 - 2 names, or a name of 4 GiB";
+            return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
+        };
+        place.insert(number);
+        self.add(name, len, hash, tag);
+        Ok(number)
     }
 
     /// Forgets all names.
@@ -74,13 +83,7 @@ impl Names {
         self.order.clear();
     }
 
-    fn add(&mut self, name: &[u8], hash: u64, tag: Option<u8>) -> Result<u32> {
-        let number = u32::try_from(self.all.len()).ok();
-        let number = number.filter(|&number| number < UNUSED);
-        let (Some(number), Ok(len)) = (number, u32::try_from(name.len())) else {
-            let text = "more than 2^32 - 2 names, or a name of 4 GiB";
-            return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
-        };
+    fn add(&mut self, name: &[u8], len: u32, hash: u64, tag: Option<u8>) {
         let head = name.first_chunk::<8>().copied().unwrap_or_else(|| {
             let mut head = [0; 8];
             for (place, byte) in head.iter_mut().zip(name) {
@@ -99,10 +102,6 @@ impl Names {
             tag: tag.unwrap_or_else(|| strings::tag_of_wtf8(name)),
         });
         self.bytes.extend_from_slice(name);
-        let all = &self.all;
-        let hash_of = |&number: &u32| all.get(number as usize).map_or(0, |name| name.hash);
-        self.table.insert_unique(hash, number, hash_of);
-        Ok(number)
     }
 
     /// Length of the name if the text behind a quote is this name and the quote that ends it.
@@ -187,36 +186,42 @@ impl Names {
             .saturating_add(numbers.saturating_mul(size_of::<u32>()))
     }
 
+    /// Whether all names have ids, in the order in which they came.
+    fn in_order(&self) -> bool {
+        self.order.len() == self.all.len()
+            && (0..).zip(&self.order).all(|(id, &number)| id == number)
+    }
+
     /// Appends the section KEYS.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         if self.order.is_empty() {
             return;
         }
-        let mut lengths = Vec::with_capacity(self.order.len());
-        let mut least = tag::ASCII;
-        let (mut next, mut in_order) = (0, true);
-        for &number in &self.order {
-            let Some(name) = self.all.get(number as usize) else {
-                continue;
-            };
-            lengths.push(name.len as usize);
-            least = strings::weaker(least, name.tag);
-            in_order &= name.from == next;
-            next = next.wrapping_add(name.len as usize);
-        }
-        if in_order {
-            out.extend_from_slice(self.bytes.get(..next).unwrap_or_default());
+        let named = |&number: &u32| self.all.get(number as usize);
+        let names = || self.order.iter().filter_map(named);
+        let lengths: Vec<usize> = names().map(|name| name.len as usize).collect();
+        let least = names().fold(tag::ASCII, |least, name| strings::weaker(least, name.tag));
+        let before = out.len();
+        if self.in_order() {
+            out.extend_from_slice(&self.bytes);
         } else {
             for &number in &self.order {
                 out.extend_from_slice(self.text(number));
             }
         }
+        let texts = before..out.len();
         let mode = lens::write(out, &lengths);
         out.push(least);
         out.push(kind::UNIFORM | mode << 4);
         if self.order.len() <= FINGERPRINTED {
-            let prints = |&number: &u32| fingerprint(self.text(number));
-            out.extend(self.order.iter().map(prints));
+            let mut prints = Vec::with_capacity(lengths.len());
+            let mut rest = out.get(texts).unwrap_or_default();
+            for &length in &lengths {
+                let (name, later) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+                prints.push(fingerprint(name));
+                rest = later;
+            }
+            out.extend(prints);
             return;
         }
         let mut sorted: Vec<u32> = (0..).take(self.order.len()).collect();

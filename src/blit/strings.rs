@@ -1,5 +1,9 @@
 //! What a string needs when it is written back: escapes, care, or nothing.
 
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::DefaultHashBuilder;
+
 use super::layout::tag;
 use super::node::Kind;
 
@@ -48,7 +52,7 @@ fn seen(text: &[u8]) -> u8 {
         high |= highs;
         rest = later;
     }
-    u8::from(special != 0) * ESCAPED | u8::from(high != 0) * HIGH
+    (u8::from(special != 0) * ESCAPED) | (u8::from(high != 0) * HIGH)
 }
 
 /// Bits that are not 0 where a byte needs an escape, and where one is not ASCII.
@@ -60,9 +64,8 @@ fn marks(word: u64) -> (u64, u64) {
     // neighbours, or a backslash; and perhaps in bytes above such a one.
     let turned = word ^ (ONES * 2);
     let slash = word ^ (ONES * b'\\' as u64);
-    let below = turned.wrapping_sub(ONES * 0x21) & !turned;
-    let is_slash = slash.wrapping_sub(ONES) & !slash;
-    ((below | is_slash) & TOPS, word & TOPS)
+    let low = turned.wrapping_sub(ONES * 0x21) | slash.wrapping_sub(ONES);
+    (low & !word & TOPS, word & TOPS)
 }
 
 const ESCAPED: u8 = 1;
@@ -73,6 +76,15 @@ const HIGH: u8 = 0x80;
 fn class(byte: u8) -> u8 {
     let escaped = (byte < 0x20) | (byte == b'"') | (byte == b'\\');
     u8::from(escaped) | byte & HIGH
+}
+
+/// A hash of text that only this process has.
+#[inline]
+pub(super) fn hash(hasher: &DefaultHashBuilder, text: &[u8]) -> u64 {
+    // As `hash_one` without the length, which the bytes of one text need not be told from.
+    let mut state = hasher.build_hasher();
+    state.write(text);
+    state.finish()
 }
 
 /// The tag that holds for strings of both.
@@ -86,26 +98,43 @@ pub(super) fn weaker(a: u8, b: u8) -> u8 {
 
 /// Where a run of characters that stand for themselves ends, and whether some are not ASCII.
 #[inline]
+#[allow(clippy::cast_possible_truncation, reason = "halves are meant")]
 pub(super) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
     const TOPS: u64 = 0x8080_8080_8080_8080;
-    let mut at = from;
     let mut high = 0_u64;
     let mut rest = text.get(from..).unwrap_or_default();
-    while let Some((word, later)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let (special, highs) = marks(word);
+    let place = |rest: &[u8]| text.len().wrapping_sub(rest.len());
+    // Borrows can only mark bytes above the first one that is really special.
+    let ends = |at: usize, high: u64, word: u64, special: u64| {
+        let bytes = special.trailing_zeros() / 8;
+        let before = word & !(u64::MAX << (bytes * 8) as u64);
+        (at.wrapping_add(bytes as usize), (high | before) & TOPS != 0)
+    };
+    while let Some((&pair, later)) = rest.split_first_chunk::<16>() {
+        let pair = u128::from_le_bytes(pair);
+        let (first, second) = (pair as u64, (pair >> 64) as u64);
+        let (special, others) = (marks(first).0, marks(second).0);
         if special != 0 {
-            // Borrows can only mark bytes above the first one that is really special.
-            let bytes = special.trailing_zeros() / 8;
-            let before = word & !(u64::MAX << (bytes * 8) as u64);
-            high |= before & TOPS;
-            return (at.wrapping_add(bytes as usize), high != 0);
+            return ends(place(rest), high, first, special);
         }
-        high |= highs;
-        at = at.wrapping_add(8);
+        high |= first;
+        if others != 0 {
+            return ends(place(rest).wrapping_add(8), high, second, others);
+        }
+        high |= second;
         rest = later;
     }
-    let mut high = high != 0;
+    if let Some((word, later)) = rest.split_first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        let special = marks(word).0;
+        if special != 0 {
+            return ends(place(rest), high, word, special);
+        }
+        high |= word;
+        rest = later;
+    }
+    let mut at = place(rest);
+    let mut high = high & TOPS != 0;
     for &byte in rest {
         if class(byte) & ESCAPED != 0 {
             break;

@@ -1,12 +1,11 @@
 //! Strings that mixed lists have more than once, kept once: counted first, then written by id.
 
-use std::hash::BuildHasher;
-
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Count, Emitter};
 use crate::blit::layout::{push_uint, tag, unsigned_width, MAGIC};
 use crate::blit::node::{self, Node, Tape};
+use crate::blit::strings;
 use crate::Result;
 
 /// Bytes of a string that is worth it.
@@ -53,7 +52,7 @@ impl Pool {
 
     fn at(&self, tape: &Tape<'_>, node: Node) -> (u64, Option<usize>) {
         let text = tape.bytes(node);
-        let hash = self.hasher.hash_one(text);
+        let hash = strings::hash(&self.hasher, text);
         let same = |&at: &u32| {
             let found = self.found.get(at as usize);
             found.is_some_and(|found| tape.bytes(found.node) == text)
@@ -106,8 +105,11 @@ impl Emitter {
     /// As [`value`](Self::value).
     pub(in crate::blit) fn root(&mut self, tape: &Tape<'_>, root: Node) -> Result<u8> {
         if self.pool.state == State::Counts {
-            self.value(tape, root)?;
+            let tag = self.value(tape, root)?;
             self.pool.number();
+            if self.pool.order.is_empty() {
+                return Ok(tag);
+            }
             self.out.truncate(MAGIC.len());
             self.sequences.unwrite();
         }

@@ -1,13 +1,12 @@
 //! Lists of strings.
 
-use std::hash::BuildHasher;
-
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Count, Emitter};
 use crate::blit::layout::{kind, push_rv, push_uints, tag, unsigned_width};
 use crate::blit::lens;
 use crate::blit::node::{self, Kind, Node, Tape};
+use crate::blit::strings;
 
 /// Lists of so many strings may have a dictionary.
 const FROM: usize = 16;
@@ -51,7 +50,7 @@ impl Unique {
                 self.codes.push(code);
                 continue;
             }
-            let hash = self.hasher.hash_one(text);
+            let hash = strings::hash(&self.hasher, text);
             let nodes = &self.nodes;
             let at = |code: u32| nodes.get(code as usize).map(|&node| tape.bytes(node));
             let found = self
@@ -123,10 +122,10 @@ fn pays(unique: &Unique, items: &[Node]) -> bool {
     let bytes = |nodes: &[Node]| nodes.iter().map(|node| u64::from(node.count)).sum::<u64>();
     let (n, different) = (items.len() as u64, unique.nodes.len() as u64);
     let width = unsigned_width(different.saturating_sub(1)) as u64;
-    let with = bytes(&unique.nodes)
+    let stored = bytes(&unique.nodes)
         .saturating_add(different)
         .saturating_add(n.saturating_mul(width));
-    with.saturating_add(with / 8) < bytes(items).saturating_add(n)
+    stored.saturating_add(stored / 8) < bytes(items).saturating_add(n)
 }
 
 /// The tag that holds for all.
