@@ -1,4 +1,4 @@
-//! Times of `tare::blit` beside serde_json and simd-json, in turn; what the benchmark of `blit`
+//! Times of `tare::blit` beside `serde_json` and simd-json, in turn; what the benchmark of `blit`
 //! reads.
 //!
 //! ```text
@@ -25,6 +25,7 @@
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     clippy::print_stdout,
     reason = "a program that prints what it measured"
 )]

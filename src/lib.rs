@@ -25,7 +25,8 @@
 //! # When not
 //! To compress one buffer in one container without those guarantees, use the container's own
 //! crate. The crate does no printing and knows neither Python nor R; the only state it keeps
-//! between calls is a libzstd context of each kind a thread, at most 1 MiB, for short buffers.
+//! between calls is, of each thread, a libzstd context of each kind for short buffers and what the
+//! writer of a short document filled, at most 1 MiB each.
 //!
 //! # Features
 //! None yet. No feature will ever change the bytes written.
