@@ -247,6 +247,16 @@ class SeekableReader:
 class BlitView:
     """A value of a blit document that is read where it lies: `tare.blit.View`."""
 
+    def find(self, query: str) -> list[Any]:
+        """All values that a JSONPath query finds (RFC 9535, but for ``match``, ``search`` and ``value``).
+
+        Raises:
+            UsageError, Unsupported: The text is no such query.
+
+        >>> blit_view(blit_encode([{"delay": 5}, {"delay": 90}])).find("$[?@.delay > 60].delay")
+        [90]
+        """
+
     @property
     def kind(self) -> str:
         """The kind of list that an array's elements or an object's values lie in; ``VALUE`` of others."""
@@ -438,6 +448,76 @@ def blit_encode(
 
     >>> len(blit_encode({"a": [1, 2.5, None]}))
     36
+    """
+
+class BlitEdit:
+    """Changes over a document, by JSON pointers; ``-`` is the place behind an array's last element.
+
+    The document stays as it is. All raise `KeyError` for a place that is not there, and `UsageError` for
+    what is no pointer or no patch; then nothing is changed.
+    """
+
+    def set(self, pointer: str, value: Any) -> None:
+        """Put a value in the place of another, or under a new name."""
+
+    def insert(self, pointer: str, value: Any) -> None:
+        """Put a value in front of an element, or under a name."""
+
+    def delete(self, pointer: str) -> None:
+        """Take a value out."""
+
+    def patch(self, patch: Any) -> None:
+        """Carry out a JSON Patch (RFC 6902): text, or a list of operations."""
+
+    def merge(self, patch: Any) -> None:
+        """Carry out a JSON Merge Patch (RFC 7396): text, or its value."""
+
+    def to_blit(self) -> bytes:
+        """The changed document."""
+
+def blit_edit(view: BlitView) -> BlitEdit:
+    """Edit a document, or a value of one.
+
+    >>> changes = blit_edit(blit_view(blit_encode({"to": "LHR", "delays": [5]})))
+    >>> changes.set("/to", "JFK")
+    >>> changes.insert("/delays/-", 90)
+    >>> blit_view(changes.to_blit()).to_json()
+    b'{"to":"JFK","delays":[5,90]}'
+    """
+
+def blit_patch(document: Buffer, pointer: str, value: Any) -> None:
+    """Replace a value where it lies in a `bytearray`, by one that takes the same place.
+
+    Raises:
+        NotPatchable: It needs another place; `blit_edit` puts it in.
+        KeyError: There is no value at the pointer.
+        UsageError: The text is no pointer.
+
+    >>> document = bytearray(blit_encode({"to": "LHR"}))
+    >>> blit_patch(document, "/to", "JFK")
+    >>> blit_view(document)["to"]
+    'JFK'
+    """
+
+def blit_from_ndjson(
+    data: Buffer | str,
+    *,
+    canonical: bool = False,
+    layout: str | None = None,
+    numbers: str | None = None,
+    duplicates: str | None = None,
+    surrogates: str | None = None,
+    checksum: bool | None = None,
+    aligned: bool = False,
+) -> bytes:
+    r"""A document of lines of JSON text: their array; the options are those of `blit_encode`.
+
+    Raises:
+        Malformed, Truncated: A line is not JSON, with the byte offset in the text.
+        Limit: More than 1,024 levels, or 4 GiB.
+
+    >>> blit_view(blit_from_ndjson('{"a": 1}\n{"a": 2}')).to_python()
+    [{'a': 1}, {'a': 2}]
     """
 
 def blit_from_json(

@@ -15,13 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tare._tare import BlitEdit as Edit
 from tare._tare import BlitListView as ListView
 from tare._tare import BlitObjectView as ObjectView
 from tare._tare import BlitPath as Path
 from tare._tare import BlitView as View
+from tare._tare import blit_edit as edit
 from tare._tare import blit_encode as encode
 from tare._tare import blit_from_json as from_json
+from tare._tare import blit_from_ndjson as from_ndjson
+from tare._tare import blit_patch as patch
 from tare._tare import blit_view as view
+from tare.blit.arrow import from_arrow
 from tare.blit.collection import Collection, open_collection, repair
 from tare.blit.columns import Column
 from tare.blit.support import MissingName, Summary
@@ -29,15 +34,20 @@ from tare.blit.support import MissingName, Summary
 __all__ = [
     "Collection",
     "Column",
+    "Edit",
     "ListView",
     "MissingName",
     "ObjectView",
     "Path",
     "Summary",
     "View",
+    "edit",
     "encode",
+    "from_arrow",
     "from_json",
+    "from_ndjson",
     "open_collection",
+    "patch",
     "repair",
     "view",
 ]

@@ -61,7 +61,6 @@ pub fn from_json<'py>(
     checksum: Option<bool>,
     aligned: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let py = data.py();
     let options = Writing {
         canonical,
         layout,
@@ -71,12 +70,48 @@ pub fn from_json<'py>(
         checksum,
         aligned,
     };
+    of_text(data, &options, tare::blit::from_json)
+}
+
+#[pyfunction]
+#[pyo3(signature = (data, *, canonical = false, layout = None, numbers = None,
+    duplicates = None, surrogates = None, checksum = None, aligned = false))]
+#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+pub fn from_ndjson<'py>(
+    data: &Bound<'py, PyAny>,
+    canonical: bool,
+    layout: Option<&str>,
+    numbers: Option<&str>,
+    duplicates: Option<&str>,
+    surrogates: Option<&str>,
+    checksum: Option<bool>,
+    aligned: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = Writing {
+        canonical,
+        layout,
+        numbers,
+        duplicates,
+        surrogates,
+        checksum,
+        aligned,
+    };
+    of_text(data, &options, tare::blit::from_ndjson)
+}
+
+/// A document of text: bytes or str.
+fn of_text<'py>(
+    data: &Bound<'py, PyAny>,
+    options: &Writing<'_>,
+    parse: fn(&[u8], &Options) -> tare::Result<Vec<u8>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = data.py();
     let options = options.options(py)?;
     let work = |text: &[u8]| {
         let document = if text.len() < LONG {
-            tare::blit::from_json(text, &options)
+            parse(text, &options)
         } else {
-            py.detach(|| tare::blit::from_json(text, &options))
+            py.detach(|| parse(text, &options))
         };
         copied(py, &document.map_err(|error| to_py(py, error))?)
     };

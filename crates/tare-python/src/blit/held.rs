@@ -6,7 +6,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::blit::collection::Document;
-use tare::blit::{Value, View};
+use tare::blit::{Place, Value, View};
 use tare::{Error, ErrorKind};
 
 use super::collection::Opened;
@@ -161,6 +161,11 @@ impl Held {
             return Err(no_name(py));
         }
         super::objects::wtf8(py, name).map(Bound::unbind)
+    }
+
+    /// The value at a place, to be kept beside this.
+    pub fn at(self: &Arc<Self>, place: Place) -> tare::Result<Value<'static>> {
+        lasting(self).at(place)
     }
 
     /// The whole value, to be kept beside this.

@@ -3,6 +3,7 @@
 mod account;
 mod collection;
 mod columns;
+mod edit;
 mod encode;
 mod fault;
 mod held;
@@ -27,7 +28,10 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(account::account, module)?,
         wrap_pyfunction!(collection::repaired, module)?,
+        wrap_pyfunction!(edit::edit, module)?,
+        wrap_pyfunction!(edit::patch, module)?,
         wrap_pyfunction!(encode::encode, module)?,
+        wrap_pyfunction!(encode::from_ndjson, module)?,
         wrap_pyfunction!(encode::from_json, module)?,
         wrap_pyfunction!(view::view, module)?,
     ] {
@@ -37,6 +41,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     let py = module.py();
     module.add("BlitChunk", py.get_type::<columns::Chunk>())?;
+    module.add("BlitEdit", py.get_type::<edit::Edit>())?;
     module.add("BlitReader", py.get_type::<collection::Reader>())?;
     module.add("BlitWriter", py.get_type::<collection::Writer>())?;
     module.add("BlitView", module.py().get_type::<view::View>())?;

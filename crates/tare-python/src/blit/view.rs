@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use tare::blit::{Options, Value};
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use tare::blit::{JsonPath, Options, Value};
 use tare::{Error, ErrorKind};
 
 use super::held::Held;
@@ -170,6 +170,27 @@ impl View {
             found.kinds,
         );
         support::get(py, "Summary")?.call1(counts)
+    }
+
+    /// All values that a query of RFC 9535 finds.
+    fn find<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyList>> {
+        let raise = |error| to_py(py, error);
+        let query = JsonPath::parse(query).map_err(raise)?;
+        let held = if self.is_root {
+            Arc::clone(&self.held)
+        } else {
+            Held::open(self.document(py)?.as_any())?
+        };
+        let list = PyList::empty(py);
+        for value in held.view().find(&query).map_err(raise)?.values() {
+            let value = value.map_err(raise)?;
+            // A container is opened anew, because what was found borrows the query too.
+            list.append(match value.place() {
+                Some(place) => given(py, &held, held.at(place).map_err(raise)?)?,
+                None => objects::scalar(py, &value)?.into_pyobject(py)?,
+            })?;
+        }
+        Ok(list)
     }
 
     #[getter]

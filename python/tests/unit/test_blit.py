@@ -1,0 +1,364 @@
+"""`tare.blit`: objects into documents, and documents into views and objects."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import lzma
+import math
+import mmap
+import pickle
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tare import blit, errors
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=["Cs"]))
+    | st.binary(max_size=20)
+)
+# One strategy for documents: like rows, so that tables, gaps and dictionaries come about.
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {"a": st.integers(-300, 300)}, optional={"b": SCALARS, "c": st.sampled_from("xyz")}
+    ),
+    max_size=40,
+)
+DOCUMENTS = ROWS | st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text("abcde/~", max_size=3), inner),
+    max_leaves=60,
+)
+
+
+class Point(NamedTuple):
+    """A tuple of a subclass."""
+
+    x: int
+    y: int
+
+
+def exact(value: object) -> object:
+    """A value with its types and the bits of its floats, for comparison."""
+    if isinstance(value, float):
+        return ("float", struct.pack("<d", value))
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    if isinstance(value, dict):
+        return [(key, exact(item)) for key, item in value.items()]
+    return (type(value).__name__, value)
+
+
+def compared(view: object, value: object) -> None:
+    """Every way into a view gives what is in the value."""
+    if isinstance(view, blit.ObjectView):
+        assert isinstance(value, dict)
+        assert [*value] == [*view] == [*view.keys()]
+        assert len(view) == len(value)
+        for key, item in value.items():
+            assert key in view
+            compared(view[key], item)
+            pointer = blit.Path("/" + key.replace("~", "~0").replace("/", "~1"))
+            compared(view.get(pointer), item)
+        for mine, item in zip(view.values(), value.values()):
+            compared(mine, item)
+    elif isinstance(view, blit.ListView):
+        assert isinstance(value, list)
+        assert len(view) == len(value)
+        for i, item in enumerate(value):
+            compared(view[i], item)
+            compared(view[i - len(value)], item)
+        for mine, item in zip(view, value):
+            compared(mine, item)
+    elif isinstance(view, blit.View):
+        assert exact(value) == exact(view.to_python())
+    else:
+        assert exact(value) == exact(view)
+
+
+@given(DOCUMENTS)
+def test_any_value_comes_back_exactly(value):
+    document = blit.encode(value)
+    view = blit.view(document)
+    assert exact(value) == exact(view.to_python())
+    view.validate()
+    compared(view, value)
+    assert view == value
+    assert exact(value) == exact(pickle.loads(pickle.dumps(view)).to_python())
+    canonical = blit.view(blit.encode(value, canonical=True))
+    canonical.validate(canonical=True)
+    assert exact(value) == exact(canonical.to_python())
+    assert blit.encode(view) == document
+
+
+def files(shared):
+    """The JSON documents of the shared data."""
+    for path in sorted(Path(shared("data/json")).glob("*.json*")):
+        if path.suffix == ".xz":
+            yield path.name, lzma.decompress(path.read_bytes())
+        elif path.suffix == ".json":
+            yield path.name, path.read_bytes()
+
+
+def test_real_documents_come_back_with_types_and_bits(shared):
+    n = 0
+    for name, text in files(shared):
+        value = json.loads(text)
+        document = blit.encode(value)
+        assert exact(value) == exact(blit.view(document).to_python()), name
+        assert exact(value) == exact(blit.view(blit.from_json(text)).to_python()), name
+        assert exact(value) == exact(json.loads(blit.view(document).to_json())), name
+        n += 1
+    assert n > 5
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ((1, (2,)), [1, [2]]),
+        (OrderedDict(b=1, a=2), {"b": 1, "a": 2}),
+        (IntEnum("Colour", "RED")["RED"], 1),
+        (Point(1, 2), [1, 2]),
+        (Decimal("1.50"), 1.5),
+        (Decimal(7), 7),
+        (2**200, 2**200),
+        (-(2**63) - 1, -(2**63) - 1),
+        (b"\x00\xff", b"\x00\xff"),
+        (type("S", (str,), {})("x"), "x"),
+    ],
+)
+def test_subclasses_and_numbers_are_taken_by_value(value, expected):
+    assert exact(expected) == exact(blit.view(blit.encode([value])).to_python()[0])
+
+
+def test_decimals_are_read_as_such_on_request():
+    view = blit.view(blit.encode({"a": Decimal("0.100000000000000000001")}))
+    assert view.to_python(decimal=True) == {"a": Decimal("0.100000000000000000001")}
+
+
+def test_not_finite_floats():
+    values = blit.view(blit.encode([math.nan, math.inf, -math.inf, 1.5])).to_python()
+    assert math.isnan(values[0])
+    assert values[1:] == [math.inf, -math.inf, 1.5]
+    with pytest.raises(errors.Unsupported):
+        blit.view(blit.encode([math.nan])).to_json()
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "path"),
+    [
+        ({"a": [1, {"b": object()}]}, errors.Unsupported, "$.a[1].b"),
+        ({"x y": {1, 2}}, errors.Unsupported, '$["x y"]'),
+        ([{1: 2}], errors.Unsupported, "$[0]"),
+        ({"a": "\ud800"}, errors.EncodeError, "$.a"),
+    ],
+)
+def test_what_has_no_place_is_refused_with_its_path(value, error, path):
+    with pytest.raises(error) as caught:
+        blit.encode(value)
+    assert (path, "blit") == (caught.value.path, caught.value.format)
+    assert path in str(caught.value)
+
+
+def test_an_unknown_type_is_a_type_error_and_default_helps():
+    with pytest.raises(TypeError):
+        blit.encode({"a": 1j})
+    assert blit.view(blit.encode({"a": 1j}, default=str))["a"] == "1j"
+    with pytest.raises(errors.Limit):
+        blit.encode(1j, default=lambda value: value)
+    with pytest.raises(ZeroDivisionError):
+        blit.encode(1j, default=lambda value: 1 / 0)
+
+
+def test_default_may_change_what_is_encoded():
+    victim = {f"k{i}": object() for i in range(100)}
+
+    def clear(_value):
+        victim.clear()
+        gc.collect()
+        return 1
+
+    with pytest.raises(RuntimeError):
+        blit.encode(victim, default=clear)
+    items = [object() for _ in range(100)]
+    assert blit.view(blit.encode(items, default=lambda _: items.clear())).to_python() == [None]
+
+
+def test_cycles_and_depth_are_a_limit():
+    cycle = []
+    cycle.append({"a": cycle})
+    with pytest.raises(errors.Limit):
+        blit.encode(cycle)
+    deep = 1
+    for _ in range(1024):
+        deep = [deep]
+    found = blit.view(blit.encode(deep)).to_python()
+    for _ in range(1024):  # to compare them, Python would recurse too deep
+        (found,) = found
+    assert found == 1
+    with pytest.raises(errors.Limit):
+        blit.encode([deep])
+
+
+def test_lone_surrogates_are_kept_on_request():
+    value = {"a\ud800": "\udc00x"}
+    view = blit.view(blit.encode(value, surrogates="keep"))
+    assert view.to_python() == value
+    assert view["a\ud800"] == "\udc00x"
+    assert pickle.loads(pickle.dumps(view)).to_python() == value
+
+
+def test_views_are_mappings_and_sequences():
+    view = blit.view(blit.encode({"a": [1, 2, {"b": None}], "/a": 7, "c": 1}))
+    assert isinstance(view, Mapping)
+    assert isinstance(view["a"], Sequence)
+    assert (7, 2, 9) == (view.get("/a"), view.get("/a/1", 9), view.get("zz", 9))
+    assert view.get("") == view
+    assert view.get(blit.Path("/a/2")) == {"b": None}
+    assert view.keys() & {"a", "q"} == {"a"}
+    assert ("c", 1) in view.items()
+    assert [*reversed(view["a"])][-1] == 1
+    assert (1, 1) == (view["a"].index(2), view["a"].count(2))
+    assert 2 in view["a"]
+    assert view["a"][::-2] == [{"b": None}, 1]
+    assert view["a"] != (1, 2)
+    assert view != {"a": 1}
+    match view:
+        case {"a": [first, *_], "c": 1}:
+            assert first == 1
+        case _:
+            pytest.fail("a view is no mapping to match")
+    assert copy.deepcopy(view) is view
+    with pytest.raises(TypeError):
+        hash(view)
+    with pytest.raises(IndexError):
+        view["a"][3]
+    with pytest.raises(errors.UsageError):
+        blit.Path("a")
+
+
+def test_a_missing_name_tells_near_ones():
+    view = blit.view(blit.encode({"origin": 1, "destination": 2}))
+    with pytest.raises(KeyError) as caught:
+        view["orgin"]
+    assert caught.value.args == ("orgin",)
+    assert isinstance(caught.value, errors.TareError)
+    assert "'origin'" in str(caught.value)
+
+
+def test_repr_is_short():
+    view = blit.view(blit.encode({"a": "x" * 10_000, "b": [1] * 1000, **{f"k{i}": i for i in range(999)}}))
+    assert len(repr(view)) < 400
+    assert "1001" in repr(view)
+
+
+def test_buffers_live_as_long_as_views(tmp_path):
+    document = blit.encode({"a": ["x", {"y": 300}]})
+    path = tmp_path / "a.blit"
+    path.write_bytes(document)
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    changing = bytearray(document)
+    views = [blit.view(source)["a"] for source in (bytes(document), memoryview(document), mapped, changing)]
+    changing[:] = bytes(len(changing))
+    del mapped
+    gc.collect()
+    for view in views:
+        assert view == ["x", {"y": 300}]
+
+
+@pytest.mark.parametrize("bad", [b"", b"BLT1", b"x" * 40, blit.encode([1])[:-1]])
+def test_what_is_no_document_is_refused(bad):
+    with pytest.raises(errors.DecodeError) as caught:
+        blit.view(bad)
+    assert caught.value.format == "blit"
+
+
+def test_damage_never_crashes():
+    document = blit.encode([{"a": i, "b": str(i % 3), "c": [i, 0.5], "d": None} for i in range(30)])
+    for at in range(len(document)):
+        damaged = bytearray(document)
+        damaged[at] ^= 1 << at % 8
+        try:
+            view = blit.view(damaged)
+            view.to_python(max_elements=10_000) if isinstance(view, blit.View) else None
+            repr(view)
+            blit.view(damaged).to_arrow()
+        except (errors.TareError, ValueError):
+            pass
+
+
+def test_limits_count_before_anything_is_made():
+    view = blit.view(blit.encode([[None] * 1000] * 100))
+    with pytest.raises(errors.Limit):
+        view.to_python(max_elements=50_000)
+    assert len(view.to_python()) == 100
+
+
+def test_many_threads_read_one_view():
+    rows = [{"id": i, "name": f"n{i % 7}"} for i in range(2000)]
+    view = blit.view(blit.encode(rows))
+    failures = []
+
+    def read():
+        try:
+            assert view.to_python() == rows
+            assert [row["id"] for row in view] == [*range(2000)]
+            assert json.loads(view.to_json()) == rows
+        except AssertionError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_options_are_checked():
+    with pytest.raises(errors.UsageError, match="rows"):
+        blit.encode(1, layout="colums")
+    with pytest.raises(errors.UsageError):
+        blit.encode(1, canonical=True, checksum=True)
+
+
+def test_edits_and_patches():
+    changes = blit.edit(blit.view(blit.encode({"a": [1, 2], "b": "x"})))
+    changes.set("/a/0", 10)
+    changes.insert("/a/-", {"c": None})
+    changes.patch([{"op": "move", "from": "/b", "path": "/d"}])
+    changes.merge({"e": 1.5})
+    with pytest.raises(KeyError):
+        changes.delete("/nothing")
+    expected = {"a": [10, 2, {"c": None}], "d": "x", "e": 1.5}
+    assert blit.view(changes.to_blit()).to_python() == expected
+    document = bytearray(blit.encode({"a": 7, "b": "abc"}))
+    blit.patch(document, "/b", "xyz")
+    assert blit.view(document)["b"] == "xyz"
+    with pytest.raises(errors.TareError):
+        blit.patch(document, "/b", "longer")
+
+
+def test_queries_find_values():
+    view = blit.view(blit.encode({"f": [{"d": 5, "to": "a"}, {"d": 90, "to": "b"}]}))
+    assert view.find("$.f[?@.d > 60].to") == ["b"]
+    assert view["f"].find("$[*].d") == [5, 90]
+    assert view.find("$.f[1]")[0] == {"d": 90, "to": "b"}
+    with pytest.raises(errors.UsageError):
+        view.find("f[")
