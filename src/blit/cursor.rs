@@ -466,7 +466,7 @@ impl Packed {
             Self::Int { base: None } => visitor.scalar(Scalar::Int(int(bytes))),
             Self::Int { base: Some(base) } => {
                 // Width 7 at most, so that it is below 2^56.
-                let value = base.wrapping_add(uint(bytes).cast_signed());
+                let value = base.wrapping_add_unsigned(uint(bytes));
                 visitor.scalar(Scalar::Int(value))
             }
             Self::Float { ints } => {

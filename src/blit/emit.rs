@@ -152,7 +152,11 @@ impl Emitter {
         if let Some(small) = tag::small(value) {
             return small;
         }
-        push_uint(&mut self.out, value.cast_unsigned(), signed_width(value));
+        push_uint(
+            &mut self.out,
+            u64::from_le_bytes(value.to_le_bytes()),
+            signed_width(value),
+        );
         tag::INT
     }
 
@@ -164,7 +168,11 @@ impl Emitter {
         match dec {
             Some((e, m, size)) if size < if single { 4 } else { 8 } => {
                 push_uint(&mut self.out, e as u64, 1);
-                push_uint(&mut self.out, m.cast_unsigned(), signed_width(m));
+                push_uint(
+                    &mut self.out,
+                    u64::from_le_bytes(m.to_le_bytes()),
+                    signed_width(m),
+                );
                 tag::DEC
             }
             _ if single => {

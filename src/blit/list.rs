@@ -334,7 +334,7 @@ impl<'a> List<'a> {
                 Some(Item::Int(match base {
                     None => int(bytes),
                     // Width 7 at most, so that it is below 2^56.
-                    Some(base) => base.wrapping_add(uint(bytes).cast_signed()),
+                    Some(base) => base.wrapping_add_unsigned(uint(bytes)),
                 }))
             }
             Body::Float {

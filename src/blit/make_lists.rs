@@ -402,7 +402,7 @@ fn packed<M: Maker>(
                 let value = match base {
                     None => int(bytes),
                     // Width 7 at most, so that it is below 2^56.
-                    Some(base) => base.wrapping_add(uint(bytes).cast_signed()),
+                    Some(base) => base.wrapping_add_unsigned(uint(bytes)),
                 };
                 out.push(Some(maker.int(value)?));
             }

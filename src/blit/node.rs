@@ -53,7 +53,7 @@ impl Node {
         Self {
             kind: Kind::Int,
             count: 0,
-            bits: value.cast_unsigned(),
+            bits: u64::from_le_bytes(value.to_le_bytes()),
         }
     }
 
@@ -74,7 +74,7 @@ impl Node {
     }
 
     pub(super) fn as_int(self) -> i64 {
-        self.bits.cast_signed()
+        i64::from_le_bytes(self.bits.to_le_bytes())
     }
 
     pub(super) fn as_float(self) -> f64 {

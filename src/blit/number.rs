@@ -86,7 +86,7 @@ pub(super) fn quick(text: &[u8]) -> Option<(Node, usize)> {
             if whole > 18 || (negative && mantissa == 0) {
                 return None;
             }
-            let value = mantissa.cast_signed();
+            let value = i64::from_le_bytes(mantissa.to_le_bytes());
             let value = if negative {
                 value.wrapping_neg()
             } else {

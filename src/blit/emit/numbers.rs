@@ -73,7 +73,7 @@ impl Emitter {
 
     fn decimals(&mut self, items: &[Node], dec: Decimals, flag: u8, count: Count) {
         let mantissa = |&item: &Node| match decimal::at(number(item), dec.e) {
-            At::Is(m) => m.cast_unsigned(),
+            At::Is(m) => u64::from_le_bytes(m.to_le_bytes()),
             _ => 0, // `decimals` found that all are
         };
         push_uints(&mut self.out, items.iter().map(mantissa), dec.width);
