@@ -153,6 +153,8 @@ class Library(Installable):
         notes: What users should know before they choose it, one sentence each.
         missing: ``missing()`` gives the command that installs what it needs beside its modules, such as
             a server; empty if that is there. None if it needs nothing more.
+        from_json: ``from_json(text, **options)`` encodes JSON text without making objects of it.
+        to_json: ``to_json(data, **options)`` writes JSON text without making objects of the bytes.
     """
 
     name: str
@@ -181,6 +183,8 @@ class Library(Installable):
     writes: bool = True
     notes: tuple[str, ...] = ()
     missing: Callable[[], str] | None = None
+    from_json: Callable[..., Buffer] | None = None
+    to_json: Callable[..., bytes] | None = None
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,26 @@ _CONTAINER = Option(
     "document = one value; collection = the items of a list, each found by its number (.blits).",
 )
 _COMPRESSION = Option("none", ("none", "zstd", "lz4"), "Compression of each chunk of a collection.")
+_SORT_KEYS = Option(
+    False, (False, True), "Write the names of each mapping sorted instead of in the order they came."
+)
 _CANONICAL = Option(False, (False, True), "Write the same bytes for the same value, whoever writes them.")
 
 
 def _encode(
-    obj: Any, *, canonical: bool, compression: str, container: str, default: str, layout: str
+    obj: Any,
+    *,
+    canonical: bool,
+    compression: str,
+    container: str,
+    default: str,
+    layout: str,
+    sort_keys: bool,
 ) -> bytes:
     from tare import blit
+
+    if sort_keys:
+        obj = _sorted(obj)
 
     if container == "document":
         return blit.encode(obj, default=hook(default), canonical=canonical, layout=layout)
@@ -55,6 +68,28 @@ def _decode(data: Buffer, **options: Any) -> Any:
         return blit.view(data).to_python()
     with _collection(data) as collection:
         return [_whole(document) for document in collection]
+
+
+def _from_json(text: Buffer, *, canonical: bool, layout: str, **options: Any) -> bytes:
+    """JSON text to a document, through no objects."""
+    from tare import blit
+
+    return blit.from_json(text, canonical=canonical, layout=layout)
+
+
+def _to_json(data: Buffer, *, sort_keys: bool, **options: Any) -> bytes:
+    """A document to JSON text, through no objects."""
+    from tare import blit
+
+    text: bytes = blit.view(data).to_json("lexical" if sort_keys else "insertion")
+    return text
+
+
+def _sorted(value: Any) -> Any:
+    """The value with the names of each mapping in order."""
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _open(data: Buffer, **options: Any) -> Any:
@@ -136,11 +171,14 @@ FORMAT = Format(
                 "container": _CONTAINER,
                 "default": DEFAULT,
                 "layout": _LAYOUT,
+                "sort_keys": _SORT_KEYS,
             },
             resolve=_resolve,
             variants=ROWS_AS_TEXT,
             open=_open,
             path=_path,
+            from_json=_from_json,
+            to_json=_to_json,
             max_depth=1000,
             notes=("Decimals come back as floats, whole ones as integers; names are text.",),
         ),

@@ -123,4 +123,5 @@ def connection() -> psycopg.Connection[Any]:
             f"DO $$ BEGIN CREATE CAST ({cast}) WITHOUT FUNCTION; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
         )
     _open.append(opened)
+    atexit.register(opened.close)
     return opened

@@ -94,7 +94,9 @@ _LIST = (
     Factor("sync", ("none", "fsync"), "none", help="whether writing waits for the disk"),
     Factor("materialise", ("full", "open", "touch"), "full", help="what reading must reach"),
     Factor("subset", ("all", "first"), "all", ("column:", "rows:", "path:"), help="the part that is read"),
-    Factor("kind", ("own", "arrow", "pandas", "polars", "records"), "own", help="the kind it must end in"),
+    Factor(
+        "kind", ("own", "arrow", "pandas", "polars", "records", "json"), "own", help="the kind it must end in"
+    ),
     Factor("grain", ("whole", "each"), "whole", help="one call for all, or one per document"),
     Factor("order", ("insertion", "lexical"), "insertion", help="order of names written back"),
     Factor("content", default="", help="variant of a generated set"),

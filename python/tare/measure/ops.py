@@ -19,7 +19,7 @@ from tare.errors import Unsupported
 from tare.measure import clocks
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
-from tare.measure.prepared import Prepared, sorted_names
+from tare.measure.prepared import JSON_TEXT, Prepared, sorted_names
 
 __all__ = ["Ops"]
 
@@ -99,6 +99,8 @@ class Ops:
         self._prepared.pop(str(codec), None)
         with phase("load"):
             value = None if not self.loaded else self._in_kind(codec.native(self.data_kind), kind)
+            if kind == JSON_TEXT and self.loaded:
+                value = _as_json(value, request.get("grain", "whole"))
             ready = Prepared(
                 codec,
                 self.data_kind or _kind_given(kind),
@@ -143,6 +145,8 @@ class Ops:
         if ready.last is None and ready.last_call is not None:
             with phase("decode"):
                 ready.last = ready.last_call()
+        if ready.kind == JSON_TEXT:
+            ready.last = _of_json(ready.last)
         wanted = self.value
         if ready.part is not None:
             wanted = ready.part(wanted)
@@ -305,9 +309,27 @@ class Ops:
         from tare.kinds import count_items
 
         try:
-            return int(count_items(value))
+            return int(count_items(_of_json(value)))
         except Exception:
             return 0
+
+
+def _as_json(value: Any, grain: str) -> Any:
+    """JSON text of a document, or of each document of a list."""
+
+    def text(one: Any) -> bytes:
+        return json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()
+
+    return [text(one) for one in value] if grain == "each" else text(value)
+
+
+def _of_json(value: Any) -> Any:
+    """The document of JSON text, or those of a list of texts; anything else as it is."""
+    if isinstance(value, bytes):
+        return json.loads(value)
+    if isinstance(value, list) and value and all(isinstance(one, bytes) for one in value):
+        return [json.loads(one) for one in value]
+    return value
 
 
 def _timed(call: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:

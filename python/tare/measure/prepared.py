@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import Unsupported, UsageError
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
 
     from tare.codec import Codec
 
-__all__ = ["MATERIALISE", "Prepared", "Target", "in_order", "sorted_names"]
+__all__ = ["JSON_TEXT", "MATERIALISE", "NO_JSON", "Prepared", "Target", "in_order", "sorted_names"]
 
 MATERIALISE = ("full", "open", "touch")
+JSON_TEXT = "json"
+"""The kind of calls that start from JSON text and end in it: parsing, and writing back."""
+NO_JSON = "takes and gives objects, not JSON text"
 _SYNCS = ("none", "fsync")
 _ORDERS = ("insertion", "lexical")
 _OWN = (None, "", "own", "document", "table")
@@ -201,7 +205,25 @@ class Prepared:
 
     # --- private --------------------------------------------------------------
 
+    def _from_json(self) -> Callable[[Any], Any]:
+        """Encode JSON text, through no objects."""
+        function = self.codec.library.from_json
+        if function is None:
+            raise Unsupported(f"{self.codec} {NO_JSON}")
+        self._plain("be made of JSON text")
+        return partial(function, **self.codec.options)
+
+    def _to_json(self) -> Callable[[Any], Any]:
+        """Write JSON text, through no objects."""
+        function = self.codec.library.to_json
+        if function is None:
+            raise Unsupported(f"{self.codec} {NO_JSON}")
+        self._plain("be written as JSON text")
+        return partial(function, **self.codec.options)
+
     def _encoder(self) -> Callable[[Any], Any]:
+        if self.kind == JSON_TEXT:
+            return self._from_json()
         encode = self.codec.encoder(self.data_kind)
         if self.kind == self.native:
             return encode
@@ -211,6 +233,8 @@ class Prepared:
         return lambda value: encode(convert(value, native))
 
     def _decoder(self) -> Callable[[Any], Any]:
+        if self.kind == JSON_TEXT:
+            return self._to_json()
         decode = self.codec.decoder(self.data_kind)
         if self.kind == self.native:
             return decode

@@ -194,6 +194,10 @@ def _parts(labels: Mapping[str, str]) -> str | None:
         ),
         (bool(no_part), no_part or ""),
         ("order" in labels and "sort_keys" not in library.options, "writes names in the order they come"),
+        (
+            labels.get("kind") == "json" and (packed or library.from_json is None or library.to_json is None),
+            "takes and gives objects, not JSON text",
+        ),
         ("orient" in labels, "takes orient as an option of its id: orient=columns"),
     )
     found = next((text for failed, text in checks if failed), None)

@@ -252,3 +252,34 @@ def test_data_of_another_kind_is_unsupported(worker, documents, table):
     ask(worker, "load", path=str(documents), kind="document", **{"as": "json"})
     error = error_of(worker, "prepare", codec="parquet:pyarrow")
     assert (error.type, "documents" in str(error)) == ("Unsupported", True)
+
+
+@pytest.mark.parametrize("grain", ["whole", "each"])
+def test_json_text_is_encoded_and_written_back_without_objects(worker, documents, grain):
+    """With kind=json calls start from text and end in it; the text is that of the document."""
+    begun = ready(worker, documents, "blit:tare", kind="json", grain=grain)
+    assert begun["items"] == len(DOCUMENTS)
+    done = run(worker, "decode")
+    assert done["items"] == len(DOCUMENTS)
+    assert ask(worker, "verify", full=True)["verdict"] == "same"
+    assert run(worker, "encode")["bytes"] == begun["bytes"]
+
+
+def test_json_text_comes_back_sorted(worker, tmp_path):
+    """order=lexical writes names sorted at every level."""
+    path = tmp_path / "d.json"
+    path.write_text('[{"b": {"d": 1, "c": [{"z": 0, "a": 1}]}, "a": 2}]')
+    ready(worker, path, "blit:tare", kind="json", order="lexical")
+    run(worker, "decode")
+    assert ask(worker, "verify", full=True)["verdict"] == "same"
+
+
+def test_objects_alone_are_no_json_text(worker, documents):
+    """A library without that road says so."""
+    error = error_after_load(worker, documents, codec="msgpack:msgpack", kind="json")
+    assert "not JSON text" in str(error)
+
+
+def error_after_load(worker: Worker, path: Path, **fields: Any) -> WorkerError:
+    ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+    return error_of(worker, "prepare", **fields)
