@@ -56,6 +56,7 @@ impl Short {
 
 /// Bits of so many characters.
 #[inline]
+#[allow(clippy::cast_possible_truncation, reason = "at most 16")]
 fn bits(chars: usize) -> u32 {
     (chars as u32).wrapping_mul(8)
 }

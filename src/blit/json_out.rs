@@ -184,7 +184,7 @@ impl Json<'_, '_> {
             for (to, from) in kept.iter_mut().zip(name) {
                 *to = *from;
             }
-            *last = name.len() as u8;
+            *last = u8::try_from(name.len()).unwrap_or(0);
         }
         Ok(())
     }

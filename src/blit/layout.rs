@@ -135,6 +135,7 @@ pub(super) fn signed_width(value: i64) -> usize {
 }
 
 /// Appends an `rv`. `value` is below 2^63.
+#[allow(clippy::cast_possible_truncation, reason = "seven bits")]
 pub(super) fn push_rv(out: &mut Vec<u8>, value: u64) {
     let mut groups = [0_u8; 9];
     let mut rest = value;
@@ -169,6 +170,7 @@ pub(super) fn push_uint(out: &mut Vec<u8>, value: u64, width: usize) {
 }
 
 /// Appends the low `width` bytes of each value.
+#[allow(clippy::cast_possible_truncation, reason = "the low byte is meant")]
 pub(super) fn push_uints(
     out: &mut Vec<u8>,
     values: impl ExactSizeIterator<Item = u64>,
@@ -200,6 +202,7 @@ fn push_words<const WIDTH: usize>(out: &mut Vec<u8>, values: impl ExactSizeItera
 
 /// An unsigned number of at most 8 bytes.
 #[inline]
+#[allow(clippy::many_single_char_names, reason = "the bytes in order")]
 pub(super) fn uint(bytes: &[u8]) -> u64 {
     match *bytes {
         [a] => u64::from(a),
@@ -222,6 +225,11 @@ pub(super) fn uint(bytes: &[u8]) -> u64 {
 
 /// A number of at most 8 bytes in two's complement; 0 of none.
 #[inline]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "at most 63; the bits are meant"
+)]
 pub(super) fn int(bytes: &[u8]) -> i64 {
     let unused = 64_usize
         .saturating_sub(bytes.len().saturating_mul(8))

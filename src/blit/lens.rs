@@ -11,6 +11,7 @@ const CONST: u8 = 10;
 const GROUP: usize = 16;
 
 /// Appends the block of `lengths` in the least of bytes, and gives its mode.
+#[allow(clippy::cast_possible_truncation, reason = "tried, or a width")]
 pub(super) fn write(out: &mut Vec<u8>, lengths: &[usize]) -> u8 {
     let n = lengths.len();
     if let (true, Some(&first)) = (n >= 2, lengths.first()) {
@@ -76,6 +77,7 @@ fn bases_bytes(lengths: &[usize], n: usize) -> usize {
     count.saturating_mul(unsigned_width(last)).saturating_add(1)
 }
 
+#[allow(clippy::cast_possible_truncation, reason = "a width")]
 fn write_bases(out: &mut Vec<u8>, lengths: &[usize]) {
     if lengths.len() <= IMPLIED {
         return;
@@ -216,6 +218,7 @@ impl<'a> Lens<'a> {
     /// Start and end of element `i` of those with lengths of one byte: those of its group are
     /// taken at once.
     #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "below 16; a byte")]
     fn by_bytes(&self, i: usize) -> (Option<usize>, Option<usize>) {
         let first = i & !(GROUP.wrapping_sub(1));
         let group = match self.block.get(first..first.wrapping_add(GROUP)) {
@@ -234,6 +237,7 @@ impl<'a> Lens<'a> {
     }
 
     /// As [`by_bytes`](Self::by_bytes), of two bytes.
+    #[allow(clippy::cast_possible_truncation, reason = "two bytes")]
     fn by_pairs(&self, i: usize) -> (Option<usize>, Option<usize>) {
         let first = i.wrapping_sub(i % GROUP);
         let ends = first.checked_mul(2).zip(i.checked_mul(2));
@@ -351,6 +355,7 @@ fn stored(n: usize) -> usize {
 
 /// At most 16 bytes as a number.
 #[inline]
+#[allow(clippy::cast_possible_truncation, reason = "at most 16")]
 fn up_to_16(bytes: &[u8]) -> u128 {
     match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         (Some(first), Some(last)) => {
@@ -364,6 +369,7 @@ fn up_to_16(bytes: &[u8]) -> u128 {
 
 /// The sum of 16 bytes, which fits 16 bits.
 #[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the low half; 16 bits")]
 fn sum(bytes: u128) -> usize {
     const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
     const ONES: u64 = 0x0001_0001_0001_0001;
@@ -373,7 +379,7 @@ fn sum(bytes: u128) -> usize {
 }
 
 /// Ranges one after the other, each in constant time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lengths<'a> {
     lens: Lens<'a>,
     i: usize,

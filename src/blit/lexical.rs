@@ -62,14 +62,40 @@ impl Lexical {
             let id = shape.id(slot);
             // Behind all names, as with ranks.
             let name = (id < doc.keys.names.n).then(|| doc.keys.name(id));
-            names.push((name.is_none(), name.transpose()?, slot));
+            let bytes = name.transpose()?;
+            names.push((bytes.is_none(), 0, bytes.unwrap_or_default(), slot));
+        }
+        let shared = shared(names.iter().map(|name| name.2));
+        for name in &mut names {
+            name.1 = first(name.2, shared);
         }
         if names.is_sorted() {
             return Ok(None);
         }
         names.sort_unstable();
-        Ok(Some(names.into_iter().map(|name| name.2).collect()))
+        Ok(Some(names.into_iter().map(|name| name.3).collect()))
     }
+}
+
+/// Bytes that all names begin with.
+fn shared<'n>(mut names: impl Iterator<Item = &'n [u8]>) -> usize {
+    let Some(one) = names.next() else {
+        return 0;
+    };
+    names.fold(one.len(), |shared, name| {
+        let both = one.iter().zip(name).take(shared);
+        both.take_while(|(a, b)| a == b).count()
+    })
+}
+
+/// The eight bytes behind those that all names begin with: most names differ in them, and those
+/// that do are in the order of these numbers.
+fn first(name: &[u8], shared: usize) -> u64 {
+    let mut word = [0; 8];
+    for (to, from) in word.iter_mut().zip(name.iter().skip(shared)) {
+        *to = *from;
+    }
+    u64::from_le_bytes(word).swap_bytes()
 }
 
 /// The place of each key id in the order of all names.
@@ -77,11 +103,15 @@ fn ranks(doc: &Doc<'_>) -> Result<Vec<u32>> {
     let n = doc.keys.names.n;
     let mut names = Vec::new();
     for id in 0..n {
-        names.push((doc.keys.name(id)?, id));
+        names.push((0, doc.keys.name(id)?, id));
+    }
+    let shared = shared(names.iter().map(|name| name.1));
+    for name in &mut names {
+        name.0 = first(name.1, shared);
     }
     names.sort_unstable();
     let mut places = vec![0; n];
-    for (place, (_, id)) in (0_u32..).zip(names) {
+    for (place, (_, _, id)) in (0_u32..).zip(names) {
         if let Some(slot) = places.get_mut(id) {
             *slot = place;
         }

@@ -523,7 +523,7 @@ fn body<'a>(doc: &Doc<'a>, back: &mut Back<'a>, which: u8, mode: u8, n: usize) -
         kind::DICT => {
             let size = back.rv()?;
             let width = usize::from(mode & 3).wrapping_add(1);
-            if mode & 12 != 0 {
+            if mode >> 2 != 0 {
                 return Err(malformed("V25", "a dictionary of a mode that is not", end));
             }
             let codes = back.bytes(n.saturating_mul(width))?;

@@ -33,3 +33,48 @@ pub(super) fn unpack(data: &[u8], (at, end): Extent, left: usize) -> Result<Vec<
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blit::{Value, View};
+
+    /// A document that is one compressed string, said to be `length` bytes long.
+    fn document(block: &[u8], length: u64) -> Vec<u8> {
+        let mut out = b"BLT1".to_vec();
+        out.extend_from_slice(block);
+        crate::blit::layout::push_rv(&mut out, length);
+        out.extend_from_slice(&[0, 0, 0, 0, 0x0B, 0, 1, 10, b'B', b'T']);
+        out
+    }
+
+    #[test]
+    fn a_compressed_string_is_read() {
+        let text = "a \"quote\" ".repeat(50);
+        let block = lz4_flex::block::compress(text.as_bytes());
+        let document = document(&block, text.len() as u64);
+        let view = View::open(&document).unwrap();
+        let root = view.root().unwrap();
+        assert!(matches!(&root, Value::Str(found) if *found == text));
+        let json = view.to_json(&crate::blit::JsonOptions::default()).unwrap();
+        assert_eq!(serde_json::to_vec(&text).unwrap(), json);
+        view.validate().unwrap();
+    }
+
+    #[test]
+    fn lengths_that_are_not_so_are_refused() {
+        let text = "abcdefgh".repeat(50);
+        let block = lz4_flex::block::compress(text.as_bytes());
+        for (length, kind) in [
+            (399, ErrorKind::Malformed),
+            (401, ErrorKind::Malformed),
+            (1 << 20, ErrorKind::Malformed),
+            (1 << 31, ErrorKind::Limit),
+        ] {
+            let document = document(&block, length);
+            let view = View::open(&document).unwrap();
+            assert_eq!(kind, view.root().unwrap_err().kind(), "{length}");
+            assert_eq!(kind, view.validate().unwrap_err().kind(), "{length}");
+        }
+    }
+}

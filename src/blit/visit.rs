@@ -35,6 +35,7 @@ use crate::{ErrorKind, Result};
 /// assert_eq!(35, sum.0);
 /// # Ok::<(), tare::Error>(())
 /// ```
+#[allow(clippy::missing_errors_doc, reason = "said once, at the first")]
 pub trait Visitor {
     /// A value that is neither array nor object.
     ///

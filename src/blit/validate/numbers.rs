@@ -26,7 +26,9 @@ pub(super) fn most(numbers: &[u8], width: usize) -> Option<u64> {
 /// V21.
 pub(super) fn above(base: i64, numbers: &[u8], width: usize, end: usize) -> Result<()> {
     // The widest of all that have this width still fits, unless the base is near the end.
-    let unused = 64_u32.saturating_sub((width as u32).saturating_mul(8));
+    let unused = u32::try_from(8_usize.saturating_sub(width))
+        .unwrap_or(0)
+        .saturating_mul(8);
     if base
         .checked_add_unsigned(u64::MAX >> unused.min(63))
         .is_some()
@@ -86,6 +88,7 @@ pub(super) fn floats(list: &List<'_>) -> Result<()> {
 }
 
 /// Whether one is a negative zero, and whether one is an integer above 2^53; without a branch.
+#[allow(clippy::needless_bitwise_bool, reason = "many at once")]
 fn odd(floats: impl Iterator<Item = f64>) -> (bool, bool) {
     floats.fold((false, false), |(zero, large), x| {
         let size = x.abs();
