@@ -215,7 +215,8 @@ fn bombs_take_no_memory_that_they_do_not_have() {
     let path = folder.join("bomb");
     let plain = vec![0; 64 << 20];
     let zstd = Compressor::parse("zstd:1").unwrap();
-    let bomb = tare::compress::compress(&plain, &zstd, &Default::default()).unwrap();
+    let bomb =
+        tare::compress::compress(&plain, &zstd, &tare::compress::WriteOptions::default()).unwrap();
     commits(&path, &WriteOptions::default(), 1, 3);
     let bytes = std::fs::read(&path).unwrap();
     let tail = bytes.len() - 72 - 32;

@@ -76,7 +76,7 @@ impl Default for WriteOptions {
 /// ```
 pub struct Writer {
     out: Out,
-    writer: blit::Writer<'static>,
+    values: blit::Writer<'static>,
     options: WriteOptions,
     /// Where the next byte comes to lie.
     at: u64,
@@ -185,7 +185,7 @@ impl Writer {
         }
         Ok(Self {
             out,
-            writer: blit::Writer::many(options.document)?,
+            values: blit::Writer::many(options.document)?,
             options: *options,
             at: committed.0,
             committed,
@@ -200,7 +200,7 @@ impl Writer {
     /// Documents so far, committed or not.
     #[must_use]
     pub fn len(&self) -> u64 {
-        let here = u64::from(self.documents).saturating_add(self.writer.complete() as u64);
+        let here = u64::from(self.documents).saturating_add(self.values.complete() as u64);
         self.committed.1.saturating_add(here)
     }
 
@@ -223,8 +223,8 @@ impl Writer {
     /// everything behind the last commit is lost: [`rollback`](Self::rollback).
     pub fn push_json(&mut self, text: &[u8]) -> Result<()> {
         self.check()?;
-        let mark = self.writer.mark();
-        let pushed = push_json(text, &mut self.writer);
+        let mark = self.values.mark();
+        let pushed = push_json(text, &mut self.values);
         self.keep(mark, pushed, text.len())
     }
 
@@ -247,12 +247,12 @@ impl Writer {
         write: impl FnOnce(&mut blit::Writer<'static>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         self.check()?;
-        let (mark, before) = (self.writer.mark(), self.writer.pending_bytes());
-        if let Err(error) = write(&mut self.writer) {
-            self.writer.discard(mark);
+        let (mark, before) = (self.values.mark(), self.values.pending_bytes());
+        if let Err(error) = write(&mut self.values) {
+            self.values.discard(mark);
             return Err(error);
         }
-        let source = self.writer.pending_bytes().saturating_sub(before);
+        let source = self.values.pending_bytes().saturating_sub(before);
         Ok(self.keep(mark, Ok(()), source)?)
     }
 
@@ -264,7 +264,7 @@ impl Writer {
     /// What the system says, as for [`push_json`](Self::push_json).
     pub fn commit(&mut self) -> Result<u64> {
         self.check()?;
-        let pending = self.writer.complete();
+        let pending = self.values.complete();
         let committed = self.whole(|writer| {
             if pending > 0 {
                 writer.chunk(pending)?;
@@ -286,7 +286,7 @@ impl Writer {
         if self.at != self.committed.0 || self.is_broken {
             self.out.cut(self.committed.0)?;
         }
-        self.writer = blit::Writer::many(self.options.document)?;
+        self.values = blit::Writer::many(self.options.document)?;
         self.at = self.committed.0;
         self.index.clear();
         (self.chunks, self.documents, self.source) = (0, 0, 0);
@@ -311,15 +311,15 @@ impl Writer {
 
     /// Takes up the document that began at `mark`, and closes chunks and commits that are full.
     fn keep(&mut self, mark: blit::Mark, pushed: Result<()>, source: usize) -> Result<()> {
-        let pending = self.writer.complete();
-        let one = mark.next() == pending && !self.writer.is_open();
+        let pending = self.values.complete();
+        let one = mark.next() == pending && !self.values.is_open();
         let pushed = pushed.and_then(|()| {
             let text = "a document is exactly one complete value";
             let usage = || Error::new(ErrorKind::Usage, text).with_format("blit");
             one.then_some(()).ok_or_else(usage)
         });
         if let Err(error) = pushed {
-            self.writer.discard(mark);
+            self.values.discard(mark);
             return Err(error);
         }
         // Values without text or elements count as well, so that chunks end.
@@ -332,7 +332,7 @@ impl Writer {
             }
             writer.source = writer.source.saturating_add(source);
             if writer.source >= writer.options.chunk_size {
-                writer.chunk(writer.writer.complete())?;
+                writer.chunk(writer.values.complete())?;
                 if writer.is_full() {
                     writer.close()?;
                 }
@@ -347,12 +347,12 @@ impl Writer {
         let most = u32::try_from(self.options.chunk_size).unwrap_or(u32::MAX);
         self.chunks >= MOST_CHUNKS
             || self.documents.checked_add(most).is_none()
-            || self.writer.dictionary_bytes() >= DICTIONARY
+            || self.values.dictionary_bytes() >= DICTIONARY
     }
 
     /// Writes the first `n` documents that are not written.
     fn chunk(&mut self, n: usize) -> Result<()> {
-        let raw = self.writer.chunk(n)?;
+        let raw = self.values.chunk(n)?;
         self.source = 0;
         let sizes = u32::try_from(raw.len()).ok().zip(u32::try_from(n).ok());
         let Some((size, n)) = sizes.filter(|_| raw.len() <= MOST_RAW) else {
@@ -380,7 +380,7 @@ impl Writer {
     fn close(&mut self) -> Result<()> {
         if self.chunks > 0 {
             self.align()?;
-            let dictionary = self.writer.dictionary();
+            let dictionary = self.values.dictionary();
             let count = |n: usize| {
                 let text = "more than 4 GiB of names";
                 let error = || Error::new(ErrorKind::Limit, text).with_format("blit");
