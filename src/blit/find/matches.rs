@@ -3,7 +3,8 @@
 use super::query::{Segment, Selector};
 use super::{columns, filter, NodePath, NodeStep, Search};
 use crate::blit::layout::{broken, MAX_DEPTH};
-use crate::blit::view::{key_text, ArrayView, ObjectView, Value};
+use crate::blit::list::{Body, List};
+use crate::blit::view::{key_text, value, ArrayView, ObjectView, Value};
 use crate::{ErrorKind, Result};
 
 /// Rows whose filter is worked out at a time.
@@ -17,8 +18,8 @@ pub(super) struct Matches<'v> {
     /// The value itself, until it was looked at.
     first: Option<Value<'v>>,
     open: Vec<Open<'v>>,
-    /// The step from the innermost open value to the one that was found.
-    last: Option<Place>,
+    /// The steps from the innermost open value to the one that was found.
+    last: [Option<Place>; 2],
 }
 
 /// A step, before its name is looked up.
@@ -39,6 +40,18 @@ struct Open<'v> {
     /// Elements or names that the selector has looked at.
     i: usize,
     rows: Rows,
+    /// The column of a table that the next segment leads to, once it was looked for.
+    column: Option<Column<'v>>,
+}
+
+/// Where the values of a name lie, of all rows of a table.
+#[derive(Clone, Copy)]
+struct Column<'v> {
+    id: usize,
+    /// None if the table has no such column.
+    list: Option<List<'v>>,
+    /// The element of the column that belongs to the first row of the array.
+    first: usize,
 }
 
 #[derive(Clone)]
@@ -57,9 +70,19 @@ struct Rows {
 /// What an open value gives next.
 enum Next<'v> {
     Found(Place, Value<'v>),
+    /// Found by the segment behind this one too.
+    Further(Place, Place, Value<'v>),
     /// To be searched by the same segment.
     Inner(Place, Node<'v>),
     Nothing,
+}
+
+/// The name that a segment takes, if it takes nothing else.
+fn name_of(segment: &Segment) -> Option<usize> {
+    match segment.selectors.as_slice() {
+        [Selector::Name(name)] if !segment.descendant => Some(*name),
+        _ => None,
+    }
 }
 
 impl<'v> Node<'v> {
@@ -78,7 +101,7 @@ impl<'v> Matches<'v> {
             segments,
             first: Some(value),
             open: Vec::new(),
-            last: None,
+            last: [None; 2],
         }
     }
 
@@ -106,7 +129,25 @@ impl<'v> Matches<'v> {
             let Some(applied) = self.segments.get(segment) else {
                 return Ok(None);
             };
-            match open.next(applied, search)? {
+            let behind = self.segments.get(segment.saturating_add(1));
+            match open.next(applied, behind.and_then(name_of), search)? {
+                Next::Further(place, key, value) => {
+                    search.budget.spend(2)?;
+                    let next = segment.saturating_add(2);
+                    if next >= self.segments.len() {
+                        self.last = [Some(place), Some(key)];
+                        return Ok(Some(value));
+                    }
+                    // The row is opened as if it were searched to its end.
+                    if let Some(node) = Node::of(&value) {
+                        let row = open.row_of(place)?;
+                        self.push(Some(place), row, segment.saturating_add(1))?;
+                        if let Some(row) = self.open.last_mut() {
+                            (row.selector, row.i) = (1, 0);
+                        }
+                        self.push(Some(key), node, next)?;
+                    }
+                }
                 Next::Nothing => {
                     self.open.pop();
                 }
@@ -115,7 +156,7 @@ impl<'v> Matches<'v> {
                     search.budget.spend(1)?;
                     let next = segment.saturating_add(1);
                     if next >= self.segments.len() {
-                        self.last = Some(place);
+                        self.last = [Some(place), None];
                         return Ok(Some(value));
                     }
                     if let Some(node) = Node::of(&value) {
@@ -139,6 +180,7 @@ impl<'v> Matches<'v> {
             selector: 0,
             i: 0,
             rows: Rows::default(),
+            column: None,
         });
         Ok(())
     }
@@ -149,7 +191,7 @@ impl<'v> Matches<'v> {
     /// `Malformed` for a name that is none.
     pub(super) fn path(&self, search: &Search<'v>) -> Result<NodePath<'v>> {
         let places = self.open.iter().map(|open| open.place);
-        let places = places.chain([self.last]).flatten();
+        let places = places.chain(self.last).flatten();
         let steps = places.map(|place| {
             Ok(match place {
                 Place::Element(i) => NodeStep::Index(i),
@@ -161,8 +203,25 @@ impl<'v> Matches<'v> {
 }
 
 impl<'v> Open<'v> {
-    fn next(&mut self, segment: &'v Segment, search: &Search<'v>) -> Result<Next<'v>> {
+    fn next(
+        &mut self,
+        segment: &'v Segment,
+        behind: Option<usize>,
+        search: &Search<'v>,
+    ) -> Result<Next<'v>> {
         while let Some(selector) = segment.selectors.get(self.selector) {
+            if let (Node::Array(array), Some(name)) = (&self.node, behind) {
+                let array = *array;
+                if let Some(column) = self.column(&array, name, search)? {
+                    if let Some(next) = self.of_column(&array, &column, selector, search)? {
+                        return Ok(next);
+                    }
+                    self.selector = self.selector.saturating_add(1);
+                    self.i = 0;
+                    self.rows = Rows::default();
+                    continue;
+                }
+            }
             let found = match self.node.clone() {
                 Node::Array(array) => self.of_array(&array, selector, search)?,
                 Node::Object(object) => self.of_object(&object, selector, search)?,
@@ -215,6 +274,71 @@ impl<'v> Open<'v> {
         selector: &'v Selector,
         search: &Search<'v>,
     ) -> Result<Option<(Place, Value<'v>)>> {
+        match self.index(array, selector, search)? {
+            Some(i) => Ok(Some((Place::Element(i), array.get(i)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The column of a name, where the array is rows of a table.
+    fn column(
+        &mut self,
+        array: &ArrayView<'v>,
+        name: usize,
+        search: &Search<'v>,
+    ) -> Result<Option<Column<'v>>> {
+        if self.column.is_none() {
+            let Some((list, first)) = array.elements() else {
+                return Ok(None);
+            };
+            let (Body::Table { shape, .. }, Some(id)) = (list.body, search.id(name)) else {
+                return Ok(None);
+            };
+            let slot = search.doc.shapes.get(shape)?.slot(id);
+            let list = slot.map(|slot| list.column(search.doc, slot)).transpose()?;
+            self.column = Some(Column { id, list, first });
+        }
+        Ok(self.column)
+    }
+
+    /// The next value of a column, of the rows that a selector takes.
+    fn of_column(
+        &mut self,
+        array: &ArrayView<'v>,
+        column: &Column<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<Next<'v>>> {
+        let Some(list) = column.list else {
+            return Ok(None);
+        };
+        while let Some(i) = self.index(array, selector, search)? {
+            let item = list.get(search.doc, column.first.saturating_add(i))?;
+            if let Some(value) = value(search.doc, item)? {
+                let key = Place::Key(column.id);
+                return Ok(Some(Next::Further(Place::Element(i), key, value)));
+            }
+            search.budget.spend(1)?;
+        }
+        Ok(None)
+    }
+
+    /// The row at a place of this array.
+    fn row_of(&self, place: Place) -> Result<Node<'v>> {
+        let row = match (&self.node, place) {
+            (Node::Array(array), Place::Element(i)) => Node::of(&array.get(i)?),
+            _ => None,
+        };
+        Ok(row.unwrap_or_else(|| self.node.clone()))
+    }
+
+    /// The next element that a selector takes.
+    fn index(
+        &mut self,
+        array: &ArrayView<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<usize>> {
         let (n, i) = (array.len(), self.i);
         let found = match selector {
             Selector::Name(_) => None,
@@ -227,10 +351,7 @@ impl<'v> Open<'v> {
             Selector::Filter(_) => return self.filtered(array, selector, search),
         };
         self.i = i.saturating_add(1);
-        match found {
-            Some(i) => Ok(Some((Place::Element(i), array.get(i)?))),
-            None => Ok(None),
-        }
+        Ok(found)
     }
 
     /// The next element that a filter takes.
@@ -239,7 +360,7 @@ impl<'v> Open<'v> {
         array: &ArrayView<'v>,
         selector: &'v Selector,
         search: &Search<'v>,
-    ) -> Result<Option<(Place, Value<'v>)>> {
+    ) -> Result<Option<usize>> {
         let Selector::Filter(expr) = selector else {
             return Ok(None);
         };
@@ -264,13 +385,12 @@ impl<'v> Open<'v> {
                 };
                 let i = i.saturating_add(next);
                 self.i = i.saturating_add(1);
-                return Ok(Some((Place::Element(i), array.get(i)?)));
+                return Ok(Some(i));
             }
             self.i = i.saturating_add(1);
-            let value = array.get(i)?;
             search.budget.spend(1)?;
-            if filter::holds(search, expr, &value)? {
-                return Ok(Some((Place::Element(i), value)));
+            if filter::holds(search, expr, &array.get(i)?)? {
+                return Ok(Some(i));
             }
         }
         Ok(None)
