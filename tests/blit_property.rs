@@ -207,6 +207,9 @@ fn scalar() -> impl Strategy<Value = Node> {
             .prop_map(|text| Node::NumText(text.to_string())),
         3 => "[a-z]{0,9}".prop_map(Node::Str),
         2 => any::<String>().prop_map(Node::Str),
+        1 => ("[a-z\u{e9}]{1,9}", 100_usize..300).prop_map(|(text, n)| Node::Str(text.repeat(n))),
+        // Long enough to be compressed.
+        1 => ("[a-z]{1,9}", 100_usize..300).prop_map(|(text, n)| Node::Str(text.repeat(n))),
         1 => "[\\x00-\\x7F\u{e9}\u{1F600}\"\\\\]{0,6}".prop_map(Node::Str),
     ]
 }
@@ -318,6 +321,13 @@ fn options() -> Vec<Options> {
                 });
             }
         }
+    }
+    for pool in [false, true] {
+        all.push(Options {
+            pool,
+            compress_strings: Some(512),
+            ..Options::default()
+        });
     }
     all.push(Options {
         canonical: true,
