@@ -27,7 +27,7 @@ pub(super) fn at(x: f64, e: usize) -> At {
     let power = POWERS.get(e).copied().unwrap_or(1e15);
     let scaled = x * power;
     // Also where x is no number.
-    if !(scaled.abs() < LIMIT) {
+    if scaled.is_nan() || scaled.abs() >= LIMIT {
         return At::Never;
     }
     // To the nearest, ties to even.
@@ -80,6 +80,7 @@ const EXACT_POWERS: [f64; 23] = [
 const MOST_FIVES: usize = 28;
 
 /// Of each power of five: its bits b, and `2^(63 + b)` over it, rounded down, which has 64 bits.
+#[allow(clippy::cast_possible_truncation, reason = "64 bits, as said")]
 const RECIPROCALS: [(u32, u64); MOST_FIVES] = {
     let mut all = [(0, 0); MOST_FIVES];
     let mut five = 1_u128;
@@ -97,7 +98,11 @@ const RECIPROCALS: [(u32, u64); MOST_FIVES] = {
 
 /// The product of `m` and the reciprocal, if what was rounded off it makes no difference.
 #[inline]
-#[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "at most 2^54, and e is small"
+)]
 fn by_reciprocal(m: u64, e: usize) -> Option<f64> {
     let &(bits, reciprocal) = RECIPROCALS.get(e)?;
     if m == 0 || e == 0 {

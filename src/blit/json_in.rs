@@ -314,6 +314,7 @@ impl<'w> Parser<'w, '_> {
     }
 
     /// The string at a quote, and where the text goes on behind the one that ends it.
+    #[allow(clippy::inline_always, reason = "1 to 2 % of whole documents")]
     #[inline(always)]
     fn string(&mut self, at: usize) -> Result<(Node, usize)> {
         let start = at.wrapping_add(1);

@@ -197,8 +197,8 @@ impl Names {
         if self.order.is_empty() {
             return;
         }
-        let named = |&number: &u32| self.all.get(number as usize);
-        let names = || self.order.iter().filter_map(named);
+        let at = |&number: &u32| self.all.get(number as usize);
+        let names = || self.order.iter().filter_map(at);
         let lengths: Vec<usize> = names().map(|name| name.len as usize).collect();
         let least = names().fold(tag::ASCII, |least, name| strings::weaker(least, name.tag));
         let before = out.len();

@@ -1,5 +1,10 @@
 //! The writer's tape: values as nodes of 16 bytes, the children of a container side by side.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "places in memory, kept as 64 bits"
+)]
+
 /// What a node is; one bit each in a [`Mask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
