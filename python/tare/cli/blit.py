@@ -107,16 +107,33 @@ def decode(file: str, output: str | None, force: bool, order: str, **options: st
 
 @command.command("get", short_help="One value by its JSON Pointer.")
 @click.argument("file")
-@click.argument("pointer")
+@click.argument("pointer", required=False)
+@click.option(
+    "--find", "query", metavar="QUERY", help="All values of a JSONPath (RFC 9535), one a line, instead."
+)
 @click.option("--raw", is_flag=True, help="Text without quotes.")
-def get(file: str, pointer: str, raw: bool) -> None:
+def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
     """Print the value at POINTER of FILE (- for standard input), as JSON.
 
     Of a collection the first step is the number of a document: /12/name. Exit code: 1 if there is
-    no such value.
-    """
+    no such value; a QUERY may find none.
+
+    \b
+    Examples:
+      tare blit get twitter.blit /statuses/0/user/screen_name
+      tare blit get twitter.blit --find '$.statuses[?@.retweet_count > 100].id'
+    """  # noqa: D301 - click keeps lines after a backspace character
     from tare import blit
 
+    if (pointer is None) == (query is None):
+        raise UsageError("say a POINTER, or --find QUERY: one of them")
+    if query is not None:
+        with _opened(file) as found:
+            for document in found.views() if isinstance(found, blit.Collection) else [found]:
+                for value in document.find(query):
+                    click.echo(_text(value, raw))
+        return
+    assert pointer is not None  # told above
     if pointer and not pointer.startswith("/"):
         raise UsageError(f"{pointer[:80]!r} is no JSON Pointer: write /name/0/name, or '' for all")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
@@ -125,10 +142,7 @@ def get(file: str, pointer: str, raw: bool) -> None:
             found = _step(found, step, steps[:place])  # noqa: PLW2901 - one step deeper
         if isinstance(found, blit.Collection):
             raise UsageError(f"{file} is a collection: begin with the number of a document, as in /0")
-        if raw and isinstance(found, str):
-            text = found
-        else:
-            text = _view(found).to_json(nan="literal", bytes="base64").decode()
+        text = _text(found, raw)
     click.echo(text)
 
 
@@ -189,6 +203,14 @@ def repair(file: str) -> None:
             raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
     documents, cut = blit.repair(file)
     click.echo(f"{printable(file)}: {documents:,} documents, {cut:,} bytes cut off", err=True)
+
+
+def _text(value: Any, raw: bool) -> str:
+    """A value as JSON; as it is, if it is text that is wanted raw."""
+    if raw and isinstance(value, str):
+        return value
+    text: bytes = _view(value).to_json(nan="literal", bytes="base64")
+    return text.decode()
 
 
 def _view(value: Any) -> Any:

@@ -93,6 +93,17 @@ def test_get_takes_the_whole_raw_text_and_standard_input(file: Path) -> None:
     assert (0, b"LGA\n") == (raw.returncode, raw.stdout)
 
 
+def test_get_finds_by_query(file: Path) -> None:
+    """Every value of a JSONPath, one a line; none is no failure; a pointer or a query, not both."""
+    done = run("blit", "get", file.name, "--find", "$.rows[?@.id >= 197].from", "--raw", cwd=file.parent)
+    assert (0, b"JFK\nLGA\nJFK\n", b"") == (done.returncode, done.stdout, done.stderr)
+    none = run("blit", "get", file.name, "--find", "$.nothing[*]", cwd=file.parent)
+    assert (0, b"") == (none.returncode, none.stdout)
+    for words in (("/title", "--find", "$"), ()):
+        assert run("blit", "get", file.name, *words, cwd=file.parent).returncode == 2
+    assert run("blit", "get", file.name, "--find", "$[", cwd=file.parent).returncode == 2
+
+
 @pytest.mark.parametrize(
     ("pointer", "code", "words"),
     [
