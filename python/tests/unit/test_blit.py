@@ -215,6 +215,15 @@ def test_cycles_and_depth_are_a_limit():
         blit.encode([deep])
 
 
+def test_of_names_that_are_there_twice_the_last_stands():
+    text = "[" + ",".join(f'{{"a":{i},"b":0,"a":{i // 2}}}' for i in range(40)) + "]"
+    view = blit.view(blit.from_json(text, duplicates="keep"))
+    assert view.to_python() == json.loads(text)
+    assert view.to_json() == text.encode()
+    with pytest.raises(errors.Malformed):
+        blit.from_json(text, duplicates="error")
+
+
 def test_lone_surrogates_are_kept_on_request():
     value = {"a\ud800": "\udc00x"}
     view = blit.view(blit.encode(value, surrogates="keep"))

@@ -271,11 +271,12 @@ impl Maker for Objects<'_, '_> {
         n: usize,
         out: &mut MadeColumn<Owned>,
     ) -> Result<()> {
+        // A copy must not be made of a dict whose names are there twice: it has the last only.
+        let mut distinct = false;
         for i in 0..n {
             self.wait()?;
-            let before = i
-                .checked_sub(1)
-                .and_then(|_| out.last().and_then(Option::as_ref));
+            let before = i.checked_sub(1).and_then(|_| out.last());
+            let before = before.and_then(Option::as_ref).filter(|_| distinct);
             let dict = match before {
                 Some(dict) if alike(columns, i) => {
                     let dict = dict.copy();
@@ -288,7 +289,9 @@ impl Maker for Objects<'_, '_> {
                     let row = columns
                         .iter()
                         .map(|cells| cells.get(i).and_then(Option::as_ref));
+                    let there = row.clone().filter(Option::is_some).count();
                     self.filled(&dict, names, row)?;
+                    distinct = usize::try_from(dict.seen().entries()) == Ok(there);
                     dict
                 }
             };
