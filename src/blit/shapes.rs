@@ -439,12 +439,12 @@ fn last_places(numbers: &[u32]) -> Option<Vec<u32>> {
     let mut firsts: std::collections::HashMap<u32, usize> = std::collections::HashMap::new();
     let mut places: Vec<u32> = Vec::with_capacity(numbers.len());
     for (place, &number) in (0_u32..).zip(numbers) {
-        match firsts.get(&number).and_then(|&at| places.get_mut(at)) {
-            Some(last) => *last = place,
-            None => {
-                firsts.insert(number, places.len());
-                places.push(place);
-            }
+        let last = firsts.get(&number).and_then(|&at| places.get_mut(at));
+        if let Some(last) = last {
+            *last = place;
+        } else {
+            firsts.insert(number, places.len());
+            places.push(place);
         }
     }
     Some(places)

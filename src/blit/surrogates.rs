@@ -28,9 +28,7 @@ pub(super) fn is_wtf8(text: &[u8]) -> bool {
 pub(super) fn push(out: &mut Vec<u8>, from: usize, unit: u16) {
     let low = (0xDC00..0xE000).contains(&unit);
     let before = out.len().checked_sub(3).filter(|&at| at >= from);
-    let high = before
-        .and_then(|at| out.get(at..))
-        .and_then(|last| unit_of(last));
+    let high = before.and_then(|at| out.get(at..)).and_then(unit_of);
     if let (true, Some(high @ 0xD800..=0xDBFF), Some(at)) = (low, high, before) {
         out.truncate(at);
         let pair = [high, unit];
