@@ -127,7 +127,7 @@ pub(super) struct Tape<'s> {
     nodes: Vec<Node>,
 }
 
-impl<'s> Tape<'s> {
+impl Tape<'_> {
     /// The same buffers, with text in another source.
     pub(super) fn over(self, source: &[u8]) -> Tape<'_> {
         Tape {
