@@ -6,7 +6,7 @@
     reason = "a test stops at once"
 )]
 
-use tare::blit::{from_json, Options};
+use tare::blit::{from_json, JsonOptions, KeyOrder, Options, View};
 
 /// JSON, what comes between `BLT1` and the trailer, the trailer.
 const WORKED: &[(&str, &str, &str)] = &[
@@ -61,5 +61,28 @@ fn the_worked_examples_have_their_bytes() {
         let hex: Vec<String> = document.iter().map(|byte| format!("{byte:02X}")).collect();
         let expected = format!("42 4C 54 31 {body} {trailer}").replace("  ", " ");
         assert_eq!(expected, hex.join(" "), "{json}");
+    }
+}
+
+#[test]
+fn the_worked_examples_are_read() {
+    for (json, body, trailer) in WORKED {
+        let hex = format!("42 4C 54 31 {body} {trailer}");
+        let bytes: Vec<u8> = hex
+            .split_whitespace()
+            .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+            .collect();
+        let view = View::open(&bytes).unwrap();
+        view.validate().unwrap();
+        for order in [KeyOrder::Insertion, KeyOrder::Lexical] {
+            let options = JsonOptions {
+                order,
+                ..JsonOptions::default()
+            };
+            assert_eq!(json.as_bytes(), view.to_json(&options).unwrap());
+        }
+        for path in ["/0", "/a/b", "/1/n", "/b", "/7"] {
+            view.pointer(path).unwrap();
+        }
     }
 }
