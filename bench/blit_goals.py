@@ -54,7 +54,7 @@ def about() -> dict[str, Any]:
         ["cargo", "tree", "--locked", "--edges", "dev", "--depth", "1"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
-    told = [line.split("── ")[-1] for line in crates.splitlines() if "json" in line]
+    told = [" ".join(line.split()[1:]) for line in crates.splitlines() if "json" in line]
     return {"peers": versions, "crates": told, "scale": vars(SCALE)}
 
 
