@@ -73,6 +73,7 @@ FORMAT = Format(
             decode=_decode,
             modules=("duckdb", "pyarrow", "orjson"),
             options={"compression": _COMPRESSION, "default": DEFAULT},
+            variants={"document": ()},  # a file of one row is no candidate for a document
             path=_path,
             max_depth=18,  # each level more doubles the time of reading
             notes=(
