@@ -213,7 +213,7 @@ impl Bench {
                 state = state
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
-                let i = (u128::from(state) * u128::from(most) >> 64) as u64;
+                let i = ((u128::from(state) * u128::from(most)) >> 64) as u64;
                 work(i)?;
             }
             Ok(())

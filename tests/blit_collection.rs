@@ -126,6 +126,10 @@ fn documents_come_back_from_every_form_of_file() {
 }
 
 /// What a path leads to, as text.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what is read is given as a value"
+)]
 fn shown(value: Option<Value<'_>>) -> String {
     format!("{value:?}")
 }

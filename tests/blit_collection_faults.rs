@@ -403,10 +403,10 @@ fn a_full_disk_is_an_error_and_keeps_what_was_committed() {
     let output = child(&path, Some("40")).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("failed "), "{text}");
-    let committed = text
+    let mut committed = text
         .lines()
         .filter_map(|line| line.strip_prefix("committed "));
-    let committed: u64 = committed.last().unwrap().parse().unwrap();
+    let committed: u64 = committed.next_back().unwrap().parse().unwrap();
     assert!(committed > 30);
     assert_eq!(committed, read(&path).unwrap());
     let mut writer = Collection::append(&path, &small(None)).unwrap();

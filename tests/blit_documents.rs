@@ -18,10 +18,15 @@ use tare::compress::{ReadOptions, Reader};
 
 mod common;
 
-/// What was read, as serde_json has it; numbers by their bits.
+#[allow(clippy::cast_precision_loss, reason = "sizes are far below 2^52")]
+fn ratio(size: usize, of: usize) -> f64 {
+    size as f64 / of as f64
+}
+
+/// What was read, as `serde_json` has it; numbers by their bits.
 fn check(json: &Json, value: Value<'_>, path: &str) {
     match (json, value) {
-        (Json::Null, Value::Null) => {}
+        (Json::Null, Value::Null) | (Json::Number(_), Value::NumText(_)) => {}
         (Json::Bool(a), Value::Bool(b)) => assert_eq!(*a, b, "{path}"),
         (Json::Number(a), Value::Int(b)) => assert_eq!(Some(b), a.as_i64(), "{path}"),
         (Json::Number(a), Value::Uint(b)) => assert_eq!(Some(b), a.as_u64(), "{path}"),
@@ -33,7 +38,6 @@ fn check(json: &Json, value: Value<'_>, path: &str) {
                 "{path}: {a} {b}"
             );
         }
-        (Json::Number(_), Value::NumText(_)) => {}
         (Json::String(a), Value::Str(b)) => assert_eq!(*a, *b, "{path}"),
         (Json::Array(a), Value::Array(b)) => {
             assert_eq!(a.len(), b.len(), "{path}");
@@ -153,7 +157,7 @@ fn real_documents_come_back_and_are_small() {
             serde_json::to_vec(&sorted).unwrap() == view.to_json(&lexical).unwrap(),
             "{name} sorted"
         );
-        let percent = document.len() as f64 * 100.0 / minified as f64;
+        let percent = 100.0 * ratio(document.len(), minified);
         let gate = GATES
             .iter()
             .find(|(known, _)| *known == name)

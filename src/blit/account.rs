@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn parts_add_up_for_every_kind() {
-        let table: String = (0..70)
+        let rows: Vec<String> = (0..70)
             .map(|i| {
                 format!(
                     r#",{{"id":{i},"x":{}.5,"s":"t{}","o":{}}}"#,
@@ -347,6 +347,7 @@ mod tests {
                 )
             })
             .collect();
+        let table = rows.concat();
         let partial = r#",{"id":1,"x":1.5,"s":"a"}"#.repeat(60);
         for text in [
             "7",

@@ -210,16 +210,9 @@ impl<'v, M: Maker> Cursor<'v, M> {
                 i,
                 end,
             } => {
-                for _ in 0..n {
-                    let code =
-                        number(codes, *i, *width).and_then(|code| usize::try_from(code).ok());
-                    *i = i.wrapping_add(1);
-                    let Some(Some(made)) = code.and_then(|code| made.get(code)) else {
-                        let text = "a code that is not in its dictionary";
-                        return Err(malformed("V25", text, *end));
-                    };
-                    out.push(Some(making.maker.again(made)));
-                }
+                let codes = (*i..i.saturating_add(n)).map(|i| number(codes, i, *width));
+                *i = i.saturating_add(n);
+                return coded(making.maker, made, codes, *end, out);
             }
             Self::Partial {
                 child,
@@ -279,6 +272,28 @@ impl<'v, M: Maker> Cursor<'v, M> {
         }
         Ok(())
     }
+}
+
+/// Strings by their numbers in a dictionary.
+fn coded<M: Maker>(
+    maker: &mut M,
+    made: &Column<M::Made>,
+    codes: impl Iterator<Item = Option<u64>>,
+    end: usize,
+    out: &mut Column<M::Made>,
+) -> Result<()> {
+    for code in codes {
+        let code = code.and_then(|code| usize::try_from(code).ok());
+        let Some(Some(made)) = code.and_then(|code| made.get(code)) else {
+            return Err(malformed(
+                "V25",
+                "a code that is not in its dictionary",
+                end,
+            ));
+        };
+        out.push(Some(maker.again(made)));
+    }
+    Ok(())
 }
 
 /// Rows of columns, a block at a time.

@@ -155,6 +155,10 @@ pub struct Writer {
 impl Writer {
     /// `mode` is one of `w`, `x`, `a`.
     #[new]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "what comes from Python comes as a value"
+    )]
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -290,6 +294,10 @@ fn closed() -> Error {
 
 /// Cuts off what follows the last whole commit; documents there are, and bytes cut.
 #[pyfunction(name = "repair")]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what comes from Python comes as a value"
+)]
 pub fn repaired(py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64)> {
     let done = py.detach(|| repair(&path));
     let done = done.map_err(|error| to_py(py, error))?;

@@ -21,7 +21,7 @@ pub struct Chunk {
     core: Core<'static>,
 }
 
-/// What numbers are, as NumPy names it, and the bytes of them.
+/// What numbers are, as `NumPy` names it, and the bytes of them.
 type Numbers<'py> = (&'static str, Bound<'py, PyBytes>);
 
 impl Chunk {
@@ -124,7 +124,11 @@ impl Chunk {
     }
 
     /// Lends the bytes of the document, which this object keeps.
-    #[allow(unsafe_code, reason = "the buffer protocol hands out pointers")]
+    #[allow(
+        unsafe_code,
+        clippy::needless_pass_by_value,
+        reason = "the buffer protocol hands out pointers, and this is its form"
+    )]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,

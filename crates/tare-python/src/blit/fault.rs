@@ -18,6 +18,10 @@ enum What {
     Raised(PyErr),
 }
 
+#[allow(
+    clippy::unnecessary_box_returns,
+    reason = "a result of one word costs nothing where nothing goes wrong"
+)]
 impl Fault {
     fn boxed(error: What) -> Box<Self> {
         Box::new(Self {

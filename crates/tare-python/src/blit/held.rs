@@ -200,7 +200,11 @@ fn kept_document(document: Arc<Document<'_>>) -> Arc<Document<'static>> {
     unsafe { std::mem::transmute::<Arc<Document<'_>>, Arc<Document<'static>>>(document) }
 }
 
-#[allow(unsafe_code, reason = "a value and its owner in one object")]
+#[allow(
+    unsafe_code,
+    clippy::large_types_passed_by_value,
+    reason = "a value and its owner in one object, where it moves to"
+)]
 fn forever(view: View<'_>) -> View<'static> {
     // SAFETY: the view is kept in `Held` beside the owner of its bytes, which nobody changes
     // (`bytes`, a read-only map, a copy of its own, a chunk of a collection), which do not move,

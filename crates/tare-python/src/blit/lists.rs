@@ -115,6 +115,10 @@ impl ListView {
     }
 
     /// The pieces of a column; None where elements lie row by row.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "what comes from Python comes as a value"
+    )]
     fn chunks(slf: &Bound<'_, Self>, names: Vec<String>) -> PyResult<Option<Vec<Chunk>>> {
         let view = slf.as_super();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

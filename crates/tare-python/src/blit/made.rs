@@ -289,7 +289,7 @@ impl Maker for Objects<'_, '_> {
                     let row = columns
                         .iter()
                         .map(|cells| cells.get(i).and_then(Option::as_ref));
-                    let there = row.clone().filter(Option::is_some).count();
+                    let there = row.clone().flatten().count();
                     self.filled(&dict, names, row)?;
                     distinct = usize::try_from(dict.seen().entries()) == Ok(there);
                     dict

@@ -94,6 +94,11 @@ impl Met {
     /// Where the search for an object begins; None where nothing is kept.
     #[inline]
     fn place(&self, key: Seen<'_>) -> Option<usize> {
+        // As many of its bits as an address has.
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "any odd number of many bits mixes"
+        )]
         const FACTOR: usize = 0x9E37_79B9_7F4A_7C15_u64 as usize;
         let mask = self.places.len().checked_sub(1)?;
         // Objects lie at multiples of 16.

@@ -66,6 +66,7 @@ fn place(name: &[u8]) -> usize {
     (hash >> 32) as usize % PLACES
 }
 
+#[allow(clippy::cast_possible_truncation, reason = "the lower half is meant")]
 fn mixed(value: u64) -> u64 {
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     let wide = u128::from(value) * u128::from(FACTOR);

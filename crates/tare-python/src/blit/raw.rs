@@ -1,6 +1,6 @@
 //! Objects by the functions of Python's stable interface, without a check for each.
 //!
-//! Making and reading objects is most of the work there is; what PyO3 does beside it (attaching,
+//! Making and reading objects is most of the work there is; what `PyO3` does beside it (attaching,
 //! checking types, errors) is measurable in it, and is done here once for many objects.
 
 #![allow(
@@ -31,6 +31,7 @@ pub struct Owned(NonNull<ffi::PyObject>);
 pub struct Seen<'a>(NonNull<ffi::PyObject>, PhantomData<&'a Owned>);
 
 /// What an object is, by its exact type.
+#[derive(Clone, Copy)]
 pub enum Exact {
     None,
     Bool(bool),
@@ -47,7 +48,7 @@ pub enum Exact {
 impl Exact {
     /// Whether code of others may run when it is written.
     #[inline]
-    pub fn may_run_code(&self) -> bool {
+    pub fn may_run_code(self) -> bool {
         matches!(self, Self::List | Self::Tuple | Self::Dict | Self::Other)
     }
 }

@@ -79,12 +79,11 @@ impl<'w, 'py> Walk<'w, 'py> {
 
     #[inline]
     fn text(&mut self, text: Seen<'_>) -> Done {
-        match text.text() {
-            Some(text) => self.writer.str(text)?,
-            None => {
-                let bytes = self.surrogates(text)?;
-                self.writer.wtf8(&bytes)?;
-            }
+        if let Some(text) = text.text() {
+            self.writer.str(text)?;
+        } else {
+            let bytes = self.surrogates(text)?;
+            self.writer.wtf8(&bytes)?;
         }
         Ok(())
     }
@@ -192,14 +191,12 @@ impl<'w, 'py> Walk<'w, 'py> {
             .py
             .get_type::<PyInt>()
             .call_method1("__repr__", (object,));
-        match text {
-            Ok(text) => self.writer.number_text(text.extract()?)?,
-            Err(_) => {
-                let text =
-                    "an integer of more digits than sys.set_int_max_str_digits() allows to write";
-                return Err(Error::new(ErrorKind::Limit, text).into());
-            }
-        }
+        let Ok(text) = text else {
+            let text =
+                "an integer of more digits than sys.set_int_max_str_digits() allows to write";
+            return Err(Error::new(ErrorKind::Limit, text).into());
+        };
+        self.writer.number_text(text.extract()?)?;
         Ok(())
     }
 
