@@ -39,7 +39,7 @@ fn samples() -> Vec<String> {
             9 => all.push("[]".to_string()),
             10 => all.push(format!("{}", i64::try_from(i).unwrap() - 300)),
             11 => all.push("null".to_string()),
-            12 => all.push(format!(r#""text \"{i}\" äöü""#)),
+            12 => all.push(format!("\"text \\\"{i}\\\" \u{e4}\u{f6}\u{fc}\"")),
             13 => all.push(format!(r#"["{}"]"#, "long ".repeat(i))),
             14 => all.push("-0".to_string()),
             15 => all.push(format!(r#"{{"new{i}":true}}"#)),
