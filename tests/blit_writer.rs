@@ -92,7 +92,8 @@ fn long_strings_are_compressed_where_it_pays() {
     };
     let long = "all work and no play ".repeat(40);
     let noise: String = (0..1500_u32)
-        .map(|i| char::from(b'0' + u8::try_from(((i * i * 7919) >> 5) % 70).unwrap()))
+        .map(|i| i.wrapping_mul(i).wrapping_mul(7919) >> 5)
+        .map(|x| char::from(b'0' + u8::try_from(x % 70).unwrap()))
         .filter(|c| *c != '\\')
         .collect();
     for text in [
