@@ -428,8 +428,10 @@ def _without(name: str, codecs: Sequence[str], own: Collection[str], must: Colle
 
 
 def _in_part() -> str:
-    """Which formats can be read in part."""
+    """Which formats that have files of their own can be read in part."""
     from tare.formats import FORMATS
 
-    able = [format.id for format in FORMATS if format.subset]
-    return f"{', '.join(able[:-1])} and {able[-1]} can be read in part, and hold tables"
+    able = [format for format in FORMATS if format.subset and format.extensions]
+    documents = listed([format.id for format in able if "document" in format.kinds])
+    tables = listed([format.id for format in able if "document" not in format.kinds])
+    return f"{documents} can be read in part, and so can {tables}, which hold tables"

@@ -351,7 +351,10 @@ def test_no_route_comes_with_what_to_do_instead():
     record = synthetic_record("document", planted=(own,), growth=False, media=("memory",))
     shown = " ".join(terminal.render(record, profile="random").split())
     assert "No route for random: json:stdlib left out (cannot be read in part)" in shown.replace("`", "")
-    assert "parquet, arrow and orc can be read in part, and hold tables; for another use" in shown
+    assert (
+        "blit can be read in part, and so can parquet, arrow, orc, which hold tables; for another use"
+        in shown
+    )
 
 
 def test_one_wording_tells_what_came_back():
@@ -469,7 +472,10 @@ def test_markdown_tells_what_to_do_where_no_route_fits():
     )
     shown = markdown.render(record, profile="random").replace("`", "")
     assert "No route for random: json:stdlib left out (cannot be read in part)" in shown
-    assert "parquet, arrow and orc can be read in part, and hold tables; for another use" in shown
+    assert (
+        "blit can be read in part, and so can parquet, arrow, orc, which hold tables; for another use"
+        in shown
+    )
 
 
 @pytest.mark.parametrize("render", [terminal.render, markdown.render, render_html])
