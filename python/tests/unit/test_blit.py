@@ -232,6 +232,18 @@ def test_lone_surrogates_are_kept_on_request():
     assert pickle.loads(pickle.dumps(view)).to_python() == value
 
 
+def test_a_name_with_code_of_its_own_cannot_take_the_value_away():
+    class Name(str):
+        def encode(self, *arguments):
+            held.clear()
+            return str.encode(self, "utf-8", "surrogatepass")
+
+    held = {Name("\ud800"): [1.5 * i for i in range(50)], Name("a"): "\ud800", "b": [1, 2, 3] * 10}
+    expected = dict(held)
+    assert blit.view(blit.encode(held, surrogates="keep")).to_python() == expected
+    assert held == expected
+
+
 def test_views_are_mappings_and_sequences():
     view = blit.view(blit.encode({"a": [1, 2, {"b": None}], "/a": 7, "c": 1}))
     assert isinstance(view, Mapping)

@@ -45,14 +45,6 @@ pub enum Exact {
     Other,
 }
 
-impl Exact {
-    /// Whether code of others may run when it is written.
-    #[inline]
-    pub fn may_run_code(self) -> bool {
-        matches!(self, Self::List | Self::Tuple | Self::Dict | Self::Other)
-    }
-}
-
 impl<'a> Seen<'a> {
     #[inline]
     pub fn of(object: &'a Bound<'_, PyAny>) -> Self {

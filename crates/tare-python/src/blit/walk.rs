@@ -96,9 +96,11 @@ impl<'w, 'py> Walk<'w, 'py> {
             let text = "half of a surrogate pair, which is no text; surrogates=\"keep\" keeps it";
             return Err(Fault::value(text));
         }
-        let bytes = text
-            .bound(self.py)
-            .call_method1("encode", ("utf-8", "surrogatepass"));
+        // That of `str`, whatever a subclass has.
+        let bytes = self
+            .py
+            .get_type::<PyString>()
+            .call_method1("encode", (text.bound(self.py), "utf-8", "surrogatepass"));
         match bytes {
             Ok(bytes) => Ok(bytes.extract()?),
             Err(error) => Err(raised.unwrap_or(error).into()),
@@ -130,11 +132,15 @@ impl<'w, 'py> Walk<'w, 'py> {
         self.writer.begin_object()?;
         let (mut at, mut i, n) = (0, 0, dict.entries());
         while let Some((key, value)) = dict.next_entry(&mut at) {
-            self.key(key)?;
-            let exact = value.exact();
-            // The code of others may take the entry out of the dict.
-            let _kept = exact.may_run_code().then(|| key.kept());
-            self.value_of(value, exact)
+            // The code of others may take the entry out of the dict while either is written: that
+            // of a name which is no plain `str`, of a codec's error handler, of the value.
+            let _key = key.kept();
+            let met = self.is_met(key)?;
+            let _value = (!met).then(|| value.kept());
+            if !met {
+                self.other_key(key)?;
+            }
+            self.value_of(value, value.exact())
                 .map_err(|fault| fault.under(key.text().unwrap_or("?")))?;
             i += 1;
         }
@@ -147,13 +153,18 @@ impl<'w, 'py> Walk<'w, 'py> {
     }
 
     /// A name of an object.
-    #[inline]
     fn key(&mut self, key: Seen<'_>) -> Done {
-        let met = &self.met;
-        if self.writer.key_if(|step| met.is(step, key))? {
+        if self.is_met(key)? {
             return Ok(());
         }
         self.other_key(key)
+    }
+
+    /// Whether a name is the one that came here the last time, and is written.
+    #[inline]
+    fn is_met(&mut self, key: Seen<'_>) -> Done<bool> {
+        let met = &self.met;
+        Ok(self.writer.key_if(|step| met.is(step, key))?)
     }
 
     fn other_key(&mut self, key: Seen<'_>) -> Done {
