@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     from tare._tare import BlitChunk, BlitListView
 
+    _Part = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
+    """Numbers, and which of them are there."""
+
 __all__ = ["Column", "table"]
+
+_EXACT = 2**53
+"""Integers up to here are the same as floats."""
+_ANY = {"EMPTY", "GENERIC", "PARTIAL", "UNIFORM"}
+"""Kinds of lists that may have numbers among their elements."""
 
 
 class Column:
@@ -66,17 +74,21 @@ class Column:
     def to_numpy(
         self, copy: bool | None = None, *, masked: bool = False, nan: bool = False
     ) -> np.ndarray[Any, Any]:
-        """An array of numbers or truth values; of objects for anything else.
+        """An array of numbers or truth values; of objects, with None where one is missing, for anything else.
+
+        Integers that do not lie as NumPy has them are int64, or uint64 where one needs it; integers beside
+        floats become floats. A column without any value is float64.
 
         Args:
             copy: False to have no copy or an error, True to have one; None copies where it must. Floats, and
                 integers of 1, 2, 4 or 8 bytes without a base, lie as NumPy has them: the array is read-only
                 then, and keeps the document.
             masked: Missing values give a masked array.
-            nan: Missing values become NaN, and integers floats.
+            nan: Missing numbers become NaN, and integers floats.
 
         Raises:
-            EncodeError: Values are missing, and nobody said what becomes of them.
+            EncodeError: Numbers are missing, and nobody said what becomes of them; or an integer would not be
+                the same as a float.
             Unsupported: ``copy=False``, but the values lie otherwise.
         """
         import numpy as np
@@ -90,17 +102,21 @@ class Column:
             raise Unsupported(
                 f"column {self.name!r:.80}: its values lie as {self.kinds}, not as NumPy has them"
             )
-        parts = [part for chunk in chunks if (part := _numbers(chunk)) is not None]
-        if not parts or len(parts) < len(chunks):
+        parts = self._parts()
+        if parts is None:
             return self._objects(masked=masked)
-        values = np.concatenate([values for values, _ in parts])
-        present = np.concatenate([present for _, present in parts])
-        if present.all():
-            return np.ma.MaskedArray(values) if masked else values
+        present = np.concatenate([np.empty(0, bool), *(present for _, present in parts)])
+        if not present.all() and nan and not masked:
+            floats = [self._as(np.dtype(float), part) for part in parts]
+            return np.where(present, np.concatenate(floats), np.nan)
+        common = _common(parts)
+        if common is None:  # truth values among numbers
+            return self._objects(masked=masked)
+        values = np.concatenate([np.empty(0, common), *(self._as(common, part) for part in parts)])
         if masked:
-            return np.ma.MaskedArray(values, ~present)
-        if nan:
-            return np.where(present, values.astype(float), np.nan)
+            return np.ma.MaskedArray(values) if present.all() else np.ma.MaskedArray(values, ~present)
+        if present.all():
+            return values
         missing = int((~present).sum())
         text = (
             f"column {self.name!r:.80}: {missing} of {len(self)} values are missing; masked=True or nan=True"
@@ -135,6 +151,31 @@ class Column:
         whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         return whole.__arrow_c_array__(requested_schema)
 
+    def _parts(self) -> list[_Part] | None:
+        """Numbers of each segment; None if anything is none."""
+        if self._chunks is None:
+            part = _of_list(self.to_list(), self.name)
+            return None if part is None else [part]
+        parts = []
+        for chunk in self._chunks:
+            part = _numbers(chunk)
+            if part is None and chunk.kind in _ANY:
+                part = _of_list(chunk.to_list(), self.name)
+            if part is None:
+                return None
+            parts.append(part)
+        return parts
+
+    def _as(self, dtype: np.dtype[Any], part: _Part) -> np.ndarray[Any, Any]:
+        """Numbers of another type, if all of them are the same in it."""
+        values, present = part
+        if dtype.kind == "f" and values.dtype.kind in "iu":
+            large = values > _EXACT
+            if values.dtype.kind == "i":
+                large |= values < -_EXACT
+            _exact(values[large & present].tolist(), self.name)
+        return values.astype(dtype, copy=False)
+
     def _has(self, row: Any) -> bool:
         missing = object()
         return self._at(row, missing) is not missing
@@ -159,8 +200,13 @@ class Column:
     def _inferred(self, values: list[Any]) -> pa.Array[Any]:
         import pyarrow as pa
 
+        there = [value for value in values if value is not None]
+        unsigned = (
+            all(type(value) is int and 0 <= value < 2**64 for value in there)
+            and max(there, default=0) >= 2**63
+        )
         try:
-            array: pa.Array[Any] = pa.array(values)
+            array: pa.Array[Any] = pa.array(values, pa.uint64() if unsigned else None)
         except (pa.ArrowException, OverflowError, TypeError) as error:
             raise Unsupported(
                 f"column {self.name!r:.80} has values of several kinds: {str(error)[:200]}",
@@ -223,7 +269,58 @@ def _steps(rows: BlitListView, path: str) -> list[str]:
     return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
 
 
-def _numbers(chunk: BlitChunk) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
+def _common(parts: list[_Part]) -> np.dtype[Any] | None:
+    """The type that has the numbers of all parts; None of truth values among numbers."""
+    import numpy as np
+
+    there = [values[present] for values, present in parts]
+    types = {values.dtype for values in there if len(values)} or {np.dtype(float)}
+    if len(types) > 1 and np.dtype(bool) in types:
+        return None
+    signed = [values for values in there if values.dtype.kind == "i" and len(values)]
+    if {each.kind for each in types} == {"i", "u"} and all(values.min() >= 0 for values in signed):
+        return np.dtype(np.uint64)
+    return np.result_type(*types)
+
+
+def _of_list(items: list[Any], name: str) -> _Part | None:
+    """Numbers and which of them are there; None of other values, and of more than 64 bits."""
+    import numpy as np
+
+    there = [item for item in items if item is not None]
+    types = {type(item) for item in there}
+    integers = [item for item in there if type(item) is int]
+    least, most = min(integers, default=0), max(integers, default=0)
+    if types - {bool, int, float} or (bool in types and len(types) > 1) or least < -(2**63) or most >= 2**64:
+        return None
+    dtype: type[Any] = float
+    if types == {bool}:
+        dtype = bool
+    elif types == {int} and most < 2**63:
+        dtype = np.int64
+    elif types == {int} and least >= 0:
+        dtype = np.uint64
+    else:
+        _exact(integers, name)
+    present = np.array([item is not None for item in items], bool)
+    values = np.zeros(len(items), dtype)
+    values[present] = there
+    return values, present
+
+
+def _exact(integers: list[int], name: str) -> None:
+    """Checks that they are the same as floats."""
+    wrong = next((number for number in integers if int(float(number)) != number), None)
+    if wrong is not None:
+        raise EncodeError(
+            f"column {name!r:.80}: {wrong} would change as a float, beside floats, NaN, or integers of another"
+            " sign; numpy.array(column.to_list(), object) keeps it",
+            format="blit",
+            path=name,
+        )
+
+
+def _numbers(chunk: BlitChunk) -> _Part | None:
     """Numbers and which of them are there; None of other values."""
     import numpy as np
 

@@ -103,3 +103,93 @@ def test_lines_of_json_become_rows():
     assert blit.view(blit.from_ndjson(b'{"a":1}\n{"a":2}\n')).column("a").to_list() == [1, 2]
     with pytest.raises(errors.DecodeError):
         blit.from_ndjson("{}\n{")
+
+
+def columns_of(values):
+    """The values as a column of a table, and as a list of rows that lie by themselves."""
+    records = [{"v": value} for value in values]
+    for layout in ("columns", "rows"):
+        yield blit.view(blit.encode(records, layout=layout)).column("v")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**53 + 1] * 65_536 + [1.5] * 100,
+        [1.5] * 65_536 + [-(2**63) + 1] * 100,
+        [-1] * 65_536 + [2**64 - 1] * 100,
+        [2**53 + 1, 1.5],
+        [-1, 2**63 + 1],
+    ],
+)
+def test_integers_never_change_unseen(values):
+    for column in columns_of(values):
+        for how in ({}, {"masked": True}, {"nan": True}):
+            with pytest.raises(errors.EncodeError, match=r"'v'.*object"):
+                column.to_numpy(**how)
+        assert column.to_list() == values
+
+
+def test_integers_that_are_the_same_as_floats_join_them():
+    for column in columns_of([2**53] * 65_536 + [2**60, -(2**63)] * 50 + [1.5] * 65_536):
+        array = column.to_numpy()
+        assert array.dtype == np.float64
+        assert array[65_536:65_538].tolist() == [2**60, -(2**63)]
+    for column in columns_of([True] * 65_536 + [7] * 100):
+        assert column.to_numpy()[[0, -1]].tolist() == [True, 7]
+        assert column.to_numpy().dtype == object
+
+
+def test_nan_among_large_integers_is_refused():
+    for large in (2**53 + 1, -(2**62) - 1, 2**63 + 1):
+        for column in columns_of([large, None] * 50):
+            with pytest.raises(errors.EncodeError, match="object"):
+                column.to_numpy(nan=True)
+            array = column.to_numpy(masked=True)
+            assert (array[0], array.count()) == (large, 50)
+            assert array.dtype.kind in "iu"
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([7] * 500, "i8"),
+        ([7] * 70_000, "i8"),
+        ([0.5] * 500, "f8"),
+        ([True] * 500, "?"),
+        ([2**63 + i for i in range(500)], "u8"),
+        ([5] * 65_536 + [2**64 - 1] * 10, "u8"),
+        ([2**64 - 1] * 500, "u8"),
+    ],
+)
+def test_numbers_that_are_alike_or_large_have_a_type(values, dtype):
+    for column in columns_of(values):
+        array = column.to_numpy()
+        assert array.dtype.kind == np.dtype(dtype).kind
+        assert array.tolist() == values
+        assert column.to_arrow().to_pylist() == values
+        if dtype == "u8":
+            assert column.to_arrow().type == pa.uint64()
+
+
+@pytest.mark.parametrize(
+    "values", [[7, None], [7] * 400 + [None], [None] * 70_000 + [1], [None, None, 300, 7]]
+)
+def test_gaps_need_a_word_wherever_they_lie(values):
+    there = [value for value in values if value is not None]
+    for column in columns_of(values):
+        with pytest.raises(errors.EncodeError, match=f"{len(values) - len(there)} of {len(values)}"):
+            column.to_numpy()
+        masked, floats = column.to_numpy(masked=True), column.to_numpy(nan=True)
+        assert masked.dtype == np.int64
+        assert masked.compressed().tolist() == there
+        assert floats.dtype == np.float64
+        assert [None if np.isnan(value) else value for value in floats] == values
+
+
+def test_columns_without_a_value_are_floats():
+    empty = blit.view(blit.encode([])).column("").to_numpy()
+    assert (empty.dtype, len(empty)) == (np.float64, 0)
+    for column in columns_of([None] * 3):
+        assert np.isnan(column.to_numpy(nan=True)).all()
+        assert column.to_numpy(masked=True).count() == 0
