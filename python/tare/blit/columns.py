@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import EncodeError, Unsupported, UsageError
+from tare.errors import EncodeError, Malformed, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,7 +129,8 @@ class Column:
         Strings that are stored once become a dictionary; objects become structs, arrays lists.
 
         Raises:
-            Unsupported: Values of kinds that no Arrow column has together.
+            Unsupported: Values of kinds that no Arrow column has together; half a surrogate pair.
+            Malformed: The document is damaged.
         """
         import pyarrow as pa
 
@@ -207,6 +208,12 @@ class Column:
         )
         try:
             array: pa.Array[Any] = pa.array(values, pa.uint64() if unsigned else None)
+        except UnicodeEncodeError as error:
+            raise Unsupported(
+                f"column {self.name!r:.80} has half a surrogate pair, which is no UTF-8",
+                format="blit",
+                path=self.name,
+            ) from error
         except (pa.ArrowException, OverflowError, TypeError) as error:
             raise Unsupported(
                 f"column {self.name!r:.80} has values of several kinds: {str(error)[:200]}",
@@ -223,7 +230,12 @@ class Column:
         if codes is not None and codes[0] in {1, 2, 4}:
             width, offset, unique = codes
             indices = _fixed(np.dtype(f"<u{width}"), chunk, offset)
-            return pa.DictionaryArray.from_arrays(indices, self._arrow(unique))
+            strings = self._arrow(unique)
+            try:
+                return pa.DictionaryArray.from_arrays(indices, strings)
+            except (pa.ArrowException, IndexError) as error:
+                wrong = f"column {self.name!r:.80} has a code of no string (rule V25)"
+                raise Malformed(wrong, format="blit", path=self.name) from error
         packed = chunk.packed()
         if packed is not None:
             return _fixed(np.dtype(packed[0]), chunk, packed[1])
@@ -253,6 +265,10 @@ def table(rows: BlitListView) -> pa.Table:
         if not hasattr(row, "keys"):
             raise Unsupported("a table is made of an array of objects", format="blit")
         names.update(dict.fromkeys(row))
+    for name in names:
+        if not name.isprintable() and any("\ud800" <= each <= "\udfff" for each in name):
+            text = f"the name {name!r:.80} has half a surrogate pair, which is no UTF-8"
+            raise Unsupported(text, format="blit")
     columns: dict[str, Any] = {name: Column(rows, [name]).to_arrow() for name in names}
     return pa.table(columns)
 

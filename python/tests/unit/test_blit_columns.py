@@ -193,3 +193,29 @@ def test_columns_without_a_value_are_floats():
     for column in columns_of([None] * 3):
         assert np.isnan(column.to_numpy(nan=True)).all()
         assert column.to_numpy(masked=True).count() == 0
+
+
+def test_strings_of_half_a_surrogate_are_no_arrow():
+    for values in (["a\ud800", "b"], ["a\ud800", "b"] * 500):
+        view = blit.view(blit.encode([{"v": value} for value in values], surrogates="keep"))
+        with pytest.raises(errors.Unsupported, match="'v'"):
+            view.column("v").to_arrow()
+        with pytest.raises(errors.Unsupported):
+            view.to_arrow()
+    view = blit.view(blit.encode([{"v\ud800": 1}], surrogates="keep"))
+    with pytest.raises(errors.Unsupported):
+        view.to_arrow()
+
+
+def test_codes_of_no_string_are_malformed():
+    document = bytearray(blit.encode(rows(1000)))
+    width, offset, strings = blit.view(bytes(document)).chunks(["dict"])[0].codes()
+    assert (width, len(strings)) == (1, 5)
+    document[offset + 500] = 5
+    view = blit.view(bytes(document))
+    with pytest.raises(errors.Malformed, match="V25"):
+        view.column("dict").to_list()
+    with pytest.raises(errors.Malformed, match=r"'dict'.*V25"):
+        view.column("dict").to_arrow()
+    with pytest.raises(errors.Malformed):
+        view.to_arrow()
