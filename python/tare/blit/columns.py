@@ -158,13 +158,20 @@ class Column:
             part = _of_list(self.to_list(), self.name)
             return None if part is None else [part]
         parts = []
+        inexact = None
         for chunk in self._chunks:
             part = _numbers(chunk)
             if part is None and chunk.kind in _ANY:
-                part = _of_list(chunk.to_list(), self.name)
+                try:
+                    part = _of_list(chunk.to_list(), self.name)
+                except EncodeError as error:
+                    inexact = error  # unless a later segment makes objects of all
+                    continue
             if part is None:
                 return None
             parts.append(part)
+        if inexact is not None:
+            raise inexact
         return parts
 
     def _as(self, dtype: np.dtype[Any], part: _Part) -> np.ndarray[Any, Any]:

@@ -140,6 +140,12 @@ def test_integers_that_are_the_same_as_floats_join_them():
         assert column.to_numpy().dtype == object
 
 
+def test_integers_stay_themselves_among_other_objects():
+    for values in ([2**53 + 1, 1.5] * 32_768 + ["x"] * 10, [2**70, 1.5], [1e300, 10**400, None]):
+        for column in columns_of(values):
+            assert column.to_numpy().tolist() == values
+
+
 def test_nan_among_large_integers_is_refused():
     for large in (2**53 + 1, -(2**62) - 1, 2**63 + 1):
         for column in columns_of([large, None] * 50):
