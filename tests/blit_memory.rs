@@ -283,10 +283,13 @@ fn no_overwritten_byte_takes_more_memory_than_its_limit() {
     }
 }
 
-/// Runs on a stack of 2 MiB, the least that threads of Rust have unless told otherwise.
-fn on_a_thread(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(2 * MIB);
-    thread.spawn(work).unwrap().join().unwrap();
+/// Runs on a stack of 2 MiB, the least that threads of Rust have unless told otherwise, and on a
+/// small one.
+fn on_a_thread(work: impl Fn() + Clone + Send + 'static) {
+    for size in [2 * MIB, MIB / 4] {
+        let thread = std::thread::Builder::new().stack_size(size);
+        thread.spawn(work.clone()).unwrap().join().unwrap();
+    }
 }
 
 #[test]

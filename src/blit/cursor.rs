@@ -3,6 +3,7 @@
 use super::layout::{malformed, tag, uint};
 use super::lens::Lengths;
 use super::list::{bit, float, number, rank, whole, Body, Extent, List, Ranges};
+use super::stack;
 use super::visit::{Scalar, Text, TextKind, Visitor};
 use super::walk::Walk;
 use super::{decimal, doc::Doc, layout::int};
@@ -136,10 +137,10 @@ impl<'v> Cursor<'v> {
             Body::Empty => Form::Empty,
             _ => {
                 walk.deeper(end)?;
-                let form = match list.body {
+                let form = stack::grown(walk.lists, || match list.body {
                     Body::Nested { .. } | Body::Partial { .. } => Self::child(walk, list, reads),
                     _ => Self::nested(walk, list, reads),
-                };
+                });
                 walk.shallower();
                 form?
             }
@@ -351,9 +352,11 @@ impl<'v> Cursor<'v> {
                     Some(shape) => visitor.begin_object(columns.len(), *shape)?,
                     None => visitor.begin_array(columns.len())?,
                 }
-                for (column, key) in columns {
-                    column.next(walk, *key, visitor)?;
-                }
+                stack::grown(walk.depth, || {
+                    columns
+                        .iter_mut()
+                        .try_for_each(|(column, key)| column.next(walk, *key, visitor))
+                })?;
                 walk.leave();
                 match shape {
                     Some(_) => visitor.end_object(),

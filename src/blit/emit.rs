@@ -17,6 +17,7 @@ use super::layout::{
 use super::lens;
 use super::node::{self, Kind, Mask, Node, Tape};
 use super::shapes::Sequences;
+use super::stack;
 use super::writer::Options;
 use crate::{Error, ErrorKind, Result};
 
@@ -241,7 +242,8 @@ impl Emitter {
             return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
         }
         self.depth = self.depth.wrapping_add(1);
-        let result = self.list_of(tape, items, first, count);
+        let depth = self.depth;
+        let result = stack::grown(depth, || self.list_of(tape, items, first, count));
         self.depth = self.depth.wrapping_sub(1);
         result
     }

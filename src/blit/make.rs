@@ -315,6 +315,7 @@ impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(broken(ErrorKind::Limit, "V30", &text, at));
         }
+        super::stack::check(self.depth)?;
         self.depth = self.depth.wrapping_add(1);
         Ok(())
     }
@@ -326,6 +327,7 @@ impl<'m, 'v, M: Maker> Making<'m, 'v, M> {
             let text = format!("more than {MAX_DEPTH} levels");
             return Err(broken(ErrorKind::Limit, "V30", &text, at));
         }
+        super::stack::check(self.lists)?;
         self.lists = self.lists.wrapping_add(1);
         Ok(())
     }

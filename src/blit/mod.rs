@@ -29,6 +29,7 @@ mod patch;
 mod path;
 mod place;
 mod shapes;
+mod stack;
 mod strings;
 mod surrogates;
 mod validate;

@@ -6,6 +6,7 @@ use super::json_out::KeyOrder;
 use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
 use super::lexical::Lexical;
 use super::list::{Extent, Item, List};
+use super::stack;
 use super::visit::{pooled, unknown_tag, Scalar, Text, TextKind, Visitor, WalkOptions};
 use super::{decimal, lz4, view};
 use crate::{Error, ErrorKind, Result};
@@ -15,9 +16,9 @@ pub(super) struct Walk<'v> {
     pub(super) doc: &'v Doc<'v>,
     /// Where names are walked in their order.
     lexical: Option<Lexical>,
-    depth: usize,
+    pub(super) depth: usize,
     /// Lists inside each other that are no levels of the value, or whose cursors are being made.
-    lists: usize,
+    pub(super) lists: usize,
     /// Elements that may still come.
     left: u64,
     /// Bytes of compressed strings that may still come.
@@ -110,7 +111,7 @@ impl<'v> Walk<'v> {
     ) -> Result<()> {
         self.enter(n, end)?;
         visitor.begin_array(n)?;
-        cursor.run(self, n, visitor)?;
+        stack::grown(self.depth, || cursor.run(self, n, visitor))?;
         self.leave();
         visitor.end_array()
     }
@@ -128,16 +129,19 @@ impl<'v> Walk<'v> {
         visitor.begin_object(list.n, id)?;
         let slots = self.slots(id, &shape)?;
         let mut cursor = Cursor::new(self, &list, list.n)?;
-        if let Some(slots) = slots {
-            for &slot in &*slots {
-                cursor.seek(self.doc, slot)?;
-                cursor.next(self, Some(shape.id(slot)), visitor)?;
+        stack::grown(self.depth, || {
+            if let Some(slots) = slots {
+                for &slot in &*slots {
+                    cursor.seek(self.doc, slot)?;
+                    cursor.next(self, Some(shape.id(slot)), visitor)?;
+                }
+                return Ok(());
             }
-        } else {
             for slot in 0..list.n {
                 cursor.next(self, Some(shape.id(slot)), visitor)?;
             }
-        }
+            Ok::<(), Error>(())
+        })?;
         self.leave();
         visitor.end_object()
     }

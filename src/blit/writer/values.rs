@@ -2,6 +2,7 @@
 
 use super::{too_long, Surrogates, Writer};
 use crate::blit::node::{Kind, Node};
+use crate::blit::stack;
 use crate::blit::{strings, surrogates};
 use crate::{Error, ErrorKind, Result};
 
@@ -132,6 +133,8 @@ impl Writer<'_> {
 
     #[inline]
     fn begin(&mut self, is_object: bool) -> Result<()> {
+        // Those who walk over values of their own may recurse.
+        stack::check(self.open.len())?;
         self.expect_value()?;
         self.open(is_object)
     }
