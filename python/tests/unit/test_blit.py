@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import json
@@ -237,7 +238,7 @@ def test_threads_of_small_stacks_are_safe(kib):
             blit.view(each).validate(canonical=False)
         for work in works:
             # All of it, or a plain error: never the end of the process.
-            with contextlib.suppress(Limit):
+            with contextlib.suppress(errors.Limit):
                 work()
         ended.append(True)
 
