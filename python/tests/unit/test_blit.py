@@ -271,6 +271,8 @@ def test_lone_surrogates_are_kept_on_request():
 
 def test_a_name_with_code_of_its_own_cannot_take_the_value_away():
     class Name(str):
+        __slots__ = ()
+
         def encode(self, *arguments):
             held.clear()
             return str.encode(self, "utf-8", "surrogatepass")
