@@ -427,6 +427,8 @@ def blit_encode(
     surrogates: str | None = None,
     checksum: bool | None = None,
     aligned: bool = False,
+    pool: bool = False,
+    compress_strings: int | None = None,
 ) -> bytes:
     """A document of Python objects.
 
@@ -440,6 +442,9 @@ def blit_encode(
         surrogates: Halves of surrogate pairs are an ``error``, or ``keep``.
         checksum: Whether there is one; None from 1,024 bytes on.
         aligned: Long lists of numbers lie at multiples of their width.
+        pool: Strings that mixed lists have again and again are kept once; encoding takes longer.
+        compress_strings: Strings of so many bytes, 512 or more, are compressed by themselves where that
+            saves an eighth of them.
 
     Raises:
         Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
@@ -472,8 +477,24 @@ class BlitEdit:
     def merge(self, patch: Any) -> None:
         """Carry out a JSON Merge Patch (RFC 7396): text, or its value."""
 
-    def to_blit(self) -> bytes:
-        """The changed document."""
+    def to_blit(
+        self,
+        *,
+        canonical: bool = False,
+        layout: str | None = None,
+        numbers: str | None = None,
+        duplicates: str | None = None,
+        surrogates: str | None = None,
+        checksum: bool | None = None,
+        aligned: bool = False,
+        pool: bool = False,
+        compress_strings: int | None = None,
+    ) -> bytes:
+        """The changed document.
+
+        The options are those of `blit_encode`. A document that keeps duplicates or halves of surrogate
+        pairs goes on keeping them where nothing else is said.
+        """
 
 def blit_edit(view: BlitView) -> BlitEdit:
     """Edit a document, or a value of one.
@@ -509,6 +530,8 @@ def blit_from_ndjson(
     surrogates: str | None = None,
     checksum: bool | None = None,
     aligned: bool = False,
+    pool: bool = False,
+    compress_strings: int | None = None,
 ) -> bytes:
     r"""A document of lines of JSON text: their array; the options are those of `blit_encode`.
 
@@ -530,6 +553,8 @@ def blit_from_json(
     surrogates: str | None = None,
     checksum: bool | None = None,
     aligned: bool = False,
+    pool: bool = False,
+    compress_strings: int | None = None,
 ) -> bytes:
     """A document of JSON text; the options are those of `blit_encode`.
 

@@ -131,6 +131,12 @@ impl<'a> View<'a> {
         self.doc.flags & super::layout::flag::WTF8 != 0
     }
 
+    /// Whether objects may have a name twice, as `Duplicates::Keep` leaves them.
+    #[must_use]
+    pub fn keeps_duplicates(&self) -> bool {
+        self.doc.flags & super::layout::flag::KEEPS_DUPLICATES != 0
+    }
+
     /// How many names there are.
     #[must_use]
     pub fn names(&self) -> usize {

@@ -70,6 +70,10 @@ def _output(function: Any) -> Any:
 )
 @click.option("--checksum/--no-checksum", default=None, help="[default: from 1,024 bytes on]")
 @click.option("--aligned", is_flag=True, help="Long lists of numbers as NumPy and Arrow lay them out.")
+@click.option("--pool", is_flag=True, help="Keep strings of mixed lists that come again and again once.")
+@click.option(
+    "--compress-strings", type=click.IntRange(512), metavar="N", help="Compress strings of N bytes or more."
+)
 @_output
 def encode(
     file: str, output: str | None, force: bool, ndjson: bool, compressor: str | None, **options: Any

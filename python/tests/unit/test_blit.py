@@ -422,3 +422,86 @@ def test_queries_find_values():
     assert view.find("$.f[1]")[0] == {"d": 90, "to": "b"}
     with pytest.raises(errors.UsageError):
         view.find("f[")
+
+
+def test_a_part_keeps_what_its_document_keeps():
+    twice = blit.view(blit.from_json('{"o":{"a":1,"a":2}}', duplicates="keep"))["o"]
+    text = b'{"a":1,"a":2}'
+    assert blit.view(twice.raw()).to_json() == text
+    assert pickle.loads(pickle.dumps(twice)).to_json() == text
+    assert twice.nbytes == len(blit.from_json(text, duplicates="keep"))
+    assert twice.find("$.*") == [1, 2]
+    halves = blit.view(blit.encode({"o": {"a\ud800": "\udc00x"}}, surrogates="keep"))["o"]
+    assert blit.view(halves.raw()).to_python() == {"a\ud800": "\udc00x"}
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_an_edited_document_keeps_what_it_kept(part: bool):
+    twice = blit.view(blit.from_json('{"o":{"a":1,"a":2}}', duplicates="keep"))
+    halves = blit.view(blit.encode({"o": {"a\ud800": "\udc00x"}}, surrogates="keep"))
+    changes = blit.edit(twice["o"] if part else twice)
+    at = "" if part else "/o"
+    changes.set(at + "/b", 3)
+
+    def text(**options: str) -> bytes:
+        return blit.view(changes.to_blit(**options)).get(at).to_json()
+
+    assert text() == b'{"a":1,"a":2,"b":3}'
+    assert text(duplicates="last") == b'{"a":2,"b":3}'
+    with pytest.raises(errors.Malformed):
+        changes.to_blit(canonical=True)
+    changes = blit.edit(halves["o"] if part else halves)
+    changes.set(at + "/b", 3)
+    assert blit.view(changes.to_blit()).get(at).to_python() == {"a\ud800": "\udc00x", "b": 3}
+    with pytest.raises(errors.Malformed):
+        changes.to_blit(surrogates="error")
+
+
+@pytest.mark.parametrize(
+    ("text", "options"), [('{"a":1,"a":2}', {"duplicates": "keep"}), (r'"\ud800"', {"surrogates": "keep"})]
+)
+def test_what_is_kept_is_not_canonical(text: str, options: dict[str, str]):
+    view = blit.view(blit.from_json(text, **options))
+    view.validate()
+    with pytest.raises(errors.Malformed, match="V30"):
+        view.validate(canonical=True)
+
+
+def test_strings_are_pooled_or_compressed_on_request():
+    text = "a string that comes again"
+    rows = [[i, text, None] if i % 2 else {"a": text, "b": [text]} for i in range(100)]
+    pooled = blit.encode(rows, pool=True)
+    assert len(pooled) < len(blit.encode(rows)) * 0.6
+    assert blit.view(pooled).to_python() == rows
+    assert blit.from_json(json.dumps(rows), pool=True) == pooled
+    lines = "\n".join(map(json.dumps, rows))
+    assert blit.from_ndjson(lines, pool=True) == pooled
+    long = [{"a": "abc " * 1000}]
+    packed = blit.encode(long, compress_strings=512)
+    assert len(packed) < 200
+    assert blit.view(packed).to_python() == long
+    assert blit.from_json(json.dumps(long), compress_strings=512) == packed
+    assert blit.from_ndjson(json.dumps(long[0]), compress_strings=512) == packed
+    assert blit.edit(blit.view(blit.encode(long))).to_blit(compress_strings=512) == packed
+    with pytest.raises(errors.UsageError):
+        blit.encode(long, compress_strings=511)
+
+
+def test_halves_of_pairs_are_looked_up_and_refused_as_all_else_is():
+    view = blit.view(blit.encode({"o": {"a\ud800": [7, {"/\udc00": 8}]}}, surrogates="keep"))
+    assert view.get("\ud800", 5) == view.get("/\ud800", 5) == view.get("/o/a\ud801", 5) == 5
+    assert view["o"].get("a\ud800") == view.get("/o/a\ud800") == [7, {"/\udc00": 8}]
+    assert view.get("/o/a\ud800/0") == 7
+    assert view.get("/o/a\ud800/1/~1\udc00") == 8
+    assert view.get("/o/a\ud800/01") is None
+    assert view["o"]["a\ud800"].get("/1/~1\udc00") == 8
+    assert blit.view(blit.encode({"a": 1})).get("/\ud800", 5) == 5
+    for parse in (blit.from_json, blit.from_ndjson):
+        with pytest.raises(errors.DecodeError, match="at byte 1"):
+            parse('"\ud800"')
+
+
+@pytest.mark.parametrize("i", [10**30, -(10**30), 2, -3])
+def test_places_beyond_all_elements_are_index_errors(i: int):
+    with pytest.raises(IndexError):
+        blit.view(blit.encode([1, 2]))[i]

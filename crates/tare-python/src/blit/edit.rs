@@ -9,6 +9,7 @@ use tare::blit::{Changes, Edit as Core, Options, Tree, Value, View as CoreView, 
 
 use super::encode::alone;
 use super::held::Held;
+use super::options::{like, Writing};
 use super::raw::Seen;
 use super::view::View;
 use super::walk::Walk;
@@ -30,9 +31,7 @@ pub fn edit(view: &Bound<'_, View>) -> PyResult<Edit> {
     let held = if this.is_root() {
         Arc::clone(&this.held)
     } else {
-        let options = Options::default();
-        let document = alone(this.held.view(), this.value(), options);
-        let document = document.map_err(|error| to_py(py, error))?;
+        let document = alone(py, this.held.view(), this.value())?;
         Held::open(PyBytes::new(py, &document).as_any())?
     };
     let changes = Core::new(*held.view()).into_changes();
@@ -99,10 +98,44 @@ impl Edit {
         self.with(py, |edit| edit.merge_view(&view))
     }
 
-    fn to_blit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The changed document, which keeps what the document keeps unless it is told otherwise.
+    #[pyo3(signature = (*, canonical = false, layout = None, numbers = None, duplicates = None,
+        surrogates = None, checksum = None, aligned = false, pool = false,
+        compress_strings = None))]
+    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+    fn to_blit<'py>(
+        &self,
+        py: Python<'py>,
+        canonical: bool,
+        layout: Option<&str>,
+        numbers: Option<&str>,
+        duplicates: Option<&str>,
+        surrogates: Option<&str>,
+        checksum: Option<bool>,
+        aligned: bool,
+        pool: bool,
+        compress_strings: Option<usize>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let writing = Writing {
+            canonical,
+            layout,
+            numbers,
+            duplicates,
+            surrogates,
+            checksum,
+            aligned,
+            pool,
+            compress_strings,
+        };
+        let mut options = writing.options(py)?;
+        if !canonical {
+            let source = like(self.held.view());
+            options.duplicates = duplicates.map_or(source.duplicates, |_| options.duplicates);
+            options.surrogates = surrogates.map_or(source.surrogates, |_| options.surrogates);
+        }
         let changes = self.changes().clone();
         let edit = Core::resume(*self.held.view(), changes);
-        let document = py.detach(|| edit.to_blit(&Options::default()));
+        let document = py.detach(|| edit.to_blit(&options));
         copied(py, &document.map_err(|error| to_py(py, error))?)
     }
 }

@@ -2,9 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tare::blit::{Options, Surrogates, Value, View, Writer};
+use tare::blit::{Options, Value, View, Writer};
+use tare::{Error, ErrorKind};
 
-use super::options::Writing;
+use super::fault::Fault;
+use super::options::{like, Writing};
 use super::raw::Seen;
 use super::walk::Walk;
 use crate::buffers::{copied, with_bytes};
@@ -12,10 +14,15 @@ use crate::error::to_py;
 
 /// From this many bytes on the GIL is released.
 const LONG: usize = 64 << 10;
+/// Elements that a value of a document is written again with.
+const MAX_ELEMENTS: usize = 1 << 28;
+/// Signals are looked for after so many of them.
+const PATIENCE: usize = 1 << 16;
 
 #[pyfunction]
 #[pyo3(signature = (obj, *, default = None, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false))]
+    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
+    compress_strings = None))]
 #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn encode<'py>(
     obj: &Bound<'py, PyAny>,
@@ -27,6 +34,8 @@ pub fn encode<'py>(
     surrogates: Option<&str>,
     checksum: Option<bool>,
     aligned: bool,
+    pool: bool,
+    compress_strings: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let options = Writing {
@@ -37,6 +46,8 @@ pub fn encode<'py>(
         surrogates,
         checksum,
         aligned,
+        pool,
+        compress_strings,
     };
     let mut writer = Writer::new(options.options(py)?).map_err(|error| to_py(py, error))?;
     let keep = surrogates == Some("keep");
@@ -49,7 +60,8 @@ pub fn encode<'py>(
 
 #[pyfunction]
 #[pyo3(signature = (data, *, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false))]
+    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
+    compress_strings = None))]
 #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn from_json<'py>(
     data: &Bound<'py, PyAny>,
@@ -60,6 +72,8 @@ pub fn from_json<'py>(
     surrogates: Option<&str>,
     checksum: Option<bool>,
     aligned: bool,
+    pool: bool,
+    compress_strings: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = Writing {
         canonical,
@@ -69,13 +83,16 @@ pub fn from_json<'py>(
         surrogates,
         checksum,
         aligned,
+        pool,
+        compress_strings,
     };
     of_text(data, &options, tare::blit::from_json)
 }
 
 #[pyfunction]
 #[pyo3(signature = (data, *, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false))]
+    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
+    compress_strings = None))]
 #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
 pub fn from_ndjson<'py>(
     data: &Bound<'py, PyAny>,
@@ -86,6 +103,8 @@ pub fn from_ndjson<'py>(
     surrogates: Option<&str>,
     checksum: Option<bool>,
     aligned: bool,
+    pool: bool,
+    compress_strings: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = Writing {
         canonical,
@@ -95,8 +114,16 @@ pub fn from_ndjson<'py>(
         surrogates,
         checksum,
         aligned,
+        pool,
+        compress_strings,
     };
     of_text(data, &options, tare::blit::from_ndjson)
+}
+
+/// The bytes of text with halves of surrogate pairs.
+pub fn wtf8_of(text: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
+    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    bytes.extract()
 }
 
 /// A document of text: bytes or str.
@@ -116,48 +143,108 @@ fn of_text<'py>(
         copied(py, &document.map_err(|error| to_py(py, error))?)
     };
     match data.cast::<PyString>() {
-        Ok(text) => work(text.to_str()?.as_bytes()),
+        Ok(text) => match text.to_str() {
+            Ok(text) => work(text.as_bytes()),
+            // Not UTF-8, as the parser says, and where.
+            Err(_) => work(&wtf8_of(text)?),
+        },
         Err(_) => with_bytes(data, work),
     }
 }
 
+/// A value of a document as one of its own, which keeps what its document keeps.
+pub fn alone(py: Python<'_>, view: &View<'_>, value: &Value<'_>) -> PyResult<Vec<u8>> {
+    written(py, view, value, like(view))
+}
+
 /// A value of a document as one of its own.
-pub fn alone(view: &View<'_>, value: &Value<'_>, mut options: Options) -> tare::Result<Vec<u8>> {
-    if view.has_surrogates() {
-        options.surrogates = Surrogates::Keep;
-    }
-    let mut writer = Writer::new(options)?;
-    again(&mut writer, view, value)?;
-    writer.finish()
+pub fn written(
+    py: Python<'_>,
+    view: &View<'_>,
+    value: &Value<'_>,
+    options: Options,
+) -> PyResult<Vec<u8>> {
+    let work = || -> Result<Vec<u8>, Box<Fault>> {
+        let mut writer = Writer::new(options)?;
+        again(&mut writer, view, value)?;
+        Ok(writer.finish()?)
+    };
+    let document = if view.data().len() < LONG {
+        work()
+    } else {
+        py.detach(work)
+    };
+    document.map_err(|fault| fault.raise(py))
 }
 
 /// Writes a value of a document.
-pub fn again(writer: &mut Writer<'_>, view: &View<'_>, value: &Value<'_>) -> tare::Result<()> {
-    match value {
-        Value::Null => writer.null(),
-        Value::Bool(value) => writer.bool(*value),
-        Value::Int(value) => writer.int(*value),
-        Value::Uint(value) => writer.uint(*value),
-        Value::Float(value) => writer.float(*value),
-        Value::NumText(text) => writer.number_text(text),
-        Value::Str(text) => writer.str(text),
-        Value::Wtf8(bytes) => writer.wtf8(bytes),
-        Value::Bytes(bytes) => writer.bytes(bytes),
-        Value::Array(array) => {
-            writer.begin_array()?;
-            for item in array.iter() {
-                again(writer, view, &item?)?;
+pub fn again(
+    writer: &mut Writer<'_>,
+    view: &View<'_>,
+    value: &Value<'_>,
+) -> Result<(), Box<Fault>> {
+    let left = MAX_ELEMENTS;
+    let mut copy = Again { writer, view, left };
+    copy.value(value)
+}
+
+/// A value that is written again, and how many more elements it may have: few bytes can say many.
+struct Again<'a, 'w, 'v> {
+    writer: &'a mut Writer<'w>,
+    view: &'a View<'v>,
+    left: usize,
+}
+
+impl Again<'_, '_, '_> {
+    fn value(&mut self, value: &Value<'_>) -> Result<(), Box<Fault>> {
+        let writer = &mut *self.writer;
+        match value {
+            Value::Null => writer.null()?,
+            Value::Bool(value) => writer.bool(*value)?,
+            Value::Int(value) => writer.int(*value)?,
+            Value::Uint(value) => writer.uint(*value)?,
+            Value::Float(value) => writer.float(*value)?,
+            Value::NumText(text) => writer.number_text(text)?,
+            Value::Str(text) => writer.str(text)?,
+            Value::Wtf8(bytes) => writer.wtf8(bytes)?,
+            Value::Bytes(bytes) => writer.bytes(bytes)?,
+            Value::Array(array) => {
+                if array.len() > self.left {
+                    return Err(too_many());
+                }
+                writer.begin_array()?;
+                for item in array.iter() {
+                    self.one()?;
+                    self.value(&item?)?;
+                }
+                self.writer.end()?;
             }
-            writer.end()
-        }
-        Value::Object(object) => {
-            writer.begin_object()?;
-            for entry in object.entries() {
-                let (id, value) = entry?;
-                writer.key_wtf8(view.name(id)?)?;
-                again(writer, view, &value)?;
+            Value::Object(object) => {
+                writer.begin_object()?;
+                for entry in object.entries() {
+                    self.one()?;
+                    let (id, value) = entry?;
+                    self.writer.key_wtf8(self.view.name(id)?)?;
+                    self.value(&value)?;
+                }
+                self.writer.end()?;
             }
-            writer.end()
         }
+        Ok(())
     }
+
+    /// Counts an element, and lets handlers of signals run from time to time.
+    #[inline]
+    fn one(&mut self) -> Result<(), Box<Fault>> {
+        self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
+        if self.left % PATIENCE == 0 {
+            Python::attach(|py| py.check_signals())?;
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_many() -> Box<Fault> {
+    Error::new(ErrorKind::Limit, "more than 2^28 elements").into()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use tare::blit::{ArrayView, Value};
@@ -58,7 +58,13 @@ impl ListView {
             }
             return Ok(list.into_any());
         }
-        let i: isize = key.extract()?;
+        let i: isize = key.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(slf.py()) {
+                let text = format!("an index beyond all of {n} elements");
+                return PyIndexError::new_err(text);
+            }
+            error
+        })?;
         let from_end = || n.checked_sub(i.unsigned_abs());
         let place = usize::try_from(i).ok().or_else(from_end);
         match place.filter(|&place| place < n) {
@@ -179,7 +185,7 @@ impl ListView {
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let view = slf.as_super();
-        match path::find(view.get().lasting(), path)? {
+        match path::find(&view.get().held, view.get().lasting(), path)? {
             Some(value) => given(slf.py(), &view.get().held, value),
             None => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
         }

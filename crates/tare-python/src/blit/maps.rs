@@ -128,7 +128,7 @@ impl ObjectView {
         let view = slf.as_super();
         let found = match find(view, path)? {
             Some(value) => Some(value),
-            None => path::find(view.get().lasting(), path)?,
+            None => path::find(&view.get().held, view.get().lasting(), path)?,
         };
         match found {
             Some(value) => given(py, &view.get().held, value),

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use tare::blit::{
     Checksum, Duplicates, JsonOptions, KeyOrder, Layout, NonFinite, Numbers, Options, Surrogates,
+    View,
 };
 use tare::{Error, ErrorKind};
 
@@ -18,6 +19,8 @@ pub struct Writing<'a> {
     pub surrogates: Option<&'a str>,
     pub checksum: Option<bool>,
     pub aligned: bool,
+    pub pool: bool,
+    pub compress_strings: Option<usize>,
 }
 
 impl Writing<'_> {
@@ -41,9 +44,27 @@ impl Writing<'_> {
                 Some(false) => Checksum::Off,
             },
             aligned: self.aligned,
+            pool: self.pool,
+            compress_strings: self.compress_strings,
             canonical: self.canonical,
-            ..Options::default()
         })
+    }
+}
+
+/// What a value of a document needs to be written as it is.
+pub fn like(view: &View<'_>) -> Options {
+    Options {
+        duplicates: if view.keeps_duplicates() {
+            Duplicates::Keep
+        } else {
+            Duplicates::Last
+        },
+        surrogates: if view.has_surrogates() {
+            Surrogates::Keep
+        } else {
+            Surrogates::Error
+        },
+        ..Options::default()
     }
 }
 

@@ -5,6 +5,8 @@ use pyo3::types::PyString;
 use tare::blit::Value;
 use tare::{Error, ErrorKind};
 
+use super::encode::wtf8_of;
+use super::held::Held;
 use crate::error::to_py;
 
 /// A JSON pointer, parsed.
@@ -92,7 +94,11 @@ impl Path {
 }
 
 /// The value at a `Path`, or at text that is a pointer; None for all else.
-pub fn find<'v>(from: &Value<'v>, path: &Bound<'_, PyAny>) -> PyResult<Option<Value<'v>>> {
+pub fn find<'v>(
+    held: &Held,
+    from: &Value<'v>,
+    path: &Bound<'_, PyAny>,
+) -> PyResult<Option<Value<'v>>> {
     let py = path.py();
     let raise = |error| to_py(py, error);
     if let Ok(path) = path.cast::<Path>() {
@@ -101,9 +107,72 @@ pub fn find<'v>(from: &Value<'v>, path: &Bound<'_, PyAny>) -> PyResult<Option<Va
     let Ok(text) = path.cast::<PyString>() else {
         return Ok(None);
     };
-    let text = text.to_str()?;
-    if !text.is_empty() && !text.starts_with('/') {
+    let Ok(utf8) = text.to_str() else {
+        return odd(held, from, &wtf8_of(text)?).map_err(raise);
+    };
+    if !utf8.is_empty() && !utf8.starts_with('/') {
         return Ok(None);
     }
-    Path::new(py, text)?.find(from).map_err(raise)
+    Path::new(py, utf8)?.find(from).map_err(raise)
+}
+
+/// The value at a pointer with halves of surrogate pairs, which only names have.
+#[cold]
+fn odd<'v>(held: &Held, from: &Value<'v>, pointer: &[u8]) -> tare::Result<Option<Value<'v>>> {
+    let mut value = from.clone();
+    let mut steps = pointer.split(|&byte| byte == b'/');
+    if steps.next() != Some(&[]) {
+        return Ok(None);
+    }
+    for step in steps {
+        let next = match &value {
+            Value::Array(array) => match index(step) {
+                Some(i) if i < array.len() => Some(array.get(i)?),
+                _ => None,
+            },
+            Value::Object(object) => {
+                let name = unescaped(step);
+                let mut last = None;
+                for entry in object.entries() {
+                    let (id, value) = entry?;
+                    if held.view().name(id)? == name {
+                        last = Some(value);
+                    }
+                }
+                last
+            }
+            _ => None,
+        };
+        match next {
+            Some(next) => value = next,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+fn index(step: &[u8]) -> Option<usize> {
+    let leading = step.len() > 1 && step.starts_with(b"0");
+    let digits = step.iter().all(u8::is_ascii_digit);
+    let text = std::str::from_utf8(step).ok();
+    text.filter(|_| digits && !leading)?.parse().ok()
+}
+
+fn unescaped(step: &[u8]) -> Vec<u8> {
+    let mut parts = step.split(|&byte| byte == b'~');
+    let mut name = parts.next().unwrap_or_default().to_vec();
+    for part in parts {
+        match part.split_first() {
+            Some((b'0', rest)) => {
+                name.push(b'~');
+                name.extend_from_slice(rest);
+            }
+            Some((b'1', rest)) => {
+                name.push(b'/');
+                name.extend_from_slice(rest);
+            }
+            _ => name.extend_from_slice(part),
+        }
+    }
+    name
 }

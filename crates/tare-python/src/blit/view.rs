@@ -115,8 +115,7 @@ impl View {
                 None => copied(py, self.held.view().data()),
             };
         }
-        let options = Options::default();
-        let alone = self.long(py, || encode::alone(self.held.view(), &self.value, options))?;
+        let alone = encode::alone(py, self.held.view(), &self.value)?;
         copied(py, &alone)
     }
 }
@@ -155,13 +154,10 @@ impl View {
     #[pyo3(signature = (*, canonical = false))]
     fn validate<'py>(&self, py: Python<'py>, canonical: bool) -> PyResult<Bound<'py, PyAny>> {
         let view = self.held.view();
-        let found = self.long(py, || {
-            let found = view.validate()?;
-            if canonical {
-                check_canonical(view)?;
-            }
-            Ok(found)
-        })?;
+        let found = self.long(py, || view.validate())?;
+        if canonical {
+            check_canonical(py, view)?;
+        }
         let counts = (
             found.bytes,
             found.depth,
@@ -265,22 +261,29 @@ impl View {
     }
 }
 
+/// The flags of a document are so many bytes before its end.
+const FLAGS: usize = 5;
+
 /// Whether a document is the one that canonical encoding gives of its value.
-fn check_canonical(view: &tare::blit::View<'_>) -> tare::Result<()> {
+fn check_canonical(py: Python<'_>, view: &tare::blit::View<'_>) -> PyResult<()> {
+    let wrong = |text: &str, offset: usize| {
+        let error = Error::new(ErrorKind::Malformed, text).with_format("blit");
+        to_py(py, error.with_offset(offset as u64))
+    };
+    if view.keeps_duplicates() || view.has_surrogates() {
+        let text = "not canonical: names twice or halves of surrogate pairs are kept (rule V30)";
+        return Err(wrong(text, view.data().len().saturating_sub(FLAGS)));
+    }
     let options = Options {
         canonical: true,
         ..Options::default()
     };
-    let again = encode::alone(view, &view.root()?, options)?;
-    let same = again
-        .iter()
-        .zip(view.data())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let root = view.root().map_err(|error| to_py(py, error))?;
+    let again = encode::written(py, view, &root, options)?;
     if again == view.data() {
         return Ok(());
     }
     let text = "not canonical: encoding the value again gives other bytes (rule V30)";
-    let error = Error::new(ErrorKind::Malformed, text).with_format("blit");
-    Err(error.with_offset(same as u64))
+    let bytes = again.iter().zip(view.data());
+    Err(wrong(text, bytes.take_while(|(a, b)| a == b).count()))
 }
