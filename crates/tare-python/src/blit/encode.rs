@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use tare::blit::{Options, Value, View, Writer};
+use tare::blit::{ArrayView, Options, Value, View, Writer};
 use tare::{Error, ErrorKind};
 
 use super::fault::Fault;
@@ -16,6 +16,8 @@ use crate::error::to_py;
 const LONG: usize = 64 << 10;
 /// Elements that a value of a document is written again with.
 const MAX_ELEMENTS: usize = 1 << 28;
+/// With so many of them, the others are counted first: the writer takes 16 bytes for each.
+const MANY: usize = 1 << 20;
 /// Signals are looked for after so many of them.
 const PATIENCE: usize = 1 << 16;
 
@@ -183,16 +185,70 @@ pub fn again(
     view: &View<'_>,
     value: &Value<'_>,
 ) -> Result<(), Box<Fault>> {
-    let left = MAX_ELEMENTS;
-    let mut copy = Again { writer, view, left };
+    let mut copy = Again {
+        writer,
+        view,
+        root: value,
+        left: Left(MAX_ELEMENTS),
+    };
     copy.value(value)
 }
 
-/// A value that is written again, and how many more elements it may have: few bytes can say many.
+/// Elements that there may still be: few bytes can say many.
+struct Left(usize);
+
+impl Left {
+    /// Counts an element, and lets handlers of signals run from time to time.
+    #[inline]
+    fn one(&mut self) -> Result<(), Box<Fault>> {
+        self.0 = self.0.checked_sub(1).ok_or_else(too_many)?;
+        if self.0 % PATIENCE == 0 {
+            Python::attach(|py| py.check_signals())?;
+        }
+        Ok(())
+    }
+
+    /// An error if there are fewer than those of an array.
+    fn array(&self, array: &ArrayView<'_>) -> Result<(), Box<Fault>> {
+        if array.len() > self.0 {
+            return Err(too_many());
+        }
+        Ok(())
+    }
+
+    /// Counts all elements of a value.
+    fn all(&mut self, value: &Value<'_>) -> Result<(), Box<Fault>> {
+        match value {
+            Value::Array(array) => {
+                self.array(array)?;
+                for item in array.iter() {
+                    self.one()?;
+                    self.all(&item?)?;
+                }
+            }
+            Value::Object(object) => {
+                for entry in object.entries() {
+                    self.one()?;
+                    self.all(&entry?.1)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_many() -> Box<Fault> {
+    Error::new(ErrorKind::Limit, "more than 2^28 elements").into()
+}
+
+/// A value that is written again.
 struct Again<'a, 'w, 'v> {
     writer: &'a mut Writer<'w>,
     view: &'a View<'v>,
-    left: usize,
+    root: &'a Value<'a>,
+    left: Left,
 }
 
 impl Again<'_, '_, '_> {
@@ -209,9 +265,7 @@ impl Again<'_, '_, '_> {
             Value::Wtf8(bytes) => writer.wtf8(bytes)?,
             Value::Bytes(bytes) => writer.bytes(bytes)?,
             Value::Array(array) => {
-                if array.len() > self.left {
-                    return Err(too_many());
-                }
+                self.left.array(array)?;
                 writer.begin_array()?;
                 for item in array.iter() {
                     self.one()?;
@@ -233,18 +287,13 @@ impl Again<'_, '_, '_> {
         Ok(())
     }
 
-    /// Counts an element, and lets handlers of signals run from time to time.
+    /// Counts an element. All are counted before many of them are in memory.
     #[inline]
     fn one(&mut self) -> Result<(), Box<Fault>> {
-        self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
-        if self.left % PATIENCE == 0 {
-            Python::attach(|py| py.check_signals())?;
+        self.left.one()?;
+        if self.left.0 == MAX_ELEMENTS - MANY {
+            Left(MAX_ELEMENTS).all(self.root)?;
         }
         Ok(())
     }
-}
-
-#[cold]
-fn too_many() -> Box<Fault> {
-    Error::new(ErrorKind::Limit, "more than 2^28 elements").into()
 }
