@@ -203,7 +203,7 @@ impl Left {
     fn one(&mut self) -> Result<(), Box<Fault>> {
         self.0 = self.0.checked_sub(1).ok_or_else(too_many)?;
         if self.0 % PATIENCE == 0 {
-            Python::attach(|py| py.check_signals())?;
+            signals()?;
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Left {
     /// An error if there are fewer than those of an array.
     fn array(&self, array: &ArrayView<'_>) -> Result<(), Box<Fault>> {
         if array.len() > self.0 {
-            return Err(too_many());
+            return Err(too_many().into());
         }
         Ok(())
     }
@@ -239,8 +239,17 @@ impl Left {
 }
 
 #[cold]
-fn too_many() -> Box<Fault> {
-    Error::new(ErrorKind::Limit, "more than 2^28 elements").into()
+#[allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method is of one lifetime, and a closure of any"
+)]
+fn signals() -> PyResult<()> {
+    Python::attach(|py| py.check_signals())
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::new(ErrorKind::Limit, "more than 2^28 elements")
 }
 
 /// A value that is written again.
