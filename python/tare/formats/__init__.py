@@ -70,7 +70,7 @@ def get(id: str) -> Format:
 
     >>> get("jsn")
     Traceback (most recent call last):
-    tare.errors.UsageError: there is no format 'jsn'; did you mean json, ndjson, bson? `tare codecs` lists all
+    tare.errors.UsageError: there is no format 'jsn'; did you mean json, ndjson, pgjsonb? `tare codecs` lists all
     """
     found = next((format for format in _formats() if format.id == id), None)
     if found is not None:
