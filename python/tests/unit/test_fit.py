@@ -47,7 +47,7 @@ def test_the_share_fits_time_and_memory(monkeypatch):
     assert small.share == fit_share(slow, small, total, -5.0, 5, tried_bytes=tried)
     monkeypatch.setattr(available, lambda: 1 << 30)
     by_memory = fit_share(quick, small, 1 << 30, float("inf"), 5, tried_bytes=1 << 30)
-    assert by_memory == pytest.approx(0.5 / 9, rel=0.05)
+    assert by_memory == pytest.approx(0.5 / 12, rel=0.05)
     assert 0.5 == fit_share(quick, _part(1 << 20, 0.5), 2 << 20, -5.0, 5, tried_bytes=tried)
     assert 0.16 == fit_share(quick, small, total, 60.0, 5, tried_bytes=1 << 20), "16 times what was tried"
 

@@ -189,8 +189,8 @@ def fit_share(
         A share in (0, 1].
     """
     by_time = share_by_time(costs, small.kind, total_bytes, budget_s, launches, start_s=start_s)
-    # Groups keep the sum of all copies in bounds; one contender with the base and its twin must fit.
-    copies = 3 * max((memory_factor(codec, small.kind) for codec in costs), default=3.0)
+    # Groups keep the sum of all copies in bounds; one contender with the base, its twin and the floor must fit.
+    copies = 4 * max((memory_factor(codec, small.kind) for codec in costs), default=3.0)
     by_memory = available_bytes() / 2 / max(1.0, copies * total_bytes)
     trusted = _TRUSTED * tried_bytes / max(1, total_bytes)
     return float(f"{max(min(1.0, small.share), min(1.0, by_time, by_memory, trusted)):.2g}")
@@ -255,7 +255,7 @@ def in_groups(
         need = memory_factor(contender.codec, part.kind) * part.bytes_memory
         if used + need > limit_bytes and (not groups or len(groups[-1]) > len(bases)):
             groups.append(list(bases))
-            used = 2 * sum(memory_factor(c.codec, part.kind) for c in bases) * part.bytes_memory
+            used = 3 * sum(memory_factor(c.codec, part.kind) for c in bases) * part.bytes_memory
         groups[-1].append(contender)
         used += need
     return groups or [list(bases)]

@@ -78,23 +78,25 @@ class _Turn:
 
 
 class _Floor(Seat):
-    """The floor row: copying the base's encoded bytes, in the base's own worker."""
+    """The floor row: copying the base's encoded bytes, in a process of its own.
 
-    def __init__(self, session: Session, case: dict[str, Any], base: Seat) -> None:
-        super().__init__(session, case, base.codec, base.part)
+    In the base's own worker the copies, held until the clocks are read, leave its heap
+    large: the base then decoded 4,000 documents without page faults, its twin with 250
+    a call, 1.3 times slower.
+    """
+
+    def __init__(self, session: Session, case: dict[str, Any], base: Codec, part: Part) -> None:
+        super().__init__(session, case, base, part)
         self.operations = ("copy",)
-        self._base = base
-        self.shared = True
-
-    def start(self) -> None:
-        """Nothing: the base's worker is used."""
 
     def ready(self, *, verify: bool = False) -> None:
-        """Take the base's worker, which is loaded by now."""
-        self.worker = self._base.worker
-        self.alive = self._base.alive
-        self.case["status"] = "ok"
-        self.case["bytes"] = self._base.case.get("bytes")
+        """Load the data and encode them; nothing is decoded or compared."""
+        try:
+            self.load()
+            self.prepare(cold=False)
+            self.case["status"] = "ok"
+        except WorkerError as error:
+            self.lose(error)
 
 
 class _PeakSeat(Seat):
@@ -139,7 +141,8 @@ class _Launch:
         self._seats = [seat for contender in turn.group if (seat := self._seat(contender)) is not None]
         self._base = next((seat for seat in self._seats if seat.codec == turn.base), None)
         if self._base is not None:
-            self._seats.append(self._twin(self._base))
+            floor = _Floor(session, session.case("copy", turn.part, "weigh"), turn.base, turn.part)
+            self._seats += [self._twin(self._base), floor]
         self._loading = Loading(self._seats, warm_until_s=turn.until_s)
 
     def measure(self) -> None:
@@ -148,11 +151,11 @@ class _Launch:
         self._loading.wait(
             lambda seat: session.tell("weigh", turn.number - 1, turn.wanted, f"loading {seat.codec}")
         )
-        if self._base is not None and self._base.alive:
-            floor = _Floor(session, session.case("copy", turn.part, "weigh"), self._base)
-            floor.ready()
-            floor.warm("copy")
-            self._seats.append(floor)
+        if self._base is not None:
+            floor = self._seats[-1]
+            floor.case["bytes"] = self._base.case.get("bytes")
+            if not self._base.alive:
+                floor.close()
         if turn.plan is not None:
             for seat in self._seats:
                 seat.rounds_left = _rounds_of(seat.case, turn)
@@ -210,7 +213,8 @@ class _Launch:
         twin = twin_case(self._session, base.case, base.codec, self._turn.part)
         # The twin is asked what the base is asked, or their totals would be of different things.
         twin["operations"] = list(base.operations)
-        seat = Seat(self._session, twin, base.codec, self._turn.part)
+        # The same calls come before the samples: what a process did earlier is in its heap.
+        seat = type(base)(self._session, twin, base.codec, self._turn.part)
         seat.operations = base.operations
         return seat
 
