@@ -9,7 +9,7 @@ use super::view::ArrayView;
 use super::{decimal, layout, list};
 use crate::{Error, ErrorKind, Result};
 
-/// Most strings whose ends are given: a few bytes can be any number of empty ones.
+/// Most elements that are not bytes of their own: a few bytes can be any number of equal ones.
 const MOST: u64 = 1 << 28;
 
 /// Elements of a column that lie together: all, or those of a segment.
@@ -162,7 +162,7 @@ impl<'v> Chunk<'v> {
     /// All numbers or truth values; None if it has anything else.
     ///
     /// # Errors
-    /// `Malformed`.
+    /// `Malformed`; `Limit` for more than 2^28 that are all the same.
     pub fn numbers(&self) -> Result<Option<Numbers>> {
         Ok(Some(match self.list.body {
             Body::Int {
@@ -191,8 +191,28 @@ impl<'v> Chunk<'v> {
             Body::Bitmap { bits } => {
                 Numbers::Bools((0..self.list.n).map(|i| list::bit(bits, i)).collect())
             }
+            Body::Uniform { at, tag } if at.total == 0 => return self.constant(tag),
             _ => return Ok(None),
         }))
+    }
+
+    /// The numbers of a column whose tag is the value of all; None if that is none.
+    fn constant(&self, tag: u8) -> Result<Option<Numbers>> {
+        let n = self.list.n;
+        let fill = || {
+            if n as u64 > MOST {
+                let text = "more than 2^28 equal numbers in a column";
+                return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
+            }
+            Ok(n)
+        };
+        Ok(match (layout::tag::integer(tag), tag) {
+            (Some(value), _) => Some(Numbers::Ints(vec![value; fill()?])),
+            (None, layout::tag::FALSE | layout::tag::TRUE) => {
+                Some(Numbers::Bools(vec![tag == layout::tag::TRUE; fill()?]))
+            }
+            _ => None,
+        })
     }
 
     /// Which elements there are, and those: a bit for each, from the low end of a byte. None of a
@@ -273,5 +293,41 @@ impl<'v> Chunk<'v> {
         let mut out = Made::new();
         Cursor::new(&mut making, &self.list)?.fill(&mut making, self.list.n, &mut out)?;
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blit::{from_json, Options, Value, View};
+
+    /// The column `x` of rows that have these values.
+    fn numbers(values: &[&str]) -> Option<Numbers> {
+        let rows: Vec<_> = values
+            .iter()
+            .map(|x| format!(r#"{{"x":{x},"y":[]}}"#))
+            .collect();
+        let json = format!("[{}]", rows.join(","));
+        let document = from_json(json.as_bytes(), &Options::default()).unwrap();
+        let view = View::open(&document).unwrap();
+        let Value::Array(rows) = view.root().unwrap() else {
+            panic!("{json}");
+        };
+        let column = rows.column(&["x"]).unwrap().unwrap();
+        column[0].numbers().unwrap()
+    }
+
+    #[test]
+    fn equal_numbers_are_numbers() {
+        let ints = |x| Some(Numbers::Ints(vec![x; 9]));
+        assert_eq!(ints(-32), numbers(&["-32"; 9]));
+        assert_eq!(ints(95), numbers(&["95"; 9]));
+        assert_eq!(ints(96), numbers(&["96"; 9]));
+        let bools = |x| Some(Numbers::Bools(vec![x; 9]));
+        assert_eq!(bools(true), numbers(&["true"; 9]));
+        assert_eq!(bools(false), numbers(&["false"; 9]));
+        for others in ["null", "\"\"", "[]", "{}"] {
+            assert_eq!(None, numbers(&[others; 9]), "{others}");
+        }
     }
 }
