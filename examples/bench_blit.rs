@@ -15,6 +15,7 @@
 //! validate          peer: serde_json into a Value
 //! open              peer: none
 //! lookup            four steps of a pointer; peer: none
+//! compiled          the same steps by a path that was compiled; peer: none
 //! walk              every value through views; peer: none
 //! all               each of these
 //! ```
@@ -42,7 +43,7 @@ use tare::compress::{ReadOptions, Reader};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const TASKS: [&str; 8] = [
+const TASKS: [&str; 9] = [
     "encode",
     "encode-tape",
     "to-json",
@@ -50,6 +51,7 @@ const TASKS: [&str; 8] = [
     "validate",
     "open",
     "lookup",
+    "compiled",
     "walk",
 ];
 
@@ -101,7 +103,7 @@ fn main() -> Outcome {
                         "peer_s": peer,
                         "text_bytes": subject.text.len(),
                         "blit_bytes": subject.blit.len(),
-                        "pointer": (task == "lookup").then_some(&subject.pointer),
+                        "pointer": matches!(task, "lookup" | "compiled").then_some(&subject.pointer),
                     })
                 );
             }
@@ -171,6 +173,12 @@ impl Subject {
                 view.pointer(black_box(&self.pointer))
                     .map(|found| found.is_some())
             }),
+            "compiled" => {
+                let path = tare::blit::Path::parse(&self.pointer)?.compile(&view)?;
+                alone(rounds, || {
+                    view.get(black_box(&path)).map(|found| found.is_some())
+                })
+            }
             "walk" => alone(rounds, || view.root().map(|root| walk(&root))),
             _ => (Vec::new(), Vec::new()),
         })
