@@ -54,6 +54,8 @@ pub struct Writer<'s> {
     has_surrogates: bool,
     /// Objects were dropped with a duplicate name, so that names have ids they should not have.
     dropped: bool,
+    /// Names of a sequence that was met have no ids, because of that.
+    lost: bool,
     /// Names that had ids when what is on the tape began.
     first_name: usize,
     /// What was taken out.
@@ -116,6 +118,7 @@ impl<'s> Writer<'s> {
             long: Long::default(),
             has_surrogates: false,
             dropped: false,
+            lost: false,
             first_name: 0,
             drained: Drained::default(),
         })

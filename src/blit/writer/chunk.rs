@@ -123,6 +123,7 @@ impl Writer<'_> {
         names.write(&mut dictionary.keys);
         sequences.write(&names, &mut dictionary.shapes);
         self.first_name = 0;
+        self.lost = false;
         dictionary
     }
 

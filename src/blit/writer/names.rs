@@ -167,12 +167,16 @@ impl Writer<'_> {
 
     /// Gives the names of what is on the tape their ids anew, if some of it was dropped.
     pub(super) fn settle_names(&mut self) {
-        if std::mem::take(&mut self.dropped) {
+        if std::mem::take(&mut self.dropped) || self.lost {
+            let before = self.emitter.names.len();
             self.emitter.names.forget(self.first_name);
             let roots: Vec<Node> = self.values.iter().copied().chain(self.root).collect();
             for root in roots {
                 self.assign(root);
             }
+            // Ids are given to sequences that close for the first time: one whose names lost theirs
+            // gets them here, whenever it comes again.
+            self.lost |= self.emitter.names.len() < before;
         }
         self.first_name = self.emitter.names.len();
     }
