@@ -214,13 +214,32 @@ fn significant(text: &[u8]) -> (usize, bool) {
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value);
+    // Only these have no exponent; looking for one would take as long as writing the digits.
+    let is_plain = (1e-5..1e16).contains(&value.abs()) || value == 0.0;
+    if is_plain {
+        return push_short(out, text.as_bytes());
+    }
     let Some((digits, exponent)) = text.split_once('e') else {
-        out.extend_from_slice(text.as_bytes());
-        return;
+        return out.extend_from_slice(text.as_bytes());
     };
     out.extend_from_slice(digits.as_bytes());
     out.push(b'e');
     out.extend_from_slice(exponent.trim_start_matches('+').as_bytes());
+}
+
+/// Appends a text that mostly has more than 16 bytes and at most 32: both ends of it at once.
+#[inline]
+fn push_short(out: &mut Vec<u8>, text: &[u8]) {
+    let behind = text.len().wrapping_sub(16);
+    match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+        (Some(first), Some(last)) if behind <= 16 => {
+            let middle = out.len().wrapping_add(behind);
+            out.extend_from_slice(first);
+            out.truncate(middle);
+            out.extend_from_slice(last);
+        }
+        _ => out.extend_from_slice(text),
+    }
 }
 
 /// Whether a number's text is the shortest of its value.
