@@ -3,6 +3,7 @@
 use super::{Count, Emitter, ALIGNED_FROM};
 use crate::blit::decimal::{self, At};
 use crate::blit::layout::{kind, push_uint, push_uints, signed_width, unsigned_width};
+use crate::blit::list::whole;
 use crate::blit::node::{self, Kind, Mask, Node};
 
 /// Integers up to this size are floats exactly.
@@ -99,9 +100,12 @@ pub(super) fn mixed(items: &[Node], mask: Mask) -> Option<bool> {
     apart.then_some(true)
 }
 
-/// Whether a float has no fraction.
+/// Whether a float has no fraction; without a call for each, as `fract` is where the processor
+/// may be an old one.
 fn is_integral(x: f64) -> bool {
-    x.is_finite() && x.fract() == 0.0
+    /// From here on none has.
+    const WHOLE: f64 = 4_503_599_627_370_496.0; // 2^52
+    whole(x).is_some() || (x.is_finite() && x.abs() >= WHOLE)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
