@@ -191,6 +191,29 @@ impl Tape<'_> {
         }
     }
 
+    /// An array of what `children` gives; None, and nothing is kept, if one of them is.
+    #[inline]
+    pub(super) fn array(&mut self, children: impl Iterator<Item = Option<Node>>) -> Option<Node> {
+        let start = self.nodes.len();
+        for child in children {
+            let Some(child) = child else {
+                self.nodes.truncate(start);
+                return None;
+            };
+            self.nodes.push(child);
+        }
+        let count = u32::try_from(self.nodes.len().wrapping_sub(start));
+        let Ok(count) = count else {
+            self.nodes.truncate(start);
+            return None;
+        };
+        Some(Node {
+            kind: Kind::Array,
+            count,
+            bits: start as u64,
+        })
+    }
+
     /// The text of a node that has some.
     #[inline]
     pub(super) fn bytes(&self, node: Node) -> &[u8] {

@@ -11,6 +11,7 @@ mod values;
 pub(super) use chunk::Mark;
 pub use names::{Name, Step};
 pub use options::{Checksum, Numbers, Options, Surrogates};
+pub use values::Number;
 
 use super::emit::Emitter;
 use super::layout::{MAGIC, MAX_DEPTH};
@@ -188,10 +189,7 @@ impl<'s> Writer<'s> {
     /// Starts a container where a value belongs.
     #[inline]
     pub(super) fn open(&mut self, is_object: bool) -> Result<()> {
-        if self.open.len() >= MAX_DEPTH {
-            let text = format!("more than {MAX_DEPTH} levels");
-            return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
-        }
+        self.check_depth()?;
         let outer = self.open.last().map_or(START, |open| open.step);
         self.open.push(Open {
             is_object,
@@ -200,6 +198,15 @@ impl<'s> Writer<'s> {
             step: if is_object { START } else { outer },
             outer,
         });
+        Ok(())
+    }
+
+    /// Whether there may be one level more.
+    #[inline]
+    fn check_depth(&self) -> Result<()> {
+        if self.open.len() >= MAX_DEPTH {
+            return Err(too_deep());
+        }
         Ok(())
     }
 
@@ -249,6 +256,12 @@ impl<'s> Writer<'s> {
 #[cold]
 fn misuse(text: &str) -> Error {
     Error::new(ErrorKind::Usage, text).with_format("blit")
+}
+
+#[cold]
+fn too_deep() -> Error {
+    let text = format!("more than {MAX_DEPTH} levels");
+    Error::new(ErrorKind::Limit, text).with_format("blit")
 }
 
 fn too_many() -> Error {

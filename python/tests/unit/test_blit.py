@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import copy
 import gc
@@ -268,6 +269,84 @@ def test_lone_surrogates_are_kept_on_request():
     assert view.to_python() == value
     assert view["a\ud800"] == "\udc00x"
     assert pickle.loads(pickle.dumps(view)).to_python() == value
+
+
+class Text(str):
+    """Text that has something else to say of its bytes."""
+
+    __slots__ = ()
+
+    def encode(self, *arguments):
+        raise AssertionError(arguments)
+
+
+@contextlib.contextmanager
+def surrogates_by(handler):
+    """Halves of surrogate pairs are decoded and encoded by code of one's own."""
+    before = codecs.lookup_error("surrogatepass")
+
+    def handle(error):
+        handler()
+        return before(error)
+
+    codecs.register_error("surrogatepass", handle)
+    try:
+        yield
+    finally:
+        codecs.register_error("surrogatepass", before)
+
+
+def test_surrogates_are_those_that_str_has_whatever_a_subclass_says():
+    value = {"a\ud800": "\udc00x"}
+    document = blit.encode({Text("a\ud800"): Text("\udc00x")}, surrogates="keep")
+    assert blit.view(document).to_python() == value
+    with pytest.raises(errors.Malformed):
+        blit.from_json(Text('"\ud800"'))
+    assert blit.view(document).get(Text("/a\ud800")) == "\udc00x"
+
+
+def test_code_that_runs_while_names_are_made_may_read_documents():
+    document = blit.encode({"a\ud800": 1, "b": "\udc00"}, surrogates="keep")
+    seen = []
+
+    def read():
+        seen.append(blit.view(blit.from_json(b'{"c":[{"d":1}]}')).to_python())
+        thread = threading.Thread(target=lambda: seen.append(blit.view(document)["b"]))
+        if len(seen) == 1:
+            thread.start()
+            thread.join()
+
+    with surrogates_by(read):
+        made = blit.view(document).to_python()
+    assert made == {"a\ud800": 1, "b": "\udc00"}
+    assert {"c": [{"d": 1}]} in seen
+    assert "\udc00" in seen
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("change", [gc.enable, gc.disable, None])
+def test_the_collector_is_as_others_left_it(before, change):
+    document = blit.encode([{"a": "\udc00"}] * 3, surrogates="keep")
+    seen = []
+
+    def handler():
+        seen.append(gc.isenabled())
+        blit.view(blit.encode([1])).to_python()
+        seen.append(gc.isenabled())
+        if change is not None:
+            thread = threading.Thread(target=change)
+            thread.start()
+            thread.join()
+
+    (gc.enable if before else gc.disable)()
+    try:
+        with surrogates_by(handler):
+            blit.view(document).to_python()
+        after = gc.isenabled()
+    finally:
+        gc.enable()
+    assert seen[:2] == [before, before]
+    assert after == {gc.enable: True, gc.disable: False, None: before}[change]
 
 
 def test_a_name_with_code_of_its_own_cannot_take_the_value_away():

@@ -6,6 +6,21 @@ use crate::blit::stack;
 use crate::blit::{strings, surrogates};
 use crate::{Error, ErrorKind, Result};
 
+/// A number of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A signed integer.
+    Int(i64),
+    /// A float, NaN and infinities included.
+    Float(f64),
+}
+
+/// Which NaN it is carries no meaning, and equal values have equal bytes.
+#[inline]
+fn float(value: f64) -> Node {
+    Node::float(if value.is_nan() { f64::NAN } else { value })
+}
+
 impl Writer<'_> {
     /// A null.
     ///
@@ -52,8 +67,41 @@ impl Writer<'_> {
     /// As [`null`](Self::null).
     #[inline]
     pub fn float(&mut self, value: f64) -> Result<()> {
-        // Which NaN it is carries no meaning, and equal values have equal bytes.
-        self.push(Node::float(if value.is_nan() { f64::NAN } else { value }))
+        self.push(float(value))
+    }
+
+    /// An array of numbers, all at once; false, and nothing is written, if one of `values` is None.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{Number, Options, Value, View, Writer};
+    ///
+    /// let mut writer = Writer::new(Options::default())?;
+    /// let point = [Number::Int(8), Number::Float(47.5)];
+    /// assert!(writer.numbers(point.into_iter().map(Some))?);
+    /// let document = writer.finish()?;
+    /// let view = View::open(&document)?;
+    /// assert!(matches!(view.pointer("/1")?, Some(Value::Float(47.5))));
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    #[inline]
+    pub fn numbers(&mut self, values: impl Iterator<Item = Option<Number>>) -> Result<bool> {
+        self.expect_value()?;
+        self.check_depth()?;
+        let nodes = values.map(|value| {
+            value.map(|value| match value {
+                Number::Int(value) => Node::int(value),
+                Number::Float(value) => float(value),
+            })
+        });
+        let Some(node) = self.tape.array(nodes) else {
+            return Ok(false);
+        };
+        self.place(node);
+        Ok(true)
     }
 
     /// A number as its JSON text, kept exactly.

@@ -6,6 +6,7 @@ use tare::blit::{ArrayView, Options, Value, View, Writer};
 use tare::{Error, ErrorKind};
 
 use super::fault::Fault;
+use super::objects::wtf8_of;
 use super::options::{like, Writing};
 use super::raw::Seen;
 use super::walk::Walk;
@@ -120,12 +121,6 @@ pub fn from_ndjson<'py>(
         compress_strings,
     };
     of_text(data, &options, tare::blit::from_ndjson)
-}
-
-/// The bytes of text with halves of surrogate pairs.
-pub fn wtf8_of(text: &Bound<'_, PyString>) -> PyResult<Vec<u8>> {
-    let bytes = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
-    bytes.extract()
 }
 
 /// A document of text: bytes or str.

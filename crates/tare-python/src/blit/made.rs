@@ -25,39 +25,20 @@ pub fn made<'py>(
     decimal: bool,
     max_elements: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let paused = Paused::new();
-    let mut objects = Objects {
-        py,
-        names: if most {
-            Names::All(held.all_names(py)?)
-        } else {
-            Names::Some(held)
-        },
-        surrogates: held.view().has_surrogates(),
-        decimal,
-        raised: None,
-        wait: PATIENCE,
+    let names = if most {
+        Names::All(held.all_names(py)?)
+    } else {
+        Names::Some(held)
     };
+    let mut objects = Objects::new(py, held, names, decimal);
     let result = value.make(&mut objects, max_elements);
-    drop(paused);
-    match result {
-        Ok(made) => Ok(made.bound(py)),
-        Err(error) => Err(objects.raised.take().unwrap_or_else(|| to_py(py, error))),
-    }
+    objects.given(result)
 }
 
 /// All elements of a column as a list; None for those that are absent.
 pub fn column<'py>(py: Python<'py>, held: &Held, chunk: &Chunk<'_>) -> PyResult<Bound<'py, PyAny>> {
     const MOST: u64 = 1 << 28;
-    let mut objects = Objects {
-        py,
-        names: Names::Some(held),
-        surrogates: held.view().has_surrogates(),
-        decimal: false,
-        raised: None,
-        wait: PATIENCE,
-    };
-    let paused = Paused::new();
+    let mut objects = Objects::new(py, held, Names::Some(held), false);
     let result = chunk.make(&mut objects, MOST).and_then(|items| {
         let n = items.len();
         let items = items
@@ -65,11 +46,7 @@ pub fn column<'py>(py: Python<'py>, held: &Held, chunk: &Chunk<'_>) -> PyResult<
             .map(|item| item.unwrap_or_else(Owned::none));
         objects.array(n, items)
     });
-    drop(paused);
-    match result {
-        Ok(made) => Ok(made.bound(py)),
-        Err(error) => Err(objects.raised.take().unwrap_or_else(|| to_py(py, error))),
-    }
+    objects.given(result)
 }
 
 /// A string; None if the text is not UTF-8, or there is no room.
@@ -89,16 +66,6 @@ enum Names<'a> {
     Some(&'a Held),
 }
 
-impl Names<'_> {
-    #[inline]
-    fn get(&self, py: Python<'_>, id: usize) -> PyResult<&Py<PyAny>> {
-        match self {
-            Self::All(names) => names.get(id).ok_or_else(|| no_name(py)),
-            Self::Some(held) => held.name(py, id),
-        }
-    }
-}
-
 struct Objects<'a, 'py> {
     py: Python<'py>,
     names: Names<'a>,
@@ -108,6 +75,50 @@ struct Objects<'a, 'py> {
     /// What Python raised, behind an error of the core.
     raised: Option<PyErr>,
     wait: usize,
+    paused: Paused,
+}
+
+impl<'a, 'py> Objects<'a, 'py> {
+    fn new(py: Python<'py>, held: &Held, names: Names<'a>, decimal: bool) -> Self {
+        Self {
+            py,
+            names,
+            surrogates: held.view().has_surrogates(),
+            decimal,
+            raised: None,
+            wait: PATIENCE,
+            paused: Paused::new(),
+        }
+    }
+
+    /// What was made, or the error of Python.
+    fn given(self, result: Result<Owned>) -> PyResult<Bound<'py, PyAny>> {
+        let Self { py, raised, .. } = self;
+        drop(self.paused);
+        match result {
+            Ok(made) => Ok(made.bound(py)),
+            Err(error) => Err(raised.unwrap_or_else(|| to_py(py, error))),
+        }
+    }
+
+    /// A name, which is made with code of others where it is no text.
+    #[inline]
+    fn name(&mut self, id: usize) -> Result<&Py<PyAny>> {
+        let py = self.py;
+        let found = match &self.names {
+            Names::All(names) if id < names.len() => names.get(id).ok_or_else(|| no_name(py)),
+            Names::Some(held) if !self.surrogates => held.name(py, id),
+            Names::All(_) => Err(self.paused.lifted(|| no_name(py))),
+            Names::Some(held) => self.paused.lifted(|| held.name(py, id)),
+        };
+        match found {
+            Ok(name) => Ok(name),
+            Err(error) => {
+                self.raised = Some(error);
+                Err(raised())
+            }
+        }
+    }
 }
 
 impl Objects<'_, '_> {
@@ -131,7 +142,7 @@ impl Objects<'_, '_> {
     #[cold]
     fn raise(&mut self, error: PyErr) -> Error {
         self.raised = Some(error);
-        Error::new(ErrorKind::Cancelled, "Python raised")
+        raised()
     }
 
     fn bound(&mut self, made: PyResult<Bound<'_, PyAny>>) -> Result<Owned> {
@@ -152,7 +163,8 @@ impl Objects<'_, '_> {
         self.wait = self.wait.wrapping_sub(1);
         if self.wait == 0 {
             self.wait = PATIENCE;
-            if let Err(error) = self.py.check_signals() {
+            let py = self.py;
+            if let Err(error) = self.paused.lifted(|| py.check_signals()) {
                 return Err(self.raise(error));
             }
         }
@@ -162,8 +174,9 @@ impl Objects<'_, '_> {
     /// A string that is not ASCII throughout, or not UTF-8.
     #[cold]
     fn odd(&mut self, text: &[u8]) -> Result<Owned> {
-        drop(PyErr::take(self.py));
-        let made = objects::wtf8(self.py, text);
+        let py = self.py;
+        drop(PyErr::take(py));
+        let made = self.paused.lifted(|| objects::wtf8(py, text));
         if made.is_err() || !self.surrogates {
             let text = "a string that is not UTF-8 (rule V14): validate() says where";
             return Err(Error::new(ErrorKind::Malformed, text).with_format("blit"));
@@ -180,10 +193,8 @@ impl Objects<'_, '_> {
     ) -> Result<()> {
         for (&name, value) in names.iter().zip(values) {
             let Some(value) = value else { continue };
-            match self.names.get(self.py, name) {
-                Ok(name) if dict.set(name, value).is_some() => {}
-                Ok(_) => return Err(self.failed()),
-                Err(error) => return Err(self.raise(error)),
+            if dict.set(self.name(name)?, value).is_none() {
+                return Err(self.failed());
             }
         }
         Ok(())
@@ -218,7 +229,8 @@ impl Maker for Objects<'_, '_> {
     }
 
     fn number_text(&mut self, text: &str) -> Result<Owned> {
-        let made = objects::number(self.py, text, self.decimal);
+        let (py, decimal) = (self.py, self.decimal);
+        let made = self.paused.lifted(|| objects::number(py, text, decimal));
         self.bound(made)
     }
 
@@ -255,10 +267,8 @@ impl Maker for Objects<'_, '_> {
         let dict = self.checked(Owned::dict())?;
         for (&name, value) in names.iter().zip(values) {
             let Some(value) = value else { continue };
-            match self.names.get(self.py, name) {
-                Ok(name) if dict.set(name, &value).is_some() => {}
-                Ok(_) => return Err(self.failed()),
-                Err(error) => return Err(self.raise(error)),
+            if dict.set(self.name(name)?, &value).is_none() {
+                return Err(self.failed());
             }
         }
         Ok(dict)
@@ -321,6 +331,11 @@ impl Objects<'_, '_> {
         });
         self.filled(dict, names, row)
     }
+}
+
+#[cold]
+fn raised() -> Error {
+    Error::new(ErrorKind::Cancelled, "Python raised")
 }
 
 /// Whether row `i` has the same names as the one before.

@@ -3,7 +3,7 @@
 //! Documents that are read one after the other mostly have the same names, and a string that is
 //! there already has its hash already.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -12,7 +12,10 @@ use pyo3::types::PyString;
 const PLACES: usize = 4096;
 const LONGEST: usize = 64;
 
-/// The name that was last met with each hash.
+/// The name that was last met with each hash; nothing while somebody uses them.
+///
+/// Nobody has them locked while Python may run: code of others that reads a document itself would
+/// wait for ever.
 static KNOWN: Mutex<Vec<Option<Py<PyString>>>> = Mutex::new(Vec::new());
 
 /// Calls `work` with a function that gives the string of a name; None if it is not UTF-8.
@@ -20,11 +23,11 @@ pub fn with_known<T>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut(&[u8]) -> Option<Py<PyAny>>) -> T,
 ) -> T {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = std::mem::take(&mut *locked());
     if known.is_empty() {
         known.resize_with(PLACES, || None);
     }
-    work(&mut |name| {
+    let done = work(&mut |name| {
         let place = if name.len() <= LONGEST {
             known.get_mut(place(name))
         } else {
@@ -41,7 +44,15 @@ pub fn with_known<T>(
         let made = super::made::text(py, name)?.cast_into::<PyString>().ok()?;
         *place = Some(made.clone().unbind());
         Some(made.into_any().unbind())
-    })
+    });
+    // What somebody else left meanwhile is let go when it is no more locked.
+    let other = std::mem::replace(&mut *locked(), known);
+    drop(other);
+    done
+}
+
+fn locked() -> MutexGuard<'static, Vec<Option<Py<PyString>>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is(py: Python<'_>, there: &Py<PyString>, name: &[u8]) -> bool {

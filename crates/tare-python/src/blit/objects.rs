@@ -29,6 +29,15 @@ pub fn wtf8<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     PyBytes::new(py, bytes).call_method1("decode", ("utf-8", "surrogatepass"))
 }
 
+/// The bytes of text with halves of surrogate pairs, whatever a subclass of `str` has to say of it.
+pub fn wtf8_of(text: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let py = text.py();
+    let bytes = py
+        .get_type::<PyString>()
+        .call_method1("encode", (text, "utf-8", "surrogatepass"))?;
+    bytes.extract()
+}
+
 /// A number that is kept as text: an `int` exactly, else a `float`, or a `Decimal`.
 pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound<'py, PyAny>> {
     if !text.contains(['.', 'e', 'E']) {

@@ -5,8 +5,8 @@ use pyo3::types::PyString;
 use tare::blit::Value;
 use tare::{Error, ErrorKind};
 
-use super::encode::wtf8_of;
 use super::held::Held;
+use super::objects::wtf8_of;
 use crate::error::to_py;
 
 /// A JSON pointer, parsed.

@@ -20,8 +20,12 @@ use std::ptr::NonNull;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-/// The collector of cycles does not run as long as this is there.
-pub struct Paused(bool);
+/// The collector of cycles does not run as long as this is there, but for what is
+/// [`lifted`](Self::lifted).
+pub struct Paused {
+    /// Whether it ran before, and is to run again.
+    ran: bool,
+}
 
 /// A reference to an object that is its owner's own.
 pub struct Owned(NonNull<ffi::PyObject>);
@@ -147,30 +151,35 @@ impl<'a> Seen<'a> {
         unsafe { ffi::PyFloat_AsDouble(self.0.as_ptr()) }
     }
 
-    /// Item `i` of a `list`; None beyond its end, which may have come nearer.
+    /// How many items a `list` has.
+    #[inline]
+    pub fn items_of_list(self) -> isize {
+        // SAFETY: see above.
+        unsafe { ffi::PyList_Size(self.0.as_ptr()) }
+    }
+
+    /// Item `i` of a `list`; None beyond its end, which may have come nearer, and an error of
+    /// Python.
     ///
     /// It is to be kept before any code of others runs, which may change the list.
     #[inline]
     pub fn item_of_list(self, i: isize) -> Option<Self> {
-        // SAFETY: see above; the place is checked.
-        unsafe {
-            if i >= ffi::PyList_Size(self.0.as_ptr()) {
-                return None;
-            }
-            Self::new(ffi::PyList_GetItem(self.0.as_ptr(), i))
-        }
+        // SAFETY: see above; the function checks the place.
+        Self::new(unsafe { ffi::PyList_GetItem(self.0.as_ptr(), i) })
     }
 
-    /// Item `i` of a `tuple`; None beyond its end.
+    /// How many items a `tuple` has.
+    #[inline]
+    pub fn items_of_tuple(self) -> isize {
+        // SAFETY: see above.
+        unsafe { ffi::PyTuple_Size(self.0.as_ptr()) }
+    }
+
+    /// Item `i` of a `tuple`; None beyond its end, and an error of Python.
     #[inline]
     pub fn item_of_tuple(self, i: isize) -> Option<Self> {
-        // SAFETY: see above; the place is checked.
-        unsafe {
-            if i >= ffi::PyTuple_Size(self.0.as_ptr()) {
-                return None;
-            }
-            Self::new(ffi::PyTuple_GetItem(self.0.as_ptr(), i))
-        }
+        // SAFETY: see above; the function checks the place.
+        Self::new(unsafe { ffi::PyTuple_GetItem(self.0.as_ptr(), i) })
     }
 
     /// How many entries a `dict` has.
@@ -198,16 +207,30 @@ impl<'a> Seen<'a> {
 impl Paused {
     pub fn new() -> Self {
         // SAFETY: see above.
-        Self(unsafe { ffi::PyGC_Disable() } != 0)
+        let ran = unsafe { ffi::PyGC_Disable() } != 0;
+        Self { ran }
+    }
+
+    /// Runs code of others, here or in another thread, with the collector as it was before; what
+    /// they then say of it holds. All code that Python may run is to run so.
+    pub fn lifted<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        self.end();
+        let done = work();
+        *self = Self::new();
+        done
+    }
+
+    fn end(&mut self) {
+        if std::mem::take(&mut self.ran) {
+            // SAFETY: see above.
+            unsafe { ffi::PyGC_Enable() };
+        }
     }
 }
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        if self.0 {
-            // SAFETY: see above.
-            unsafe { ffi::PyGC_Enable() };
-        }
+        self.end();
     }
 }
 

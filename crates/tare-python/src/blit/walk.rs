@@ -2,12 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-use tare::blit::Writer;
+use tare::blit::{Number, Writer};
 use tare::{Error, ErrorKind};
 
 use super::encode::again;
 use super::fault::Fault;
 use super::met::Met;
+use super::objects::wtf8_of;
 use super::raw::{Exact, Seen};
 use super::view::View;
 
@@ -65,8 +66,8 @@ impl<'w, 'py> Walk<'w, 'py> {
             Exact::Bool(value) => self.writer.bool(value)?,
             Exact::None => self.writer.null()?,
             Exact::Dict => self.dict(object)?,
-            Exact::List => self.items(object, Seen::item_of_list)?,
-            Exact::Tuple => self.items(object, Seen::item_of_tuple)?,
+            Exact::List => self.items(object, Seen::items_of_list, Seen::item_of_list)?,
+            Exact::Tuple => self.items(object, Seen::items_of_tuple, Seen::item_of_tuple)?,
             Exact::Bytes => {
                 let bytes = object.bound(self.py);
                 let bytes = bytes.cast::<PyBytes>().map_err(PyErr::from)?;
@@ -96,15 +97,35 @@ impl<'w, 'py> Walk<'w, 'py> {
             let text = "half of a surrogate pair, which is no text; surrogates=\"keep\" keeps it";
             return Err(Fault::value(text));
         }
-        // That of `str`, whatever a subclass has.
-        let bytes = self
-            .py
-            .get_type::<PyString>()
-            .call_method1("encode", (text.bound(self.py), "utf-8", "surrogatepass"));
-        match bytes {
-            Ok(bytes) => Ok(bytes.extract()?),
+        match wtf8_of(&text.bound(self.py)) {
+            Ok(bytes) => Ok(bytes),
             Err(error) => Err(raised.unwrap_or(error).into()),
         }
+    }
+
+    /// Writes what no code of others is needed for; false, and nothing is written, if it is.
+    #[inline]
+    fn plain(&mut self, object: Seen<'_>, exact: Exact) -> Done<bool> {
+        match exact {
+            Exact::Str => {
+                let Some(text) = object.text() else {
+                    drop(PyErr::take(self.py));
+                    return Ok(false);
+                };
+                self.writer.str(text)?;
+            }
+            Exact::Int => {
+                let Some(value) = object.int() else {
+                    return Ok(false);
+                };
+                self.writer.int(value)?;
+            }
+            Exact::Float => self.writer.float(object.float())?,
+            Exact::Bool(value) => self.writer.bool(value)?,
+            Exact::None => self.writer.null()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// An array, whose items are kept each while it is written.
@@ -112,14 +133,33 @@ impl<'w, 'py> Walk<'w, 'py> {
     fn items<'a>(
         &mut self,
         array: Seen<'a>,
+        size: impl Fn(Seen<'a>) -> isize,
         item: impl Fn(Seen<'a>, isize) -> Option<Seen<'a>>,
     ) -> Done {
-        let _kept = array.kept();
         self.wait()?;
+        let mut n = size(array);
+        let first = if n > 0 { item(array, 0) } else { None };
+        if let Some(Exact::Float | Exact::Int) = first.map(Seen::exact) {
+            let number = |i| item(array, i).and_then(number);
+            if self.writer.numbers((0..n).map(number))? {
+                return Ok(());
+            }
+        }
+        let _kept = array.kept();
         self.writer.begin_array()?;
         let mut i = 0;
-        while let Some(item) = item(array, i) {
-            self.value(item).map_err(|fault| fault.at(i))?;
+        while i < n {
+            let Some(item) = item(array, i) else {
+                drop(PyErr::take(self.py));
+                break;
+            };
+            let exact = item.exact();
+            let done = self.plain(item, exact);
+            if !done.map_err(|fault| fault.at(i))? {
+                self.value_of(item, exact).map_err(|fault| fault.at(i))?;
+                // Code of others may have changed it.
+                n = size(array);
+            }
             i += 1;
         }
         self.writer.end()?;
@@ -132,16 +172,14 @@ impl<'w, 'py> Walk<'w, 'py> {
         self.writer.begin_object()?;
         let (mut at, mut i, n) = (0, 0, dict.entries());
         while let Some((key, value)) = dict.next_entry(&mut at) {
-            // The code of others may take the entry out of the dict while either is written: that
-            // of a name which is no plain `str`, of a codec's error handler, of the value.
-            let _key = key.kept();
-            let met = self.is_met(key)?;
-            let _value = (!met).then(|| value.kept());
-            if !met {
-                self.other_key(key)?;
+            let (met, exact) = (self.is_met(key)?, value.exact());
+            if !met
+                || !self
+                    .plain(value, exact)
+                    .map_err(|fault| under(fault, key))?
+            {
+                self.entry(key, met, value, exact)?;
             }
-            self.value_of(value, value.exact())
-                .map_err(|fault| fault.under(key.text().unwrap_or("?")))?;
             i += 1;
         }
         if dict.entries() != n || usize::try_from(n) != Ok(i) {
@@ -150,6 +188,19 @@ impl<'w, 'py> Walk<'w, 'py> {
         }
         self.writer.end()?;
         Ok(())
+    }
+
+    /// An entry of a dict, of which the name is written if it is a `met` one.
+    fn entry(&mut self, key: Seen<'_>, met: bool, value: Seen<'_>, exact: Exact) -> Done {
+        // The code of others may take the entry out of the dict while either is written: that
+        // of a name which is no plain `str`, of a codec's error handler, of the value.
+        let _key = key.kept();
+        let _value = (!met).then(|| value.kept());
+        if !met {
+            self.other_key(key)?;
+        }
+        self.value_of(value, exact)
+            .map_err(|fault| under(fault, key))
     }
 
     /// A name of an object.
@@ -303,4 +354,24 @@ impl<'w, 'py> Walk<'w, 'py> {
         }
         Ok(())
     }
+}
+
+/// A number of an array; None of what is none, or too large.
+#[inline]
+fn number(item: Seen<'_>) -> Option<Number> {
+    match item.exact() {
+        Exact::Float => Some(Number::Float(item.float())),
+        Exact::Int => item.int().map(Number::Int),
+        _ => None,
+    }
+}
+
+/// A fault of the value that has this name.
+#[cold]
+#[allow(
+    clippy::unnecessary_box_returns,
+    reason = "a result of one word, as everywhere here"
+)]
+fn under(fault: Box<Fault>, key: Seen<'_>) -> Box<Fault> {
+    fault.under(key.text().unwrap_or("?"))
 }
