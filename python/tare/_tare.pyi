@@ -608,6 +608,9 @@ class BlitWriter:
     def append_json(self, text: Buffer | str) -> None:
         """Append a JSON text."""
 
+    def append_ndjson(self, text: Buffer, threads: int | None) -> int:
+        """Append the JSON text of each line; how many there were."""
+
     def commit(self) -> int:
         """Make all documents so far survive a crash; how many are committed."""
 

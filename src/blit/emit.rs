@@ -58,6 +58,8 @@ pub(super) struct Emitter {
     pub(super) drained: usize,
     pool: pool::Pool,
     depth: usize,
+    /// From which id on shapes may get other ids later, and where each of these ids was written.
+    pub(super) guessed: Option<(u32, Vec<(usize, u32)>)>,
     /// Tags and lengths of the lists that are being written, inner ones behind outer ones.
     tags: Vec<u8>,
     lengths: Vec<usize>,
@@ -85,6 +87,7 @@ impl Emitter {
         self.compress_from = options.compress_strings;
         self.pool.again(options.pool);
         (self.depth, self.drained) = (0, 0);
+        self.guessed = None;
         self.tags.clear();
         self.lengths.clear();
         self.known.clear();
@@ -141,12 +144,23 @@ impl Emitter {
                 let items = tape.children(value, n);
                 if !items.is_empty() {
                     self.list(tape, items, Count::Given)?;
-                    let shape = self.sequences.shape(value.count);
-                    push_rv(&mut self.out, u64::from(shape));
+                    self.shape(value.count);
                 }
                 tag::OBJECT
             }
         })
+    }
+
+    /// Writes the id of a sequence's shape.
+    #[inline]
+    fn shape(&mut self, sequence: u32) {
+        let shape = self.sequences.shape(sequence);
+        if let Some((first, places)) = &mut self.guessed {
+            if shape >= *first {
+                places.push((self.out.len(), shape));
+            }
+        }
+        push_rv(&mut self.out, u64::from(shape));
     }
 
     fn int(&mut self, value: i64) -> u8 {

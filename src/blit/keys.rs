@@ -155,6 +155,11 @@ impl Names {
         }
     }
 
+    /// The number of each id's name.
+    pub(super) fn ids(&self) -> &[u32] {
+        &self.order
+    }
+
     /// How many names have ids.
     pub(super) fn len(&self) -> usize {
         self.order.len()

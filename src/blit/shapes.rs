@@ -359,13 +359,35 @@ impl Sequences {
             .saturating_mul(2)
     }
 
-    /// Takes all shape ids back: what has them is written again.
-    pub(super) fn unwrite(&mut self) {
-        for number in self.order.drain(..) {
+    /// Takes shape ids back from `first` on: what has them is written again.
+    pub(super) fn unwrite(&mut self, first: usize) {
+        for number in self.order.drain(first.min(self.order.len())..) {
             if let Some(id) = self.shapes.get_mut(number as usize) {
                 *id = UNUSED;
             }
         }
+    }
+
+    /// The sequence of each shape id.
+    pub(super) fn ids(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Meets a sequence as an object has it that closes.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step) and [`close`](Self::close).
+    pub(super) fn meet(
+        &mut self,
+        numbers: &[u32],
+        names: &mut Names,
+        duplicates: Duplicates,
+    ) -> Result<()> {
+        let mut at = START;
+        for &number in numbers {
+            at = self.step(at, number)?;
+        }
+        self.close(at, names, duplicates).map(drop)
     }
 
     /// How many shapes were written.

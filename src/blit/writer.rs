@@ -1,5 +1,6 @@
 //! Documents from events: what every source of values is turned into.
 
+mod apart;
 mod chunk;
 mod long;
 mod names;
@@ -8,6 +9,7 @@ mod seal;
 mod spare;
 mod values;
 
+pub(super) use apart::{Apart, Known, Made};
 pub(super) use chunk::Mark;
 pub use names::{Name, Step};
 pub use options::{Checksum, Numbers, Options, Surrogates};
@@ -53,14 +55,20 @@ pub struct Writer<'s> {
     root: Option<Node>,
     long: Long,
     has_surrogates: bool,
-    /// Objects were dropped with a duplicate name, so that names have ids they should not have.
-    dropped: bool,
-    /// Names of a sequence that was met have no ids, because of that.
-    lost: bool,
+    dropped: Dropped,
     /// Names that had ids when what is on the tape began.
     first_name: usize,
     /// What was taken out.
     drained: Drained,
+}
+
+/// Whether objects were dropped with a duplicate name.
+#[derive(Default)]
+struct Dropped {
+    /// Since ids were settled, so that names have ids they should not have.
+    now: bool,
+    /// Ever, so that names of a sequence that was met have no ids.
+    lost: bool,
 }
 
 /// A container that is not complete.
@@ -118,8 +126,7 @@ impl<'s> Writer<'s> {
             root: None,
             long: Long::default(),
             has_surrogates: false,
-            dropped: false,
-            lost: false,
+            dropped: Dropped::default(),
             first_name: 0,
             drained: Drained::default(),
         })

@@ -19,11 +19,14 @@ use crate::{Error, ErrorKind, Result};
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What is done with a cell; shared by all workers.
-pub(super) trait Work: Send + Sync + 'static {
+pub(crate) trait Work: Send + Sync + 'static {
     /// What a worker keeps from cell to cell: a library's context.
     type Context: Send;
     /// What goes with a cell beside its bytes.
     type Note: Default + Send + 'static;
+
+    /// What its threads are called.
+    const NAME: &'static str = "tare-compress";
 
     /// Makes a worker's context, on that worker.
     fn context(&self) -> Result<Self::Context>;
@@ -39,15 +42,15 @@ pub(super) trait Work: Send + Sync + 'static {
 
 /// One unit of work: what goes in, what comes out, and a note.
 #[derive(Debug, Default)]
-pub(super) struct Cell<N> {
-    pub(super) input: Vec<u8>,
-    pub(super) output: Vec<u8>,
-    pub(super) note: N,
+pub(crate) struct Cell<N> {
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) note: N,
 }
 
 /// Whether long work on one cell should end.
 #[derive(Debug)]
-pub(super) struct Stop<'a> {
+pub(crate) struct Stop<'a> {
     dropped: &'a AtomicBool,
     /// Asked with its probe where the work is done on the calling thread.
     cancel: Option<&'a CancelToken>,
@@ -55,7 +58,7 @@ pub(super) struct Stop<'a> {
 
 impl<'a> Stop<'a> {
     /// For work on the calling thread, outside a ring.
-    pub(super) fn of(cancel: Option<&'a CancelToken>) -> Self {
+    pub(crate) fn of(cancel: Option<&'a CancelToken>) -> Self {
         static KEPT: AtomicBool = AtomicBool::new(false);
         Self {
             dropped: &KEPT,
@@ -65,7 +68,7 @@ impl<'a> Stop<'a> {
 
     /// # Errors
     /// `Cancelled` if nobody waits for the cell any more.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.dropped.load(Ordering::Relaxed) {
             return Err(cancelled());
         }
@@ -112,17 +115,17 @@ impl<N> Shared<N> {
 
 /// How many work, and in how many buffers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Crew {
+pub(crate) struct Crew {
     /// Workers; None for the default, which is asked for with the second cell only: what the
     /// system allows is read from files, and that takes longer than a small object.
-    pub(super) threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Buffers beyond one for each worker, or all of them where that was limited.
-    pub(super) buffers: Buffers,
+    pub(crate) buffers: Buffers,
 }
 
 /// How many cells may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Buffers {
+pub(crate) enum Buffers {
     /// So many more than workers.
     Spare(usize),
     /// So many.
@@ -131,14 +134,14 @@ pub(super) enum Buffers {
 
 impl Crew {
     /// Two buffers more than workers keep these busy.
-    pub(super) fn new(threads: Option<usize>) -> Self {
+    pub(crate) fn new(threads: Option<usize>) -> Self {
         Self {
             threads,
             buffers: Buffers::Spare(2),
         }
     }
 
-    pub(super) fn slots(self, threads: usize) -> usize {
+    pub(crate) fn slots(self, threads: usize) -> usize {
         match self.buffers {
             Buffers::Spare(spare) => threads.saturating_add(spare),
             Buffers::Most(slots) => slots,
@@ -147,7 +150,7 @@ impl Crew {
 }
 
 /// Cells in work, at most `slots` of them, done by at most `threads` workers.
-pub(super) struct Ring<W: Work> {
+pub(crate) struct Ring<W: Work> {
     work: Arc<W>,
     shared: Arc<Shared<W::Note>>,
     workers: Vec<JoinHandle<()>>,
@@ -169,7 +172,7 @@ pub(super) struct Ring<W: Work> {
 
 impl<W: Work> Ring<W> {
     /// A ring without threads yet: they start with the second cell, and as they are needed.
-    pub(super) fn new(work: W, crew: Crew, cancel: Option<CancelToken>) -> Self {
+    pub(crate) fn new(work: W, crew: Crew, cancel: Option<CancelToken>) -> Self {
         Self {
             work: Arc::new(work),
             shared: Arc::new(Shared {
@@ -197,7 +200,7 @@ impl<W: Work> Ring<W> {
     }
 
     /// A cell to fill, empty; None while all are in work: take one first.
-    pub(super) fn cell(&mut self) -> Option<Cell<W::Note>> {
+    pub(crate) fn cell(&mut self) -> Option<Cell<W::Note>> {
         if let Some(cell) = self.free.pop() {
             return Some(cell);
         }
@@ -216,7 +219,7 @@ impl<W: Work> Ring<W> {
     }
 
     /// Gives a cell back for reuse.
-    pub(super) fn recycle(&mut self, mut cell: Cell<W::Note>) {
+    pub(crate) fn recycle(&mut self, mut cell: Cell<W::Note>) {
         cell.input.clear();
         cell.output.clear();
         cell.note = W::Note::default();
@@ -227,7 +230,7 @@ impl<W: Work> Ring<W> {
     ///
     /// # Errors
     /// `Cancelled`; `Limit` if no thread can be started; `Usage` in a forked child.
-    pub(super) fn submit(&mut self, cell: Cell<W::Note>) -> Result<()> {
+    pub(crate) fn submit(&mut self, cell: Cell<W::Note>) -> Result<()> {
         self.check()?;
         if self.parallel {
             return self.queue(cell);
@@ -252,7 +255,7 @@ impl<W: Work> Ring<W> {
     }
 
     /// The next cell in order if it is done, without waiting.
-    pub(super) fn try_take(&mut self) -> Option<Outcome<W::Note>> {
+    pub(crate) fn try_take(&mut self) -> Option<Outcome<W::Note>> {
         Self::pop(&mut self.shared.lock())
     }
 
@@ -260,7 +263,7 @@ impl<W: Work> Ring<W> {
     ///
     /// # Errors
     /// `Cancelled`; `Usage` in a forked child.
-    pub(super) fn take(&mut self) -> Result<Option<Outcome<W::Note>>> {
+    pub(crate) fn take(&mut self) -> Result<Option<Outcome<W::Note>>> {
         self.check()?;
         if let Some(cell) = self.lone.take() {
             self.run_here(cell);
@@ -288,13 +291,13 @@ impl<W: Work> Ring<W> {
     }
 
     /// Cells that were submitted and not taken.
-    pub(super) fn in_work(&self) -> usize {
+    pub(crate) fn in_work(&self) -> usize {
         let waiting = usize::from(self.lone.is_some());
         self.shared.lock().outcomes.len().saturating_add(waiting)
     }
 
     /// Bytes that the buffers of all cells take; `held` are those of cells that the caller has.
-    pub(super) fn buffer_bytes(&self, held: &[&Cell<W::Note>]) -> usize {
+    pub(crate) fn buffer_bytes(&self, held: &[&Cell<W::Note>]) -> usize {
         let state = self.shared.lock();
         let queued = state.queue.iter().map(|(_, cell)| cell);
         let finished = state.outcomes.iter().flatten().map(|(cell, _)| cell);
@@ -316,7 +319,7 @@ impl<W: Work> Ring<W> {
     }
 
     /// Cells that ever existed: what the buffers are counted by.
-    pub(super) fn made(&self) -> usize {
+    pub(crate) fn made(&self) -> usize {
         self.made
     }
 
@@ -372,7 +375,7 @@ impl<W: Work> Ring<W> {
     fn start(&self) -> std::io::Result<JoinHandle<()>> {
         let (work, shared) = (Arc::clone(&self.work), Arc::clone(&self.shared));
         Builder::new()
-            .name("tare-compress".to_string())
+            .name(W::NAME.to_string())
             .spawn(move || serve(&*work, &shared))
     }
 }

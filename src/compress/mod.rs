@@ -17,7 +17,7 @@
 
 mod auto;
 mod bzip2;
-mod chunked;
+pub(crate) mod chunked;
 mod container;
 mod gzip;
 mod id;

@@ -18,7 +18,7 @@ from tare.cli import SHOWS
 from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["command"]
 
@@ -59,6 +59,12 @@ def _output(function: Any) -> Any:
 @click.option(
     "-c", "--compressor", metavar="ID", help="Of a collection's chunks: zstd or lz4.  [default: none]"
 )
+@click.option(
+    "-T",
+    "--threads",
+    type=click.IntRange(1, 256),
+    help="Of --ndjson.  [default: all cores, at most 16]",
+)
 @click.option("--canonical", is_flag=True, help="The same bytes for the same value.")
 @click.option(
     "--layout", type=click.Choice(("columns", "rows")), help="rows: to be patched.  [default: columns]"
@@ -76,7 +82,14 @@ def _output(function: Any) -> Any:
 )
 @_output
 def encode(
-    file: str, output: str | None, force: bool, ndjson: bool, compressor: str | None, **options: Any
+    file: str,
+    *,
+    output: str | None,
+    force: bool,
+    ndjson: bool,
+    compressor: str | None,
+    threads: int | None,
+    **options: Any,
 ) -> None:
     """Encode the JSON of FILE, or of standard input."""
     from tare import blit
@@ -86,7 +99,7 @@ def encode(
             "--compressor is of a collection's chunks: say --ndjson, or pipe through tare compress"
         )
     if ndjson:
-        _encode_lines(file, output, force, compressor, options)
+        _encode_lines(file, output, force, compressor=compressor, threads=threads, options=options)
         return
     data = blit.from_json(_read(file), **options)
     with _sink(output, force, binary=True) as sink:
@@ -259,7 +272,13 @@ def _validated(found: Any, canonical: bool) -> int:
 
 
 def _encode_lines(
-    file: str, output: str | None, force: bool, compressor: str | None, options: dict[str, Any]
+    file: str,
+    output: str | None,
+    force: bool,
+    *,
+    compressor: str | None,
+    threads: int | None,
+    options: dict[str, Any],
 ) -> None:
     """A document a line into a collection, which appears whole or not at all."""
     from tare import atomic, blit
@@ -282,7 +301,7 @@ def _encode_lines(
             undo.callback(place.abandon)
             path = os.fspath(place.temporary)
         with blit.open_collection(path, "w", compressor=compressor) as collection:
-            _append_lines(file, collection)
+            _append_lines(file, collection, threads)
         if place is not None:
             place.commit()
         else:
@@ -291,38 +310,39 @@ def _encode_lines(
             sys.stdout.buffer.flush()
 
 
-def _append_lines(file: str, collection: Any) -> None:
+def _append_lines(file: str, collection: Any, threads: int | None) -> None:
     from tare.datasets.source import printable
 
     source = sys.stdin.buffer if file == "-" else open(file, "rb")
-    tell = _progress() if sys.stderr.isatty() else None
-    done = 0
     with contextlib.nullcontext() if file == "-" else source:
-        for number, line in enumerate(source, 1):
-            done += len(line)
-            if line.isspace():
-                continue
-            try:
-                collection.append_json(line)
-            except (DecodeError, Limit, Unsupported) as error:
-                where = "" if file == "-" else f"{printable(file)}: "
-                error.args = (f"{where}line {number:,}: {error}",)
-                raise
-            if tell is not None and number % 4096 == 0:
-                tell(number, done)
-    if tell is not None:
-        tell(0, 0)
+        told: Any = _Told(source, collection) if sys.stderr.isatty() else source
+        try:
+            collection.extend_ndjson(told, threads=threads)
+        except (DecodeError, Limit, Unsupported) as error:
+            if file != "-":
+                error.args = (f"{printable(file)}: {error}",)
+            raise
+        finally:
+            if told is not source:
+                click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _progress() -> Callable[[int, int], None]:
-    """A line on the terminal: documents and bytes so far; taken away by zero of them."""
-    from tare.report.text import size
+class _Told:
+    """A file that tells on the terminal how far it was read."""
 
-    def show(documents: int, done: int) -> None:
-        text = f"  {documents:,} documents, {size(done)}" if documents else ""
+    def __init__(self, source: BinaryIO, collection: Any) -> None:
+        self.source = source
+        self.collection = collection
+        self.done = 0
+
+    def read(self, most: int) -> bytes:
+        from tare.report.text import size
+
+        block = self.source.read(most)
+        self.done += len(block)
+        text = f"  {len(self.collection):,} documents, {size(self.done)}"
         click.echo(f"\r\x1b[K{text}", nl=False, err=True)
-
-    return show
+        return block
 
 
 @contextlib.contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from pathlib import Path
 
@@ -138,3 +140,31 @@ def test_compact_keeps_what_it_is_told(path: Path) -> None:
     assert (1000, 1) == (kept, again.commits)
     assert [document.to_python() for document in again] == ROWS[::3]
     assert collection[1].to_python() == ROWS[1]
+
+
+def test_lines_are_the_same_for_every_number_of_threads(tmp_path: Path) -> None:
+    """Each line as by itself; the wrong one is named, and those before it stay."""
+    lines = [json.dumps({"id": n, f"name {n % 71}": "x" * (n % 90)}).encode() for n in range(30_000)]
+    text = b"\n\n".join(lines)
+    files = []
+    for threads in (1, 2, 5, None):
+        place = tmp_path / f"{threads}.blits"
+        with blit.open_collection(place, "w", chunk_size=5000) as written:
+            if threads == 1:
+                for line in lines:
+                    written.append_json(line)
+            else:
+                source = memoryview(text) if threads == 2 else io.BytesIO(text)
+                assert written.extend_ndjson(source, threads=threads) == len(lines)
+        files.append(place.read_bytes())
+    assert files[1:] == files[:1] * 3
+    with blit.open_collection(tmp_path / "b.blits", "w") as written:
+        with pytest.raises(Malformed, match=r"line 3: .*a name is missing") as caught:
+            written.extend_ndjson(io.BytesIO(b"{}\n\n{nothing}\n[]"))
+        assert caught.value.offset == 5
+        assert len(written) == 1
+        for wrong in (0, -1):
+            with pytest.raises(UsageError):
+                written.extend_ndjson(b"", threads=wrong)
+        with pytest.raises(UsageError, match="rb"):
+            written.extend_ndjson(io.StringIO("{}"))  # type: ignore[arg-type]

@@ -62,8 +62,9 @@ pub(super) fn committed_end(bytes: &[u8]) -> Result<u64> {
 }
 
 /// What a chunk is stored as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Codec {
+    #[default]
     None,
     Zstd,
     Lz4,

@@ -49,6 +49,7 @@ mod docs;
 mod field;
 mod files;
 mod layout;
+mod lines;
 mod map;
 mod out;
 mod reader;

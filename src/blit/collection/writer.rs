@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use super::layout::{self, Entry, Footer, ALIGN, HEADER};
+use super::layout::{self, Codec, Entry, Footer, ALIGN, HEADER};
 use super::out::Out;
 use super::source::Source;
 use super::{chunks, commits, copy, files, io_error};
@@ -20,7 +20,7 @@ const DICTIONARY: usize = 16 << 20;
 /// Most bytes of source in a chunk, unless one document has more.
 const MOST_CHUNK: usize = 256 << 20;
 /// Most bytes of a chunk as it is read.
-const MOST_RAW: usize = 1 << 30;
+pub(super) const MOST_RAW: usize = 1 << 30;
 
 /// How a collection is written. Further fields may come: end with `..WriteOptions::default()`.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +76,8 @@ impl Default for WriteOptions {
 /// ```
 pub struct Writer {
     out: Out,
-    values: blit::Writer<'static>,
-    options: WriteOptions,
+    pub(super) values: blit::Writer<'static>,
+    pub(super) options: WriteOptions,
     /// Where the next byte comes to lie.
     at: u64,
     /// Where the last commit ends, and the documents in all of them.
@@ -303,7 +303,7 @@ impl Writer {
     }
 
     /// Does what must be done to its end.
-    fn whole(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(super) fn whole<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let done = work(self);
         self.is_broken |= done.is_err();
         done
@@ -333,12 +333,32 @@ impl Writer {
             writer.source = writer.source.saturating_add(source);
             if writer.source >= writer.options.chunk_size {
                 writer.chunk(writer.values.complete())?;
-                if writer.is_full() {
-                    writer.close()?;
-                }
+                writer.close_if_full()?;
             }
             Ok(())
         })
+    }
+
+    /// Whether there are documents of a chunk that is not written.
+    pub(super) fn is_begun(&self) -> bool {
+        self.source > 0
+    }
+
+    /// Writes the documents that are not written.
+    pub(super) fn end_chunk(&mut self) -> Result<()> {
+        let pending = self.values.complete();
+        if pending == 0 {
+            return Ok(());
+        }
+        self.whole(|writer| writer.chunk(pending))
+    }
+
+    /// Ends the commit if the next chunk belongs to another one.
+    pub(super) fn close_if_full(&mut self) -> Result<()> {
+        if self.is_full() {
+            self.close()?;
+        }
+        Ok(())
     }
 
     /// Whether the next chunk belongs to another commit.
@@ -360,6 +380,11 @@ impl Writer {
             return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
         };
         let (codec, stored) = chunks::encode(raw, self.options.compressor.as_ref())?;
+        self.store(codec, &stored, size, n)
+    }
+
+    /// Writes a chunk of `n` documents, which takes `size` bytes when it is read.
+    pub(super) fn store(&mut self, codec: Codec, stored: &[u8], size: u32, n: u32) -> Result<()> {
         self.align()?;
         let entry = Entry {
             offset: self.at,
@@ -367,9 +392,9 @@ impl Writer {
             raw: size,
             first: self.documents,
             codec,
-            checksum: xxhash_rust::xxh3::xxh3_64(&stored),
+            checksum: xxhash_rust::xxh3::xxh3_64(stored),
         };
-        self.write(&stored)?;
+        self.write(stored)?;
         entry.write(&mut self.index);
         self.chunks = self.chunks.saturating_add(1);
         self.documents = self.documents.saturating_add(n);

@@ -111,7 +111,7 @@ impl Emitter {
                 return Ok(tag);
             }
             self.out.truncate(MAGIC.len());
-            self.sequences.unwrite();
+            self.sequences.unwrite(0);
         }
         self.value(tape, root)
     }

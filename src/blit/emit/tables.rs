@@ -178,8 +178,7 @@ impl Emitter {
         let mode = lens::write(&mut self.out, self.lengths.get(base..).unwrap_or_default());
         self.lengths.truncate(base);
         let sequence = self.sequences.number(&table.columns)?;
-        let shape = self.sequences.shape(sequence);
-        push_rv(&mut self.out, u64::from(shape));
+        self.shape(sequence);
         self.end(kind::TABLE, mode, rows.len(), count);
         Ok(())
     }

@@ -75,7 +75,7 @@ impl Writer<'_> {
         self.values.truncate(mark.documents);
         self.tape.truncate(mark.tape);
         // Its names may have ids, which none of those that are kept gave them.
-        self.dropped = true;
+        self.dropped.now = true;
     }
 
     /// Writes the first `n` documents as a list that does not say how many there are.
@@ -123,7 +123,7 @@ impl Writer<'_> {
         names.write(&mut dictionary.keys);
         sequences.write(&names, &mut dictionary.shapes);
         self.first_name = 0;
-        self.lost = false;
+        self.dropped.lost = false;
         dictionary
     }
 

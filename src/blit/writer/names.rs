@@ -156,7 +156,7 @@ impl Writer<'_> {
                 .iter()
                 .filter_map(|&place| values.get(place as usize));
             let kept: Vec<Node> = kept.copied().collect();
-            self.dropped = true;
+            self.dropped.now = true;
             self.tape.close(Kind::Object, sequence, &kept)
         } else {
             self.tape.close(Kind::Object, sequence, values)
@@ -167,7 +167,7 @@ impl Writer<'_> {
 
     /// Gives the names of what is on the tape their ids anew, if some of it was dropped.
     pub(super) fn settle_names(&mut self) {
-        if std::mem::take(&mut self.dropped) || self.lost {
+        if std::mem::take(&mut self.dropped.now) || self.dropped.lost {
             let before = self.emitter.names.len();
             self.emitter.names.forget(self.first_name);
             let roots: Vec<Node> = self.values.iter().copied().chain(self.root).collect();
@@ -176,7 +176,7 @@ impl Writer<'_> {
             }
             // Ids are given to sequences that close for the first time: one whose names lost theirs
             // gets them here, whenever it comes again.
-            self.lost |= self.emitter.names.len() < before;
+            self.dropped.lost |= self.emitter.names.len() < before;
         }
         self.first_name = self.emitter.names.len();
     }

@@ -241,6 +241,18 @@ impl Writer {
         with_bytes(text, |text| self.with(py, |writer| writer.push_json(text)))
     }
 
+    /// Appends the JSON text of each line.
+    fn append_ndjson(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<u64> {
+        with_bytes(text, |text| {
+            self.with(py, |writer| writer.push_ndjson(text, threads))
+        })
+    }
+
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, CoreWriter::commit)
     }
