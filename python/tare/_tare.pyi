@@ -580,6 +580,9 @@ class BlitReader:
     def find(self, i: int, path: str | BlitPath, default: Any) -> Any:
         """The value at a path of document ``i``; ``default`` where there is none."""
 
+    def account(self) -> dict[str, Any]:
+        """Where the bytes go: ``stored`` adds up to the file, ``parts`` to the chunks as they are read."""
+
     def validate(self) -> dict[str, Any]:
         """Look at every byte; what was seen."""
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::doc::{Doc, Strings};
+use super::doc::{Dictionary, Doc, Strings};
 use super::layout::{broken, flag, kind, tag, Back, MAGIC, MAX_DEPTH, MAX_LISTS};
 use super::list::{Body, Extent, List, Ranges};
+use super::place::Place;
 use super::view::View;
 use crate::{ErrorKind, Result};
 
@@ -80,6 +81,23 @@ impl View<'_> {
         }
         Ok(found)
     }
+}
+
+/// Counts the bytes of a list of `n` elements that does not say so.
+///
+/// # Errors
+/// As [`View::account`].
+pub(super) fn list(
+    data: &[u8],
+    dictionary: &Dictionary<'_>,
+    flags: u8,
+    n: usize,
+) -> Result<Account> {
+    let at = (0, data.len());
+    let doc = Doc::part(data, dictionary, flags, Place::element(at, Some(n), 0));
+    let mut walk = Walk::new(&doc);
+    walk.list(at, Some(n))?;
+    Ok(walk.found)
 }
 
 /// Bytes of strings side by side with their header, which has a kind and a tag.

@@ -143,6 +143,20 @@ class Collection(Sequence[Any]):
         """
         return Summary(**self._read().validate())
 
+    def account(self) -> dict[str, Any]:
+        """Where the bytes go, counted in the memory of one chunk.
+
+        Returns:
+            ``bytes``, ``documents``, ``commits``, ``chunks``, how many of these are ``compressed``, ``keys``,
+            ``shapes``; ``stored``, bytes of the file by what they are; ``raw``, bytes of all chunks before
+            they were compressed; ``parts``, these by what they are; ``kinds``, how many lists of each
+            kind there are, and their bytes.
+
+        Raises:
+            DecodeError: It is damaged.
+        """
+        return self._read().account()
+
     @property
     def commits(self) -> int:
         """How many commits there are."""

@@ -169,18 +169,20 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
 def info(file: str, as_json: bool) -> None:
     """Say what FILE (- for standard input) is made of: flags, sections, kinds of lists, share of bytes."""
     from tare._tare import blit_account
-    from tare.inspecting.blits import PARTS
+    from tare.inspecting.blits import PARTS, STORED
 
     with _document(file) as data:
         if _is_collection(data):
             with _collection(file, data) as collection:
-                _print_collection(collection, as_json)
-            return
-        account = blit_account(data)
+                account = collection.account()
+        else:
+            account = blit_account(data)
     if as_json:
         click.echo(json.dumps(account, indent=1))
-        return
-    _print_account(account, PARTS)
+    elif "stored" in account:
+        _print_collection(account, PARTS, STORED)
+    else:
+        _print_account(account, PARTS)
 
 
 @command.command("check", short_help="Whether every byte is as it should be.")
@@ -435,26 +437,20 @@ def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO
         yield file
 
 
-def _print_collection(collection: Any, as_json: bool) -> None:
-    seen = collection.validate()
-    facts = {
-        "bytes": seen.bytes,
-        "documents": len(collection),
-        "commits": collection.commits,
-        "chunks": collection.chunks,
-        "keys": seen.keys,
-        "shapes": seen.shapes,
-        "kinds": seen.kinds,
-    }
-    if as_json:
-        click.echo(json.dumps(facts, indent=1))
-        return
+def _print_collection(account: dict[str, Any], parts: dict[str, str], stored: dict[str, str]) -> None:
+    total, raw = account["bytes"], account["raw"]
+    commits = "1 commit" if account["commits"] == 1 else f"{account['commits']:,} commits"
     click.echo(
-        f"blit collection, version 1  {seen.bytes:,} bytes  {len(collection):,} documents in "
-        f"{collection.chunks:,} chunks of {collection.commits:,} commits  "
-        f"{seen.keys:,} names, {seen.shapes:,} key sequences"
+        f"blit collection, version 1  {total:,} bytes  {account['documents']:,} documents in "
+        f"{account['chunks']:,} chunks of {commits}  "
+        f"{account['keys']:,} names, {account['shapes']:,} key sequences"
     )
-    click.echo("lists: " + ", ".join(f"{count:,} {name}" for name, count in sorted(seen.kinds.items())))
+    _print_parts("file", account["stored"], total, stored)
+    if raw:
+        packed = f": {raw:,} bytes before {account['compressed']:,} of them were compressed"
+        click.echo(f"\nin the chunks{packed if account['compressed'] else ''}", nl=False)
+        _print_parts("part", account["parts"], raw, parts)
+        _print_kinds(account["kinds"], raw)
 
 
 def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:
@@ -463,12 +459,18 @@ def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:
     pool = f", {account['pool']:,} pooled strings" if account["pool"] else ""
     click.echo(f"blit, version 1  {total:,} bytes  {names}{pool}")
     click.echo(f"flags: {', '.join(account['flags']) or 'none'}")
-    rows = sorted(account["parts"].items(), key=lambda part: -part[1])
-    click.echo(f"\n{'part':<10} {'bytes':>14} {'%':>6}")
-    for name, size in rows:
+    _print_parts("part", account["parts"], total, words)
+    _print_kinds(account["kinds"], total)
+
+
+def _print_parts(what: str, parts: dict[str, int], total: int, words: dict[str, str]) -> None:
+    click.echo(f"\n{what:<10} {'bytes':>14} {'%':>6}")
+    for name, size in sorted(parts.items(), key=lambda part: -part[1]):
         click.echo(f"{name:<10} {size:>14,} {100 * size / total:>6.1f}  {words[name]}")
-    kinds = sorted(account["kinds"].items(), key=lambda kind: -kind[1][1])
+
+
+def _print_kinds(kinds: dict[str, tuple[int, int]], total: int) -> None:
     if kinds:
         click.echo(f"\n{'lists':<10} {'bytes':>14} {'%':>6}  {'how many':>10}")
-    for name, (count, size) in kinds:
+    for name, (count, size) in sorted(kinds.items(), key=lambda kind: -kind[1][1]):
         click.echo(f"{name:<10} {size:>14,} {100 * size / total:>6.1f}  {count:>10,}")

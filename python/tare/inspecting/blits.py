@@ -10,7 +10,7 @@ from tare.datasets.source import Source
 from tare.errors import Limit
 from tare.inspecting.findings import Findings, Part
 
-__all__ = ["PARTS", "look"]
+__all__ = ["PARTS", "STORED", "look"]
 
 # What the parts of an account are, in words.
 PARTS = {
@@ -25,6 +25,16 @@ PARTS = {
     "bits": "booleans, and which values are there",
     "bytes": "values that are bytes",
     "headers": "kind and length of each list",
+}
+
+# What a collection is made of, in words.
+STORED = {
+    "chunks": "the documents",
+    "index": "where each chunk is",
+    "keys": "names of objects, shared by all documents of a commit",
+    "shapes": "key sequences of objects, shared likewise",
+    "pool": "strings that occur often, shared likewise",
+    "frame": "header, ends of commits, gaps",
 }
 
 
@@ -47,7 +57,7 @@ def look(source: Source, max_bytes: int) -> Findings:
 
 
 def _collection(data: bytes) -> Findings:
-    """What validation sees of a collection, which is read as a file."""
+    """The account of a collection, which is read as a file."""
     from tare import blit
 
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
@@ -55,34 +65,54 @@ def _collection(data: bytes) -> Findings:
         with open(path, "wb") as file:
             file.write(data)
         with blit.open_collection(path) as collection:
-            seen = collection.validate()
-            details: dict[str, Any] = {
-                "commits": collection.commits,
-                "chunks": collection.chunks,
-                "names": seen.keys,
-                "key sequences": seen.shapes,
-                "lists": ", ".join(f"{count:,} {name}" for name, count in sorted(seen.kinds.items())),
-            }
-            return Findings(
-                version="collection, version 1", kind="document", rows=len(collection), details=details
-            )
+            account = collection.account()
+    details: dict[str, Any] = {
+        "commits": account["commits"],
+        "chunks": account["chunks"],
+        "names": account["keys"],
+        "key sequences": account["shapes"],
+    }
+    if account["compressed"]:
+        details["bytes of chunks, decompressed"] = f"{account['raw']:,}"
+    details |= _lists(account["kinds"])
+    return Findings(
+        version="collection, version 1",
+        kind="document",
+        rows=account["documents"],
+        parts=_parts(_whole(account), PARTS | STORED),
+        details=details,
+    )
+
+
+def _whole(account: dict[str, Any]) -> dict[str, int]:
+    """What the file is made of: chunks that are not compressed by what is in them."""
+    if account["compressed"]:
+        return dict(account["stored"])
+    outer: dict[str, int] = {name: size for name, size in account["stored"].items() if name != "chunks"}
+    return {**outer, **account["parts"]}
 
 
 def findings(account: dict[str, Any]) -> Findings:
     """An account as findings."""
-    parts = sorted(account["parts"].items(), key=lambda part: -part[1])
     details: dict[str, Any] = {"names": account["keys"], "key sequences": account["shapes"]}
     if account["pool"]:
         details["pooled strings"] = account["pool"]
     details["flags"] = ", ".join(account["flags"]) or "none"
     if account["root"]:
         details["outermost list"] = account["root"]
-    kinds = sorted(account["kinds"].items(), key=lambda kind: -kind[1][1])
-    if kinds:
-        details["lists"] = ", ".join(f"{count:,} {name} ({size:,} bytes)" for name, (count, size) in kinds)
-    return Findings(
-        version="version 1",
-        kind="document",
-        parts=[Part(what, size, detail=PARTS[what]) for what, size in parts],
-        details=details,
-    )
+    details |= _lists(account["kinds"])
+    parts = _parts(account["parts"], PARTS)
+    return Findings(version="version 1", kind="document", parts=parts, details=details)
+
+
+def _parts(sizes: dict[str, int], words: dict[str, str]) -> list[Part]:
+    """The largest first."""
+    largest = sorted(sizes.items(), key=lambda part: -part[1])
+    return [Part(what, size, detail=words[what]) for what, size in largest]
+
+
+def _lists(kinds: dict[str, tuple[int, int]]) -> dict[str, str]:
+    """Lists of each kind, in a line."""
+    largest = sorted(kinds.items(), key=lambda kind: -kind[1][1])
+    shown = ", ".join(f"{count:,} {name} ({size:,} bytes)" for name, (count, size) in largest)
+    return {"lists": shown} if shown else {}

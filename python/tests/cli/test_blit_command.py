@@ -134,6 +134,28 @@ def test_info_accounts_for_every_byte(file: Path) -> None:
         assert any(line.split()[:2] == [name, f"{size:,}"] for line in shown.splitlines()), name
 
 
+@pytest.mark.parametrize("more", [(), ("--compressor", "zstd")])
+def test_info_accounts_for_every_byte_of_a_collection(more: tuple[str, ...], tmp_path: Path) -> None:
+    """The file by what is in it, and its chunks by what they were before they were compressed."""
+    lines = b"\n".join(LINES.split(b"\n") * 60)
+    assert (
+        run("blit", "encode", "--ndjson", "-o", "c.blits", *more, cwd=tmp_path, stdin=lines).returncode == 0
+    )
+    account = json.loads(run("blit", "info", "c.blits", "--json", cwd=tmp_path).stdout)
+    stored, parts = account["stored"], account["parts"]
+    assert (tmp_path / "c.blits").stat().st_size == account["bytes"] == sum(stored.values())
+    assert {"chunks", "index", "keys", "shapes", "frame"} == set(stored)
+    assert account["chunks"] * 32 == stored["index"]
+    assert account["raw"] == sum(parts.values()) == sum(size for _, size in account["kinds"].values())
+    assert {"strings", "numbers", "lengths"} <= set(parts)
+    assert (account["compressed"] > 0) == (stored["chunks"] < account["raw"]) == bool(more)
+    shown = run("blit", "info", "c.blits", cwd=tmp_path).stdout.decode()
+    for name, size in [*stored.items(), *parts.items()]:
+        assert any(line.split()[:2] == [name, f"{size:,}"] for line in shown.splitlines()), name
+    seen = run("inspect", "c.blits", cwd=tmp_path).stdout.decode()
+    assert "where each chunk is" in seen
+
+
 def test_check_names_rule_and_byte(file: Path) -> None:
     """A good file is ok; a flipped bit, a cut file and another format are not, and say why."""
     data = bytearray(file.read_bytes())

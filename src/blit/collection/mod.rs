@@ -42,6 +42,7 @@
     )
 )]
 
+mod account;
 mod chunks;
 mod commits;
 mod copy;
@@ -57,6 +58,7 @@ mod repair;
 mod source;
 mod writer;
 
+pub use account::Account;
 pub use docs::{Docs, Document};
 pub use field::Field;
 pub use reader::{Collection, ReadOptions};

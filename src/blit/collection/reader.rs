@@ -1,5 +1,6 @@
 //! Reading: any document, by its number.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use super::chunks::{self, Cache};
 use super::commits::{self, Commit};
 use super::docs::{Docs, Document, Part};
-use super::layout::Codec;
+use super::layout::{Codec, Entry};
 use super::source::Source;
 use super::{io_error, shifted, wrong, WriteOptions, Writer};
 use crate::blit::doc::{Dictionary, Doc};
@@ -185,16 +186,7 @@ impl Collection {
         all.shapes = all.shapes.saturating_add(footer.nshapes as usize);
         for chunk in 0..commit.chunks() {
             let entry = commit.entry(&self.source, chunk).ok_or_else(lost)?;
-            chunks::check_size(&entry, self.options.max_chunk)?;
-            let stored = self.source.read(entry.offset, entry.stored.into())?;
-            chunks::check(&entry, &stored)?;
-            let decoded;
-            let raw = if entry.codec == Codec::None {
-                &stored[..]
-            } else {
-                decoded = chunks::decode(&entry, &stored)?;
-                &decoded
-            };
+            let raw = &self.raw(&entry)?[..];
             let place = Place::element((0, raw.len()), Some(commit.count(chunk)), 0);
             let doc = Doc::part(raw, dictionary, footer.flags, place);
             let seen = validate::list(&doc, commit.count(chunk));
@@ -233,24 +225,28 @@ impl Collection {
         Error::new(ErrorKind::NotFound, text).with_format("blit")
     }
 
+    /// The raw bytes of a chunk, checked.
+    pub(super) fn raw(&self, entry: &Entry) -> Result<Cow<'_, [u8]>> {
+        chunks::check_size(entry, self.options.max_chunk)?;
+        let stored = self.source.read(entry.offset, entry.stored.into())?;
+        chunks::check(entry, &stored)?;
+        match entry.codec {
+            Codec::None => Ok(stored),
+            _ => chunks::decode(entry, &stored).map(Cow::Owned),
+        }
+    }
+
     /// The raw bytes of a chunk that cannot be used where it lies.
     pub(super) fn decoded(
         &self,
         which: usize,
-        entry: &super::layout::Entry,
+        entry: &Entry,
         chunk: usize,
     ) -> Result<Arc<Vec<u8>>> {
         if let Some(found) = self.cache.get((which, chunk)) {
             return Ok(found);
         }
-        chunks::check_size(entry, self.options.max_chunk)?;
-        let stored = self.source.read(entry.offset, entry.stored.into())?;
-        chunks::check(entry, &stored)?;
-        let raw = match entry.codec {
-            Codec::None => stored.into_owned(),
-            _ => chunks::decode(entry, &stored)?,
-        };
-        let raw = Arc::new(raw);
+        let raw = Arc::new(self.raw(entry)?.into_owned());
         self.cache.put((which, chunk), &raw, self.options.cache);
         Ok(raw)
     }

@@ -131,6 +131,25 @@ impl Reader {
         Ok(found.into_any())
     }
 
+    /// Where the bytes go.
+    fn account<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.opened.core.account());
+        let found = found.map_err(|error| to_py(py, error))?;
+        let result = pyo3::types::PyDict::new(py);
+        result.set_item("bytes", found.bytes)?;
+        result.set_item("documents", found.documents)?;
+        result.set_item("commits", found.commits)?;
+        result.set_item("chunks", found.chunks)?;
+        result.set_item("compressed", found.compressed)?;
+        result.set_item("keys", found.keys)?;
+        result.set_item("shapes", found.shapes)?;
+        result.set_item("stored", found.stored)?;
+        result.set_item("raw", found.raw)?;
+        result.set_item("parts", found.parts)?;
+        result.set_item("kinds", found.kinds)?;
+        Ok(result.into_any())
+    }
+
     #[getter]
     fn commits(&self) -> usize {
         self.opened.core.commits()
