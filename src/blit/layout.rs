@@ -223,6 +223,30 @@ pub(super) fn uint(bytes: &[u8]) -> u64 {
     }
 }
 
+/// `N` bytes at `at`; None if fewer are there.
+#[inline]
+pub(super) fn bytes_at<const N: usize>(data: &[u8], at: usize) -> Option<&[u8; N]> {
+    data.get(at..at.wrapping_add(N))?.first_chunk::<N>()
+}
+
+/// The unsigned number of `width` bytes, 1 to 8, at `at`: as if zeros followed the document.
+#[inline]
+pub(super) fn uint_at(data: &[u8], at: usize, width: usize) -> usize {
+    let unused = 64_usize.wrapping_sub(width.wrapping_mul(8)) & 63;
+    let word = match bytes_at::<8>(data, at) {
+        Some(word) => u64::from_le_bytes(*word),
+        None => last_bytes(data, at),
+    };
+    let value = word & (u64::MAX >> unused);
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+/// Fewer than 8 bytes to the end of the document.
+#[cold]
+fn last_bytes(data: &[u8], at: usize) -> u64 {
+    data.get(at..).map_or(0, uint)
+}
+
 /// A number of at most 8 bytes in two's complement; 0 of none.
 #[inline]
 #[allow(
@@ -320,6 +344,25 @@ impl<'a> Back<'a> {
             "a number of more than nine bytes",
             self.end,
         ))
+    }
+
+    /// Goes past the `size` bytes before, behind which something was read.
+    ///
+    /// # Errors
+    /// V18 if there are fewer.
+    #[inline]
+    pub(super) fn skip(&mut self, size: usize) -> Result<()> {
+        match self.end.checked_sub(size) {
+            Some(end) if end >= self.start => {
+                self.end = end;
+                Ok(())
+            }
+            _ => Err(malformed(
+                "V18",
+                "a list longer than its extent",
+                self.start,
+            )),
+        }
     }
 
     /// The `size` bytes before, which are gone past.

@@ -1,7 +1,13 @@
 //! The lens block: where each of `n` elements ends, in about a byte each.
 
-use super::layout::{malformed, push_rv, push_uint, rv_bytes, uint, unsigned_width, Back, IMPLIED};
+mod one;
+
+use super::layout::{
+    malformed, push_rv, push_uint, rv_bytes, uint_at, unsigned_width, Back, IMPLIED,
+};
 use crate::Result;
+pub(super) use one::{one, one_within};
+use one::{sum, up_to_16};
 
 /// Modes 0 to 7 are running ends of 1 to 8 bytes.
 const U8: u8 = 8;
@@ -92,11 +98,13 @@ fn write_bases(out: &mut Vec<u8>, lengths: &[usize]) {
 /// The ranges of `n` elements, read from a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lens<'a> {
-    /// Ends or lengths of `width` bytes, then the bases of `base` bytes.
-    block: &'a [u8],
-    n: usize,
-    /// Where the block begins in the document.
+    /// The bytes of the document.
+    data: &'a [u8],
+    /// Where the block begins in the document, and its bytes: ends or lengths of `width` bytes,
+    /// then the bases of `base` bytes.
     pub(super) start: usize,
+    size: usize,
+    n: usize,
     /// The length of all, where it is the same.
     length: usize,
     form: Form,
@@ -114,9 +122,10 @@ enum Form {
 impl<'a> Lens<'a> {
     /// Of no elements.
     pub(super) const NONE: Self = Self {
-        block: &[],
-        n: 0,
+        data: &[],
         start: 0,
+        size: 0,
+        n: 0,
         length: 0,
         form: Form::Const,
         width: 1,
@@ -130,125 +139,65 @@ impl<'a> Lens<'a> {
     #[inline]
     pub(super) fn read(back: &mut Back<'a>, mode: u8, n: usize) -> Result<Self> {
         let stored = stored(n);
-        let mut lens = Self { n, ..Self::NONE };
+        let mut lens = Self {
+            data: back.data,
+            n,
+            ..Self::NONE
+        };
         match mode {
             0..=7 => {
                 lens.form = Form::Ends;
                 lens.width = mode.wrapping_add(1);
-                lens.block = back.bytes(stored.saturating_mul(usize::from(lens.width)))?;
+                lens.size = stored.saturating_mul(usize::from(lens.width));
             }
             U8 | U16 => {
                 lens.form = Form::Lengths;
                 lens.width = mode.wrapping_sub(7);
                 let mut bases = 0;
                 if n > IMPLIED {
-                    lens.base = back.byte()?;
-                    if !(1..=8).contains(&lens.base) {
-                        return Err(malformed("V19", "bases of an impossible width", back.end));
-                    }
+                    lens.base = base_width(back)?;
                     let groups = n.wrapping_sub(1) / GROUP;
                     bases = groups.saturating_mul(usize::from(lens.base));
                 }
                 let lengths = stored.saturating_mul(usize::from(lens.width));
-                lens.block = back.bytes(lengths.saturating_add(bases))?;
+                lens.size = lengths.saturating_add(bases);
             }
             CONST => lens.length = back.rv()?,
-            _ => return Err(malformed("V19", "a lens of a mode that is not", back.end)),
+            _ => return Err(no_mode(back.end)),
         }
+        back.bytes(lens.size)?;
         lens.start = back.end;
         Ok(lens)
     }
 
     /// End or length `i`.
     #[inline]
-    fn entry(&self, i: usize) -> Option<usize> {
-        number(self.block, i, usize::from(self.width))
+    fn entry(&self, i: usize) -> usize {
+        let width = usize::from(self.width);
+        let at = self.start.wrapping_add(i.wrapping_mul(width));
+        uint_at(self.data, at, width)
     }
 
-    /// Where the group behind `g` groups begins.
-    #[inline]
-    fn group(&self, g: usize) -> Option<usize> {
-        let Some(before) = g.checked_sub(1) else {
-            return Some(0);
-        };
-        let base = usize::from(self.base);
-        let bases = stored(self.n).checked_mul(usize::from(self.width))?;
-        let from = bases.checked_add(before.checked_mul(base)?)?;
-        let bytes = self.block.get(from..from.checked_add(base)?)?;
-        usize::try_from(uint(bytes)).ok()
-    }
-
-    /// Start and end of element `i`, where all together are `total` long; `at` is for errors.
+    /// Start and end of element `i`, where all together are `total` long.
     ///
     /// # Errors
     /// V19 if it does not lie within `total`.
     #[inline]
     pub(super) fn range(&self, i: usize, total: usize) -> Result<(usize, usize)> {
-        let implied = i.wrapping_add(1) == self.n && self.n <= IMPLIED;
-        let (from, to) = match self.form {
-            Form::Lengths if self.width == 1 => self.by_bytes(i),
-            Form::Lengths => self.by_pairs(i),
-            Form::Ends => {
-                let before = i.checked_sub(1);
-                let from = before.map_or(Some(0), |before| self.entry(before));
-                (from, self.entry(i))
-            }
-            Form::Const => {
-                let from = i.checked_mul(self.length);
-                (from, from.and_then(|from| from.checked_add(self.length)))
-            }
+        let (data, start, n) = (self.data, self.start, self.n);
+        let (from, to) = match (self.form, self.width) {
+            (Form::Const, _) => one::constant(self.length, i),
+            (Form::Ends, width) => one::by_ends(data, start, width, i),
+            (Form::Lengths, 1) => one::by_bytes(data, start, n, self.base, i),
+            (Form::Lengths, _) => one::by_pairs(data, start, n, self.base, i),
         };
-        let to = if implied && self.form != Form::Const {
-            Some(total)
-        } else {
-            to
-        };
-        match (from, to) {
-            (Some(from), Some(to)) if i < self.n && from <= to && to <= total => Ok((from, to)),
-            _ => Err(self.outside()),
-        }
-    }
-
-    #[cold]
-    fn outside(&self) -> crate::Error {
-        let text = "a length that leads outside its list";
-        malformed("V19", text, self.start)
-    }
-
-    /// Start and end of element `i` of those with lengths of one byte: those of its group are
-    /// taken at once.
-    #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "below 16; a byte")]
-    fn by_bytes(&self, i: usize) -> (Option<usize>, Option<usize>) {
-        let first = i & !(GROUP.wrapping_sub(1));
-        let group = match self.block.get(first..first.wrapping_add(GROUP)) {
-            Some(group) => group
-                .first_chunk::<16>()
-                .map_or(0, |all| u128::from_le_bytes(*all)),
-            None => up_to_16(self.block.get(first..).unwrap_or_default()),
-        };
-        let shift = ((i & GROUP.wrapping_sub(1)) as u32).wrapping_mul(8);
-        let before = group & !(u128::MAX << shift);
-        let length = (group >> shift) as usize & 0xFF;
-        let from = self
-            .group(i / GROUP)
-            .and_then(|base| base.checked_add(sum(before)));
-        (from, from.and_then(|from| from.checked_add(length)))
-    }
-
-    /// As [`by_bytes`](Self::by_bytes), of two bytes.
-    #[allow(clippy::cast_possible_truncation, reason = "two bytes")]
-    fn by_pairs(&self, i: usize) -> (Option<usize>, Option<usize>) {
-        let first = i.wrapping_sub(i % GROUP);
-        let ends = first.checked_mul(2).zip(i.checked_mul(2));
-        let before = ends.and_then(|(first, end)| self.block.get(first..end));
-        let pairs = before.unwrap_or_default().chunks_exact(2);
-        let sum = pairs.fold(0, |sum: usize, pair| sum.wrapping_add(uint(pair) as usize));
-        let from = self.group(i / GROUP).and_then(|base| base.checked_add(sum));
-        let to = from
-            .zip(self.entry(i))
-            .and_then(|(from, length)| from.checked_add(length));
-        (from, to)
+        let implied = i.wrapping_add(1) == n && n <= IMPLIED && self.form != Form::Const;
+        one::checked(
+            (from, if implied { total } else { to }),
+            (i, n),
+            total,
+            start,
+        )
     }
 
     /// All lengths in order, where all together are `total` long.
@@ -296,10 +245,11 @@ impl<'a> Lens<'a> {
 
     /// The sum of all stored lengths of one byte; every base is checked.
     fn sum_of_bytes(&self) -> Result<usize> {
-        let lengths = self.block.get(..stored(self.n)).unwrap_or_default();
+        let end = self.start.wrapping_add(stored(self.n));
+        let lengths = self.data.get(self.start..end).unwrap_or_default();
         let mut end = 0_usize;
         for (g, group) in lengths.chunks(GROUP).enumerate() {
-            if g > 0 && self.group(g) != Some(end) {
+            if self.group(g) != end {
                 return Err(self.wrong_base());
             }
             let all = match group.first_chunk::<16>() {
@@ -316,12 +266,17 @@ impl<'a> Lens<'a> {
         let mut end = 0_usize;
         for (i, range) in self.lengths(total).enumerate() {
             let is_base = self.form == Form::Lengths && i % GROUP == 0;
-            if is_base && self.group(i / GROUP) != Some(end) {
+            if is_base && self.group(i / GROUP) != end {
                 return Err(self.wrong_base());
             }
             end = range?.1;
         }
         Ok(end)
+    }
+
+    /// Where the group behind `g` groups begins.
+    fn group(&self, g: usize) -> usize {
+        one::group(self.data, self.start, (self.n, self.width), self.base, g)
     }
 
     #[cold]
@@ -333,11 +288,8 @@ impl<'a> Lens<'a> {
     /// Bytes of the block.
     pub(super) fn bytes(&self) -> usize {
         match self.form {
-            Form::Ends => self.block.len(),
-            Form::Lengths => self
-                .block
-                .len()
-                .saturating_add(usize::from(self.n > IMPLIED)),
+            Form::Ends => self.size,
+            Form::Lengths => self.size.saturating_add(usize::from(self.n > IMPLIED)),
             Form::Const => rv_bytes(self.length as u64),
         }
     }
@@ -353,29 +305,19 @@ fn stored(n: usize) -> usize {
     }
 }
 
-/// At most 16 bytes as a number.
+/// The byte that says how many bytes each base has.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "at most 16")]
-fn up_to_16(bytes: &[u8]) -> u128 {
-    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-        (Some(first), Some(last)) => {
-            let shift = (bytes.len() as u32).wrapping_mul(8).wrapping_sub(64);
-            let last = u128::from(u64::from_le_bytes(*last));
-            u128::from(u64::from_le_bytes(*first)) | last << (shift & 127)
-        }
-        _ => u128::from(uint(bytes)),
+fn base_width(back: &mut Back<'_>) -> Result<u8> {
+    let base = back.byte()?;
+    if (1..=8).contains(&base) {
+        return Ok(base);
     }
+    Err(malformed("V19", "bases of an impossible width", back.end))
 }
 
-/// The sum of 16 bytes, which fits 16 bits.
-#[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the low half; 16 bits")]
-fn sum(bytes: u128) -> usize {
-    const EVEN: u64 = 0x00FF_00FF_00FF_00FF;
-    const ONES: u64 = 0x0001_0001_0001_0001;
-    let pairs = |word: u64| (word & EVEN).wrapping_add(word >> 8 & EVEN);
-    let fours = pairs(bytes as u64).wrapping_add(pairs((bytes >> 64) as u64));
-    (fours.wrapping_mul(ONES) >> 48) as usize
+#[cold]
+fn no_mode(at: usize) -> crate::Error {
+    malformed("V19", "a lens of a mode that is not", at)
 }
 
 /// Ranges one after the other, each in constant time.
@@ -425,11 +367,8 @@ impl Iterator for Lengths<'_> {
         let to = match self.lens.form {
             Form::Const => from.checked_add(self.lens.length),
             _ if implied => Some(self.total),
-            Form::Ends => self.lens.entry(i),
-            Form::Lengths => {
-                let length = self.lens.entry(i);
-                length.and_then(|length| from.checked_add(length))
-            }
+            Form::Ends => Some(self.lens.entry(i)),
+            Form::Lengths => from.checked_add(self.lens.entry(i)),
         };
         match to {
             Some(to) if from <= to && to <= self.total => {
@@ -438,22 +377,10 @@ impl Iterator for Lengths<'_> {
             }
             _ => {
                 self.i = self.lens.n;
-                let text = "a length that leads outside its list";
-                Some(Err(malformed("V19", text, self.lens.start)))
+                Some(Err(one::outside(self.lens.start)))
             }
         }
     }
-}
-
-/// Number `i` of those of `width` bytes.
-#[inline]
-fn number(numbers: &[u8], i: usize, width: usize) -> Option<usize> {
-    if width == 1 {
-        return numbers.get(i).map(|&byte| usize::from(byte));
-    }
-    let from = i.checked_mul(width)?;
-    let bytes = numbers.get(from..from.checked_add(width)?)?;
-    usize::try_from(uint(bytes)).ok()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::layout::{kind, malformed, Back};
 use super::lens::Lens;
 use crate::Result;
 use header::body;
+pub(super) use header::{dict, integers, partial};
 
 /// Bytes of the document from the first on, up to the second.
 pub(super) type Extent = (usize, usize);

@@ -1,14 +1,15 @@
 //! RFC 6901 pointers, and the way they lead through a document.
 
+mod way;
+
 use std::borrow::Cow;
 
-use super::doc::{Doc, Shape};
-use super::layout::{kind, tag, Back};
-use super::lens::Lens;
-use super::list::{rest, Body, Extent, Item, List};
+use super::doc::Doc;
+use super::list::{Body, List};
 use super::place::Place;
 use super::view::{value, Value, View};
 use crate::{Error, ErrorKind, Result};
+use way::{slot, At};
 
 /// A JSON Pointer (RFC 6901), parsed: for many documents, or many times for one.
 ///
@@ -94,8 +95,7 @@ impl View<'_> {
     /// `Malformed`.
     #[inline]
     pub fn get(&self, path: &Path) -> Result<Option<Value<'_>>> {
-        let item = self.doc.root.item(&self.doc)?;
-        from(&self.doc, item, &path.steps)
+        below(&self.doc, self.doc.root, path)
     }
 
     /// The value at an RFC 6901 pointer, such as `/flights/0/delay`; None if there is none.
@@ -104,12 +104,10 @@ impl View<'_> {
     /// `Usage` for a pointer that is none; `Malformed`.
     pub fn pointer(&self, pointer: &str) -> Result<Option<Value<'_>>> {
         let doc = &self.doc;
-        let mut at = At::of(doc.root.item(doc)?);
+        let mut at = At::place(doc, doc.root)?;
         for step in steps(pointer)? {
-            let next = at.down(doc, || index(&step), || doc.keys.find(step.as_bytes()))?;
-            match next {
-                Some(next) => at = next,
-                None => return Ok(None),
+            if !at.down(doc, || index(&step), || doc.keys.find(step.as_bytes()))? {
+                return Ok(None);
             }
         }
         value(doc, at.item(doc)?)
@@ -123,8 +121,10 @@ impl<'v> Value<'v> {
     /// `Malformed`.
     pub fn get(&self, path: &Path) -> Result<Option<Value<'v>>> {
         match self {
-            Self::Array(array) => from(array.doc, array.item(), &path.steps),
-            Self::Object(object) => from(object.doc, object.item(), &path.steps),
+            Self::Array(array) => from(array.doc, At::of(array.doc, array.item())?, &path.steps),
+            Self::Object(object) => {
+                from(object.doc, At::of(object.doc, object.item())?, &path.steps)
+            }
             scalar => Ok(path.steps.is_empty().then(|| scalar.clone())),
         }
     }
@@ -136,8 +136,7 @@ impl<'v> Value<'v> {
 /// `Malformed`, `NotFound` for what is no place there.
 #[inline]
 pub(super) fn below<'v>(doc: &'v Doc<'v>, place: Place, path: &Path) -> Result<Option<Value<'v>>> {
-    let item = place.item(doc)?;
-    from(doc, item, &path.steps)
+    from(doc, At::place(doc, place)?, &path.steps)
 }
 
 /// The column that the first step of a path leads to, if the list is a table that has it.
@@ -167,220 +166,82 @@ pub(super) fn beside<'v>(
 ) -> Result<Option<Value<'v>>> {
     let item = column.get(doc, row)?;
     match path.steps.get(1..) {
-        Some(steps) if !steps.is_empty() => from(doc, item, steps),
+        Some(steps) if !steps.is_empty() => from(doc, At::of(doc, item)?, steps),
         _ => value(doc, item),
     }
 }
 
 /// The value at steps from an element.
 #[inline]
-fn from<'v>(doc: &'v Doc<'v>, item: Item<'v>, steps: &[Step]) -> Result<Option<Value<'v>>> {
-    let mut at = At::of(item);
+fn from<'v>(doc: &'v Doc<'v>, mut at: At, steps: &[Step]) -> Result<Option<Value<'v>>> {
     for step in steps {
-        match at.down(doc, || step.index, || step.id(doc))? {
-            Some(next) => at = next,
-            None => return Ok(None),
+        if !at.down(doc, || step.index, || step.id(doc))? {
+            return Ok(None);
         }
     }
     value(doc, at.item(doc)?)
 }
 
-/// A value on the way: an [`Item`], but without the headers of lists, which are large.
-#[derive(Clone, Copy, Debug)]
-enum At {
-    Stored {
-        tag: u8,
-        at: Extent,
-    },
-    /// Element `i` of the list of an extent, which has `given` elements if it does not say so.
-    Row {
-        of: Extent,
-        given: Option<usize>,
-        i: usize,
-    },
-    /// So many elements of the list of an extent from one on.
-    Run {
-        of: Extent,
-        given: Option<usize>,
-        from: usize,
-        n: usize,
-    },
-    Int(i64),
-    Float(f64),
-    Bool(bool),
-}
-
-impl At {
-    #[inline]
-    fn of(item: Item<'_>) -> Self {
-        match item {
-            Item::Stored { tag, at } => Self::Stored { tag, at },
-            Item::Row { of, i } => Self::Row {
-                of: of.at,
-                given: of.given(),
-                i,
-            },
-            Item::Run { of, from, n } => Self::Run {
-                of: of.at,
-                given: of.given(),
-                from,
-                n,
-            },
-            Item::Int(value) => Self::Int(value),
-            Item::Float(value) => Self::Float(value),
-            Item::Bool(value) => Self::Bool(value),
-        }
-    }
-
-    #[inline]
-    fn item<'v>(&self, doc: &Doc<'v>) -> Result<Item<'v>> {
-        match *self {
-            Self::Stored { tag, at } => Ok(Item::Stored { tag, at }),
-            Self::Row { of, given, i } => List::read(doc, of, given)?.get(doc, i),
-            Self::Run { of, given, from, n } => {
-                let of = List::read(doc, of, given)?;
-                Ok(Item::Run { of, from, n })
-            }
-            Self::Int(value) => Ok(Item::Int(value)),
-            Self::Float(value) => Ok(Item::Float(value)),
-            Self::Bool(value) => Ok(Item::Bool(value)),
-        }
-    }
-
-    /// What is one step below.
-    #[inline]
-    fn down(
-        &self,
-        doc: &Doc<'_>,
-        index: impl Fn() -> Option<usize>,
-        id: impl Fn() -> Result<Option<usize>>,
-    ) -> Result<Option<Self>> {
-        match *self {
-            Self::Stored {
-                tag: tag::OBJECT,
-                at,
-            } if at.0 < at.1 => {
-                let mut back = Back::new(doc.data, at.0, at.1);
-                let shape = doc.shapes.get(back.rv()?)?;
-                let Some(slot) = slot(&shape, id()?) else {
-                    return Ok(None);
-                };
-                Self::element(doc, (at.0, back.end), Some(shape.len()), slot).map(Some)
-            }
-            Self::Stored {
-                tag: tag::ARRAY,
-                at,
-            } if at.0 < at.1 => {
-                let mut back = Back::new(doc.data, at.0, at.1);
-                back.byte()?;
-                let n = back.rv()?;
-                match index() {
-                    Some(i) if i < n => Self::element(doc, at, None, i).map(Some),
-                    _ => Ok(None),
-                }
-            }
-            Self::Run { of, given, from, n } => match index() {
-                Some(i) if i < n => Self::element(doc, of, given, from.wrapping_add(i)).map(Some),
-                _ => Ok(None),
-            },
-            Self::Row { of, given, i } => {
-                let (mut back, last, n) = header(doc, of, given)?;
-                let which = back.rv()?;
-                let (column, k) = if last & 0xF == kind::TABLE {
-                    let keys = doc.shapes.get(which)?;
-                    (slot(&keys, id()?), keys.len())
-                } else {
-                    (index().filter(|&j| j < which), which)
-                };
-                let Some(column) = column else {
-                    return Ok(None);
-                };
-                let lens = Lens::read(&mut back, last >> 4, k)?;
-                let at = rest(&back, lens).get(column)?;
-                Self::element(doc, at, Some(n), i).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Element `i` of the list of an extent.
-    #[inline]
-    fn element(doc: &Doc<'_>, at: Extent, given: Option<usize>, i: usize) -> Result<Self> {
-        let (mut back, last, n) = header(doc, at, given)?;
-        let mode = last >> 4;
-        match last & 0xF {
-            kind::TABLE | kind::TUPLES if i < n => Ok(Self::Row { of: at, given, i }),
-            kind::GENERIC => {
-                let lens = Lens::read(&mut back, mode, n)?;
-                let tags = back.bytes(n)?;
-                let at = rest(&back, lens).get(i)?;
-                let tag = tags.get(i).copied().unwrap_or(tag::NULL);
-                Ok(Self::Stored { tag, at })
-            }
-            kind::UNIFORM => {
-                let tag = back.byte()?;
-                let lens = Lens::read(&mut back, mode, n)?;
-                let at = rest(&back, lens).get(i)?;
-                Ok(Self::Stored { tag, at })
-            }
-            kind::NESTED => {
-                let counts = Lens::read(&mut back, mode, n)?;
-                let of = (back.start, back.end);
-                let most = header(doc, of, None)?.2;
-                let (from, to) = counts.range(i, most)?;
-                let n = to.wrapping_sub(from);
-                let given = None;
-                Ok(Self::Run { of, given, from, n })
-            }
-            _ => List::read(doc, at, given)?.get(doc, i).map(Self::of),
-        }
-    }
-}
-
-/// What is before the last byte of a list and its number of elements; these two.
-#[inline]
-fn header<'a>(doc: &Doc<'a>, at: Extent, given: Option<usize>) -> Result<(Back<'a>, u8, usize)> {
-    let mut back = Back::new(doc.data, at.0, at.1);
-    if given.is_none() && at.0 == at.1 {
-        // An empty list, of no elements: what is asked for is not there.
-        return Ok((back, kind::GENERIC, 0));
-    }
-    let last = back.byte()?;
-    let n = match given {
-        Some(n) => n,
-        None => back.rv()?,
-    };
-    Ok((back, last, n))
-}
-
-#[inline]
-fn slot(shape: &Shape<'_>, id: Option<usize>) -> Option<usize> {
-    id.and_then(|id| shape.slot(id))
-}
-
 /// The steps of a pointer, unescaped: none of `""`, else one for each `/`.
-pub(super) fn steps(pointer: &str) -> Result<impl Iterator<Item = Cow<'_, str>>> {
-    if !is_pointer(pointer) {
-        let text =
-            format!("{pointer:?} is no JSON pointer: it begins with /, and ~ is written ~0, / ~1");
-        return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+#[inline]
+pub(super) fn steps(pointer: &str) -> Result<Steps<'_>> {
+    let escapes = memchr::memchr(b'~', pointer.as_bytes()).is_some();
+    let rest = match pointer.strip_prefix('/') {
+        None if !pointer.is_empty() => return Err(no_pointer(pointer)),
+        rest => rest,
+    };
+    let mut parts = pointer.split('~').skip(1);
+    if escapes && !parts.all(|part| part.starts_with(['0', '1'])) {
+        return Err(no_pointer(pointer));
     }
-    let mut parts = pointer.split('/');
-    parts.next();
-    Ok(parts.map(|part| {
-        if part.contains('~') {
-            Cow::Owned(part.replace("~1", "/").replace("~0", "~"))
-        } else {
-            Cow::Borrowed(part)
-        }
-    }))
+    Ok(Steps { rest, escapes })
 }
 
-fn is_pointer(pointer: &str) -> bool {
-    let begins = pointer.is_empty() || pointer.starts_with('/');
-    let mut parts = pointer.split('~');
-    parts.next();
-    begins && parts.all(|part| part.starts_with(['0', '1']))
+#[cold]
+fn no_pointer(pointer: &str) -> Error {
+    let text =
+        format!("{pointer:?} is no JSON pointer: it begins with /, and ~ is written ~0, / ~1");
+    Error::new(ErrorKind::Usage, text).with_format("blit")
+}
+
+/// The steps of a pointer that are left.
+pub(super) struct Steps<'p> {
+    rest: Option<&'p str>,
+    escapes: bool,
+}
+
+impl<'p> Iterator for Steps<'p> {
+    type Item = Cow<'p, str>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Cow<'p, str>> {
+        let rest = self.rest?;
+        let end = rest.bytes().position(|byte| byte == b'/');
+        let (step, later) = match end.and_then(|end| rest.split_at_checked(end)) {
+            Some((step, later)) => (step, later.get(1..)),
+            None => (rest, None),
+        };
+        self.rest = later;
+        Some(if self.escapes && step.contains('~') {
+            Cow::Owned(unescaped(step))
+        } else {
+            Cow::Borrowed(step)
+        })
+    }
+}
+
+fn unescaped(step: &str) -> String {
+    let mut out = String::with_capacity(step.len());
+    for (i, part) in step.split('~').enumerate() {
+        let (escaped, rest) = match part.split_at_checked(1) {
+            Some(("0", rest)) if i > 0 => ("~", rest),
+            Some(("1", rest)) if i > 0 => ("/", rest),
+            _ => ("", part),
+        };
+        out.push_str(escaped);
+        out.push_str(rest);
+    }
+    out
 }
 
 /// The index that a step is: digits, without a leading zero.

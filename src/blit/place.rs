@@ -12,12 +12,12 @@ use crate::Result;
 /// there it is an error, or another value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    at: Extent,
-    form: Form,
+    pub(super) at: Extent,
+    pub(super) form: Form,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Form {
+pub(super) enum Form {
     /// An extent and its tag.
     Stored(u8),
     /// An element of the list of the extent, which has `given` elements if it does not say so.

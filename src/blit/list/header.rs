@@ -32,22 +32,7 @@ pub(super) fn body<'a>(
                 tag,
             }
         }
-        kind::INT => {
-            let width = usize::from(mode & 7).wrapping_add(1);
-            let base = if mode & 8 == 0 {
-                None
-            } else {
-                Some(int(back.bytes(8)?))
-            };
-            if base.is_some() && width == 8 {
-                return Err(malformed("V21", "a base with eight bytes each", end));
-            }
-            Body::Int {
-                numbers: back.bytes(n.saturating_mul(width))?,
-                width,
-                base,
-            }
-        }
+        kind::INT => integers(back, mode, n)?,
         kind::FLOAT => {
             if mode & 6 != 0 {
                 return Err(malformed("V22", "floats of a mode that is not", end));
@@ -84,21 +69,78 @@ pub(super) fn body<'a>(
                 bits: back.bytes(n.div_ceil(8))?,
             }
         }
-        kind::DICT => {
-            let size = back.rv()?;
-            let width = usize::from(mode & 3).wrapping_add(1);
-            if mode >> 2 != 0 {
-                return Err(malformed("V25", "a dictionary of a mode that is not", end));
-            }
-            let codes = back.bytes(n.saturating_mul(width))?;
-            let unique = extent(back, size)?;
-            Body::Dict {
-                unique,
-                codes,
-                width,
-            }
-        }
+        kind::DICT => dict(back, mode, n)?,
         _ => return nested(doc, back, which, mode, n),
+    })
+}
+
+/// Integers side by side.
+#[inline]
+pub(in crate::blit) fn integers<'a>(back: &mut Back<'a>, mode: u8, n: usize) -> Result<Body<'a>> {
+    let end = back.end;
+    let width = usize::from(mode & 7).wrapping_add(1);
+    let base = if mode & 8 == 0 {
+        None
+    } else {
+        Some(int(back.bytes(8)?))
+    };
+    if base.is_some() && width == 8 {
+        return Err(malformed("V21", "a base with eight bytes each", end));
+    }
+    Ok(Body::Int {
+        numbers: back.bytes(n.saturating_mul(width))?,
+        width,
+        base,
+    })
+}
+
+/// Codes of strings, each of which is stored once.
+#[inline]
+pub(in crate::blit) fn dict<'a>(back: &mut Back<'a>, mode: u8, n: usize) -> Result<Body<'a>> {
+    let end = back.end;
+    let size = back.rv()?;
+    let width = usize::from(mode & 3).wrapping_add(1);
+    if mode >> 2 != 0 {
+        return Err(malformed("V25", "a dictionary of a mode that is not", end));
+    }
+    let codes = back.bytes(n.saturating_mul(width))?;
+    let unique = extent(back, size)?;
+    Ok(Body::Dict {
+        unique,
+        codes,
+        width,
+    })
+}
+
+/// Elements of which some are not there.
+#[inline]
+pub(in crate::blit) fn partial<'a>(back: &mut Back<'a>, mode: u8, n: usize) -> Result<Body<'a>> {
+    check_no_mode(mode, back.end)?;
+    let absent = back.byte()?;
+    if absent != tag::NULL && absent != tag::ABSENT {
+        return Err(malformed(
+            "V26",
+            "gaps that are neither null nor absent",
+            back.end,
+        ));
+    }
+    let groups = n.wrapping_sub(1) / 512;
+    let (mut ranks, mut width) = (&[][..], 0);
+    if groups > 0 {
+        width = usize::from(back.byte()?);
+        if !(1..=8).contains(&width) {
+            return Err(malformed("V26", "ranks of an impossible width", back.end));
+        }
+        ranks = back.bytes(groups.saturating_mul(width))?;
+    }
+    let bits = back.bytes(n.div_ceil(8))?;
+    check_present(back, absent)?;
+    Ok(Body::Partial {
+        child: (back.start, back.end),
+        bits,
+        ranks,
+        width,
+        absent,
     })
 }
 
@@ -139,35 +181,7 @@ fn nested<'a>(
                 counts,
             }
         }
-        kind::PARTIAL => {
-            check_no_mode(mode, end)?;
-            let absent = back.byte()?;
-            if absent != tag::NULL && absent != tag::ABSENT {
-                return Err(malformed(
-                    "V26",
-                    "gaps that are neither null nor absent",
-                    back.end,
-                ));
-            }
-            let groups = n.wrapping_sub(1) / 512;
-            let (mut ranks, mut width) = (&[][..], 0);
-            if groups > 0 {
-                width = usize::from(back.byte()?);
-                if !(1..=8).contains(&width) {
-                    return Err(malformed("V26", "ranks of an impossible width", back.end));
-                }
-                ranks = back.bytes(groups.saturating_mul(width))?;
-            }
-            let bits = back.bytes(n.div_ceil(8))?;
-            check_present(back, absent)?;
-            Body::Partial {
-                child: (back.start, back.end),
-                bits,
-                ranks,
-                width,
-                absent,
-            }
-        }
+        kind::PARTIAL => partial(back, mode, n)?,
         kind::SEGMENTED => {
             let size = back.rv()?;
             if !(1..=SEGMENT).contains(&size) {

@@ -41,8 +41,8 @@ pub(in crate::blit) fn rank(bits: &[u8], ranks: &[u8], width: usize, i: usize) -
     let from = group.wrapping_mul(RANKED / 8);
     let whole = bits.get(from..i / 8).unwrap_or_default();
     let mut sum = usize::try_from(before).unwrap_or(usize::MAX);
-    for byte in whole {
-        sum = sum.wrapping_add(byte.count_ones() as usize);
+    for word in whole.chunks(8) {
+        sum = sum.wrapping_add(uint(word).count_ones() as usize);
     }
     let part = bits.get(i / 8).copied().unwrap_or(0) & !(0xFF_u8 << (i % 8));
     sum.wrapping_add(part.count_ones() as usize)
