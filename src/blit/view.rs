@@ -284,6 +284,18 @@ impl<'v> ObjectView<'v> {
         }
     }
 
+    /// As [`get`](Self::get), of a name that may have halves of surrogate pairs, as three bytes
+    /// each.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn get_wtf8(&self, name: &[u8]) -> Result<Option<Value<'v>>> {
+        match self.doc.keys.find(name)? {
+            Some(id) => self.get_id(id),
+            None => Ok(None),
+        }
+    }
+
     /// As [`get`](Self::get), by the id of a name.
     #[inline]
     pub(super) fn get_id(&self, id: usize) -> Result<Option<Value<'v>>> {
