@@ -514,3 +514,46 @@ fn a_patch_clears_canonical_and_does_not_bless_damage() {
     assert_eq!(ErrorKind::ChecksumMismatch, error.kind());
     assert_eq!(before, document);
 }
+
+#[test]
+fn a_merge_patch_of_two_meanings_has_none() {
+    let keep = Options {
+        duplicates: tare::blit::Duplicates::Keep,
+        ..Options::default()
+    };
+    let patch = from_json(br#"{"a":1,"a":{"b":2}}"#, &keep).unwrap();
+    let document = from_json(b"{}", &Options::default()).unwrap();
+    let mut edit = Edit::new(View::open(&document).unwrap());
+    let error = edit.merge_view(&View::open(&patch).unwrap()).unwrap_err();
+    assert_eq!(ErrorKind::Usage, error.kind());
+    assert_eq!(document, edit.to_blit(&Options::default()).unwrap());
+}
+
+#[test]
+fn names_with_halves_of_pairs_are_edited_by_bytes() {
+    let keep = Options {
+        surrogates: tare::blit::Surrogates::Keep,
+        ..Options::default()
+    };
+    let document = from_json(br#"{"\ud83d":{"\ude00":1000}}"#, &keep).unwrap();
+    let mut edit = Edit::new(View::open(&document).unwrap());
+    let pointer = b"/\xED\xA0\xBD/\xED\xB8\x80";
+    assert!(matches!(
+        edit.get(pointer),
+        Ok(Some(Current::Value(Value::Int(1000))))
+    ));
+    edit.set(pointer, Tree::from(2)).unwrap();
+    assert_eq!(
+        from_json(br#"{"\ude00":2}"#, &keep).unwrap(),
+        edit.part(b"/\xED\xA0\xBD", &keep).unwrap().unwrap()
+    );
+    assert!(edit.part("/nothing", &keep).unwrap().is_none());
+    edit.merge(br#"{"\ud83d":{"\ude00":null}}"#).unwrap();
+    let changed = edit.to_blit(&keep).unwrap();
+    assert_eq!(from_json(br#"{"\ud83d":{}}"#, &keep).unwrap(), changed);
+    let mut patched = document.clone();
+    tare::blit::patch(&mut patched, pointer, &Value::Int(5000)).unwrap();
+    let view = View::open(&patched).unwrap();
+    let json = view.to_json(&tare::blit::JsonOptions::default()).unwrap();
+    assert_eq!(br#"{"\ud83d":{"\ude00":5000}}"#[..], json);
+}

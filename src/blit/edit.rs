@@ -13,20 +13,23 @@ mod current;
 mod json_patch;
 mod over;
 mod pieces;
+pub(super) mod steps;
 mod write;
 
 use std::sync::Arc;
 
-use super::{path, Value, View, WalkOptions};
+use super::{Value, View, WalkOptions};
 use crate::{Error, ErrorKind, Result};
 pub use current::{Current, CurrentArray, CurrentObject};
 use over::{Members, Over, Scalar};
 use pieces::{Piece, Pieces};
+use steps::{index, steps};
 
 /// A document that is being changed.
 ///
-/// Pointers are those of RFC 6901; in arrays, `-` is the place behind the last element. An edit
-/// costs as much as the path to it is long. Memory is what was changed.
+/// Pointers are those of RFC 6901; in arrays, `-` is the place behind the last element. They are
+/// text, or bytes where a name has halves of surrogate pairs. An edit costs as much as the path to
+/// it is long. Memory is what was changed.
 ///
 /// # Example
 /// ```
@@ -179,9 +182,9 @@ impl<'a> Edit<'a> {
     ///
     /// # Errors
     /// `Usage` for a pointer that is none; `Malformed`.
-    pub fn get(&self, pointer: &str) -> Result<Option<Current<'_>>> {
+    pub fn get(&self, pointer: impl AsRef<[u8]>) -> Result<Option<Current<'_>>> {
         let mut value = Current::of(&self.view, &self.root)?;
-        for step in path::steps(pointer)? {
+        for step in steps(pointer.as_ref())? {
             match value.step(&step)? {
                 Some(next) => value = next,
                 None => return Ok(None),
@@ -195,7 +198,8 @@ impl<'a> Edit<'a> {
     /// # Errors
     /// `NotFound` where there is no such element, or nothing to have the name; as
     /// [`get`](Self::get).
-    pub fn set(&mut self, pointer: &str, value: Tree) -> Result<()> {
+    pub fn set(&mut self, pointer: impl AsRef<[u8]>, value: Tree) -> Result<()> {
+        let pointer = pointer.as_ref();
         let Some((parent, last)) = parent(pointer)? else {
             self.root = value.0;
             return Ok(());
@@ -203,8 +207,8 @@ impl<'a> Edit<'a> {
         let view = &self.view;
         match descend(view, &mut self.root, &parent)? {
             Some(Over::Object(members)) => Arc::make_mut(members).set(view, &last, value.0),
-            Some(Over::Array(pieces)) if path::index(&last).is_some_and(|i| i < pieces.len()) => {
-                let i = path::index(&last).unwrap_or(0);
+            Some(Over::Array(pieces)) if index(&last).is_some_and(|i| i < pieces.len()) => {
+                let i = index(&last).unwrap_or(0);
                 if let Some(place) = Arc::make_mut(pieces).get_mut(view, i)? {
                     *place = value.0;
                 }
@@ -219,7 +223,8 @@ impl<'a> Edit<'a> {
     ///
     /// # Errors
     /// As [`set`](Self::set).
-    pub fn insert(&mut self, pointer: &str, value: Tree) -> Result<()> {
+    pub fn insert(&mut self, pointer: impl AsRef<[u8]>, value: Tree) -> Result<()> {
+        let pointer = pointer.as_ref();
         let Some((parent, last)) = parent(pointer)? else {
             self.root = value.0;
             return Ok(());
@@ -228,10 +233,10 @@ impl<'a> Edit<'a> {
         match descend(view, &mut self.root, &parent)? {
             Some(Over::Object(members)) => Arc::make_mut(members).set(view, &last, value.0),
             Some(Over::Array(pieces)) => {
-                let i = if last == "-" {
+                let i = if last == b"-" {
                     Some(pieces.len())
                 } else {
-                    path::index(&last)
+                    index(&last)
                 };
                 let i = i.filter(|&i| i <= pieces.len());
                 let i = i.ok_or_else(|| missing(pointer))?;
@@ -246,12 +251,12 @@ impl<'a> Edit<'a> {
     ///
     /// # Errors
     /// `NotFound` if there is none; `Usage` for the whole document; as [`get`](Self::get).
-    pub fn delete(&mut self, pointer: &str) -> Result<()> {
-        self.take(pointer).map(drop)
+    pub fn delete(&mut self, pointer: impl AsRef<[u8]>) -> Result<()> {
+        self.take(pointer.as_ref()).map(drop)
     }
 
     /// Takes the value at a pointer away, and gives it.
-    fn take(&mut self, pointer: &str) -> Result<Over> {
+    fn take(&mut self, pointer: &[u8]) -> Result<Over> {
         let Some((parent, last)) = parent(pointer)? else {
             let text = "the whole document cannot be taken away, only replaced";
             return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
@@ -259,7 +264,7 @@ impl<'a> Edit<'a> {
         let view = &self.view;
         let found = match descend(view, &mut self.root, &parent)? {
             Some(Over::Object(members)) => Arc::make_mut(members).remove(view, &last)?,
-            Some(Over::Array(pieces)) => match path::index(&last) {
+            Some(Over::Array(pieces)) => match index(&last) {
                 Some(i) => Arc::make_mut(pieces).remove(view, i)?,
                 None => None,
             },
@@ -269,11 +274,8 @@ impl<'a> Edit<'a> {
     }
 
     /// A copy of the value at a pointer, which shares what it holds.
-    fn copy(&mut self, pointer: &str) -> Result<Over> {
-        let steps: Vec<_> = path::steps(pointer)?
-            .map(std::borrow::Cow::into_owned)
-            .collect();
-        match descend(&self.view, &mut self.root, &steps)? {
+    fn copy(&mut self, pointer: &[u8]) -> Result<Over> {
+        match descend(&self.view, &mut self.root, &steps(pointer)?)? {
             Some(over) => Ok(over.clone()),
             None => Err(missing(pointer)),
         }
@@ -281,10 +283,8 @@ impl<'a> Edit<'a> {
 }
 
 /// The steps of a pointer but for the last, and the last; None of the whole document.
-fn parent(pointer: &str) -> Result<Option<(Vec<String>, String)>> {
-    let mut steps: Vec<_> = path::steps(pointer)?
-        .map(std::borrow::Cow::into_owned)
-        .collect();
+fn parent(pointer: &[u8]) -> Result<Option<(Vec<Vec<u8>>, Vec<u8>)>> {
+    let mut steps = steps(pointer)?;
     Ok(steps.pop().map(|last| (steps, last)))
 }
 
@@ -292,14 +292,14 @@ fn parent(pointer: &str) -> Result<Option<(Vec<String>, String)>> {
 fn descend<'o>(
     view: &View<'_>,
     root: &'o mut Over,
-    steps: &[String],
+    steps: &[Vec<u8>],
 ) -> Result<Option<&'o mut Over>> {
     let mut over = root;
     for step in steps {
         over.touch(view)?;
         let next = match over {
             Over::Object(members) => Arc::make_mut(members).get_mut(view, step)?,
-            Over::Array(pieces) => match path::index(step) {
+            Over::Array(pieces) => match index(step) {
                 Some(i) => Arc::make_mut(pieces).get_mut(view, i)?,
                 None => None,
             },
@@ -314,7 +314,7 @@ fn descend<'o>(
     Ok(Some(over))
 }
 
-fn missing(pointer: &str) -> Error {
-    let text = format!("there is nothing at {pointer:?}");
+fn missing(pointer: &[u8]) -> Error {
+    let text = format!("there is nothing at {:?}", String::from_utf8_lossy(pointer));
     Error::new(ErrorKind::NotFound, text).with_format("blit")
 }

@@ -6,8 +6,12 @@
     clippy::cast_possible_truncation
 )]
 
-use super::{from_json, Current, Edit, ObjectView, Options, Tree, Value, View};
-use crate::Result;
+use super::edit::steps::push;
+use super::{from_json, Current, Edit, Options, Surrogates, Tree, Value, View};
+use crate::{Error, ErrorKind, Result};
+
+/// A pointer, and the value that is set there; None where one is deleted.
+type Change = (Vec<u8>, Option<Tree>);
 
 impl Edit<'_> {
     /// Merges an RFC 7396 patch: names with null are deleted, objects merged, all else replaced.
@@ -29,7 +33,12 @@ impl Edit<'_> {
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn merge(&mut self, text: &[u8]) -> Result<()> {
-        let document = from_json(text, &Options::default())?;
+        // Whether halves of pairs are kept, the options of the changed document say.
+        let options = Options {
+            surrogates: Surrogates::Keep,
+            ..Options::default()
+        };
+        let document = from_json(text, &options)?;
         self.merge_view(&View::open(&document)?)
     }
 
@@ -38,58 +47,75 @@ impl Edit<'_> {
     /// # Errors
     /// As [`merge`](Self::merge).
     pub fn merge_view(&mut self, patch: &View<'_>) -> Result<()> {
-        let before = self.clone().into_changes();
-        let merged = self.merge_all(patch);
-        if merged.is_err() {
-            *self = Edit::resume(self.view(), before);
-        }
-        merged
-    }
-
-    fn merge_all(&mut self, patch: &View<'_>) -> Result<()> {
-        let Value::Object(root) = patch.root()? else {
-            return self.set("", Tree::from_view(patch)?);
-        };
-        self.be_object("")?;
-        // Objects of the patch that are left, each with the pointer to what it is merged into.
-        let mut left = vec![(String::new(), root)];
-        while let Some((at, object)) = left.pop() {
-            self.merge_one(patch, &at, &object, &mut left)?;
-        }
-        Ok(())
-    }
-
-    fn merge_one<'p>(
-        &mut self,
-        patch: &'p View<'_>,
-        at: &str,
-        object: &ObjectView<'p>,
-        left: &mut Vec<(String, ObjectView<'p>)>,
-    ) -> Result<()> {
-        for entry in object.iter() {
-            let (name, value) = entry?;
-            let pointer = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-            match value {
-                Value::Null => {
-                    if self.get(&pointer)?.is_some() {
-                        self.delete(&pointer)?;
-                    }
+        let changes = self.changes_of(patch)?;
+        // One change is made or not by itself; what is shared with a state before would be copied
+        // to be changed.
+        let before = (changes.len() > 1).then(|| self.clone().into_changes());
+        for (pointer, value) in changes {
+            let made = match value {
+                Some(value) => self.set(&pointer, value),
+                None => match self.delete(&pointer) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                    deleted => deleted,
+                },
+            };
+            if let Err(error) = made {
+                if let Some(before) = before {
+                    *self = Edit::resume(self.view(), before);
                 }
-                Value::Object(inner) => {
-                    self.be_object(&pointer)?;
-                    left.push((pointer, inner));
-                }
-                other => self.set(&pointer, Tree::of(patch, &other)?)?,
+                return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Makes the value at a pointer an empty object, unless it is an object.
-    fn be_object(&mut self, pointer: &str) -> Result<()> {
-        match self.get(pointer)? {
-            Some(Current::Object(_) | Current::Value(Value::Object(_))) => Ok(()),
-            _ => self.set(pointer, Tree::object([])),
+    /// What a patch sets and deletes, in order.
+    fn changes_of(&self, patch: &View<'_>) -> Result<Vec<Change>> {
+        let Value::Object(root) = patch.root()? else {
+            return Ok(vec![(Vec::new(), Some(Tree::from_view(patch)?))]);
+        };
+        if patch.keeps_duplicates() {
+            let text = "a merge patch in which a name may be there twice";
+            return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
         }
+        let mut changes = Vec::new();
+        let object_at = |pointer: &[u8], is_new: bool| -> Result<(bool, Option<Change>)> {
+            let is_new = is_new || !self.is_object(pointer)?;
+            Ok((
+                is_new,
+                is_new.then(|| (pointer.to_vec(), Some(Tree::object([])))),
+            ))
+        };
+        let (is_new, change) = object_at(&[], false)?;
+        changes.extend(change);
+        // Objects of the patch that are left, each with the pointer to what it is merged into, and
+        // whether that is a new one, whatever lies there now.
+        let mut left = vec![(Vec::new(), root, is_new)];
+        while let Some((at, object, is_new)) = left.pop() {
+            for entry in object.entries() {
+                let (id, value) = entry?;
+                let mut pointer = at.clone();
+                push(&mut pointer, patch.name(id)?);
+                match value {
+                    Value::Null if is_new || self.get(&pointer)?.is_none() => {}
+                    Value::Null => changes.push((pointer, None)),
+                    Value::Object(inner) => {
+                        let (is_new, change) = object_at(&pointer, is_new)?;
+                        changes.extend(change);
+                        left.push((pointer, inner, is_new));
+                    }
+                    other => changes.push((pointer, Some(Tree::of(patch, &other)?))),
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    fn is_object(&self, pointer: &[u8]) -> Result<bool> {
+        let found = self.get(pointer)?;
+        Ok(matches!(
+            found,
+            Some(Current::Object(_) | Current::Value(Value::Object(_)))
+        ))
     }
 }

@@ -8,9 +8,10 @@
 
 use super::decimal::is_f32;
 use super::doc::Doc;
+use super::edit::steps::{index, steps};
 use super::layout::{flag, signed_width, tag, Back};
 use super::list::{bit, rank, Body, Extent, Item, List};
-use super::{path, strings, validate, Value};
+use super::{strings, validate, Value};
 use crate::{Error, ErrorKind, Result};
 
 /// Replaces the value at an RFC 6901 pointer in place: no other value moves.
@@ -47,11 +48,13 @@ use crate::{Error, ErrorKind, Result};
 /// assert_eq!(ErrorKind::NotPatchable, error.kind());
 /// # Ok::<(), tare::Error>(())
 /// ```
-pub fn patch(document: &mut [u8], pointer: &str, value: &Value<'_>) -> Result<()> {
+pub fn patch(document: &mut [u8], pointer: impl AsRef<[u8]>, value: &Value<'_>) -> Result<()> {
+    let pointer = pointer.as_ref();
     let doc = Doc::open(document)?;
     validate::checksum(&doc)?;
     let spot = find(&doc, pointer)?;
     let change = spot.change(&doc, value).map_err(|why| {
+        let pointer = String::from_utf8_lossy(pointer);
         let text = format!("the value at {pointer:?} cannot be replaced in place: {why}");
         Error::new(ErrorKind::NotPatchable, text).with_format("blit")
     })?;
@@ -133,12 +136,12 @@ impl Change<'_> {
 }
 
 /// The bytes of the value at a pointer.
-fn find<'a>(doc: &Doc<'a>, pointer: &str) -> Result<Spot<'a>> {
+fn find<'a>(doc: &Doc<'a>, pointer: &[u8]) -> Result<Spot<'a>> {
     let mut spot = match doc.root.as_stored() {
         Some((tag, at)) => Spot::Stored { tag, at, own: None },
         None => Spot::Inside(doc.root.item(doc)?),
     };
-    for step in path::steps(pointer)? {
+    for step in steps(pointer)? {
         let Some((list, i)) = inside(doc, &spot, &step)? else {
             return Err(missing(pointer));
         };
@@ -153,15 +156,16 @@ fn find<'a>(doc: &Doc<'a>, pointer: &str) -> Result<Spot<'a>> {
     Ok(spot)
 }
 
-fn missing(pointer: &str) -> Error {
+fn missing(pointer: &[u8]) -> Error {
+    let pointer = String::from_utf8_lossy(pointer);
     let text = format!("there is no value at {pointer:?}");
     Error::new(ErrorKind::NotFound, text).with_format("blit")
 }
 
 /// The list and the element that a step leads to; None if there is none.
-fn inside<'a>(doc: &Doc<'a>, spot: &Spot<'a>, step: &str) -> Result<Option<(List<'a>, usize)>> {
-    let id = || doc.keys.find(step.as_bytes());
-    let index = |n: usize| path::index(step).filter(|&i| i < n);
+fn inside<'a>(doc: &Doc<'a>, spot: &Spot<'a>, step: &[u8]) -> Result<Option<(List<'a>, usize)>> {
+    let id = || doc.keys.find(step);
+    let index = |n: usize| index(step).filter(|&i| i < n);
     Ok(match spot {
         Spot::Stored {
             tag: tag::ARRAY,

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::over::{in_base, Member, Members, Over};
 use super::pieces::{Piece, Pieces};
+use super::steps::index;
 use crate::blit::find::compare::Compared;
-use crate::blit::{path, Value, View};
+use crate::blit::{Value, View};
 use crate::{Error, ErrorKind, Result};
 
 /// A value as it is now.
@@ -23,14 +24,14 @@ pub enum Current<'e> {
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentArray<'e> {
     view: &'e View<'e>,
-    pieces: &'e Pieces,
+    pub(super) pieces: &'e Pieces,
 }
 
 /// An object with its changes.
 #[derive(Clone, Copy, Debug)]
 pub struct CurrentObject<'e> {
     view: &'e View<'e>,
-    members: &'e Members,
+    pub(super) members: &'e Members,
 }
 
 impl<'e> Current<'e> {
@@ -44,13 +45,14 @@ impl<'e> Current<'e> {
     }
 
     /// What a step of a pointer leads to.
-    pub(super) fn step(&self, step: &str) -> Result<Option<Self>> {
-        match self.elements() {
-            Some(n) => match path::index(step).filter(|&i| i < n) {
+    pub(super) fn step(&self, step: &[u8]) -> Result<Option<Self>> {
+        match self {
+            Self::Object(object) => object.named(step),
+            Self::Value(Value::Object(object)) => Ok(object.get_wtf8(step)?.map(Self::Value)),
+            _ => match index(step).filter(|&i| self.elements().is_some_and(|n| i < n)) {
                 Some(i) => self.element(i).map(Some),
                 None => Ok(None),
             },
-            None => self.member(step),
         }
     }
 }
@@ -109,7 +111,11 @@ impl<'e> CurrentObject<'e> {
     /// # Errors
     /// `Malformed`.
     pub fn get(&self, name: &str) -> Result<Option<Current<'e>>> {
-        match self.members.get(name.as_bytes()) {
+        self.named(name.as_bytes())
+    }
+
+    fn named(&self, name: &[u8]) -> Result<Option<Current<'e>>> {
+        match self.members.get(name) {
             Member::None => Ok(None),
             Member::Over(over) => Current::of(self.view, over).map(Some),
             Member::Base => {

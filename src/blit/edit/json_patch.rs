@@ -2,7 +2,7 @@
 
 use super::{Edit, Tree};
 use crate::blit::find::compare::{equal, Budget};
-use crate::blit::{from_json, Duplicates, ObjectView, Options, Value, View};
+use crate::blit::{from_json, Duplicates, ObjectView, Options, Surrogates, Value, View};
 use crate::{Error, ErrorKind, Result};
 
 /// Most values that the tests of a patch look at.
@@ -32,9 +32,11 @@ impl Edit<'_> {
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn patch(&mut self, text: &[u8]) -> Result<()> {
-        // An operation of two meanings has none.
+        // An operation of two meanings has none. Whether halves of pairs are kept, the options of
+        // the changed document say.
         let options = Options {
             duplicates: Duplicates::Error,
+            surrogates: Surrogates::Keep,
             ..Options::default()
         };
         let document = from_json(text, &options)?;
@@ -49,7 +51,9 @@ impl Edit<'_> {
         let Value::Array(operations) = patch.root()? else {
             return Err(wrong("a patch is an array of operations"));
         };
-        let before = self.root.clone();
+        // Of one operation, all but a move are done or not by themselves; what is shared with a
+        // state before would be copied to be changed.
+        let mut before = (operations.len() > 1).then(|| self.root.clone());
         let budget = Budget::new(MAX_ELEMENTS);
         for (i, operation) in operations.iter().enumerate() {
             let mut name = "?".to_string();
@@ -57,11 +61,16 @@ impl Edit<'_> {
                 let Value::Object(operation) = operation else {
                     return Err(wrong("an operation is an object"));
                 };
-                name = text_of(&operation, "op")?;
+                name = String::from_utf8_lossy(&text_of(&operation, "op")?).into_owned();
+                if name == "move" && before.is_none() {
+                    before = Some(self.root.clone());
+                }
                 self.operate(patch, &name, &operation, &budget)
             });
             if let Err(error) = done {
-                self.root = before;
+                if let Some(before) = before {
+                    self.root = before;
+                }
                 return Err(error.within(&format!("operation {i} ({name}): "), ""));
             }
         }
@@ -95,8 +104,8 @@ impl Edit<'_> {
             }
             "move" => {
                 let from = text_of(operation, "from")?;
-                let inside = target.strip_prefix(&from);
-                if inside.is_some_and(|rest| rest.starts_with('/')) {
+                let inside = target.strip_prefix(&*from);
+                if inside.is_some_and(|rest| rest.starts_with(b"/")) {
                     return Err(wrong("a value cannot be moved into itself"));
                 }
                 if target == from && self.get(&from)?.is_some() {
@@ -111,6 +120,7 @@ impl Edit<'_> {
                 if equal(found, expected, budget)? {
                     return Ok(());
                 }
+                let target = String::from_utf8_lossy(&target);
                 let text = format!("the value at {target:?} is another one");
                 Err(Error::new(ErrorKind::NotFound, text).with_format("blit"))
             }
@@ -121,9 +131,10 @@ impl Edit<'_> {
     }
 }
 
-fn text_of(operation: &ObjectView<'_>, name: &str) -> Result<String> {
+fn text_of(operation: &ObjectView<'_>, name: &str) -> Result<Vec<u8>> {
     match operation.get(name)? {
-        Some(Value::Str(text)) => Ok(text.into_owned()),
+        Some(Value::Str(text)) => Ok(text.into_owned().into_bytes()),
+        Some(Value::Wtf8(text)) => Ok(text.to_vec()),
         _ => Err(wrong(&format!("it has no {name:?} that is a string"))),
     }
 }

@@ -139,13 +139,12 @@ impl Members {
     }
 
     /// The value of a name, to be changed; None if there is none.
-    pub(super) fn get_mut(&mut self, view: &View<'_>, name: &str) -> Result<Option<&mut Over>> {
-        let key = name.as_bytes();
+    pub(super) fn get_mut(&mut self, view: &View<'_>, key: &[u8]) -> Result<Option<&mut Over>> {
         if let Some(&at) = self.places.get(key) {
             return Ok(self.added.get_mut(at).and_then(|(_, over)| over.as_mut()));
         }
         if !self.changed.contains_key(key) {
-            let Some(value) = in_base(self.base, view, name)? else {
+            let Some(value) = in_base(self.base, view, key)? else {
                 return Ok(None);
             };
             self.changed.insert(key.into(), Some(Over::of(&value)));
@@ -154,11 +153,11 @@ impl Members {
     }
 
     /// Gives a name a value: in its place if it has one, else behind the others.
-    pub(super) fn set(&mut self, view: &View<'_>, name: &str, over: Over) -> Result<()> {
+    pub(super) fn set(&mut self, view: &View<'_>, name: &[u8], over: Over) -> Result<()> {
         if let Some(place) = self.get_mut(view, name)? {
             *place = over;
         } else {
-            self.push(name.as_bytes().into(), over);
+            self.push(name.into(), over);
         }
         Ok(())
     }
@@ -182,8 +181,7 @@ impl Members {
     }
 
     /// Takes a name and its value away.
-    pub(super) fn remove(&mut self, view: &View<'_>, name: &str) -> Result<Option<Over>> {
-        let key = name.as_bytes();
+    pub(super) fn remove(&mut self, view: &View<'_>, key: &[u8]) -> Result<Option<Over>> {
         if let Some(at) = self.places.remove(key) {
             let found = self.added.get_mut(at).and_then(|(_, over)| over.take());
             self.gone = self.gone.saturating_add(1);
@@ -198,7 +196,7 @@ impl Members {
         if let Some(known) = self.changed.get_mut(key) {
             return Ok(known.take());
         }
-        let found = in_base(self.base, view, name)?;
+        let found = in_base(self.base, view, key)?;
         let found = found.map(|value| Over::of(&value));
         if found.is_some() {
             self.changed.insert(key.into(), None);
@@ -225,10 +223,10 @@ impl Drop for Members {
 pub(super) fn in_base<'v>(
     base: Option<Place>,
     view: &'v View<'_>,
-    name: &str,
+    name: &[u8],
 ) -> Result<Option<Value<'v>>> {
     match base.map(|place| view.at(place)).transpose()? {
-        Some(Value::Object(object)) => object.get(name),
+        Some(Value::Object(object)) => object.get_wtf8(name),
         _ => Ok(None),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::over::{Members, Over};
 use super::pieces::{Piece, Pieces};
-use super::Edit;
+use super::{Current, Edit};
 use crate::blit::cursor::Cursor;
 use crate::blit::doc::Doc;
 use crate::blit::layout::flag;
@@ -29,6 +29,36 @@ impl Edit<'_> {
     /// Those of [`Writer`]; `Malformed` where the document is not what it says; `Limit` for more
     /// than 2^28 values or 1,024 levels.
     pub fn to_blit(&self, options: &Options) -> Result<Vec<u8>> {
+        self.written(Open::Value(&self.root), options)
+    }
+
+    /// The value at a pointer, with its changes, as a document of its own; None if there is none.
+    ///
+    /// # Errors
+    /// Those of [`get`](Self::get) and [`to_blit`](Self::to_blit).
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{from_json, Edit, Options, Tree, View};
+    ///
+    /// let options = Options::default();
+    /// let document = from_json(br#"{"to": "LHR", "delays": [5, 90]}"#, &options)?;
+    /// let mut edit = Edit::new(View::open(&document)?);
+    /// edit.set("/delays/0", Tree::from(7))?;
+    /// assert_eq!(Some(from_json(b"[7, 90]", &options)?), edit.part("/delays", &options)?);
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn part(&self, pointer: impl AsRef<[u8]>, options: &Options) -> Result<Option<Vec<u8>>> {
+        let open = match self.get(pointer)? {
+            Some(Current::Value(value)) => Open::Base(value),
+            Some(Current::Array(array)) => Open::New(array.pieces),
+            Some(Current::Object(object)) => Open::Members(object.members),
+            None => return Ok(None),
+        };
+        self.written(open, options).map(Some)
+    }
+
+    fn written<'e>(&'e self, open: Open<'e>, options: &Options) -> Result<Vec<u8>> {
         let mut events = Events {
             writer: Writer::new(*options)?,
             doc: &self.view.doc,
@@ -36,7 +66,7 @@ impl Edit<'_> {
             wtf8: self.view.doc.flags & flag::WTF8 != 0,
         };
         let mut walk = Walk::new(events.doc, &WalkOptions::default());
-        let mut open = vec![Open::Value(&self.root)];
+        let mut open = vec![open];
         let mut left = MAX_ELEMENTS;
         while let Some(next) = open.last_mut() {
             left = left.checked_sub(1).ok_or_else(|| {
@@ -56,6 +86,9 @@ impl Edit<'_> {
 /// What is being written.
 enum Open<'e> {
     Value(&'e Over),
+    Base(Value<'e>),
+    New(&'e Pieces),
+    Members(&'e Members),
     /// Written already, but for what comes after it.
     Done,
     Array(&'e Pieces, Box<dyn Iterator<Item = &'e Piece> + 'e>),
@@ -80,33 +113,39 @@ impl<'e> Open<'e> {
         match self {
             Self::Done => Ok(None),
             Self::Value(over) => {
-                let over = *over;
+                *self = match over {
+                    Over::Base(place) => Self::Base(view.at(*place)?),
+                    Over::Scalar(scalar) => Self::Base(scalar.value()),
+                    Over::Array(pieces) => Self::New(pieces),
+                    Over::Object(members) => Self::Members(members),
+                };
+                self.advance(view, walk, events)
+            }
+            Self::Base(value) => {
+                events.base(walk, value)?;
                 *self = Self::Done;
-                match over {
-                    Over::Base(place) => events.base(walk, &view.at(*place)?)?,
-                    Over::Scalar(scalar) => events.value(&scalar.value())?,
-                    Over::Array(pieces) => {
-                        events.writer.begin_array()?;
-                        *self = Self::Array(pieces, Box::new(pieces.iter()));
-                        return self.advance(view, walk, events);
-                    }
-                    Over::Object(members) => {
-                        events.writer.begin_object()?;
-                        let base = members.base.map(|place| view.at(place)).transpose()?;
-                        *self = Self::Object {
-                            members,
-                            base: match base {
-                                Some(Value::Object(object)) => Some(Box::new(object)),
-                                _ => None,
-                            },
-                            slot: 0,
-                            added: 0,
-                            written: HashSet::new(),
-                        };
-                        return self.advance(view, walk, events);
-                    }
-                }
                 Ok(None)
+            }
+            Self::New(pieces) => {
+                events.writer.begin_array()?;
+                let pieces = *pieces;
+                *self = Self::Array(pieces, Box::new(pieces.iter()));
+                self.advance(view, walk, events)
+            }
+            Self::Members(members) => {
+                events.writer.begin_object()?;
+                let base = members.base.map(|place| view.at(place)).transpose()?;
+                *self = Self::Object {
+                    members,
+                    base: match base {
+                        Some(Value::Object(object)) => Some(Box::new(object)),
+                        _ => None,
+                    },
+                    slot: 0,
+                    added: 0,
+                    written: HashSet::new(),
+                };
+                self.advance(view, walk, events)
             }
             Self::Array(pieces, iter) => {
                 for piece in iter.by_ref() {
