@@ -28,6 +28,7 @@ mod number;
 mod patch;
 mod path;
 mod place;
+mod same;
 mod shapes;
 mod stack;
 mod strings;

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice};
 use tare::blit::{ArrayView, Value};
+use tare::{Error, ErrorKind};
 
 use super::columns::Chunk;
 use super::path;
@@ -19,8 +20,15 @@ pub struct ListView;
 #[pyclass(frozen, module = "tare.blit")]
 pub struct Elements {
     list: Py<ListView>,
+    /// How many were given.
     next: AtomicUsize,
+    backwards: bool,
 }
+
+/// Most elements that a slice has.
+const MOST: usize = 1 << 28;
+/// Signals are looked for after so many elements.
+const PATIENCE: usize = 1 << 14;
 
 fn array<'a>(view: &'a Bound<'_, View>) -> PyResult<&'a ArrayView<'static>> {
     match view.get().lasting() {
@@ -50,9 +58,15 @@ impl ListView {
         let n = array(view)?.len();
         if let Ok(slice) = key.cast::<PySlice>() {
             let range = slice.indices(n.try_into()?)?;
+            if range.slicelength > MOST {
+                let text = "more than 2^28 elements in a slice: iterate, or take them in parts";
+                let error = Error::new(ErrorKind::Limit, text).with_format("blit");
+                return Err(to_py(slf.py(), error));
+            }
             let list = PyList::empty(slf.py());
             let mut i = range.start;
-            for _ in 0..range.slicelength {
+            for done in 0..range.slicelength {
+                signals(slf.py(), done)?;
                 list.append(at(view, i.unsigned_abs())?)?;
                 i = i.saturating_add(range.step);
             }
@@ -77,16 +91,16 @@ impl ListView {
         Elements {
             list: slf.unbind(),
             next: AtomicUsize::new(0),
+            backwards: false,
         }
     }
 
-    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let view = slf.as_super();
-        let list = PyList::empty(slf.py());
-        for i in (0..array(view)?.len()).rev() {
-            list.append(at(view, i)?)?;
+    fn __reversed__(slf: Bound<'_, Self>) -> Elements {
+        Elements {
+            list: slf.unbind(),
+            next: AtomicUsize::new(0),
+            backwards: true,
         }
-        Ok(list.try_iter()?.into_any())
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -112,11 +126,13 @@ impl ListView {
 
     /// How often a value is there.
     fn count(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let view = slf.as_super();
         let mut count = 0;
-        for i in 0..array(view)?.len() {
-            count += usize::from(at(view, i)?.eq(value)?);
-        }
+        Self::each(slf, 0, usize::MAX, |_, n, element| {
+            if element.eq(value)? {
+                count += n;
+            }
+            Ok(true)
+        })?;
         Ok(count)
     }
 
@@ -185,7 +201,7 @@ impl ListView {
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let view = slf.as_super();
-        match path::find(&view.get().held, view.get().lasting(), path)? {
+        match path::find(view.get().lasting(), path)? {
             Some(value) => given(slf.py(), &view.get().held, value),
             None => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
         }
@@ -199,14 +215,49 @@ impl ListView {
         start: usize,
         stop: usize,
     ) -> PyResult<Option<usize>> {
-        let view = slf.as_super();
-        for i in start..stop.min(array(view)?.len()) {
-            if at(view, i)?.eq(value)? {
-                return Ok(Some(i));
-            }
-        }
-        Ok(None)
+        let mut found = None;
+        Self::each(slf, start, stop, |i, _, element| {
+            found = element.eq(value)?.then_some(i);
+            Ok(found.is_none())
+        })?;
+        Ok(found)
     }
+
+    /// Calls with every element, its place and how many like it lie side by side there, until
+    /// that gives false.
+    fn each<'py>(
+        slf: &Bound<'py, Self>,
+        start: usize,
+        stop: usize,
+        mut call: impl FnMut(usize, usize, Bound<'py, PyAny>) -> PyResult<bool>,
+    ) -> PyResult<()> {
+        let view = slf.as_super();
+        let stop = stop.min(array(view)?.len());
+        let mut i = start;
+        for done in 0.. {
+            if i >= stop {
+                break;
+            }
+            signals(slf.py(), done)?;
+            let same = array(view)?.same(i);
+            let same = same.map_err(|error| to_py(slf.py(), error))?.max(1);
+            let same = same.min(stop - i);
+            if !call(i, same, at(view, i)?)? {
+                break;
+            }
+            i += same;
+        }
+        Ok(())
+    }
+}
+
+/// Lets handlers of signals run from time to time.
+#[inline]
+fn signals(py: Python<'_>, done: usize) -> PyResult<()> {
+    if done % PATIENCE == PATIENCE - 1 {
+        py.check_signals()?;
+    }
+    Ok(())
 }
 
 #[pymethods]
@@ -218,11 +269,13 @@ impl Elements {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let list = self.list.bind(py).as_super();
         let i = self.next.fetch_add(1, Ordering::Relaxed);
-        if i >= array(list)?.len() {
+        let n = array(list)?.len();
+        if i >= n {
             self.next.store(usize::MAX / 2, Ordering::Relaxed);
             return Ok(None);
         }
-        at(list, i).map(Some)
+        signals(py, i)?;
+        at(list, if self.backwards { n - 1 - i } else { i }).map(Some)
     }
 
     fn __length_hint__(&self, py: Python<'_>) -> PyResult<usize> {

@@ -16,6 +16,10 @@ use crate::error::to_py;
 
 /// From this many bytes on the GIL is released.
 const LONG: usize = 64 << 10;
+/// With so many values found, the others are counted first: few bytes can be any number of them.
+const MANY: usize = 1 << 20;
+/// Signals are looked for after so many.
+const PATIENCE: usize = 1 << 14;
 
 /// A value of a document, and the document.
 #[pyclass(frozen, subclass, module = "tare.blit")]
@@ -178,7 +182,14 @@ impl View {
             Held::open(self.document(py)?.as_any())?
         };
         let list = PyList::empty(py);
-        for value in held.view().find(&query).map_err(raise)?.values() {
+        let found = held.view().find(&query).map_err(raise)?.values();
+        for (done, value) in found.enumerate() {
+            if done == MANY {
+                count(py, &held, &query)?;
+            }
+            if done % PATIENCE == PATIENCE - 1 {
+                py.check_signals()?;
+            }
             let value = value.map_err(raise)?;
             // A container is opened anew, because what was found borrows the query too.
             list.append(match value.place() {
@@ -259,6 +270,20 @@ impl View {
             _ => true,
         })
     }
+}
+
+/// An error if a query finds more values than it may.
+#[cold]
+fn count(py: Python<'_>, held: &Held, query: &JsonPath) -> PyResult<()> {
+    let raise = |error| to_py(py, error);
+    let found = held.view().find(query).map_err(raise)?.values();
+    for (done, value) in found.enumerate() {
+        value.map_err(raise)?;
+        if done % PATIENCE == PATIENCE - 1 {
+            py.check_signals()?;
+        }
+    }
+    Ok(())
 }
 
 /// The flags of a document are so many bytes before its end.
