@@ -252,6 +252,7 @@ class BlitView:
 
         Raises:
             UsageError, Unsupported: The text is no such query.
+            Limit: More than 2^28 values to look at.
 
         >>> blit_view(blit_encode([{"delay": 5}, {"delay": 90}])).find("$[?@.delay > 60].delay")
         [90]
@@ -439,7 +440,8 @@ def blit_encode(
         layout: ``columns``, or ``rows``: every value by itself, so that it can be patched.
         numbers: ``value``, or ``text``: kept as text wherever it is not the shortest.
         duplicates: Names that an object has twice: the ``last`` stands, an ``error``, or ``keep`` all.
-        surrogates: Halves of surrogate pairs are an ``error``, or ``keep``.
+        surrogates: Halves of surrogate pairs are an ``error``, or ``keep``. Two that are one character are an
+            error either way: JSON would give that character back.
         checksum: Whether there is one; None from 1,024 bytes on.
         aligned: Long lists of numbers lie at multiples of their width.
         pool: Strings that mixed lists have again and again are kept once; encoding takes longer.
@@ -448,6 +450,7 @@ def blit_encode(
 
     Raises:
         Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
+        EncodeError: Text with halves of surrogate pairs, a signaling NaN.
         Limit: More than 1,024 levels, as of an object that holds itself.
         UsageError: Options that exclude each other.
 
@@ -458,17 +461,38 @@ def blit_encode(
 class BlitEdit:
     """Changes over a document, by JSON pointers; ``-`` is the place behind an array's last element.
 
-    The document stays as it is. All raise `KeyError` for a place that is not there, and `UsageError` for
-    what is no pointer or no patch; then nothing is changed.
+    The document stays as it is. All raise `NotFound`, a `KeyError` too, for a place that is not there, and
+    `UsageError` for what is no pointer or no patch; then nothing is changed. An edit costs as much as the
+    path to it is long, a patch or merge of several changes as much as all changes so far.
+
+    Halves of surrogate pairs, in values and in names, are taken as they are: whether they are kept, or an
+    error, `to_blit` decides.
     """
 
-    def set(self, pointer: str, value: Any) -> None:
+    def get(self, path: str | BlitPath, default: Any = None) -> Any:
+        """The value of a name, else at a JSON pointer, with the changes so far: as `BlitObjectView.get`.
+
+        A container in which something was changed is encoded for it as a document of its own; later changes
+        are not seen there.
+
+        Raises:
+            UsageError: What begins with ``/`` and is no pointer.
+
+        >>> changes = blit_edit(blit_view(blit_encode({"to": "LHR", "delays": [5]})))
+        >>> changes.set("/delays/0", 90)
+        >>> changes.get("/delays/0"), changes["to"], changes.get("/from")
+        (90, 'LHR', None)
+        """
+
+    def __getitem__(self, key: str | BlitPath | int | slice, /) -> Any: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def set(self, pointer: str | BlitPath, value: Any) -> None:
         """Put a value in the place of another, or under a new name."""
 
-    def insert(self, pointer: str, value: Any) -> None:
+    def insert(self, pointer: str | BlitPath, value: Any) -> None:
         """Put a value in front of an element, or under a name."""
 
-    def delete(self, pointer: str) -> None:
+    def delete(self, pointer: str | BlitPath) -> None:
         """Take a value out."""
 
     def patch(self, patch: Any) -> None:
@@ -506,13 +530,13 @@ def blit_edit(view: BlitView) -> BlitEdit:
     b'{"to":"JFK","delays":[5,90]}'
     """
 
-def blit_patch(document: Buffer, pointer: str, value: Any) -> None:
+def blit_patch(document: Buffer, pointer: str | BlitPath, value: Any) -> None:
     """Replace a value where it lies in a `bytearray`, by one that takes the same place.
 
     Raises:
         NotPatchable: It needs another place; `blit_edit` puts it in.
-        KeyError: There is no value at the pointer.
-        UsageError: The text is no pointer.
+        NotFound: There is no value at the pointer; a `KeyError` too.
+        UsageError: The text is no pointer, or the document cannot be written to.
 
     >>> document = bytearray(blit_encode({"to": "LHR"}))
     >>> blit_patch(document, "/to", "JFK")

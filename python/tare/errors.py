@@ -10,6 +10,7 @@ TareError
 +- Unsupported(TypeError)         valid, but Tare or the library cannot do it
 +- Limit                          a limit was reached; the text names the option that raises it
 +- UsageError(ValueError)         an argument, an id or an option that does not exist
++- NotFound(KeyError)             nothing lies at a place, as at a JSON pointer
 +- NotPatchable(ValueError)       a value that cannot be replaced where it lies
 +- NotTrusted                     reading would run code, and nobody allowed it
 +- PlanError(ValueError)          a plan file that cannot be carried out
@@ -31,6 +32,7 @@ __all__ = [
     "Malformed",
     "MissingLibrary",
     "NotComparable",
+    "NotFound",
     "NotPatchable",
     "NotTrusted",
     "PlanError",
@@ -120,6 +122,15 @@ class UsageError(TareError, ValueError):
     """An argument, an id or an option that does not exist."""
 
     kind = "usage"
+
+
+class NotFound(TareError, KeyError):
+    """Nothing lies at a place, as at a JSON pointer."""
+
+    kind = "not_found"
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a `KeyError` would quote it
 
 
 class NotPatchable(TareError, ValueError):

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import ItemsView, Iterator, KeysView, ValuesView
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tare.errors import TareError
+from tare.errors import NotFound
 
 if TYPE_CHECKING:
     from tare._tare import BlitObjectView
@@ -32,7 +32,7 @@ class Summary(NamedTuple):
     kinds: dict[str, int]
 
 
-class MissingName(TareError, KeyError):
+class MissingName(NotFound):
     """An object has no such name; ``args[0]`` is the name, the text tells near ones."""
 
     kind = "missing_name"

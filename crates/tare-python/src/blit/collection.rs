@@ -113,7 +113,7 @@ impl Reader {
     ) -> PyResult<Bound<'py, PyAny>> {
         let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
         let root = held.root().map_err(|error| to_py(py, error))?;
-        match path::find(&held, &root, path)? {
+        match path::find(&root, path)? {
             Some(value) => given(py, &held, value),
             None => Ok(default),
         }

@@ -2,22 +2,27 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
-use tare::blit::{Changes, Edit as Core, Options, Tree, Value, View as CoreView, Writer};
+use pyo3::types::{PyBytes, PyInt, PyString};
+use tare::blit::{
+    Changes, Current, Edit as Core, Options, Surrogates, Tree, Value, View as CoreView, Writer,
+};
+use tare::{Error, ErrorKind};
 
 use super::encode::alone;
 use super::held::Held;
 use super::options::{like, Writing};
+use super::path::{bytes_of, pointer_of, push_step, Path};
 use super::raw::Seen;
-use super::view::View;
+use super::view::{given, whole, View};
 use super::walk::Walk;
+use super::{objects, support};
 use crate::buffers::{copied, fill, lent, writable};
-use crate::error::to_py;
+use crate::error::{instance, to_py};
 
 /// Changes over a document.
-#[pyclass(frozen, module = "tare.blit")]
+#[pyclass(frozen, mapping, module = "tare.blit")]
 pub struct Edit {
     held: Arc<Held>,
     changes: Mutex<Changes>,
@@ -46,34 +51,121 @@ impl Edit {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something to the edit; nothing is changed by an error.
+    /// Does something to the edit, which nobody else has meanwhile: what is shared is copied to be
+    /// changed. Nothing is changed by an error.
     fn with<T>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Core<'_>) -> tare::Result<T>,
     ) -> PyResult<T> {
         let mut changes = self.changes();
-        let mut edit = Core::resume(*self.held.view(), changes.clone());
-        let done = work(&mut edit).map_err(|error| raised(py, error))?;
+        let none = Core::new(*self.held.view()).into_changes();
+        let all = std::mem::replace(&mut *changes, none);
+        let mut edit = Core::resume(*self.held.view(), all);
+        let done = work(&mut edit);
         *changes = edit.into_changes();
-        Ok(done)
+        drop(changes);
+        done.map_err(|error| raised(py, error))
+    }
+
+    /// The value at a pointer as it is now.
+    fn at<'py>(&self, py: Python<'py>, pointer: &[u8]) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let raise = |error| raised(py, error);
+        let edit = Core::resume(*self.held.view(), self.changes().clone());
+        let value = match edit.get(pointer).map_err(raise)? {
+            None => return Ok(None),
+            Some(Current::Value(value)) => match value.place() {
+                Some(place) => given(py, &self.held, self.held.at(place).map_err(raise)?)?,
+                None => objects::scalar(py, &value)?.into_pyobject(py)?,
+            },
+            Some(Current::Array(_) | Current::Object(_)) => {
+                // What was changed lies nowhere: it is a document of its own, as it is now.
+                let options = Options {
+                    surrogates: Surrogates::Keep,
+                    ..like(self.held.view())
+                };
+                let part = py.detach(|| edit.part(pointer, &options)).map_err(raise)?;
+                let part = part.unwrap_or_default();
+                whole(py, Held::open(copied(py, &part)?.as_any())?)?
+            }
+        };
+        Ok(Some(value))
+    }
+
+    /// The value of a name of the outermost object, if that is one.
+    fn named<'py>(&self, key: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = key.py();
+        let mut pointer = Vec::new();
+        push_step(&mut pointer, &bytes_of(key)?);
+        let edit = Core::resume(*self.held.view(), self.changes().clone());
+        let root = edit.get("").map_err(|error| raised(py, error))?;
+        match root {
+            Some(Current::Object(_) | Current::Value(Value::Object(_))) => self.at(py, &pointer),
+            _ => Ok(None),
+        }
+    }
+
+    /// The value of a name, else at a pointer.
+    fn found<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Ok(name) = key.cast::<PyString>() {
+            if let Some(value) = self.named(name)? {
+                return Ok(Some(value));
+            }
+            let pointer = bytes_of(name)?;
+            if !pointer.is_empty() && !pointer.starts_with(b"/") {
+                return Ok(None);
+            }
+            return self.at(key.py(), &pointer);
+        }
+        if key.is_instance_of::<Path>() {
+            return self.at(key.py(), &pointer_of(key)?);
+        }
+        Ok(None)
     }
 }
 
 #[pymethods]
 impl Edit {
-    fn set(&self, pointer: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let tree = tree(value)?;
-        self.with(value.py(), |edit| edit.set(pointer, tree))
+    #[pyo3(signature = (path, default = None))]
+    fn get<'py>(
+        &self,
+        path: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = path.py();
+        let found = self.found(path)?.or(default);
+        Ok(found.unwrap_or_else(|| py.None().into_bound(py)))
     }
 
-    fn insert(&self, pointer: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let tree = tree(value)?;
-        self.with(value.py(), |edit| edit.insert(pointer, tree))
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        if let Some(found) = self.found(key)? {
+            return Ok(found);
+        }
+        if key.is_instance_of::<PyString>() || key.is_instance_of::<Path>() {
+            let class = support::get(py, "MissingName")?;
+            return Err(PyErr::from_value(class.call1((key.str()?,))?));
+        }
+        self.item(key)
     }
 
-    fn delete(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
-        self.with(py, |edit| edit.delete(pointer))
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.found(key)?.is_some())
+    }
+
+    fn set(&self, pointer: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (at, tree) = (pointer_of(pointer)?, tree(value)?);
+        self.with(value.py(), |edit| edit.set(at, tree))
+    }
+
+    fn insert(&self, pointer: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (at, tree) = (pointer_of(pointer)?, tree(value)?);
+        self.with(value.py(), |edit| edit.insert(at, tree))
+    }
+
+    fn delete(&self, pointer: &Bound<'_, PyAny>) -> PyResult<()> {
+        let at = pointer_of(pointer)?;
+        self.with(pointer.py(), |edit| edit.delete(at))
     }
 
     /// Carries out a JSON Patch (RFC 6902): text, or its operations.
@@ -140,10 +232,38 @@ impl Edit {
     }
 }
 
-/// An error of an edit: what is not there is a `KeyError`.
-fn raised(py: Python<'_>, error: tare::Error) -> PyErr {
-    if error.kind() == tare::ErrorKind::NotFound {
-        return PyKeyError::new_err(error.to_string());
+impl Edit {
+    /// The elements of the outermost array at an index or in a slice.
+    fn item<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = key.py();
+        let n = {
+            let edit = Core::resume(*self.held.view(), self.changes().clone());
+            match edit.get("").map_err(|error| raised(py, error))? {
+                Some(Current::Array(array)) => Some(array.len()),
+                Some(Current::Value(Value::Array(array))) => Some(array.len()),
+                _ => None,
+            }
+        };
+        let (Some(n), true) = (n, key.is_instance_of::<PyInt>()) else {
+            let whole = self.at(py, b"")?;
+            return whole.into_pyobject(py)?.get_item(key);
+        };
+        let i: isize = key.extract().unwrap_or(isize::MAX);
+        let from_end = || n.checked_sub(i.unsigned_abs());
+        let place = usize::try_from(i).ok().or_else(from_end);
+        let found = match place.filter(|&place| place < n) {
+            Some(place) => self.at(py, format!("/{place}").as_bytes())?,
+            None => None,
+        };
+        let text = || format!("index {key} of {n} elements");
+        found.ok_or_else(|| PyIndexError::new_err(text()))
+    }
+}
+
+/// An error of an edit: what is not there is a `KeyError` too.
+fn raised(py: Python<'_>, error: Error) -> PyErr {
+    if error.kind() == ErrorKind::NotFound {
+        return instance(py, "NotFound", &error).unwrap_or_else(|error| error);
     }
     to_py(py, error)
 }
@@ -151,7 +271,7 @@ fn raised(py: Python<'_>, error: tare::Error) -> PyErr {
 /// JSON text, where a patch is given so.
 fn text(patch: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
     if let Ok(text) = patch.cast::<PyString>() {
-        return Ok(Some(text.to_str()?.as_bytes().to_vec()));
+        return bytes_of(text).map(|text| Some(text.into_owned()));
     }
     let bytes = patch.cast::<PyBytes>();
     Ok(bytes.ok().map(|bytes| bytes.as_bytes().to_vec()))
@@ -159,8 +279,13 @@ fn text(patch: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
 
 fn encoded(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let py = value.py();
-    let mut writer = Writer::new(Options::default()).map_err(|error| to_py(py, error))?;
-    Walk::new(py, &mut writer, None, false)
+    // Whether halves of pairs are kept is asked where the changed document is written.
+    let options = Options {
+        surrogates: Surrogates::Keep,
+        ..Options::default()
+    };
+    let mut writer = Writer::new(options).map_err(|error| to_py(py, error))?;
+    Walk::new(py, &mut writer, None, true)
         .value(Seen::of(value))
         .map_err(|fault| fault.raise(py))?;
     writer.finish().map_err(|error| to_py(py, error))
@@ -174,10 +299,21 @@ fn tree(value: &Bound<'_, PyAny>) -> PyResult<Tree> {
 
 /// Replaces a scalar where it lies in a writable buffer.
 #[pyfunction]
-pub fn patch(document: &Bound<'_, PyAny>, pointer: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn patch(
+    document: &Bound<'_, PyAny>,
+    pointer: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<()> {
     let py = value.py();
     let raise = |error| raised(py, error);
-    let buffer = writable(document)?;
+    let pointer = pointer_of(pointer)?;
+    let buffer = writable(document).map_err(|error| {
+        if !error.is_instance_of::<PyValueError>(py) {
+            return error;
+        }
+        let text = "bytes that cannot be written to: patch a bytearray of them";
+        to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
+    })?;
     let encoded = encoded(value)?;
     let view = CoreView::open(&encoded).map_err(raise)?;
     let root: Value<'_> = view.root().map_err(raise)?;

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString};
 use tare::blit::{ObjectView as CoreObject, Value};
 
+use super::objects::wtf8_of;
 use super::view::{given, View};
 use super::{path, support};
 use crate::error::to_py;
@@ -24,25 +25,11 @@ fn find(view: &Bound<'_, View>, key: &Bound<'_, PyAny>) -> PyResult<Option<Value
     let Ok(name) = key.cast::<PyString>() else {
         return Ok(None);
     };
-    let Ok(name) = name.to_str() else {
-        return odd(view, name);
+    let found = match name.to_str() {
+        Ok(name) => object(view)?.get(name),
+        Err(_) => object(view)?.get_wtf8(&wtf8_of(name.as_any())?),
     };
-    let found = object(view)?.get(name);
     found.map_err(|error| to_py(view.py(), error))
-}
-
-/// The value of a name with halves of surrogate pairs.
-#[cold]
-fn odd(view: &Bound<'_, View>, key: &Bound<'_, PyString>) -> PyResult<Option<Value<'static>>> {
-    let entries = ObjectView::all(view)?;
-    for (i, entry) in entries.iter().enumerate() {
-        if entry.get_item(0)?.eq(key)? {
-            let at = object(view)?.iter().nth(i).transpose();
-            let at = at.map_err(|error| to_py(view.py(), error))?;
-            return Ok(at.map(|(_, value)| value));
-        }
-    }
-    Ok(None)
 }
 
 impl ObjectView {
@@ -128,7 +115,7 @@ impl ObjectView {
         let view = slf.as_super();
         let found = match find(view, path)? {
             Some(value) => Some(value),
-            None => path::find(&view.get().held, view.get().lasting(), path)?,
+            None => path::find(view.get().lasting(), path)?,
         };
         match found {
             Some(value) => given(py, &view.get().held, value),

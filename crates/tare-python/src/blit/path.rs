@@ -1,11 +1,12 @@
 //! JSON pointers: ways to a value, and `tare.blit.Path`, one that is parsed once.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use tare::blit::Value;
 use tare::{Error, ErrorKind};
 
-use super::held::Held;
 use super::objects::wtf8_of;
 use crate::error::to_py;
 
@@ -18,70 +19,80 @@ pub struct Path {
 
 #[derive(PartialEq, Eq, Hash)]
 struct Step {
-    name: String,
+    name: Name,
     /// The element that it is of an array.
     index: Option<usize>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Name {
+    Text(String),
+    /// With halves of surrogate pairs.
+    Odd(Vec<u8>),
 }
 
 #[pymethods]
 impl Path {
     #[new]
-    fn new(py: Python<'_>, pointer: &str) -> PyResult<Self> {
-        let wrong = || {
-            let shown: String = pointer.escape_default().take(80).collect();
-            let text = format!(
-                "\"{shown}\" is no JSON pointer: it is empty or begins with /, and ~ is written ~0, / ~1"
-            );
-            to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
-        };
-        let mut parts = pointer.split('/');
-        let escapes = pointer.split('~').skip(1);
-        if parts.next() != Some("") || !escapes.into_iter().all(|part| part.starts_with(['0', '1']))
-        {
-            return Err(wrong());
-        }
-        let steps = parts.map(|part| {
-            let name = part.replace("~1", "/").replace("~0", "~");
-            let digits = name.bytes().all(|byte| byte.is_ascii_digit());
-            let leading = name.len() > 1 && name.starts_with('0');
-            let index = if digits && !leading {
-                name.parse().ok()
-            } else {
-                None
-            };
-            Step { name, index }
-        });
-        Ok(Self {
-            steps: steps.collect(),
-        })
+    fn new(pointer: &Bound<'_, PyString>) -> PyResult<Self> {
+        let text = bytes_of(pointer)?;
+        Self::parse(&text).ok_or_else(|| to_py(pointer.py(), no_pointer(&text)))
     }
 
-    fn __str__(&self) -> String {
-        let step = |step: &Step| format!("/{}", step.name.replace('~', "~0").replace('/', "~1"));
-        self.steps.iter().map(step).collect()
+    fn __str__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        super::objects::wtf8(py, &self.pointer())
     }
 
-    fn __repr__(&self) -> String {
-        format!("Path({:?})", self.__str__())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let text = self.__str__(py)?.repr()?;
+        Ok(format!("Path({})", text.to_str()?))
     }
 
-    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyAny>, (String,)) {
-        let class = slf.get_type().into_any().unbind();
-        (class, (slf.get().__str__(),))
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let text = slf.get().__str__(slf.py())?;
+        Ok((slf.get_type().into_any(), (text,)))
     }
 }
 
 impl Path {
+    /// None of what is no pointer.
+    fn parse(pointer: &[u8]) -> Option<Self> {
+        let mut steps = pointer.split(|&byte| byte == b'/');
+        let mut escapes = pointer.split(|&byte| byte == b'~').skip(1);
+        let are_escapes = escapes.all(|rest| matches!(rest.first(), Some(b'0' | b'1')));
+        if steps.next() != Some(&[]) || !are_escapes {
+            return None;
+        }
+        Some(Self {
+            steps: steps.map(Step::of).collect(),
+        })
+    }
+
+    /// Its text, as UTF-8 that may have halves of surrogate pairs.
+    fn pointer(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for step in &self.steps {
+            match &step.name {
+                Name::Text(name) => push_step(&mut text, name.as_bytes()),
+                Name::Odd(name) => push_step(&mut text, name),
+            }
+        }
+        text
+    }
+
     /// The value at the path from another one on; None if there is none.
     pub fn find<'v>(&self, from: &Value<'v>) -> tare::Result<Option<Value<'v>>> {
         let mut value = from.clone();
         for step in &self.steps {
-            let next = match &value {
-                Value::Array(array) => match step.index {
+            let next = match (&value, &step.name) {
+                (Value::Array(array), _) => match step.index {
                     Some(i) if i < array.len() => Some(array.get(i)?),
                     _ => None,
                 },
-                Value::Object(object) => object.get(&step.name)?,
+                (Value::Object(object), Name::Text(name)) => object.get(name)?,
+                (Value::Object(object), Name::Odd(name)) => object.get_wtf8(name)?,
                 _ => None,
             };
             match next {
@@ -93,86 +104,84 @@ impl Path {
     }
 }
 
+impl Step {
+    fn of(step: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(step.len());
+        let mut rest = step.iter();
+        while let Some(&byte) = rest.next() {
+            let escaped = byte == b'~' && rest.next() == Some(&b'1');
+            bytes.push(if escaped { b'/' } else { byte });
+        }
+        let digits = bytes.iter().all(u8::is_ascii_digit);
+        let leading = bytes.len() > 1 && bytes.first() == Some(&b'0');
+        let name = match String::from_utf8(bytes) {
+            Ok(text) => Name::Text(text),
+            Err(odd) => Name::Odd(odd.into_bytes()),
+        };
+        let index = match &name {
+            Name::Text(text) if digits && !leading => text.parse().ok(),
+            _ => None,
+        };
+        Self { name, index }
+    }
+}
+
+/// Appends a step to a pointer.
+pub fn push_step(pointer: &mut Vec<u8>, name: &[u8]) {
+    pointer.push(b'/');
+    for &byte in name {
+        match byte {
+            b'~' => pointer.extend(b"~0"),
+            b'/' => pointer.extend(b"~1"),
+            _ => pointer.push(byte),
+        }
+    }
+}
+
+fn no_pointer(pointer: &[u8]) -> Error {
+    let pointer = String::from_utf8_lossy(pointer);
+    let shown: String = pointer.escape_default().take(80).collect();
+    let text = format!(
+        "\"{shown}\" is no JSON pointer: it is empty or begins with /, and ~ is written ~0, / ~1"
+    );
+    Error::new(ErrorKind::Usage, text).with_format("blit")
+}
+
+/// The bytes of text, which may have halves of surrogate pairs.
+pub fn bytes_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, [u8]>> {
+    match text.to_str() {
+        Ok(utf8) => Ok(Cow::Borrowed(utf8.as_bytes())),
+        Err(_) => wtf8_of(text.as_any()).map(Cow::Owned),
+    }
+}
+
+/// The bytes of a pointer: of text, or of a `Path`.
+pub fn pointer_of<'a>(pointer: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
+    if let Ok(path) = pointer.cast::<Path>() {
+        return Ok(Cow::Owned(path.get().pointer()));
+    }
+    if let Ok(text) = pointer.cast::<PyString>() {
+        return bytes_of(text);
+    }
+    let kind = pointer.get_type().name()?;
+    let text = format!("a place is a JSON pointer, as text or a Path, not {kind}");
+    let error = Error::new(ErrorKind::Usage, text).with_format("blit");
+    Err(to_py(pointer.py(), error))
+}
+
 /// The value at a `Path`, or at text that is a pointer; None for all else.
-pub fn find<'v>(
-    held: &Held,
-    from: &Value<'v>,
-    path: &Bound<'_, PyAny>,
-) -> PyResult<Option<Value<'v>>> {
-    let py = path.py();
-    let raise = |error| to_py(py, error);
+pub fn find<'v>(from: &Value<'v>, path: &Bound<'_, PyAny>) -> PyResult<Option<Value<'v>>> {
+    let raise = |error| to_py(path.py(), error);
     if let Ok(path) = path.cast::<Path>() {
         return path.get().find(from).map_err(raise);
     }
     let Ok(text) = path.cast::<PyString>() else {
         return Ok(None);
     };
-    let Ok(utf8) = text.to_str() else {
-        return odd(held, from, &wtf8_of(text)?).map_err(raise);
-    };
-    if !utf8.is_empty() && !utf8.starts_with('/') {
+    let text = bytes_of(text)?;
+    if !text.is_empty() && !text.starts_with(b"/") {
         return Ok(None);
     }
-    Path::new(py, utf8)?.find(from).map_err(raise)
-}
-
-/// The value at a pointer with halves of surrogate pairs, which only names have.
-#[cold]
-fn odd<'v>(held: &Held, from: &Value<'v>, pointer: &[u8]) -> tare::Result<Option<Value<'v>>> {
-    let mut value = from.clone();
-    let mut steps = pointer.split(|&byte| byte == b'/');
-    if steps.next() != Some(&[]) {
-        return Ok(None);
-    }
-    for step in steps {
-        let next = match &value {
-            Value::Array(array) => match index(step) {
-                Some(i) if i < array.len() => Some(array.get(i)?),
-                _ => None,
-            },
-            Value::Object(object) => {
-                let name = unescaped(step);
-                let mut last = None;
-                for entry in object.entries() {
-                    let (id, value) = entry?;
-                    if held.view().name(id)? == name {
-                        last = Some(value);
-                    }
-                }
-                last
-            }
-            _ => None,
-        };
-        match next {
-            Some(next) => value = next,
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(value))
-}
-
-fn index(step: &[u8]) -> Option<usize> {
-    let leading = step.len() > 1 && step.starts_with(b"0");
-    let digits = step.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(step).ok();
-    text.filter(|_| digits && !leading)?.parse().ok()
-}
-
-fn unescaped(step: &[u8]) -> Vec<u8> {
-    let mut parts = step.split(|&byte| byte == b'~');
-    let mut name = parts.next().unwrap_or_default().to_vec();
-    for part in parts {
-        match part.split_first() {
-            Some((b'0', rest)) => {
-                name.push(b'~');
-                name.extend_from_slice(rest);
-            }
-            Some((b'1', rest)) => {
-                name.push(b'/');
-                name.extend_from_slice(rest);
-            }
-            _ => name.extend_from_slice(part),
-        }
-    }
-    name
+    let path = Path::parse(&text).ok_or_else(|| raise(no_pointer(&text)))?;
+    path.find(from).map_err(raise)
 }

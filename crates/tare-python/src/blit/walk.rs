@@ -93,14 +93,23 @@ impl<'w, 'py> Walk<'w, 'py> {
     #[cold]
     fn surrogates(&self, text: Seen<'_>) -> Done<Vec<u8>> {
         let raised = PyErr::take(self.py);
+        let bytes = match wtf8_of(&text.bound(self.py)) {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(raised.unwrap_or(error).into()),
+        };
+        // Two halves one after the other are not what their character is, and a document has no
+        // bytes for them beside it: `'\ud83d\ude00'` would not come back.
+        if has_pair(&bytes) {
+            let text = "the two halves of a surrogate pair one after the other, which a document \
+                cannot keep apart: text.encode(\"utf-16\", \"surrogatepass\").decode(\"utf-16\") \
+                makes them the one character they stand for";
+            return Err(Fault::value(text));
+        }
         if !self.keeps_surrogates {
             let text = "half of a surrogate pair, which is no text; surrogates=\"keep\" keeps it";
             return Err(Fault::value(text));
         }
-        match wtf8_of(&text.bound(self.py)) {
-            Ok(bytes) => Ok(bytes),
-            Err(error) => Err(raised.unwrap_or(error).into()),
-        }
+        Ok(bytes)
     }
 
     /// Writes what no code of others is needed for; false, and nothing is written, if it is.
@@ -322,6 +331,9 @@ impl<'w, 'py> Walk<'w, 'py> {
         if object.call_method0("is_finite")?.is_truthy()? {
             let text = object.str()?;
             self.writer.number_text(text.to_str()?)?;
+        } else if object.call_method0("is_snan")?.is_truthy()? {
+            let text = "a signaling NaN, which no float is; a quiet one, Decimal(\"NaN\"), is kept";
+            return Err(Fault::value(text));
         } else {
             let value: f64 = object.extract()?;
             self.writer.float(value)?;
@@ -374,4 +386,10 @@ fn number(item: Seen<'_>) -> Option<Number> {
 )]
 fn under(fault: Box<Fault>, key: Seen<'_>) -> Box<Fault> {
     fault.under(key.text().unwrap_or("?"))
+=======
+/// Whether a first half is followed by a second one, as three bytes each.
+fn has_pair(text: &[u8]) -> bool {
+    let pair = |bytes: &[u8]| matches!(bytes, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, _]);
+    text.windows(6).any(pair)
+>>>>>>> 79f52c8 (tare.blit: edits are read, cost what they touch, take halves of pairs, and raise errors of tare)
 }
