@@ -11,7 +11,6 @@ import lzma
 import math
 import mmap
 import pickle
-import resource
 import struct
 import threading
 from collections import OrderedDict
@@ -585,30 +584,3 @@ def test_halves_of_pairs_are_looked_up_and_refused_as_all_else_is():
 def test_places_beyond_all_elements_are_index_errors(i: int):
     with pytest.raises(IndexError):
         blit.view(blit.encode([1, 2]))[i]
-
-
-def amplified(rows: int, columns: int) -> bytes:
-    """A document of `rows` arrays of `columns` nulls each, in some 30 bytes."""
-
-    def rv(value: int) -> bytes:
-        groups = [value >> shift & 127 for shift in range(0, max(value.bit_length(), 1), 7)]
-        return bytes([groups.pop(), *(group | 128 for group in reversed(groups))])
-
-    lists = b"\0\0" + rv(rows * columns) + b"\xa1" + rv(rows) + rv(columns) + b"\xa6"
-    return b"BLT1" + lists + bytes.fromhex("00 00 00 00 0c 00 01 0a 42 54")
-
-
-def test_views_of_few_bytes_and_many_elements_are_limited(tmp_path: Path):
-    assert amplified(1 << 10, 1 << 10) == blit.encode([[None] * (1 << 10)] * (1 << 10))
-    small = blit.view(amplified(1 << 11, 1 << 11))
-    assert blit.encode(small) == amplified(1 << 11, 1 << 11)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    view = blit.view(amplified(1 << 29, 1 << 29))
-    with pytest.raises(errors.Limit, match="elements"):
-        blit.encode([view])
-    collection = blit.open_collection(tmp_path / "a.blits", "w")
-    with collection, pytest.raises(errors.Limit, match="elements"):
-        collection.append(view)
-    with pytest.raises(errors.Limit, match="elements"):
-        blit.encode([blit.view(amplified(1 << 14, 1 << 15))])
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 600 << 10

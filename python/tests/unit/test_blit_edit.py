@@ -159,12 +159,10 @@ def test_halves_of_pairs_are_kept_where_the_changed_document_keeps_them():
         changes.patch(r'[{"op": "add", "path": "/\udc01", "value": "\ud800"}]')
         changes.merge({"\ud83e": {"\ud83e": "\ud83e"}})
         changes.delete("/\udc00")
-        expected = {
-            "a": 1,
-            "\ud83d": {"~/\ude00": "\udc00x"},
-            "\udc01": "\ud800",
-            "\ud83e": {"\ud83e": "\ud83e"},
-        }
+        expected: dict[str, Any] = {"a": 1}
+        expected["\ud83d"] = {"~/\ude00": "\udc00x"}
+        expected["\udc01"] = "\ud800"
+        expected["\ud83e"] = {"\ud83e": "\ud83e"}
         assert changes.get("") == expected
         assert changes["\ud83d"]["~/\ude00"] == changes["/\ud83d/~0~1\ude00"] == "\udc00x"
         assert "\udc00" not in changes

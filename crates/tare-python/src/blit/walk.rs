@@ -386,10 +386,10 @@ fn number(item: Seen<'_>) -> Option<Number> {
 )]
 fn under(fault: Box<Fault>, key: Seen<'_>) -> Box<Fault> {
     fault.under(key.text().unwrap_or("?"))
-=======
+}
+
 /// Whether a first half is followed by a second one, as three bytes each.
 fn has_pair(text: &[u8]) -> bool {
     let pair = |bytes: &[u8]| matches!(bytes, [0xED, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, _]);
     text.windows(6).any(pair)
->>>>>>> 79f52c8 (tare.blit: edits are read, cost what they touch, take halves of pairs, and raise errors of tare)
 }
