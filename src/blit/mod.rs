@@ -21,6 +21,7 @@ mod lexical;
 mod list;
 mod lz4;
 mod make;
+mod make_count;
 mod make_lists;
 mod merge;
 mod node;

@@ -156,6 +156,23 @@ impl<'s> Writer<'s> {
         super::json_in::push_json(text, self)
     }
 
+    /// Refuses a call that goes `depth` calls deep, for which the stack of this thread may have no
+    /// room: for those who call themselves without arrays or objects between.
+    ///
+    /// # Errors
+    /// `Limit`.
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{Options, Writer};
+    ///
+    /// Writer::new(Options::default())?.check_stack(15)?;
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn check_stack(&self, depth: usize) -> Result<()> {
+        super::stack::check(depth)
+    }
+
     /// Bytes that are taken while writing, about.
     #[must_use]
     pub fn memory(&self) -> usize {

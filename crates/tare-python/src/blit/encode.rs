@@ -210,27 +210,6 @@ impl Left {
         }
         Ok(())
     }
-
-    /// Counts all elements of a value.
-    fn all(&mut self, value: &Value<'_>) -> Result<(), Box<Fault>> {
-        match value {
-            Value::Array(array) => {
-                self.array(array)?;
-                for item in array.iter() {
-                    self.one()?;
-                    self.all(&item?)?;
-                }
-            }
-            Value::Object(object) => {
-                for entry in object.entries() {
-                    self.one()?;
-                    self.all(&entry?.1)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 #[cold]
@@ -296,7 +275,7 @@ impl Again<'_, '_, '_> {
     fn one(&mut self) -> Result<(), Box<Fault>> {
         self.left.one()?;
         if self.left.0 == MAX_ELEMENTS - MANY {
-            Left(MAX_ELEMENTS).all(self.root)?;
+            self.root.count(MAX_ELEMENTS as u64)?;
         }
         Ok(())
     }

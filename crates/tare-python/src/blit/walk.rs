@@ -349,6 +349,7 @@ impl<'w, 'py> Walk<'w, 'py> {
             let text = format!("default gave what needs default {DEFAULTS} times");
             return Err(Error::new(ErrorKind::Limit, text).into());
         }
+        self.writer.check_stack(self.defaults)?;
         self.defaults += 1;
         let made = default.call1((object,))?;
         self.value(Seen::of(&made))?;
