@@ -198,7 +198,7 @@ impl<'v> Cursor<'v> {
                 let mut columns = Vec::with_capacity(k);
                 for place in 0..k {
                     let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
-                    let slot = slot.unwrap_or(place);
+                    let slot = slot.map_or(place, |slot| slot as usize);
                     let column = Self::new(walk, &list.column(doc, slot)?, reads)?;
                     columns.push((column, Some(shape.id(slot))));
                 }

@@ -1,8 +1,11 @@
 //! Documents as JSON text, without spaces, in either order.
 
+use std::rc::Rc;
+
 use super::digits::{push_decimal, push_int, push_uint, Short};
 use super::doc::Doc;
 use super::layout::{flag, malformed};
+use super::lexical::Texts;
 use super::list::Item;
 use super::number::push_float;
 use super::surrogates;
@@ -77,7 +80,10 @@ impl View<'_> {
     /// ```
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
         let item = self.doc.root.item(&self.doc)?;
-        to_json(&self.doc, item, options)
+        // All names are those of some object here, unless they are those of a collection.
+        let is_own = self.doc.trailer < self.doc.data.len();
+        let texts = is_own.then(|| Texts::of(&self.doc)).transpose()?;
+        to_json(&self.doc, item, texts.unwrap_or_default(), options)
     }
 }
 
@@ -87,7 +93,7 @@ impl ArrayView<'_> {
     /// # Errors
     /// As there.
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
-        to_json(self.doc, self.item(), options)
+        to_json(self.doc, self.item(), Texts::default(), options)
     }
 }
 
@@ -97,20 +103,35 @@ impl ObjectView<'_> {
     /// # Errors
     /// As there.
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
-        to_json(self.doc, self.item(), options)
+        to_json(self.doc, self.item(), Texts::default(), options)
     }
 }
 
-fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Result<Vec<u8>> {
+fn to_json<'v>(
+    doc: &'v Doc<'v>,
+    item: Item<'v>,
+    texts: Texts<'v>,
+    options: &JsonOptions,
+) -> Result<Vec<u8>> {
     let most = match &item {
         Item::Stored { at, .. } => at.1.saturating_sub(at.0),
         Item::Run { of, .. } => of.at.1.saturating_sub(of.at.0),
         _ => 0,
     };
+    let texts = Rc::new(texts);
+    let n = doc.keys.names.n;
+    // All names once, with what stands around them; what is too much is never touched.
+    let around = if texts.size() > 0 {
+        n.saturating_mul(8)
+    } else {
+        0
+    };
+    let most = most.saturating_mul(2).saturating_add(texts.size());
     let mut out = Json {
-        out: Vec::with_capacity(most.saturating_mul(2).saturating_add(256)),
+        out: Vec::with_capacity(most.saturating_add(around).saturating_add(256)),
         doc,
-        names: vec![[0; NAME]; doc.keys.names.n],
+        texts: Rc::clone(&texts),
+        names: vec![[0; NAME]; n.min(NAMES)],
         options,
         most: usize::try_from(options.max_output).unwrap_or(usize::MAX),
     };
@@ -120,6 +141,9 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
         max_elements: options.max_output,
     };
     let mut walk = Walk::new(doc, &walk);
+    if let Some(lexical) = &mut walk.lexical {
+        lexical.texts = texts;
+    }
     // Before they are decompressed, not when they are written.
     let most = usize::try_from(options.max_output).unwrap_or(usize::MAX);
     walk.unpacked = walk.unpacked.min(most);
@@ -134,13 +158,19 @@ fn to_json<'v>(doc: &'v Doc<'v>, item: Item<'v>, options: &JsonOptions) -> Resul
     Ok(out)
 }
 
-/// Bytes of a name as it is written, if it is not a long one; the last says how many, or 0.
+/// Bytes of a name as it is written, if it is a short one; the last says how many, or 0.
 const NAME: usize = 32;
+
+/// Names that are kept so, those that came first: more are of objects that are large themselves,
+/// and come once.
+const NAMES: usize = 1024;
 
 /// Text so far; every value is followed by a comma, which the end of its container replaces.
 struct Json<'v, 'o> {
     out: Vec<u8>,
     doc: &'v Doc<'v>,
+    /// All names, if all are needed.
+    texts: Rc<Texts<'v>>,
     /// Each name with its quotes and colon, once it was needed; not long ones.
     names: Vec<[u8; NAME]>,
     options: &'o JsonOptions,
@@ -173,19 +203,20 @@ impl Json<'_, '_> {
             let text = "a key that is not there";
             return Err(malformed("V11", text, self.doc.trailer));
         }
-        let start = self.out.len();
-        self.out.push(b'"');
+        let name = match self.texts.get(id) {
+            Some(name) => name,
+            None => keys.name(id)?,
+        };
         let kind = TextKind::of(keys.names.tag).unwrap_or(TextKind::Any);
-        push_plain(&mut self.out, keys.name(id)?, kind);
-        self.out.extend_from_slice(b"\":");
-        let name = self.out.get(start..).unwrap_or_default();
-        if let (true, Some(slot)) = (name.len() < NAME, self.names.get_mut(id)) {
-            let [kept @ .., last] = slot;
-            for (to, from) in kept.iter_mut().zip(name) {
-                *to = *from;
-            }
-            *last = u8::try_from(name.len()).unwrap_or(0);
+        let kept = (kind != TextKind::Any).then(|| quoted(name)).flatten();
+        if let (Some(kept), Some(slot)) = (kept, self.names.get_mut(id)) {
+            *slot = kept;
+            return self.key(id);
         }
+        self.out.reserve(name.len().saturating_add(3));
+        self.out.push(b'"');
+        push_plain(&mut self.out, name, kind);
+        self.out.extend_from_slice(b"\":");
         Ok(())
     }
 
@@ -284,6 +315,20 @@ impl Visitor for Json<'_, '_> {
         close(&mut self.out, b'{', b'}');
         Ok(())
     }
+}
+
+/// A short name as it is kept.
+#[inline]
+fn quoted(name: &[u8]) -> Option<[u8; NAME]> {
+    let end = name.len().checked_add(1)?;
+    let mut kept = [0; NAME];
+    kept.get_mut(1..end)?.copy_from_slice(name);
+    kept.get_mut(end..end.checked_add(2)?)?
+        .copy_from_slice(b"\":");
+    let [first, .., last] = &mut kept;
+    *first = b'"';
+    *last = u8::try_from(end.wrapping_add(2)).ok()?;
+    (end < NAME.wrapping_sub(2)).then_some(kept)
 }
 
 /// Replaces the last comma by the end of a container, and adds the next comma.

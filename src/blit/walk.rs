@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) struct Walk<'v> {
     pub(super) doc: &'v Doc<'v>,
     /// Where names are walked in their order.
-    lexical: Option<Lexical>,
+    pub(super) lexical: Option<Lexical<'v>>,
     pub(super) depth: usize,
     /// Lists inside each other that are no levels of the value, or whose cursors are being made.
     pub(super) lists: usize,
@@ -132,6 +132,7 @@ impl<'v> Walk<'v> {
         stack::grown(self.depth, || {
             if let Some(slots) = slots {
                 for &slot in &*slots {
+                    let slot = slot as usize;
                     cursor.seek(self.doc, slot)?;
                     cursor.next(self, Some(shape.id(slot)), visitor)?;
                 }
@@ -152,7 +153,7 @@ impl<'v> Walk<'v> {
         &mut self,
         id: usize,
         shape: &Shape<'v>,
-    ) -> Result<Option<std::rc::Rc<[usize]>>> {
+    ) -> Result<Option<std::rc::Rc<[u32]>>> {
         match &mut self.lexical {
             Some(lexical) => lexical.of(self.doc, id, shape),
             None => Ok(None),

@@ -42,6 +42,10 @@ use spare::Spare;
 /// assert_eq!(b"BLT1", &document[..4]);
 /// # Ok::<(), tare::Error>(())
 /// ```
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "what has come so far, each for itself"
+)]
 pub struct Writer<'s> {
     options: Options,
     /// Many documents one after another, instead of one.
