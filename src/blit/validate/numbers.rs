@@ -8,16 +8,24 @@ use crate::Result;
 /// Integers above 2^53 have neighbours that are the same float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The largest of unsigned numbers of `width` bytes.
+/// The largest of unsigned numbers of `width` bytes; folded, because `max` would say which it was
+/// and so take them one by one.
 pub(super) fn most(numbers: &[u8], width: usize) -> Option<u64> {
-    match width {
-        1 => numbers.iter().max().map(|&byte| u64::from(byte)),
+    if numbers.is_empty() {
+        return None;
+    }
+    Some(match width {
+        1 => u64::from(numbers.iter().fold(0, |most, &byte| byte.max(most))),
         2 => {
             let pairs = numbers.chunks_exact(2).filter_map(<[u8]>::first_chunk);
-            pairs.map(|&pair| u64::from(u16::from_le_bytes(pair))).max()
+            let pairs = pairs.map(|&pair| u16::from_le_bytes(pair));
+            u64::from(pairs.fold(0, |most, pair| pair.max(most)))
         }
-        _ => numbers.chunks_exact(width.max(1)).map(uint).max(),
-    }
+        _ => {
+            let each = numbers.chunks_exact(width.max(1)).map(uint);
+            each.fold(0, u64::max)
+        }
+    })
 }
 
 /// Numbers that are counted from `base` are not above 2^63 - 1.

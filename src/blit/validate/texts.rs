@@ -9,6 +9,9 @@ use crate::blit::node::Kind;
 use crate::blit::{strings, surrogates};
 use crate::Result;
 
+/// Strings of a dictionary that there is room for before they are seen.
+const FIRST: usize = 1 << 14;
+
 /// Strings side by side in `data`: each is text, and what its tag says.
 ///
 /// # Errors
@@ -93,7 +96,8 @@ pub(super) fn dict(
     };
     at.lens.validate(at.total)?;
     let all = doc.bytes((at.start, at.start.wrapping_add(at.total)))?;
-    let mut seen = HashSet::new();
+    // Few of a forged dictionary's strings may be there.
+    let mut seen = HashSet::with_capacity(inner.n.min(at.total).min(FIRST));
     for range in at.lens.lengths(at.total) {
         let (from, to) = range?;
         // Empty strings without number take no bytes; two of them are one too many.
