@@ -26,7 +26,15 @@ CORPUS = HERE.parent / "corpus"
 ARTIFACTS = HERE.parent / "artifacts"
 
 # One line for each parser that reads what others wrote.
-TARGETS = ("codec_id", "compressed", "plan_reader", "record_reader", "tagged_values", "worker_reply")
+TARGETS = (
+    "blit_json",
+    "codec_id",
+    "compressed",
+    "plan_reader",
+    "record_reader",
+    "tagged_values",
+    "worker_reply",
+)
 
 EXAMPLES = 500  # a round, between two looks at the clock
 
