@@ -62,6 +62,29 @@ def test_packed_columns_are_not_copied_and_keep_the_document():
         blit.view(blit.encode(rows())).column("dec").to_numpy(copy=False)
 
 
+@pytest.mark.parametrize("ahead", range(8))
+def test_aligned_columns_are_used_where_they_lie(ahead):
+    """Also those that are written shorter without: in NumPy and in Arrow, at a multiple of their width."""
+    value = {"pad": "x" * ahead, "rows": rows(200)}
+    document = blit.encode(value, aligned=True)
+    assert blit.view(document) == value
+    table = blit.view(document)["rows"]
+    start = np.frombuffer(document, np.uint8).__array_interface__["data"][0]
+    for name in ("int", "based", "float", "dec"):
+        expected = [row[name] for row in value["rows"]]
+        array = table.column(name).to_numpy(copy=False)
+        assert array.tolist() == expected
+        assert array.flags.aligned
+        at = array.__array_interface__["data"][0] - start
+        assert 0 < at < len(document)
+        assert at % array.itemsize == 0
+        arrow = table.column(name).to_arrow()
+        assert arrow.to_pylist() == expected
+        if isinstance(arrow, pa.Array):
+            assert arrow.buffers()[1].address == start + at
+    assert table.to_arrow().to_pylist() == value["rows"]
+
+
 def test_gaps_need_a_word():
     column = blit.view(blit.encode(rows(100))).column("gap")
     with pytest.raises(errors.EncodeError, match="75 of 100"):
