@@ -10,9 +10,10 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from typing import Any, Self, overload
 
 import pyarrow as pa
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Unpack
 
 from tare.blit.columns import Column
+from tare.blit.options import Writing
 from tare.blit.support import Summary
 
 __version__: str
@@ -366,8 +367,8 @@ class BlitListView(BlitView):
     def chunks(self, names: list[str]) -> list[BlitChunk] | None:
         """The pieces of a column; None where elements lie row by row."""
 
-    def column(self, path: str | BlitPath) -> Column:
-        """One value of every element: a name, or a JSON pointer.
+    def column(self, path: str | BlitPath | list[str]) -> Column:
+        """One value of every element: a name, or a JSON pointer, with numbers for elements of arrays.
 
         Raises:
             UsageError: A pointer that is none, or a name that no element has.
@@ -421,38 +422,20 @@ def blit_encode(
     obj: Any,
     *,
     default: Callable[[Any], Any] | None = None,
-    canonical: bool = False,
-    layout: str | None = None,
-    numbers: str | None = None,
-    duplicates: str | None = None,
-    surrogates: str | None = None,
-    checksum: bool | None = None,
-    aligned: bool = False,
-    pool: bool = False,
-    compress_strings: int | None = None,
+    **options: Unpack[Writing],
 ) -> bytes:
     """A document of Python objects.
 
     Args:
         obj: None, bool, int, float, str, list, tuple, dict with names of str, bytes, Decimal, a view.
         default: Called with any other object; what it gives is encoded in its place.
-        canonical: The same value always gives the same bytes.
-        layout: ``columns``, or ``rows``: every value by itself, so that it can be patched.
-        numbers: ``value``, or ``text``: kept as text wherever it is not the shortest.
-        duplicates: Names that an object has twice: the ``last`` stands, an ``error``, or ``keep`` all.
-        surrogates: Halves of surrogate pairs are an ``error``, or ``keep``. Two that are one character are an
-            error either way: JSON would give that character back.
-        checksum: Whether there is one; None from 1,024 bytes on.
-        aligned: Long lists of numbers lie at multiples of their width.
-        pool: Strings that mixed lists have again and again are kept once; encoding takes longer.
-        compress_strings: Strings of so many bytes, 512 or more, are compressed by themselves where that
-            saves an eighth of them.
+        options: As `Writing` says.
 
     Raises:
         Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
         EncodeError: Text with halves of surrogate pairs, a signaling NaN.
         Limit: More than 1,024 levels, as of an object that holds itself.
-        UsageError: Options that exclude each other.
+        UsageError: An option that does not exist, or options that exclude each other.
 
     >>> len(blit_encode({"a": [1, 2.5, None]}))
     36
@@ -501,22 +484,10 @@ class BlitEdit:
     def merge(self, patch: Any) -> None:
         """Carry out a JSON Merge Patch (RFC 7396): text, or its value."""
 
-    def to_blit(
-        self,
-        *,
-        canonical: bool = False,
-        layout: str | None = None,
-        numbers: str | None = None,
-        duplicates: str | None = None,
-        surrogates: str | None = None,
-        checksum: bool | None = None,
-        aligned: bool = False,
-        pool: bool = False,
-        compress_strings: int | None = None,
-    ) -> bytes:
+    def to_blit(self, **options: Unpack[Writing]) -> bytes:
         """The changed document.
 
-        The options are those of `blit_encode`. A document that keeps duplicates or halves of surrogate
+        The options are those of `Writing`. A document that keeps duplicates or halves of surrogate
         pairs goes on keeping them where nothing else is said.
         """
 
@@ -546,18 +517,9 @@ def blit_patch(document: Buffer, pointer: str | BlitPath, value: Any) -> None:
 
 def blit_from_ndjson(
     data: Buffer | str,
-    *,
-    canonical: bool = False,
-    layout: str | None = None,
-    numbers: str | None = None,
-    duplicates: str | None = None,
-    surrogates: str | None = None,
-    checksum: bool | None = None,
-    aligned: bool = False,
-    pool: bool = False,
-    compress_strings: int | None = None,
+    **options: Unpack[Writing],
 ) -> bytes:
-    r"""A document of lines of JSON text: their array; the options are those of `blit_encode`.
+    r"""A document of lines of JSON text: their array; the options are those of `Writing`.
 
     Raises:
         Malformed, Truncated: A line is not JSON, with the byte offset in the text.
@@ -569,18 +531,9 @@ def blit_from_ndjson(
 
 def blit_from_json(
     data: Buffer | str,
-    *,
-    canonical: bool = False,
-    layout: str | None = None,
-    numbers: str | None = None,
-    duplicates: str | None = None,
-    surrogates: str | None = None,
-    checksum: bool | None = None,
-    aligned: bool = False,
-    pool: bool = False,
-    compress_strings: int | None = None,
+    **options: Unpack[Writing],
 ) -> bytes:
-    """A document of JSON text; the options are those of `blit_encode`.
+    """A document of JSON text; the options are those of `Writing`.
 
     Raises:
         Malformed, Truncated: Not JSON, with the byte offset in the text.

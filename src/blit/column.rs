@@ -6,7 +6,7 @@ use super::list::{float, Body, List};
 use super::make::{Column as Made, Maker, Making};
 use super::make_lists::Cursor;
 use super::view::ArrayView;
-use super::{decimal, layout, list};
+use super::{decimal, layout, list, path};
 use crate::{Error, ErrorKind, Result};
 
 /// Most elements that are not bytes of their own: a few bytes can be any number of equal ones.
@@ -52,7 +52,8 @@ pub struct Codes<'v> {
 
 impl<'v> ArrayView<'v> {
     /// The column at a way of names through all elements, in pieces; none for the elements
-    /// themselves. None if the elements lie row by row, or some have none of these names.
+    /// themselves. A number is a place in arrays that are all of one length. None if the elements
+    /// lie row by row, or some have none of these names.
     ///
     /// # Errors
     /// `Malformed`.
@@ -83,14 +84,14 @@ impl<'v> ArrayView<'v> {
                 lists = pieces;
                 break;
             };
-            let Some(id) = doc.keys.find(name.as_bytes())? else {
-                return Ok(None);
-            };
+            let id = doc.keys.find(name.as_bytes())?;
             for list in &mut pieces {
-                let Some(shape) = list.shape() else {
-                    return Ok(None);
+                let slot = match (list.shape(), id) {
+                    (Some(shape), Some(id)) => doc.shapes.get(shape)?.slot(id),
+                    (None, _) => path::index(name).filter(|&j| j < list.columns()),
+                    _ => None,
                 };
-                let Some(slot) = doc.shapes.get(shape)?.slot(id) else {
+                let Some(slot) = slot else {
                     return Ok(None);
                 };
                 *list = list.column(doc, slot)?;

@@ -29,6 +29,7 @@ from tare._tare import blit_view as view
 from tare.blit.arrow import from_arrow
 from tare.blit.collection import Collection, open_collection, repair
 from tare.blit.columns import Column
+from tare.blit.options import Writing
 from tare.blit.support import MissingName, Summary
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Path",
     "Summary",
     "View",
+    "Writing",
     "edit",
     "encode",
     "from_arrow",

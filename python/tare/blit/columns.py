@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import EncodeError, Malformed, Unsupported, UsageError
+from tare.errors import EncodeError, Limit, Malformed, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from tare._tare import BlitChunk, BlitListView
+    from tare._tare import BlitChunk, BlitListView, BlitPath
 
     _Part = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
     """Numbers, and which of them are there."""
@@ -20,6 +20,8 @@ __all__ = ["Column", "table"]
 
 _EXACT = 2**53
 """Integers up to here are the same as floats."""
+_MOST = 2**28
+"""Values that are made at most: a few bytes can say any number of them."""
 _ANY = {"EMPTY", "GENERIC", "PARTIAL", "UNIFORM"}
 """Kinds of lists that may have numbers among their elements."""
 
@@ -29,11 +31,12 @@ class Column:
 
     Args:
         rows: The array.
-        path: A name, if the first element has it; else a pointer, with ``""`` for the elements themselves; or a
-            list of names.
+        path: A name, if the first element has it; else a pointer, with ``""`` for the elements themselves, and
+            numbers for elements of arrays; or its steps as a list.
 
     Raises:
         UsageError: A pointer that is none, or a name that no element has.
+        Limit: More than 2^28 elements that lie row by row.
 
     >>> from tare import blit
     >>> flights = blit.view(blit.encode([{"delay": 300, "to": "JFK"}, {"delay": -1200, "to": None}]))
@@ -41,15 +44,19 @@ class Column:
     array([  300, -1200], dtype=int16)
     >>> flights.column("/to").to_list()
     ['JFK', None]
+    >>> blit.view(blit.encode([{"at": [51.5, "N"]}, {"at": [0.1, "W"]}])).column("/at/1").to_list()
+    ['N', 'W']
     """
 
-    def __init__(self, rows: BlitListView, path: object) -> None:
+    def __init__(self, rows: BlitListView, path: str | BlitPath | list[str]) -> None:
         self._rows = rows
-        self._names = path if isinstance(path, list) else _steps(rows, str(path))
+        self._names = _steps(rows, path)
         self.name = "/".join(self._names)
         self._chunks = rows.chunks(self._names)
-        if self._chunks is None and self._names and not any(self._has(row) for row in rows):
-            raise UsageError(f"no element has {path!r:.80}", format="blit")
+        if self._chunks is None:
+            self._bounded()
+            if self._names and not any(self._has(row) for row in rows):
+                raise UsageError(f"no element has {_shown(path)}", format="blit")
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -66,7 +73,12 @@ class Column:
         return [chunk.kind for chunk in self._chunks or []]
 
     def to_list(self) -> list[Any]:
-        """Python objects; None where the value is missing."""
+        """Python objects; None where the value is missing.
+
+        Raises:
+            Limit: More than 2^28.
+        """
+        self._bounded()
         if self._chunks is None:
             return [self._at(row) for row in self._rows]
         return [value for chunk in self._chunks for value in chunk.to_list()]
@@ -184,17 +196,24 @@ class Column:
             _exact(values[large & present].tolist(), self.name)
         return values.astype(dtype, copy=False)
 
+    def _bounded(self) -> None:
+        if len(self) > _MOST:
+            raise Limit(f"column {self.name!r:.80}: {len(self)} values, more than 2^28", format="blit")
+
     def _has(self, row: Any) -> bool:
         missing = object()
         return self._at(row, missing) is not missing
 
     def _at(self, row: Any, default: object = None) -> Any:
-        from tare._tare import BlitObjectView, BlitView
+        from tare._tare import BlitListView, BlitObjectView, BlitView
 
         for name in self._names:
-            if not isinstance(row, BlitObjectView) or name not in row:
+            if isinstance(row, BlitObjectView) and name in row:
+                row = row[name]
+            elif isinstance(row, BlitListView) and (i := _index(name)) is not None and i < len(row):
+                row = row[i]
+            else:
                 return default
-            row = row[name]
         return row.to_python() if isinstance(row, BlitView) else row
 
     def _objects(self, *, masked: bool) -> np.ndarray[Any, Any]:
@@ -280,16 +299,34 @@ def table(rows: BlitListView) -> pa.Table:
     return pa.table(columns)
 
 
-def _steps(rows: BlitListView, path: str) -> list[str]:
+def _steps(rows: BlitListView, path: object) -> list[str]:
     """The names that a path is: one, if an element has it; else those of a pointer."""
-    if path and not path.startswith("/"):
-        return [path]
-    if path and len(rows) and hasattr(rows[0], "keys") and path in rows[0]:
-        return [path]
     from tare._tare import BlitPath
 
-    BlitPath(path)  # checks it
-    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    if isinstance(path, list | tuple) and all(isinstance(step, str) for step in path):
+        return [*path]
+    if not isinstance(path, str | BlitPath):
+        text = f"a column is a name, a JSON pointer or a list of names, not {_shown(path)}"
+        raise UsageError(text, format="blit")
+    if isinstance(path, str):
+        if path and not path.startswith("/"):
+            return [path]
+        if path and len(rows) and hasattr(rows[0], "keys") and path in rows[0]:
+            return [path]
+    pointer = str(BlitPath(path)) if isinstance(path, str) else str(path)  # checks it
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
+def _index(step: str) -> int | None:
+    """The place in an array that a step of a pointer is."""
+    is_place = step.isascii() and step.isdigit() and len(step) < 20 and (step == "0" or step[0] != "0")
+    return int(step) if is_place else None
+
+
+def _shown(path: object) -> str:
+    return (
+        f"{path!r:.80}" if isinstance(path, str | list | tuple) else f"{path!r:.80} ({type(path).__name__})"
+    )
 
 
 def _common(parts: list[_Part]) -> np.dtype[Any] | None:

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 use tare::blit::{
     Changes, Current, Edit as Core, Options, Surrogates, Tree, Value, View as CoreView, Writer,
 };
@@ -191,39 +191,22 @@ impl Edit {
     }
 
     /// The changed document, which keeps what the document keeps unless it is told otherwise.
-    #[pyo3(signature = (*, canonical = false, layout = None, numbers = None, duplicates = None,
-        surrogates = None, checksum = None, aligned = false, pool = false,
-        compress_strings = None))]
-    #[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+    #[pyo3(signature = (**options))]
     fn to_blit<'py>(
         &self,
         py: Python<'py>,
-        canonical: bool,
-        layout: Option<&str>,
-        numbers: Option<&str>,
-        duplicates: Option<&str>,
-        surrogates: Option<&str>,
-        checksum: Option<bool>,
-        aligned: bool,
-        pool: bool,
-        compress_strings: Option<usize>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let writing = Writing {
-            canonical,
-            layout,
-            numbers,
-            duplicates,
-            surrogates,
-            checksum,
-            aligned,
-            pool,
-            compress_strings,
-        };
-        let mut options = writing.options(py)?;
-        if !canonical {
+        let writing = Writing::read(options)?;
+        let mut options = writing.options;
+        if !options.canonical {
             let source = like(self.held.view());
-            options.duplicates = duplicates.map_or(source.duplicates, |_| options.duplicates);
-            options.surrogates = surrogates.map_or(source.surrogates, |_| options.surrogates);
+            if !writing.says_duplicates {
+                options.duplicates = source.duplicates;
+            }
+            if !writing.says_surrogates {
+                options.surrogates = source.surrogates;
+            }
         }
         let changes = self.changes().clone();
         let edit = Core::resume(*self.held.view(), changes);

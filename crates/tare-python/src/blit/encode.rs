@@ -1,8 +1,8 @@
 //! Documents from Python objects and from JSON text.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
-use tare::blit::{ArrayView, Options, Value, View, Writer};
+use pyo3::types::{PyBytes, PyDict, PyString};
+use tare::blit::{ArrayView, Options, Surrogates, Value, View, Writer};
 use tare::{Error, ErrorKind};
 
 use super::fault::Fault;
@@ -23,37 +23,16 @@ const MANY: usize = 1 << 20;
 const PATIENCE: usize = 1 << 16;
 
 #[pyfunction]
-#[pyo3(signature = (obj, *, default = None, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
-    compress_strings = None))]
-#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+#[pyo3(signature = (obj, *, default = None, **options))]
 pub fn encode<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<Bound<'py, PyAny>>,
-    canonical: bool,
-    layout: Option<&str>,
-    numbers: Option<&str>,
-    duplicates: Option<&str>,
-    surrogates: Option<&str>,
-    checksum: Option<bool>,
-    aligned: bool,
-    pool: bool,
-    compress_strings: Option<usize>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
-    let options = Writing {
-        canonical,
-        layout,
-        numbers,
-        duplicates,
-        surrogates,
-        checksum,
-        aligned,
-        pool,
-        compress_strings,
-    };
-    let mut writer = Writer::new(options.options(py)?).map_err(|error| to_py(py, error))?;
-    let keep = surrogates == Some("keep");
+    let options = Writing::read(options)?.options;
+    let mut writer = Writer::new(options).map_err(|error| to_py(py, error))?;
+    let keep = matches!(options.surrogates, Surrogates::Keep);
     Walk::new(py, &mut writer, default, keep)
         .value(Seen::of(obj))
         .map_err(|fault| fault.raise(py))?;
@@ -62,80 +41,43 @@ pub fn encode<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (data, *, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
-    compress_strings = None))]
-#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+#[pyo3(signature = (data, **options))]
 pub fn from_json<'py>(
     data: &Bound<'py, PyAny>,
-    canonical: bool,
-    layout: Option<&str>,
-    numbers: Option<&str>,
-    duplicates: Option<&str>,
-    surrogates: Option<&str>,
-    checksum: Option<bool>,
-    aligned: bool,
-    pool: bool,
-    compress_strings: Option<usize>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let options = Writing {
-        canonical,
-        layout,
-        numbers,
-        duplicates,
-        surrogates,
-        checksum,
-        aligned,
-        pool,
-        compress_strings,
-    };
-    of_text(data, &options, tare::blit::from_json)
+    of_text(
+        data,
+        &Writing::read(options)?.options,
+        tare::blit::from_json,
+    )
 }
 
 #[pyfunction]
-#[pyo3(signature = (data, *, canonical = false, layout = None, numbers = None,
-    duplicates = None, surrogates = None, checksum = None, aligned = false, pool = false,
-    compress_strings = None))]
-#[allow(clippy::too_many_arguments, reason = "Python's keywords")]
+#[pyo3(signature = (data, **options))]
 pub fn from_ndjson<'py>(
     data: &Bound<'py, PyAny>,
-    canonical: bool,
-    layout: Option<&str>,
-    numbers: Option<&str>,
-    duplicates: Option<&str>,
-    surrogates: Option<&str>,
-    checksum: Option<bool>,
-    aligned: bool,
-    pool: bool,
-    compress_strings: Option<usize>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let options = Writing {
-        canonical,
-        layout,
-        numbers,
-        duplicates,
-        surrogates,
-        checksum,
-        aligned,
-        pool,
-        compress_strings,
-    };
-    of_text(data, &options, tare::blit::from_ndjson)
+    of_text(
+        data,
+        &Writing::read(options)?.options,
+        tare::blit::from_ndjson,
+    )
 }
 
 /// A document of text: bytes or str.
 fn of_text<'py>(
     data: &Bound<'py, PyAny>,
-    options: &Writing<'_>,
+    options: &Options,
     parse: fn(&[u8], &Options) -> tare::Result<Vec<u8>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = data.py();
-    let options = options.options(py)?;
     let work = |text: &[u8]| {
         let document = if text.len() < LONG {
-            parse(text, &options)
+            parse(text, options)
         } else {
-            py.detach(|| parse(text, &options))
+            py.detach(|| parse(text, options))
         };
         copied(py, &document.map_err(|error| to_py(py, error))?)
     };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::{PyList, PySlice, PyString};
 use tare::blit::{ArrayView, Value};
 use tare::{Error, ErrorKind};
 
@@ -141,9 +141,15 @@ impl ListView {
         clippy::needless_pass_by_value,
         reason = "what comes from Python comes as a value"
     )]
-    fn chunks(slf: &Bound<'_, Self>, names: Vec<String>) -> PyResult<Option<Vec<Chunk>>> {
+    fn chunks(
+        slf: &Bound<'_, Self>,
+        names: Vec<Bound<'_, PyString>>,
+    ) -> PyResult<Option<Vec<Chunk>>> {
         let view = slf.as_super();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let names: Result<Vec<&str>, _> = names.iter().map(|name| name.to_str()).collect();
+        let Ok(names) = names else {
+            return Ok(None); // halves of pairs are looked for row by row
+        };
         let found = array(view)?.column(&names);
         let found = found.map_err(|error| to_py(slf.py(), error))?;
         let held = &view.get().held;

@@ -1,6 +1,7 @@
 //! The core's options of documents from Python's keywords.
 
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 use tare::blit::{
     Checksum, Duplicates, JsonOptions, KeyOrder, Layout, NonFinite, Numbers, Options, Surrogates,
     View,
@@ -9,46 +10,126 @@ use tare::{Error, ErrorKind};
 
 use crate::error::to_py;
 
+/// The names of all options of [`Writing`], as `tare.blit.Writing` has them.
+const WRITING: [&str; 9] = [
+    "canonical",
+    "layout",
+    "numbers",
+    "duplicates",
+    "surrogates",
+    "checksum",
+    "aligned",
+    "pool",
+    "compress_strings",
+];
+
 /// How a document is written, as keywords say it.
 #[derive(Default)]
-pub struct Writing<'a> {
-    pub canonical: bool,
-    pub layout: Option<&'a str>,
-    pub numbers: Option<&'a str>,
-    pub duplicates: Option<&'a str>,
-    pub surrogates: Option<&'a str>,
-    pub checksum: Option<bool>,
-    pub aligned: bool,
-    pub pool: bool,
-    pub compress_strings: Option<usize>,
+pub struct Writing {
+    pub options: Options,
+    /// Whether anything was said of names that are there twice, and of halves of surrogate pairs.
+    pub says_duplicates: bool,
+    pub says_surrogates: bool,
 }
 
-impl Writing<'_> {
-    pub fn options(&self, py: Python<'_>) -> PyResult<Options> {
-        let layouts = [("columns", Layout::Columns), ("rows", Layout::Rows)];
-        let numbers = [("value", Numbers::Value), ("text", Numbers::Text)];
-        let duplicates = [
-            ("last", Duplicates::Last),
-            ("error", Duplicates::Error),
-            ("keep", Duplicates::Keep),
-        ];
-        let surrogates = [("error", Surrogates::Error), ("keep", Surrogates::Keep)];
-        Ok(Options {
-            layout: one_of(py, "layout", self.layout, &layouts)?,
-            numbers: one_of(py, "numbers", self.numbers, &numbers)?,
-            duplicates: one_of(py, "duplicates", self.duplicates, &duplicates)?,
-            surrogates: one_of(py, "surrogates", self.surrogates, &surrogates)?,
-            checksum: match self.checksum {
-                None => Checksum::Auto,
-                Some(true) => Checksum::On,
-                Some(false) => Checksum::Off,
-            },
-            aligned: self.aligned,
-            pool: self.pool,
-            compress_strings: self.compress_strings,
-            canonical: self.canonical,
-        })
+impl Writing {
+    pub fn read(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut writing = Self::default();
+        for (name, value) in keywords.into_iter().flatten() {
+            writing.take(name.extract()?, &value)?;
+        }
+        Ok(writing)
     }
+
+    fn take(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let options = &mut self.options;
+        match name {
+            "canonical" => options.canonical = flag(name, value)?,
+            "aligned" => options.aligned = flag(name, value)?,
+            "pool" => options.pool = flag(name, value)?,
+            "layout" => {
+                let known = [("columns", Layout::Columns), ("rows", Layout::Rows)];
+                options.layout = named(name, value, &known)?;
+            }
+            "numbers" => {
+                let known = [("value", Numbers::Value), ("text", Numbers::Text)];
+                options.numbers = named(name, value, &known)?;
+            }
+            "duplicates" => {
+                let known = [
+                    ("last", Duplicates::Last),
+                    ("error", Duplicates::Error),
+                    ("keep", Duplicates::Keep),
+                ];
+                options.duplicates = named(name, value, &known)?;
+                self.says_duplicates = !value.is_none();
+            }
+            "surrogates" => {
+                let known = [("error", Surrogates::Error), ("keep", Surrogates::Keep)];
+                options.surrogates = named(name, value, &known)?;
+                self.says_surrogates = !value.is_none();
+            }
+            "checksum" if value.is_none() => options.checksum = Checksum::Auto,
+            "checksum" if flag(name, value)? => options.checksum = Checksum::On,
+            "checksum" => options.checksum = Checksum::Off,
+            "compress_strings" => {
+                let bytes = value.extract::<Option<usize>>();
+                options.compress_strings =
+                    bytes.map_err(|_| wrong(name, value, "no number of bytes, nor None"))?;
+            }
+            _ => return Err(unknown(value.py(), name)),
+        }
+        Ok(())
+    }
+}
+
+fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value
+        .extract()
+        .map_err(|_| wrong(name, value, "neither True nor False"))
+}
+
+/// What a name stands for; the first for None.
+fn named<T: Copy>(what: &str, value: &Bound<'_, PyAny>, known: &[(&str, T)]) -> PyResult<T> {
+    if !value.is_none() && !value.is_instance_of::<PyString>() {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let text = format!("none of {}", names.join(", "));
+        return Err(wrong(what, value, &text));
+    }
+    let name: Option<String> = value.extract()?;
+    one_of(value.py(), what, name.as_deref(), known)
+}
+
+#[cold]
+fn wrong(name: &str, value: &Bound<'_, PyAny>, text: &str) -> PyErr {
+    let shown = value
+        .repr()
+        .map(|shown| shown.to_string_lossy().into_owned());
+    let shown: String = shown.unwrap_or_default().chars().take(80).collect();
+    usage(value.py(), format!("{name}={shown} is {text}"))
+}
+
+/// The error of an option that there is not, which tells near ones.
+#[cold]
+fn unknown(py: Python<'_>, name: &str) -> PyErr {
+    let near = py
+        .import("difflib")
+        .and_then(|difflib| difflib.call_method1("get_close_matches", (name, WRITING)))
+        .and_then(|near| near.extract::<Vec<String>>());
+    let near = near.unwrap_or_default();
+    let shown: String = name.escape_default().take(80).collect();
+    usage(
+        py,
+        if near.is_empty() {
+            format!("no option {shown:?}: there are {}", WRITING.join(", "))
+        } else {
+            format!("no option {shown:?}; near: {}", near.join(", "))
+        },
+    )
+}
+
+fn usage(py: Python<'_>, text: String) -> PyErr {
+    to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
 }
 
 /// What a value of a document needs to be written as it is.
