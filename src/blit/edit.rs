@@ -282,8 +282,11 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// The steps of a pointer but for the last, and the last; None of the whole document.
-fn parent(pointer: &[u8]) -> Result<Option<(Vec<Vec<u8>>, Vec<u8>)>> {
+/// The steps of a pointer but for the last, and the last.
+type Way = (Vec<Vec<u8>>, Vec<u8>);
+
+/// The way to a value of another; None to the whole document.
+fn parent(pointer: &[u8]) -> Result<Option<Way>> {
     let mut steps = steps(pointer)?;
     Ok(steps.pop().map(|last| (steps, last)))
 }

@@ -17,7 +17,7 @@ pub(in crate::blit) fn steps(pointer: &[u8]) -> Result<Vec<Vec<u8>>> {
         return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
     }
     // Checks `/` and `~`, which are as they were.
-    drop(path::steps(&String::from_utf8_lossy(pointer))?);
+    path::steps(&String::from_utf8_lossy(pointer)).map(|_| ())?;
     let steps = pointer.split(|&byte| byte == b'/').skip(1);
     Ok(steps.map(unescaped).collect())
 }
