@@ -438,7 +438,7 @@ def blit_encode(
         UsageError: An option that does not exist, or options that exclude each other.
 
     >>> len(blit_encode({"a": [1, 2.5, None]}))
-    36
+    33
     """
 
 class BlitEdit:
@@ -540,7 +540,7 @@ def blit_from_json(
         Limit: More than 1,024 levels, or 4 GiB.
 
     >>> len(blit_from_json(b'{"a": [1, 2.5, null]}'))
-    36
+    33
     """
 
 class BlitReader:

@@ -26,7 +26,7 @@ class Writing(TypedDict, total=False):
     >>> from tare import blit
     >>> small: blit.Writing = {"layout": "rows", "checksum": False}
     >>> len(blit.encode([{"a": 1}, {"a": 2}], **small))
-    37
+    31
     """
 
     canonical: bool

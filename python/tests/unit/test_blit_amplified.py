@@ -139,6 +139,7 @@ def test_what_is_made_of_too_many_elements_is_a_limit():
     assert nulls(1 << 20)[::2] == [None] * (1 << 19)
 
 
+@pytest.mark.alone
 def test_a_signal_ends_what_takes_long():
     class Slow:
         """Equal to nothing, which takes a while."""

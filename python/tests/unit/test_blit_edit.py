@@ -70,6 +70,7 @@ def test_an_edited_array_is_read_as_a_list():
     assert editing(7).get("a", 1) == 1
 
 
+@pytest.mark.alone
 def test_edits_cost_what_they_touch_however_many_there_are():
     def seconds(n: int, edit: Callable[[blit.Edit, int], None]) -> float:
         changes = editing({"o": {}, "l": list(range(n))})
