@@ -1,9 +1,11 @@
 //! A document's frame: its trailer, its names, its shapes, its pool.
 
+#![allow(clippy::inline_always, reason = "a tenth of the time of a lookup")]
+
 use super::keys::fingerprint;
 use super::layout::{
-    broken, flag, kind, malformed, tag, unsigned_width, Back, END_MAGIC, FINGERPRINTED, MAGIC,
-    SHORTEST, VERSION,
+    broken, flag, kind, malformed, tag, uint, unsigned_width, Back, END_MAGIC, FINGERPRINTED,
+    MAGIC, SHORTEST, VERSION,
 };
 use super::lens::Lens;
 use super::list::{number, Extent, Ranges};
@@ -217,7 +219,7 @@ impl<'a> Strings<'a> {
     }
 
     /// The bytes of string `i`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, i: usize) -> Result<&'a [u8]> {
         let (from, to) = self.at.get(i)?;
         Ok(self.data.get(from..to).unwrap_or_default())
@@ -376,7 +378,7 @@ impl<'a> Shapes<'a> {
     ///
     /// # Errors
     /// `Malformed` for a shape that is not, or is no shape.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&self, id: usize) -> Result<Shape<'a>> {
         if id >= self.n {
             return Err(malformed("V17", "a shape that is not there", self.at.start));
@@ -386,7 +388,7 @@ impl<'a> Shapes<'a> {
         match back.byte()? {
             0 => {
                 let ids = self.data.get(start..back.end).unwrap_or_default();
-                if ids.is_empty() || ids.len() % self.width != 0 {
+                if ids.is_empty() || whole(ids.len(), self.width).is_none() {
                     return Err(malformed("V11", "a shape of no whole ids", start));
                 }
                 Ok(Shape::Ids {
@@ -405,6 +407,57 @@ impl<'a> Shapes<'a> {
             _ => Err(malformed("V11", "a shape of a form that is not", back.end)),
         }
     }
+
+    /// The place of the last value of a key in a shape, and how many places there are: no less
+    /// if the key is not among them.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    #[inline(always)]
+    pub(super) fn slot(&self, id: usize, key: usize) -> Result<(usize, usize)> {
+        let shape = self.get(id)?;
+        Ok((shape.slot(key).unwrap_or(usize::MAX), shape.len()))
+    }
+}
+
+/// How many ids of `width` bytes there are in so many bytes; without a division, which takes
+/// longer than all else.
+#[inline]
+fn whole(bytes: usize, width: usize) -> Option<usize> {
+    let (n, part) = match width {
+        1 => (bytes, 0),
+        2 => (bytes / 2, bytes % 2),
+        3 => (bytes / 3, bytes % 3),
+        _ => (bytes / 4, bytes % 4),
+    };
+    (part == 0).then_some(n)
+}
+
+/// The last place of a byte.
+#[inline(always)]
+fn last_place(bytes: &[u8], byte: u8) -> Option<usize> {
+    const FEW: usize = 64;
+    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    if bytes.len() > FEW {
+        return memchr::memrchr(byte, bytes);
+    }
+    let wanted = u64::from(byte).wrapping_mul(0x0101_0101_0101_0101);
+    let mut end = bytes.len();
+    for word in bytes.rchunks(8) {
+        let other = uint(word) ^ wanted;
+        // Bit 7 of the bytes that are the wanted one, and of none else.
+        let mut found = !((other & LOW).wrapping_add(LOW) | other | LOW);
+        if word.len() < 8 {
+            found &= !(u64::MAX << (word.len() * 8));
+        }
+        if found != 0 {
+            let from_end = (found.leading_zeros() / 8) as usize;
+            let before = 8_usize.wrapping_sub(word.len());
+            return end.checked_sub(from_end.wrapping_sub(before).wrapping_add(1));
+        }
+        end = end.wrapping_sub(word.len());
+    }
+    None
 }
 
 impl Shape<'_> {
@@ -412,7 +465,7 @@ impl Shape<'_> {
     #[inline]
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Ids { ids, width } => ids.len() / width.max(&1),
+            Self::Ids { ids, width } => whole(ids.len(), *width).unwrap_or(0),
             Self::Run { n, .. } => *n,
         }
     }
@@ -429,15 +482,35 @@ impl Shape<'_> {
     }
 
     /// The place of the last value of a key.
-    #[inline]
+    #[inline(always)]
     pub(super) fn slot(&self, id: usize) -> Option<usize> {
         match self {
             Self::Run { start, n } => id.checked_sub(*start).filter(|slot| slot < n),
             Self::Ids { ids, width: 1 } => {
                 let id = u8::try_from(id).ok()?;
-                memchr::memrchr(id, ids)
+                last_place(ids, id)
+            }
+            Self::Ids { ids, width: 2 } => {
+                let id = u16::try_from(id).ok()?.to_le_bytes();
+                ids.chunks_exact(2).rposition(|other| other == id)
             }
             Self::Ids { .. } => (0..self.len()).rev().find(|&i| self.id(i) == id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_place_of_a_byte_is_found() {
+        for len in 0..70 {
+            let bytes: Vec<u8> = (0..len).map(|i| i % 9 * 29).collect();
+            for byte in 0..=255 {
+                let expected = bytes.iter().rposition(|&other| other == byte);
+                assert_eq!(expected, last_place(&bytes, byte), "{byte} of {len}");
+            }
         }
     }
 }

@@ -182,7 +182,8 @@ impl<'a> Lens<'a> {
     ///
     /// # Errors
     /// V19 if it does not lie within `total`.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "a tenth of the time of a lookup")]
+    #[inline(always)]
     pub(super) fn range(&self, i: usize, total: usize) -> Result<(usize, usize)> {
         let (data, start, n) = (self.data, self.start, self.n);
         let (from, to) = match (self.form, self.width) {

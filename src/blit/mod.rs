@@ -50,7 +50,7 @@ pub use json_out::{JsonOptions, KeyOrder, NonFinite};
 pub use keys::Duplicates;
 pub use make::{Column as MadeColumn, Maker};
 pub use patch::patch;
-pub use path::Path;
+pub use path::{Path, Prepared};
 pub use place::Place;
 pub use validate::Summary;
 pub use view::{ArrayView, ObjectView, Value, View};

@@ -5,11 +5,11 @@ mod way;
 use std::borrow::Cow;
 
 use super::doc::Doc;
-use super::list::{Body, List};
+use super::list::{Body, Item, List};
 use super::place::Place;
 use super::view::{value, Value, View};
 use crate::{Error, ErrorKind, Result};
-use way::{slot, At};
+use way::At;
 
 /// A JSON Pointer (RFC 6901), parsed: for many documents, or many times for one.
 ///
@@ -93,9 +93,21 @@ impl View<'_> {
     ///
     /// # Errors
     /// `Malformed`.
-    #[inline]
     pub fn get(&self, path: &Path) -> Result<Option<Value<'_>>> {
         below(&self.doc, self.doc.root, path)
+    }
+
+    /// Goes a path once, for many reads of what it leads to in this document.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn prepare(&self, path: &Path) -> Result<Prepared<'_>> {
+        let mut at = At::new();
+        at.place(&self.doc, self.doc.root)?;
+        let found = all(&self.doc, &mut at, &path.steps)?;
+        let item = found.then(|| at.item(&self.doc)).transpose()?;
+        let doc = &self.doc;
+        Ok(Prepared { doc, item })
     }
 
     /// The value at an RFC 6901 pointer, such as `/flights/0/delay`; None if there is none.
@@ -104,13 +116,52 @@ impl View<'_> {
     /// `Usage` for a pointer that is none; `Malformed`.
     pub fn pointer(&self, pointer: &str) -> Result<Option<Value<'_>>> {
         let doc = &self.doc;
-        let mut at = At::place(doc, doc.root)?;
+        let mut at = At::new();
+        at.place(doc, doc.root)?;
         for step in steps(pointer)? {
             if !at.down(doc, || index(&step), || doc.keys.find(step.as_bytes()))? {
                 return Ok(None);
             }
         }
-        value(doc, at.item(doc)?)
+        at.value(doc)
+    }
+}
+
+/// Where a path leads in one document; [`View::prepare`] makes it.
+///
+/// It borrows the view, so that it cannot be used with any other document, nor after this one. A
+/// read looks at the bytes of the value only, which are checked as ever.
+///
+/// # Example
+/// ```
+/// use tare::blit::{from_json, Options, Path, Value, View};
+///
+/// let document = from_json(br#"{"flight": {"delays": [2, 4, 33]}}"#, &Options::default())?;
+/// let view = View::open(&document)?;
+/// let delay = view.prepare(&Path::parse("/flight/delays/2")?)?;
+/// for _ in 0..1000 {
+///     assert!(matches!(delay.get()?, Some(Value::Int(33))));
+/// }
+/// # Ok::<(), tare::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared<'v> {
+    doc: &'v Doc<'v>,
+    /// None if there is nothing at the path.
+    item: Option<Item<'v>>,
+}
+
+impl<'v> Prepared<'v> {
+    /// The value at the path; None if there is none.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    #[inline]
+    pub fn get(&self) -> Result<Option<Value<'v>>> {
+        match self.item {
+            Some(item) => value(self.doc, item),
+            None => Ok(None),
+        }
     }
 }
 
@@ -121,10 +172,8 @@ impl<'v> Value<'v> {
     /// `Malformed`.
     pub fn get(&self, path: &Path) -> Result<Option<Value<'v>>> {
         match self {
-            Self::Array(array) => from(array.doc, At::of(array.doc, array.item())?, &path.steps),
-            Self::Object(object) => {
-                from(object.doc, At::of(object.doc, object.item())?, &path.steps)
-            }
+            Self::Array(array) => within(array.doc, array.item(), &path.steps),
+            Self::Object(object) => within(object.doc, object.item(), &path.steps),
             scalar => Ok(path.steps.is_empty().then(|| scalar.clone())),
         }
     }
@@ -134,9 +183,10 @@ impl<'v> Value<'v> {
 ///
 /// # Errors
 /// `Malformed`, `NotFound` for what is no place there.
-#[inline]
 pub(super) fn below<'v>(doc: &'v Doc<'v>, place: Place, path: &Path) -> Result<Option<Value<'v>>> {
-    from(doc, At::place(doc, place)?, &path.steps)
+    let mut at = At::new();
+    at.place(doc, place)?;
+    follow(doc, &mut at, &path.steps)
 }
 
 /// The column that the first step of a path leads to, if the list is a table that has it.
@@ -147,9 +197,12 @@ pub(super) fn column<'v>(doc: &Doc<'v>, list: &List<'v>, path: &Path) -> Result<
     let (Body::Table { shape, .. }, Some(step)) = (list.body, path.steps.first()) else {
         return Ok(None);
     };
-    match slot(&doc.shapes.get(shape)?, step.id(doc)?) {
-        Some(j) => list.column(doc, j).map(Some),
-        None => Ok(None),
+    let Some(id) = step.id(doc)? else {
+        return Ok(None);
+    };
+    match doc.shapes.slot(shape, id)? {
+        (slot, n) if slot < n => list.column(doc, slot).map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -166,20 +219,36 @@ pub(super) fn beside<'v>(
 ) -> Result<Option<Value<'v>>> {
     let item = column.get(doc, row)?;
     match path.steps.get(1..) {
-        Some(steps) if !steps.is_empty() => from(doc, At::of(doc, item)?, steps),
+        Some(steps) if !steps.is_empty() => within(doc, item, steps),
         _ => value(doc, item),
     }
 }
 
 /// The value at steps from an element.
+fn within<'v>(doc: &'v Doc<'v>, item: Item<'v>, steps: &[Step]) -> Result<Option<Value<'v>>> {
+    let mut at = At::new();
+    at.set(doc, item)?;
+    follow(doc, &mut at, steps)
+}
+
+/// The value at steps from a place on the way.
 #[inline]
-fn from<'v>(doc: &'v Doc<'v>, mut at: At, steps: &[Step]) -> Result<Option<Value<'v>>> {
+fn follow<'v>(doc: &'v Doc<'v>, at: &mut At, steps: &[Step]) -> Result<Option<Value<'v>>> {
+    if !all(doc, at, steps)? {
+        return Ok(None);
+    }
+    at.value(doc)
+}
+
+/// Goes all steps; false if there is nothing.
+#[inline]
+fn all(doc: &Doc<'_>, at: &mut At, steps: &[Step]) -> Result<bool> {
     for step in steps {
         if !at.down(doc, || step.index, || step.id(doc))? {
-            return Ok(None);
+            return Ok(false);
         }
     }
-    value(doc, at.item(doc)?)
+    Ok(true)
 }
 
 /// The steps of a pointer, unescaped: none of `""`, else one for each `/`.
@@ -299,6 +368,7 @@ mod tests {
                 view.get(&path).unwrap(),
                 view.get(&path.compile(&view).unwrap()).unwrap(),
                 view.get(&elsewhere).unwrap(),
+                view.prepare(&path).unwrap().get().unwrap(),
                 view.root().unwrap().get(&path).unwrap(),
             ] {
                 let found = found.map(|value| match value {

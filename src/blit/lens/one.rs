@@ -4,6 +4,8 @@
 //! where the block ends; what lies behind it is shifted or masked away. All numbers that a
 //! damaged block can give are compared with the list's length at last.
 
+#![allow(clippy::inline_always, reason = "a tenth of the time of a lookup")]
+
 use super::{base_width, no_mode, stored, CONST, GROUP, U16, U8};
 use crate::blit::layout::{bytes_at, malformed, uint, uint_at, Back, IMPLIED};
 use crate::blit::list::Extent;
@@ -14,7 +16,7 @@ use crate::Result;
 ///
 /// # Errors
 /// As [`super::Lens::read`] and [`super::Lens::range`].
-#[inline]
+#[inline(always)]
 pub(in crate::blit) fn one(
     back: &mut Back<'_>,
     mode: u8,
@@ -34,7 +36,7 @@ pub(in crate::blit) fn one(
 ///
 /// # Errors
 /// As [`one`], and those of `total`.
-#[inline]
+#[inline(always)]
 pub(in crate::blit) fn one_within<'a>(
     back: &mut Back<'a>,
     mode: u8,
@@ -83,7 +85,7 @@ pub(in crate::blit) fn one_within<'a>(
 }
 
 /// A range that lies within `total`, of an element that there is.
-#[inline]
+#[inline(always)]
 pub(super) fn checked(
     (from, to): (usize, usize),
     (i, n): (usize, usize),
@@ -110,7 +112,7 @@ pub(super) fn constant(length: usize, i: usize) -> (usize, usize) {
 }
 
 /// By running ends of `width` bytes that begin at `at`.
-#[inline]
+#[inline(always)]
 pub(super) fn by_ends(data: &[u8], at: usize, width: u8, i: usize) -> (usize, usize) {
     let width = usize::from(width);
     let end = at.wrapping_add(i.wrapping_mul(width));
@@ -123,7 +125,7 @@ pub(super) fn by_ends(data: &[u8], at: usize, width: u8, i: usize) -> (usize, us
 }
 
 /// By lengths of a byte, of which those of a group are taken at once.
-#[inline]
+#[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "below 16")]
 pub(super) fn by_bytes(data: &[u8], at: usize, n: usize, base: u8, i: usize) -> (usize, usize) {
     let (g, within) = (i / GROUP, i % GROUP);
@@ -156,7 +158,7 @@ pub(super) fn by_pairs(data: &[u8], at: usize, n: usize, base: u8, i: usize) -> 
 }
 
 /// Where the group behind `g` groups begins; lengths are of `width` bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn group(data: &[u8], at: usize, (n, width): (usize, u8), base: u8, g: usize) -> usize {
     let Some(before) = g.checked_sub(1) else {
         return 0;
