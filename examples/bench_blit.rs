@@ -15,7 +15,8 @@
 //! validate          peer: serde_json into a Value
 //! open              peer: none
 //! lookup            four steps of a pointer; peer: none
-//! compiled          the same steps by a path that was compiled; peer: none
+//! compiled          the same steps by a path that was compiled: its names have their ids; peer: none
+//! prepared          the value at the end of a path that was gone once; peer: none
 //! walk              every value through views; peer: none
 //! all               each of these
 //! ```
@@ -43,7 +44,7 @@ use tare::compress::{ReadOptions, Reader};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const TASKS: [&str; 9] = [
+const TASKS: [&str; 10] = [
     "encode",
     "encode-tape",
     "to-json",
@@ -52,6 +53,7 @@ const TASKS: [&str; 9] = [
     "open",
     "lookup",
     "compiled",
+    "prepared",
     "walk",
 ];
 
@@ -103,7 +105,7 @@ fn main() -> Outcome {
                         "peer_s": peer,
                         "text_bytes": subject.text.len(),
                         "blit_bytes": subject.blit.len(),
-                        "pointer": matches!(task, "lookup" | "compiled").then_some(&subject.pointer),
+                        "pointer": matches!(task, "lookup" | "compiled" | "prepared").then_some(&subject.pointer),
                     })
                 );
             }
@@ -177,6 +179,13 @@ impl Subject {
                 let path = tare::blit::Path::parse(&self.pointer)?.compile(&view)?;
                 alone(rounds, || {
                     view.get(black_box(&path)).map(|found| found.is_some())
+                })
+            }
+            "prepared" => {
+                let path = tare::blit::Path::parse(&self.pointer)?;
+                let prepared = view.prepare(&path)?;
+                alone(rounds, || {
+                    black_box(&prepared).get().map(|found| found.is_some())
                 })
             }
             "walk" => alone(rounds, || view.root().map(|root| walk(&root))),
