@@ -143,13 +143,44 @@ impl View<'_> {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_within<'v>(&'v self, path: &'v JsonPath, max_elements: u64) -> Result<Find<'v>> {
+        self.find_by(path, Budget::new(max_elements))
+    }
+
+    /// As [`find`](Self::find), calling `watch` from time to time, whose error ends the search:
+    /// one that takes long can be cancelled.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find); from the iterator also those of `watch`.
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{from_json, JsonPath, Options, View};
+    /// use tare::{Error, ErrorKind};
+    ///
+    /// let zeros = vec![0; 1 << 17];
+    /// let document = from_json(format!("{zeros:?}").as_bytes(), &Options::default())?;
+    /// let (view, query) = (View::open(&document)?, JsonPath::parse("$[?@ > 0]")?);
+    /// let enough = || Err(Error::new(ErrorKind::Cancelled, "enough"));
+    /// let mut found = view.find_watched(&query, enough)?.values();
+    /// assert_eq!(ErrorKind::Cancelled, found.next().unwrap().unwrap_err().kind());
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn find_watched<'v>(
+        &'v self,
+        path: &'v JsonPath,
+        watch: fn() -> Result<()>,
+    ) -> Result<Find<'v>> {
+        self.find_by(path, Budget::watched(MAX_ELEMENTS, watch))
+    }
+
+    fn find_by<'v>(&'v self, path: &'v JsonPath, budget: Budget) -> Result<Find<'v>> {
         let doc = &self.doc;
         let ids = path.names.iter().map(|name| find_key(doc, name));
         let search = Search {
             root: self.root()?,
             doc,
             ids: ids.collect::<Result<_>>()?,
-            budget: Budget::new(max_elements),
+            budget,
         };
         let matches = Matches::new(&path.query.segments, search.root.clone());
         Ok(Find { search, matches })

@@ -9,21 +9,41 @@ use crate::{Error, ErrorKind, Result};
 
 /// How many comparisons and steps may still be made.
 #[derive(Debug)]
-pub(in crate::blit) struct Budget(std::cell::Cell<u64>);
+pub(in crate::blit) struct Budget {
+    left: std::cell::Cell<u64>,
+    /// Called after so many, [`PATIENCE`]; its error ends the search.
+    watch: Option<fn() -> Result<()>>,
+}
+
+/// Elements that are looked at between two calls of who watches, as a power of 2.
+const PATIENCE: u32 = 16;
 
 impl Budget {
     pub(in crate::blit) fn new(elements: u64) -> Self {
-        Self(std::cell::Cell::new(elements))
+        Self {
+            left: std::cell::Cell::new(elements),
+            watch: None,
+        }
+    }
+
+    pub(in crate::blit) fn watched(elements: u64, watch: fn() -> Result<()>) -> Self {
+        Self {
+            watch: Some(watch),
+            ..Self::new(elements)
+        }
     }
 
     /// # Errors
     /// `Limit` where `elements` are more than are left.
     #[inline]
     pub(in crate::blit) fn spend(&self, elements: u64) -> Result<()> {
-        match self.0.get().checked_sub(elements) {
+        match self.left.get().checked_sub(elements) {
             Some(left) => {
-                self.0.set(left);
-                Ok(())
+                let before = self.left.replace(left);
+                match self.watch {
+                    Some(watch) if before >> PATIENCE != left >> PATIENCE => watch(),
+                    _ => Ok(()),
+                }
             }
             None => Err(
                 Error::new(ErrorKind::Limit, "more elements than max_elements allows")
