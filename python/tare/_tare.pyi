@@ -416,7 +416,7 @@ class BlitPath:
         UsageError: The text is no pointer.
     """
 
-    def __new__(cls, pointer: str) -> Self: ...
+    def __new__(cls, pointer: str | Self) -> Self: ...
 
 def blit_encode(
     obj: Any,

@@ -159,6 +159,8 @@ def test_a_signal_ends_what_takes_long():
         lambda: bits[:],
         lambda: bits.find("$[*]"),
         lambda: nulls(ENDLESS).find("$[*]"),
+        lambda: nulls(ENDLESS).find("$[?@ == 1]"),
+        lambda: bits.find("$[?@ == 1]"),
         lambda: blit.view(amplified(1 << 20, 1 << 20)).find("$[*][*]"),
         lambda: sum(reversed(bits)),
     ):

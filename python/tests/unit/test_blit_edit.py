@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -203,3 +204,23 @@ def test_paths_may_have_halves_of_pairs():
     assert repr(path) == r"Path('/\ud83d~1/0')"
     with pytest.raises(errors.UsageError):
         blit.Path("\ud83d")
+
+
+def test_halves_of_pairs_are_refused_as_all_else_is(tmp_path: Path):
+    with pytest.raises(errors.UsageError, match="half of a surrogate pair"):
+        blit.view(blit.encode({"a": 1})).find("$['\ud83d']")
+    document = bytearray(blit.encode({"a": 1, "s": "abc"}))
+    with pytest.raises(errors.NotFound):
+        blit.patch(document, "/\ud83d", 1)
+    with pytest.raises(errors.NotPatchable):
+        blit.patch(document, blit.Path("/s"), "\ud83d")
+    with blit.open_collection(tmp_path / "c.blits", "w") as collection:
+        with pytest.raises(errors.Malformed, match="at byte 1"):
+            collection.append_json('"\ud83d"')
+        collection.append({"a": [1, 2]})
+    flights = blit.open_collection(tmp_path / "c.blits")
+    assert (flights.column("/\ud83d"), flights.column("/a/1")) == ([None], [2])
+    for pointer in (None, 0, "a", "\ud83d"):
+        with pytest.raises(errors.UsageError):
+            flights.column(pointer)
+    assert blit.Path(blit.Path("/a")) == blit.Path("/a")

@@ -17,7 +17,7 @@ use tare::{Error, ErrorKind};
 
 use super::fault::Fault;
 use super::held::{Held, Names};
-use super::path;
+use super::path::{self, bytes_of};
 use super::raw::Seen;
 use super::view::{given, whole};
 use super::walk::Walk;
@@ -254,8 +254,8 @@ impl Writer {
     /// Appends a JSON text.
     fn append_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(text) = text.cast::<PyString>() {
-            let text = text.to_str()?;
-            return self.with(py, |writer| writer.push_json(text.as_bytes()));
+            let text = bytes_of(text)?; // of halves of pairs the parser says where they are
+            return self.with(py, |writer| writer.push_json(&text));
         }
         with_bytes(text, |text| self.with(py, |writer| writer.push_json(text)))
     }

@@ -34,8 +34,8 @@ enum Name {
 #[pymethods]
 impl Path {
     #[new]
-    fn new(pointer: &Bound<'_, PyString>) -> PyResult<Self> {
-        let text = bytes_of(pointer)?;
+    fn new(pointer: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text = pointer_of(pointer)?;
         Self::parse(&text).ok_or_else(|| to_py(pointer.py(), no_pointer(&text)))
     }
 

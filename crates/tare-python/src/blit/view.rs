@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use tare::blit::{JsonPath, Options, Value};
 use tare::{Error, ErrorKind};
 
@@ -18,8 +18,6 @@ use crate::error::to_py;
 const LONG: usize = 64 << 10;
 /// With so many values found, the others are counted first: few bytes can be any number of them.
 const MANY: usize = 1 << 20;
-/// Signals are looked for after so many.
-const PATIENCE: usize = 1 << 14;
 
 /// A value of a document, and the document.
 #[pyclass(frozen, subclass, module = "tare.blit")]
@@ -173,22 +171,24 @@ impl View {
     }
 
     /// All values that a query of RFC 9535 finds.
-    fn find<'py>(&self, py: Python<'py>, query: &str) -> PyResult<Bound<'py, PyList>> {
-        let raise = |error| to_py(py, error);
-        let query = JsonPath::parse(query).map_err(raise)?;
+    fn find<'py>(&self, query: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
+        let py = query.py();
+        let raise = |error| searched(py, error);
+        let text = query.to_str().map_err(|_| {
+            let text = "a query with half of a surrogate pair, which is no text";
+            to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
+        })?;
+        let query = JsonPath::parse(text).map_err(raise)?;
         let held = if self.is_root {
             Arc::clone(&self.held)
         } else {
             Held::open(self.document(py)?.as_any())?
         };
         let list = PyList::empty(py);
-        let found = held.view().find(&query).map_err(raise)?.values();
-        for (done, value) in found.enumerate() {
+        let found = held.view().find_watched(&query, watch);
+        for (done, value) in found.map_err(raise)?.values().enumerate() {
             if done == MANY {
                 count(py, &held, &query)?;
-            }
-            if done % PATIENCE == PATIENCE - 1 {
-                py.check_signals()?;
             }
             let value = value.map_err(raise)?;
             // A container is opened anew, because what was found borrows the query too.
@@ -275,15 +275,31 @@ impl View {
 /// An error if a query finds more values than it may.
 #[cold]
 fn count(py: Python<'_>, held: &Held, query: &JsonPath) -> PyResult<()> {
-    let raise = |error| to_py(py, error);
-    let found = held.view().find(query).map_err(raise)?.values();
-    for (done, value) in found.enumerate() {
+    let raise = |error| searched(py, error);
+    let found = held.view().find_watched(query, watch).map_err(raise)?;
+    for value in found.values() {
         value.map_err(raise)?;
-        if done % PATIENCE == PATIENCE - 1 {
-            py.check_signals()?;
-        }
     }
     Ok(())
+}
+
+/// Lets handlers of signals run; what they raise is kept by Python, and ends a search.
+fn watch() -> tare::Result<()> {
+    Python::attach(|py| {
+        py.check_signals().map_err(|error| {
+            error.restore(py);
+            Error::new(ErrorKind::Cancelled, "Python raised")
+        })
+    })
+}
+
+/// An error of a search, or what Python raised.
+fn searched(py: Python<'_>, error: Error) -> PyErr {
+    let raised = match error.kind() {
+        ErrorKind::Cancelled => PyErr::take(py),
+        _ => None,
+    };
+    raised.unwrap_or_else(|| to_py(py, error))
 }
 
 /// The flags of a document are so many bytes before its end.
