@@ -255,3 +255,85 @@ proptest! {
         prop_assert_eq!(text, back(&document));
     }
 }
+
+/// Writes objects of objects, each name by its text or as one that was met.
+fn objects(writer: &mut Writer<'_>, rows: &[Vec<u8>], met: &mut Vec<tare::blit::Name>) {
+    writer.begin_array().unwrap();
+    for row in rows {
+        writer.begin_object().unwrap();
+        for (i, &name) in row.iter().enumerate() {
+            match met.get(usize::from(name)) {
+                Some(&known) if i % 2 == 0 => {
+                    writer.key_again(known).unwrap();
+                }
+                _ => {
+                    let (known, _) = writer.intern(&format!("n{name}")).unwrap();
+                    if usize::from(name) == met.len() {
+                        met.push(known);
+                    }
+                }
+            }
+            writer.int(i64::from(name)).unwrap();
+        }
+        writer.end().unwrap();
+    }
+    writer.end().unwrap();
+}
+
+proptest! {
+    #[test]
+    fn documents_in_the_room_of_others_are_the_same(
+        documents in prop::collection::vec(
+            prop::collection::vec(prop::collection::vec(0_u8..9, 0..6), 0..12), 1..8),
+    ) {
+        let (mut room, mut met) = (None, Vec::new());
+        for rows in &documents {
+            let (mut writer, knows) = match room.take() {
+                Some(room) => Writer::reusing(plain(), room).unwrap(),
+                None => (Writer::new(plain()).unwrap(), false),
+            };
+            if !knows {
+                met.clear();
+            }
+            objects(&mut writer, rows, &mut met);
+            let (document, left) = writer.finish_for_reuse(<[u8]>::to_vec).unwrap();
+            room = left;
+            let mut writer = Writer::new(plain()).unwrap();
+            objects(&mut writer, rows, &mut Vec::new());
+            prop_assert_eq!(writer.finish().unwrap(), document);
+        }
+    }
+
+    #[test]
+    fn arrays_of_numbers_at_once_are_those_one_by_one(
+        numbers in prop::collection::vec(prop_oneof![
+            (-5_i64..5).prop_map(tare::blit::Number::Int),
+            any::<f64>().prop_map(tare::blit::Number::Float),
+        ], 0..40),
+        before in any::<bool>(),
+    ) {
+        let (mut once, mut each) = (Writer::new(plain()).unwrap(), Writer::new(plain()).unwrap());
+        for writer in [&mut once, &mut each] {
+            writer.begin_array().unwrap();
+            if before {
+                writer.null().unwrap();
+            }
+        }
+        // What is not taken leaves nothing behind.
+        let cut = numbers.iter().map(|&number| Some(number)).chain([None]);
+        prop_assert!(!once.numbers(cut).unwrap());
+        prop_assert!(once.numbers(numbers.iter().map(|&number| Some(number))).unwrap());
+        each.begin_array().unwrap();
+        for number in numbers {
+            match number {
+                tare::blit::Number::Int(value) => each.int(value).unwrap(),
+                tare::blit::Number::Float(value) => each.float(value).unwrap(),
+            }
+        }
+        each.end().unwrap();
+        for writer in [&mut once, &mut each] {
+            writer.end().unwrap();
+        }
+        prop_assert_eq!(each.finish().unwrap(), once.finish().unwrap());
+    }
+}

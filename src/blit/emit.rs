@@ -10,7 +10,7 @@ mod tables;
 mod texts;
 
 use super::decimal;
-use super::keys::Names;
+use super::keys::{Duplicates, Names};
 use super::layout::{
     kind, push_rv, push_uint, signed_width, tag, unsigned_width, MAX_DEPTH, MAX_LISTS, SEGMENT,
 };
@@ -79,9 +79,25 @@ impl Emitter {
 
     /// Forgets what was written, and keeps the room that it took.
     pub(super) fn again(&mut self, options: &Options) {
-        self.out.clear();
         self.sequences.clear();
         self.names.clear();
+        self.anew(options);
+    }
+
+    /// As [`again`](Self::again), but the names and sequences that were met stay where they can;
+    /// false if they cannot.
+    pub(super) fn with_names(&mut self, options: &Options) -> bool {
+        if options.duplicates == Duplicates::Keep || !self.sequences.renew() {
+            return false;
+        }
+        self.names.forget(0);
+        self.anew(options);
+        true
+    }
+
+    fn anew(&mut self, options: &Options) {
+        self.sequences.may_repeat = options.duplicates == Duplicates::Keep;
+        self.out.clear();
         self.layout = options.layout;
         self.aligned = options.aligned;
         self.compress_from = options.compress_strings;

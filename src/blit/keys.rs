@@ -47,6 +47,8 @@ struct Name {
     len: u32,
     id: u32,
     tag: u8,
+    /// Its fingerprint, where it is one of the first: only they can be so few that it is needed.
+    print: u8,
 }
 
 impl Names {
@@ -92,6 +94,11 @@ impl Names {
             head
         });
         let last = name.last_chunk::<8>().copied().unwrap_or_default();
+        let print = if self.all.len() < FINGERPRINTED {
+            fingerprint(name)
+        } else {
+            0
+        };
         self.all.push(Name {
             hash,
             head: u64::from_le_bytes(head),
@@ -100,6 +107,7 @@ impl Names {
             len,
             id: UNUSED,
             tag: tag.unwrap_or_else(|| strings::tag_of_wtf8(name)),
+            print,
         });
         self.bytes.extend_from_slice(name);
     }
@@ -160,6 +168,14 @@ impl Names {
         &self.order
     }
 
+    fn print(&self, number: u32) -> u8 {
+        let name = self.all.get(number as usize);
+        match name.filter(|_| (number as usize) < FINGERPRINTED) {
+            Some(name) => name.print,
+            None => fingerprint(self.text(number)),
+        }
+    }
+
     /// How many names have ids.
     pub(super) fn len(&self) -> usize {
         self.order.len()
@@ -206,7 +222,6 @@ impl Names {
         let names = || self.order.iter().filter_map(at);
         let lengths: Vec<usize> = names().map(|name| name.len as usize).collect();
         let least = names().fold(tag::ASCII, |least, name| strings::weaker(least, name.tag));
-        let before = out.len();
         if self.in_order() {
             out.extend_from_slice(&self.bytes);
         } else {
@@ -214,18 +229,11 @@ impl Names {
                 out.extend_from_slice(self.text(number));
             }
         }
-        let texts = before..out.len();
         let mode = lens::write(out, &lengths);
         out.push(least);
         out.push(kind::UNIFORM | mode << 4);
         if self.order.len() <= FINGERPRINTED {
-            let mut prints = Vec::with_capacity(lengths.len());
-            let mut rest = out.get(texts).unwrap_or_default();
-            for &length in &lengths {
-                let (name, later) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-                prints.push(fingerprint(name));
-                rest = later;
-            }
+            let prints = self.order.iter().map(|&number| self.print(number));
             out.extend(prints);
             return;
         }

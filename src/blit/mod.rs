@@ -56,4 +56,4 @@ pub use validate::Summary;
 pub use view::{ArrayView, ObjectView, Value, View};
 pub use visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
 use writer::Mark;
-pub use writer::{Checksum, Name, Number, Numbers, Options, Step, Surrogates, Writer};
+pub use writer::{Checksum, Name, Number, Numbers, Options, Room, Step, Surrogates, Writer};

@@ -154,6 +154,7 @@ impl Tape<'_> {
     }
 
     /// Text of its own.
+    #[inline]
     pub(super) fn text(&mut self, kind: Kind, text: &[u8]) -> Node {
         let start = self.own.len() as u64;
         self.own.extend_from_slice(text);

@@ -56,8 +56,13 @@ pub(super) struct Sequences {
     folded: Vec<Option<Box<Folded>>>,
     has_folded: bool,
     shapes: Vec<u32>,
+    /// The round in which the names of each sequence got their ids last.
+    named: Vec<u32>,
+    round: u32,
     /// The sequence of each shape id.
     order: Vec<u32>,
+    /// Whether sequences may have a name twice.
+    pub(super) may_repeat: bool,
     /// Whether a sequence that was written has a name twice.
     pub(super) keeps_duplicates: bool,
 }
@@ -80,7 +85,10 @@ impl Default for Sequences {
             folded: Vec::new(),
             has_folded: false,
             shapes: Vec::new(),
+            named: Vec::new(),
+            round: 0,
             order: Vec::new(),
+            may_repeat: false,
             keeps_duplicates: false,
         }
     }
@@ -97,8 +105,23 @@ impl Sequences {
         self.folded.clear();
         self.has_folded = false;
         self.shapes.clear();
+        self.named.clear();
+        self.round = 0;
         self.order.clear();
+        self.may_repeat = false;
         self.keeps_duplicates = false;
+    }
+
+    /// Keeps the sequences for another document; false, and nothing is done, where what they are
+    /// depends on how names that are there twice were treated.
+    pub(super) fn renew(&mut self) -> bool {
+        let round = self.round.checked_add(1).filter(|&round| round < UNUSED);
+        let (Some(round), false) = (round, self.has_folded || self.may_repeat) else {
+            return false;
+        };
+        self.round = round;
+        self.unwrite(0);
+        true
     }
 
     /// How many sequences were met.
@@ -218,7 +241,10 @@ impl Sequences {
     ) -> Result<(u32, Option<&[u32]>)> {
         let found = self.steps.get(step as usize).map(|step| step.sequence);
         let number = match found {
-            Some(number) if number != UNUSED => number,
+            Some(number) if number != UNUSED => {
+                self.name(number, names);
+                number
+            }
             _ => self.first(step, names, duplicates)?,
         };
         if self.has_folded {
@@ -229,9 +255,22 @@ impl Sequences {
         Ok((number, None))
     }
 
+    /// Gives ids to the names of a sequence that was met for an earlier document.
+    #[inline]
+    fn name(&mut self, number: u32, names: &mut Names) {
+        let round = self.round;
+        if let Some(named) = self.named.get_mut(number as usize) {
+            if *named != round {
+                *named = round;
+                self.assign(number, names);
+            }
+        }
+    }
+
     /// A sequence met for the first time.
     fn first(&mut self, step: u32, names: &mut Names, duplicates: Duplicates) -> Result<u32> {
         let numbers = self.path(step);
+        self.may_repeat |= duplicates == Duplicates::Keep;
         let places = match duplicates {
             Duplicates::Keep => None,
             _ => last_places(&numbers),
@@ -304,6 +343,7 @@ impl Sequences {
         self.ends.push(self.items.len());
         self.folded.push(folded);
         self.shapes.push(UNUSED);
+        self.named.push(self.round);
         if let Some(step) = self.steps.get_mut(step as usize) {
             step.sequence = number;
         }
@@ -331,7 +371,8 @@ impl Sequences {
             Some(id @ &mut UNUSED) => {
                 *id = next;
                 self.order.push(number);
-                self.keeps_duplicates |= last_places(self.names(number)).is_some();
+                let repeats = self.may_repeat && last_places(self.names(number)).is_some();
+                self.keeps_duplicates |= repeats;
                 next
             }
             Some(id) => *id,
@@ -343,7 +384,7 @@ impl Sequences {
     pub(super) fn memory(&self) -> usize {
         let steps = self.steps.capacity().saturating_mul(size_of::<Step>());
         let ends = self.ends.capacity().saturating_mul(size_of::<usize>());
-        let numbers = [&self.items, &self.shapes, &self.order].map(Vec::capacity);
+        let numbers = [&self.items, &self.shapes, &self.named, &self.order].map(Vec::capacity);
         let numbers = numbers.iter().sum::<usize>();
         let numbers = numbers.saturating_add(self.forks.capacity());
         steps
@@ -452,6 +493,10 @@ fn last_places(numbers: &[u32]) -> Option<Vec<u32>> {
             return None;
         }
     } else {
+        // Names that are all new come so.
+        if numbers.is_sorted_by(|a, b| a < b) {
+            return None;
+        }
         let mut sorted = numbers.to_vec();
         sorted.sort_unstable();
         if !sorted.windows(2).any(|pair| pair.first() == pair.last()) {

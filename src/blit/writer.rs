@@ -22,6 +22,7 @@ use super::shapes::{Sequences, START};
 use crate::{Error, ErrorKind, Result};
 use long::Long;
 use seal::Drained;
+pub use spare::Room;
 use spare::Spare;
 
 /// Writes a document value by value, in one pass.
@@ -100,6 +101,44 @@ impl Open {
     }
 }
 
+impl Writer<'static> {
+    /// Starts a document in the room that another was made in, which
+    /// [`finish_for_reuse`](Self::finish_for_reuse) gave; whether the [`Name`]s and [`Step`]s of that
+    /// one's writer are this one's too, which need not be looked for again. The bytes are the same.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Example
+    /// ```
+    /// use tare::blit::{Options, Writer};
+    ///
+    /// let mut writer = Writer::new(Options::default())?;
+    /// writer.begin_object()?;
+    /// let (name, _) = writer.intern("station")?;
+    /// writer.str("JFK")?;
+    /// writer.end()?;
+    /// let (first, room) = writer.finish_for_reuse(<[u8]>::to_vec)?;
+    /// let (mut writer, knows) = Writer::reusing(Options::default(), room.unwrap())?;
+    /// assert!(knows);
+    /// writer.begin_object()?;
+    /// writer.key_again(name)?;
+    /// writer.str("JFK")?;
+    /// writer.end()?;
+    /// assert_eq!(first, writer.finish()?);
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    pub fn reusing(options: Options, room: Room) -> Result<(Self, bool)> {
+        let options = options.resolved()?;
+        let mut spare = room.0;
+        let knows = spare.emitter.with_names(&options);
+        if !knows {
+            spare.emitter.again(&options);
+        }
+        Ok((Self::filling(spare, options, &[]), knows))
+    }
+}
+
 impl<'s> Writer<'s> {
     /// Starts a document.
     ///
@@ -112,15 +151,21 @@ impl<'s> Writer<'s> {
     /// Starts a document whose text may lie in `source`.
     pub(super) fn over(options: Options, source: &'s [u8]) -> Result<Self> {
         let options = options.resolved()?;
+        let mut spare = Spare::take();
+        spare.emitter.again(&options);
+        Ok(Self::filling(spare, options, source))
+    }
+
+    /// Starts a document in what is empty.
+    fn filling(spare: Spare, options: Options, source: &'s [u8]) -> Self {
         let Spare {
             mut emitter,
             tape,
             values,
             open,
-        } = Spare::take();
-        emitter.again(&options);
+        } = spare;
         emitter.out.extend_from_slice(MAGIC);
-        Ok(Self {
+        Self {
             options,
             is_many: false,
             tape: tape.over(source),
@@ -133,7 +178,7 @@ impl<'s> Writer<'s> {
             dropped: Dropped::default(),
             first_name: 0,
             drained: Drained::default(),
-        })
+        }
     }
 
     /// Ends the innermost array or object.

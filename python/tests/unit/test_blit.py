@@ -270,6 +270,37 @@ def test_lone_surrogates_are_kept_on_request():
     assert pickle.loads(pickle.dumps(view)).to_python() == value
 
 
+@given(st.lists(DOCUMENTS, max_size=8))
+def test_what_was_written_before_makes_no_other_bytes(documents):
+    again = documents + documents[::-1]
+    warm = [blit.encode(document) for document in again]
+    # Nothing is known of names where duplicates are kept.
+    assert warm == [blit.encode(document, duplicates="keep") for document in again]
+
+
+def test_names_are_known_by_their_objects_only_as_long_as_these_live():
+    for i in range(200):
+        names = [f"name-{i}-{j}" for j in range(i % 7)]
+        document = {name: {"inner": j, names[0]: name} for j, name in enumerate(names)}
+        assert blit.view(blit.encode(document)).to_python() == document
+        del names, document
+
+
+def test_a_default_that_encodes_leaves_the_names_of_others_alone():
+    value = {"a": {"b": 1}, "c": 1j, "d": [{"a": 2}]}
+
+    def default(_value):
+        return blit.encode({"d": {"c": 5}, "e": 6}).hex()
+
+    first = blit.encode(value, default=default)
+    assert first == blit.encode(value, default=default)
+    assert blit.view(first).to_python() == value | {"c": default(None)}
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            blit.encode(value)
+        assert blit.encode({"a": {"b": 1}}) == blit.encode({"a": {"b": 1}}, duplicates="keep")
+
+
 class Text(str):
     """Text that has something else to say of its bytes."""
 

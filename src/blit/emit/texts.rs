@@ -3,7 +3,7 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{Count, Emitter};
-use crate::blit::layout::{kind, push_rv, push_uints, tag, unsigned_width};
+use crate::blit::layout::{kind, push_rv, push_uints, tag, uint, unsigned_width};
 use crate::blit::lens;
 use crate::blit::node::{self, Kind, Node, Tape};
 use crate::blit::strings;
@@ -46,16 +46,20 @@ impl Unique {
         for (i, &item) in items.iter().enumerate() {
             let text = tape.bytes(item);
             // Sorted and clustered columns repeat what came just before.
-            if let Some((_, code)) = last.filter(|&(node, _)| tape.bytes(node) == text) {
-                self.codes.push(code);
-                continue;
+            if let Some((node, code)) = last {
+                if node.count == item.count && is_same(tape.bytes(node), text) {
+                    self.codes.push(code);
+                    continue;
+                }
             }
             let hash = strings::hash(&self.hasher, text);
             let nodes = &self.nodes;
             let at = |code: u32| nodes.get(code as usize).map(|&node| tape.bytes(node));
             let found = self
                 .table
-                .find(hash, |&code| at(code) == Some(text))
+                .find(hash, |&code| {
+                    at(code).is_some_and(|known| is_same(known, text))
+                })
                 .copied();
             let code = if let Some(code) = found {
                 code
@@ -75,6 +79,19 @@ impl Unique {
             }
         }
         true
+    }
+}
+
+/// Whether two texts are the same; short ones without a call.
+#[inline]
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    const SHORT: usize = 8;
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        0..=SHORT => uint(a) == uint(b),
+        _ => a == b,
     }
 }
 

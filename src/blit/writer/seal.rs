@@ -1,6 +1,6 @@
 //! The bytes of a document: those that are final, and its end.
 
-use super::spare::{self, Spare};
+use super::spare::{self, Room, Spare};
 use super::{misuse, Checksum, Writer};
 use crate::blit::layout::{flag, push_rv, tag, END_MAGIC, VERSION};
 use crate::Result;
@@ -17,7 +17,21 @@ impl Writer<'_> {
     ///
     /// # Errors
     /// `Usage` if the value is not complete.
-    pub fn finish(mut self) -> Result<Vec<u8>> {
+    pub fn finish(self) -> Result<Vec<u8>> {
+        let (document, spare) = self.sealed()?;
+        let Some(mut spare) = spare else {
+            return Ok(document);
+        };
+        // What is given away has the size it needs; the room where it was made stays.
+        let exact = document.as_slice().to_vec();
+        spare.emitter.out = document;
+        spare.keep();
+        Ok(exact)
+    }
+
+    /// The document, and what it was made in but for the document itself, unless both are too
+    /// large to be kept.
+    fn sealed(mut self) -> Result<(Vec<u8>, Option<Spare>)> {
         let root_tag = match self.root {
             Some(root) if self.open.is_empty() => {
                 self.settle_names();
@@ -57,7 +71,7 @@ impl Writer<'_> {
         out
     }
 
-    fn sections(mut self, root_tag: u8) -> Vec<u8> {
+    fn sections(mut self, root_tag: u8) -> (Vec<u8>, Option<Spare>) {
         let emitter = &mut self.emitter;
         let mut out = std::mem::take(&mut emitter.out);
         let keys = out.len();
@@ -89,20 +103,34 @@ impl Writer<'_> {
         let checksum = self.options.checksum;
         let out = seal_behind(&self.drained, out, trailer, flags, checksum);
         if self.memory().saturating_add(out.capacity()) > spare::MOST {
-            return out;
+            return (out, None);
         }
         self.emitter.drained = 0;
-        // What is given away has the size it needs; the room where it was made stays.
-        let exact = out.as_slice().to_vec();
-        self.emitter.out = out;
-        Spare {
+        let spare = Spare {
             emitter: self.emitter,
             tape: self.tape.over(&[]),
             values: self.values,
             open: self.open,
-        }
-        .keep();
-        exact
+        };
+        (out, Some(spare.emptied()))
+    }
+}
+
+impl Writer<'static> {
+    /// As [`finish`](Self::finish), but the document is lent to `take`; gives what that gives, and
+    /// the room that the document was made in, for [`reusing`](Self::reusing): none where that is
+    /// more than 1 MiB.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish_for_reuse<T>(self, take: impl FnOnce(&[u8]) -> T) -> Result<(T, Option<Room>)> {
+        let (document, spare) = self.sealed()?;
+        let taken = take(&document);
+        let room = spare.map(|mut spare| {
+            spare.emitter.out = document;
+            Room(spare)
+        });
+        Ok((taken, room))
     }
 }
 

@@ -9,6 +9,9 @@ use crate::blit::node::{Node, Tape};
 /// Bytes that a thread keeps at most.
 pub(super) const MOST: usize = 1 << 20;
 
+/// Room that a writer leaves to the next one, and the names that it met.
+pub struct Room(pub(super) Spare);
+
 /// What a writer fills, empty.
 pub(super) struct Spare {
     pub(super) emitter: Emitter,
@@ -36,11 +39,16 @@ impl Spare {
         )
     }
 
-    /// Leaves it to the next.
-    pub(super) fn keep(mut self) {
+    /// Forgets what is in it, but for what the emitter has.
+    pub(super) fn emptied(mut self) -> Self {
         self.tape.clear();
         self.values.clear();
         self.open.clear();
+        self
+    }
+
+    /// Leaves it to the next.
+    pub(super) fn keep(self) {
         // At the end of a thread there is no next.
         let _ = KEPT.try_with(|kept| kept.set(Some(Box::new(self))));
     }

@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::objects::wtf8_of;
 use super::options::{like, Writing};
 use super::raw::Seen;
+use super::room;
 use super::walk::Walk;
 use crate::buffers::{copied, with_bytes};
 use crate::error::to_py;
@@ -31,13 +32,12 @@ pub fn encode<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let options = Writing::read(options)?.options;
-    let mut writer = Writer::new(options).map_err(|error| to_py(py, error))?;
+    let (mut writer, met) = room::writer(py, options).map_err(|error| to_py(py, error))?;
     let keep = matches!(options.surrogates, Surrogates::Keep);
-    Walk::new(py, &mut writer, default, keep)
-        .value(Seen::of(obj))
-        .map_err(|fault| fault.raise(py))?;
-    let document = writer.finish().map_err(|error| to_py(py, error))?;
-    copied(py, &document)
+    let mut walk = Walk::new(py, &mut writer, default, keep).with(met);
+    walk.value(Seen::of(obj)).map_err(|fault| fault.raise(py))?;
+    let met = walk.met();
+    room::finished(py, writer, met)
 }
 
 #[pyfunction]

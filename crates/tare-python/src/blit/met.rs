@@ -6,6 +6,8 @@ use super::raw::{Owned, Seen};
 
 /// Objects that are kept at most, so that names which are all new ones cost no memory.
 const MOST: usize = 1 << 16;
+/// So many of each are kept from one document to the next.
+const FEW: usize = 1 << 12;
 
 /// Which names stood where, and which objects they were.
 #[derive(Default)]
@@ -25,6 +27,17 @@ impl Met {
     pub fn is(&self, step: Step, key: Seen<'_>) -> bool {
         let last = self.steps.get(step.index() as usize);
         matches!(last, Some(Some(last)) if last.seen() == key)
+    }
+
+    /// What the next document may use: not ever more objects, such as names that are made anew
+    /// for each.
+    pub fn few(mut self) -> Self {
+        if self.n > FEW {
+            self.places.clear();
+            self.n = 0;
+        }
+        self.steps.truncate(FEW);
+        self
     }
 
     /// The name, if this very object was one elsewhere.

@@ -16,6 +16,7 @@ mod objects;
 mod options;
 mod path;
 mod raw;
+mod room;
 mod shown;
 mod support;
 mod view;

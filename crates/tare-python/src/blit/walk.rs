@@ -49,6 +49,16 @@ impl<'w, 'py> Walk<'w, 'py> {
         }
     }
 
+    /// With names that the writer knows.
+    pub fn with(self, met: Met) -> Self {
+        Self { met, ..self }
+    }
+
+    /// The names that the writer knows now.
+    pub fn met(self) -> Met {
+        self.met
+    }
+
     /// Writes an object, which the caller keeps until this returns.
     pub fn value(&mut self, object: Seen<'_>) -> Done {
         self.value_of(object, object.exact())
@@ -113,7 +123,8 @@ impl<'w, 'py> Walk<'w, 'py> {
     }
 
     /// Writes what no code of others is needed for; false, and nothing is written, if it is.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "measured: it is most of what is done")]
     fn plain(&mut self, object: Seen<'_>, exact: Exact) -> Done<bool> {
         match exact {
             Exact::Str => {
