@@ -199,24 +199,26 @@ pub(super) fn sum(bytes: u128) -> usize {
     (fours.wrapping_mul(ONES) >> 48) as usize
 }
 
-/// The sum of the first `n` of 16 numbers of two bytes; without a branch for each.
+/// The sum of the first `n` of 16 numbers of two bytes, four at a time.
 #[inline]
 fn sum_of_pairs(all: &[u8; 32], n: usize) -> usize {
     const EVEN: u64 = 0x0000_FFFF_0000_FFFF;
     let mut sum = 0_u64;
-    for (i, word) in all.chunks_exact(8).enumerate() {
-        let word = word
+    let mut left = n;
+    for word in all.chunks_exact(8) {
+        let mut word = word
             .first_chunk::<8>()
             .map_or(0, |word| u64::from_le_bytes(*word));
-        let count = n.saturating_sub(i.wrapping_mul(4));
-        let kept = if count >= 4 {
-            word
-        } else {
-            word & !(u64::MAX << count.wrapping_mul(16))
-        };
+        if left < 4 {
+            word &= !(u64::MAX << left.wrapping_mul(16));
+        }
         sum = sum
-            .wrapping_add(kept & EVEN)
-            .wrapping_add(kept >> 16 & EVEN);
+            .wrapping_add(word & EVEN)
+            .wrapping_add(word >> 16 & EVEN);
+        if left <= 4 {
+            break;
+        }
+        left = left.wrapping_sub(4);
     }
     (sum.wrapping_add(sum >> 32) & 0xFFFF_FFFF) as usize
 }
