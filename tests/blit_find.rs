@@ -532,3 +532,42 @@ proptest! {
         check_both(&json, &query.0, &query.1);
     }
 }
+
+#[test]
+fn descendants_by_name_leave_out_what_has_no_such_name() {
+    let rows: Vec<String> = (0..2000)
+        .map(|i| {
+            let name = if i % 700 == 3 { ",\"name\":1" } else { "" };
+            format!(r#"{{"at":[[{i},1],[2,{i}]],"tags":[{{"t":"a"}}],"in":[{{"id":{i}{name}}}]}}"#)
+        })
+        .collect();
+    let json: Json = serde_json::from_str(&format!("[{}]", rows.join(","))).unwrap();
+    for layout in [Layout::Columns, Layout::Rows] {
+        let options = Options {
+            layout,
+            ..Options::default()
+        };
+        let document = from_json(json.to_string().as_bytes(), &options).unwrap();
+        let view = View::open(&document).unwrap();
+        for query in [
+            "$..name",
+            "$..['name','none']",
+            "$..t",
+            "$..none",
+            "$..in..name",
+            "$..[0]",
+        ] {
+            let path = JsonPath::parse(query).unwrap();
+            assert_eq!(theirs(&json, query).unwrap(), ours(&view, &path), "{query}");
+        }
+    }
+    // Rows, and in each the one column that may have it, but none of the numbers and tags.
+    let document = from_json(json.to_string().as_bytes(), &Options::default()).unwrap();
+    let view = View::open(&document).unwrap();
+    for (query, most) in [("$..name", 16_000), ("$..none", 10)] {
+        let path = JsonPath::parse(query).unwrap();
+        let found = view.find_within(&path, most).unwrap();
+        let all: tare::Result<Vec<_>> = found.collect();
+        all.unwrap_or_else(|error| panic!("{query}: {error}"));
+    }
+}

@@ -9,6 +9,7 @@
     clippy::cast_possible_truncation
 )]
 
+mod below;
 mod columns;
 pub(super) mod compare;
 mod filter;
@@ -22,6 +23,7 @@ use std::fmt;
 use super::doc::Doc;
 use super::view::{Value, View};
 use crate::Result;
+use below::Below;
 use compare::Budget;
 use matches::Matches;
 use query::Query;
@@ -181,6 +183,7 @@ impl View<'_> {
             doc,
             ids: ids.collect::<Result<_>>()?,
             budget,
+            below: Below::default(),
         };
         let matches = Matches::new(&path.query.segments, search.root.clone());
         Ok(Find { search, matches })
@@ -198,6 +201,7 @@ struct Search<'v> {
     /// The key id of each name, if the document has it.
     ids: Vec<Option<usize>>,
     budget: Budget,
+    below: Below,
 }
 
 impl Search<'_> {

@@ -5,7 +5,7 @@ use super::{compare, filter, Search};
 use crate::blit::doc::Doc;
 use crate::blit::layout::{int, malformed, tag};
 use crate::blit::list::{bit, float, number, rank, Body, Item, List};
-use crate::blit::view::{value, ArrayView, Value};
+use crate::blit::view::{value, Value};
 use crate::Result;
 
 /// Elements of a list, from the first up to the second.
@@ -64,14 +64,11 @@ impl<'v> Test<'v> {
     }
 }
 
-/// Whether no element holds others, so that nothing needs to be looked for in them.
-pub(super) fn is_flat<'v>(array: &ArrayView<'v>, doc: &'v Doc<'v>) -> Result<bool> {
-    let Some((list, _)) = array.elements() else {
-        return Ok(false);
-    };
+/// Whether no element of a list holds others, so that nothing needs to be looked for in them.
+pub(super) fn is_flat(list: &List<'_>, doc: &Doc<'_>) -> Result<bool> {
     Ok(match list.body {
         Body::Partial { child, .. } => is_scalars(&List::read(doc, child, None)?),
-        _ => is_scalars(&list),
+        _ => is_scalars(list),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The values that segments lead to, one after the other, with a stack of what is open.
 
 use super::query::{Segment, Selector};
-use super::{columns, filter, NodePath, NodeStep, Search};
+use super::{below, columns, filter, NodePath, NodeStep, Search};
 use crate::blit::layout::{broken, MAX_DEPTH};
 use crate::blit::list::{Body, List};
 use crate::blit::view::{key_text, value, ArrayView, ObjectView, Value};
@@ -37,11 +37,11 @@ struct Open<'v> {
     place: Option<Place>,
     segment: usize,
     selector: usize,
-    /// Elements or names that the selector has looked at.
-    i: usize,
-    rows: Rows,
+    at: At,
     /// The column of a table that the next segment leads to, once it was looked for.
     column: Option<Column<'v>>,
+    /// Of a row, which columns may hold what a search of descendants looks for.
+    columns: Option<below::Columns>,
 }
 
 /// Where the values of a name lie, of all rows of a table.
@@ -58,6 +58,14 @@ struct Column<'v> {
 enum Node<'v> {
     Array(ArrayView<'v>),
     Object(ObjectView<'v>),
+}
+
+/// How far a selector has come.
+#[derive(Default)]
+struct At {
+    /// Elements or names that it has looked at.
+    i: usize,
+    rows: Rows,
 }
 
 /// The rows of a chunk that a filter takes: one byte each, from `from` on.
@@ -92,6 +100,23 @@ impl<'v> Node<'v> {
             Value::Object(object) => Some(Self::Object(*object)),
             _ => None,
         }
+    }
+
+    /// Whether this or anything in it may have one of a segment's names.
+    fn may_have(&self, segment: &Segment, search: &Search<'v>) -> Result<bool> {
+        let (list, row) = match self {
+            Self::Array(array) => (array.list, array.row),
+            Self::Object(object) => match object.list {
+                Some(_) if below::has_name(search, segment, &object.shape) => return Ok(true),
+                Some(list) => (list, object.row),
+                None => return Ok(false),
+            },
+        };
+        if row.is_none() {
+            return search.below.may_be(search, segment, &list, 0);
+        }
+        let columns = search.below.columns(search, segment, &list, 0)?;
+        Ok(columns.contains(&true))
     }
 }
 
@@ -143,7 +168,7 @@ impl<'v> Matches<'v> {
                         let row = open.row_of(place)?;
                         self.push(Some(place), row, segment.saturating_add(1))?;
                         if let Some(row) = self.open.last_mut() {
-                            (row.selector, row.i) = (1, 0);
+                            (row.selector, row.at.i) = (1, 0);
                         }
                         self.push(Some(key), node, next)?;
                     }
@@ -178,9 +203,9 @@ impl<'v> Matches<'v> {
             place,
             segment,
             selector: 0,
-            i: 0,
-            rows: Rows::default(),
+            at: At::default(),
             column: None,
+            columns: None,
         });
         Ok(())
     }
@@ -190,15 +215,15 @@ impl<'v> Matches<'v> {
     /// # Errors
     /// `Malformed` for a name that is none.
     pub(super) fn path(&self, search: &Search<'v>) -> Result<NodePath<'v>> {
+        let mut steps = Vec::with_capacity(self.open.len().saturating_add(1));
         let places = self.open.iter().map(|open| open.place);
-        let places = places.chain(self.last).flatten();
-        let steps = places.map(|place| {
-            Ok(match place {
+        for place in places.chain(self.last).flatten() {
+            steps.push(match place {
                 Place::Element(i) => NodeStep::Index(i),
                 Place::Key(id) => NodeStep::Name(key_text(search.doc, id)?),
-            })
-        });
-        steps.collect::<Result<_>>().map(NodePath)
+            });
+        }
+        Ok(NodePath(steps))
     }
 }
 
@@ -217,67 +242,78 @@ impl<'v> Open<'v> {
                         return Ok(next);
                     }
                     self.selector = self.selector.saturating_add(1);
-                    self.i = 0;
-                    self.rows = Rows::default();
+                    self.at = At::default();
                     continue;
                 }
             }
-            let found = match self.node.clone() {
-                Node::Array(array) => self.of_array(&array, selector, search)?,
-                Node::Object(object) => self.of_object(&object, selector, search)?,
+            let found = match &self.node {
+                Node::Array(array) => self.at.of_array(array, selector, search)?,
+                Node::Object(object) => self.at.of_object(object, selector, search)?,
             };
             if let Some((place, value)) = found {
                 return Ok(Next::Found(place, value));
             }
             self.selector = self.selector.saturating_add(1);
-            self.i = 0;
-            self.rows = Rows::default();
+            self.at = At::default();
         }
         if segment.descendant {
-            return self.inner(search);
+            return self.inner(segment, search);
         }
         Ok(Next::Nothing)
     }
 
-    /// The next array or object inside this one.
-    fn inner(&mut self, search: &Search<'v>) -> Result<Next<'v>> {
-        loop {
-            let i = self.i;
-            self.i = i.saturating_add(1);
-            let (place, value) = match &self.node {
-                Node::Array(array) => {
-                    if i >= array.len() || (i == 0 && columns::is_flat(array, search.doc)?) {
-                        return Ok(Next::Nothing);
-                    }
-                    (Place::Element(i), array.get(i)?)
-                }
-                Node::Object(object) => {
-                    if i >= object.slots() {
-                        return Ok(Next::Nothing);
-                    }
-                    let Some(value) = object.at(i)? else {
-                        continue;
-                    };
-                    (Place::Key(object.key_id(i)), value)
-                }
-            };
-            search.budget.spend(1)?;
-            if let Some(node) = Node::of(&value) {
-                return Ok(Next::Inner(place, node));
+    /// The next array or object inside this one that may hold what the segment looks for.
+    fn inner(&mut self, segment: &'v Segment, search: &Search<'v>) -> Result<Next<'v>> {
+        let (list, first, n, row) = match &self.node {
+            Node::Array(array) => (Some(&array.list), array.from, array.len(), array.row),
+            Node::Object(object) => (object.list.as_ref(), 0, object.slots(), object.row),
+        };
+        let Some(list) = list else {
+            return Ok(Next::Nothing);
+        };
+        let by_name = below::by_name(segment);
+        if self.at.i == 0 {
+            let columns = &mut self.columns;
+            if !may_be_below(segment, by_name, (list, row), columns, search)? {
+                return Ok(Next::Nothing);
             }
         }
-    }
-
-    fn of_array(
-        &mut self,
-        array: &ArrayView<'v>,
-        selector: &'v Selector,
-        search: &Search<'v>,
-    ) -> Result<Option<(Place, Value<'v>)>> {
-        match self.index(array, selector, search)? {
-            Some(i) => Ok(Some((Place::Element(i), array.get(i)?))),
-            None => Ok(None),
+        while self.at.i < n {
+            let next = |i: usize| below::next_container(list, first.saturating_add(i));
+            let i = match row {
+                None => next(self.at.i).saturating_sub(first),
+                Some(_) => self.at.i,
+            };
+            let looked = i.saturating_sub(self.at.i).saturating_add(1);
+            search.budget.spend(looked as u64)?;
+            self.at.i = i.saturating_add(1);
+            if i >= n {
+                break;
+            }
+            let left_out = self.columns.as_ref().and_then(|columns| columns.get(i)) == Some(&false);
+            if left_out {
+                continue;
+            }
+            let item = match row {
+                None => list.get(search.doc, first.saturating_add(i))?,
+                Some(row) => list.column(search.doc, i)?.get(search.doc, row)?,
+            };
+            if !below::holds_others(&item) {
+                continue;
+            }
+            let Some(node) = value(search.doc, item)?.as_ref().and_then(Node::of) else {
+                continue;
+            };
+            if by_name && !node.may_have(segment, search)? {
+                continue;
+            }
+            let place = match &self.node {
+                Node::Array(_) => Place::Element(i),
+                Node::Object(object) => Place::Key(object.key_id(i)),
+            };
+            return Ok(Next::Inner(place, node));
         }
+        Ok(Next::Nothing)
     }
 
     /// The column of a name, where the array is rows of a table.
@@ -312,7 +348,7 @@ impl<'v> Open<'v> {
         let Some(list) = column.list else {
             return Ok(None);
         };
-        while let Some(i) = self.index(array, selector, search)? {
+        while let Some(i) = self.at.index(array, selector, search)? {
             let item = list.get(search.doc, column.first.saturating_add(i))?;
             if let Some(value) = value(search.doc, item)? {
                 let key = Place::Key(column.id);
@@ -331,9 +367,43 @@ impl<'v> Open<'v> {
         };
         Ok(row.unwrap_or_else(|| self.node.clone()))
     }
+}
+
+/// Whether there may be anything below a value of a list; of a row, remembers which columns may.
+fn may_be_below<'v>(
+    segment: &'v Segment,
+    by_name: bool,
+    (list, row): (&List<'v>, Option<usize>),
+    columns: &mut Option<below::Columns>,
+    search: &Search<'v>,
+) -> Result<bool> {
+    if !by_name {
+        return Ok(row.is_some() || !columns::is_flat(list, search.doc)?);
+    }
+    if row.is_none() {
+        return search.below.may_be(search, segment, list, 0);
+    }
+    let found = search.below.columns(search, segment, list, 0)?;
+    let any = found.contains(&true);
+    *columns = Some(found);
+    Ok(any)
+}
+
+impl At {
+    fn of_array<'v>(
+        &mut self,
+        array: &ArrayView<'v>,
+        selector: &'v Selector,
+        search: &Search<'v>,
+    ) -> Result<Option<(Place, Value<'v>)>> {
+        match self.index(array, selector, search)? {
+            Some(i) => Ok(Some((Place::Element(i), array.get(i)?))),
+            None => Ok(None),
+        }
+    }
 
     /// The next element that a selector takes.
-    fn index(
+    fn index<'v>(
         &mut self,
         array: &ArrayView<'v>,
         selector: &'v Selector,
@@ -355,7 +425,7 @@ impl<'v> Open<'v> {
     }
 
     /// The next element that a filter takes.
-    fn filtered(
+    fn filtered<'v>(
         &mut self,
         array: &ArrayView<'v>,
         selector: &'v Selector,
@@ -396,7 +466,7 @@ impl<'v> Open<'v> {
         Ok(None)
     }
 
-    fn of_object(
+    fn of_object<'v>(
         &mut self,
         object: &ObjectView<'v>,
         selector: &'v Selector,
