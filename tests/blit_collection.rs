@@ -331,36 +331,15 @@ fn what_is_not_committed_is_dropped() {
     let error = Collection::create_new(&path, &options).err().unwrap();
     assert_eq!(ErrorKind::Io, error.kind());
     let reader = Collection::open(&path, &ReadOptions::default()).unwrap();
-    drop(Collection::create(&path, &options).unwrap());
-    assert_eq!(
-        0,
-        Collection::open(&path, &ReadOptions::default())
-            .unwrap()
-            .len()
-    );
+    Collection::create(&path, &options)
+        .unwrap()
+        .commit()
+        .unwrap();
+    let empty = Collection::open(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(0, empty.len());
     assert_eq!("[4]", json(&reader.get(1).unwrap().view()));
     let names = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(1, names, "a temporary file was left");
-}
-
-#[test]
-fn options_that_cannot_be_are_refused() {
-    let folder = Folder::new();
-    let path = folder.join("a.blits");
-    for chunk_size in [0, usize::MAX] {
-        let options = WriteOptions {
-            chunk_size,
-            ..WriteOptions::default()
-        };
-        let error = Collection::create(&path, &options).err().unwrap();
-        assert_eq!(ErrorKind::Usage, error.kind());
-    }
-    let gzip = WriteOptions {
-        compressor: Some(Compressor::parse("gzip").unwrap()),
-        ..WriteOptions::default()
-    };
-    let error = Collection::create(&path, &gzip).err().unwrap();
-    assert_eq!(ErrorKind::Usage, error.kind());
 }
 
 /// A place that several hold.
@@ -472,6 +451,45 @@ fn options_of_documents_hold() {
     writer.commit().unwrap();
     let documents = [r#"{"c":{"e":3}}"#, r#"{"b":3}"#].map(String::from);
     check(&path, &ReadOptions::default(), &documents);
+}
+
+#[test]
+fn a_document_is_validated_with_what_it_shares() {
+    let folder = Folder::new();
+    let path = folder.join("a.blits");
+    let texts: Vec<_> = (0..50)
+        .map(|i| format!(r#"{{"a":[{i},"x{i}"]}}"#))
+        .collect();
+    for compressor in [None, Some(Compressor::parse("zstd").unwrap())] {
+        let options = WriteOptions {
+            compressor,
+            chunk_size: 200,
+            ..WriteOptions::default()
+        };
+        write(&path, &options, &texts, 30);
+        for mmap in [true, false] {
+            let reading = ReadOptions {
+                mmap,
+                ..ReadOptions::default()
+            };
+            let collection = Collection::open(&path, &reading).unwrap();
+            for document in collection.docs().unwrap().iter() {
+                let seen = document.unwrap().view().validate().unwrap();
+                assert_eq!((1, 1), (seen.keys, seen.shapes));
+            }
+        }
+    }
+    // A byte that is no text is found from every document of its chunk.
+    write(&path, &WriteOptions::default(), &texts, 50);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(3).position(|three| three == b"x0x").unwrap();
+    bytes[at] = 0xFF;
+    std::fs::write(&path, bytes).unwrap();
+    let collection = Collection::open(&path, &ReadOptions::default()).unwrap();
+    for document in collection.docs().unwrap().iter() {
+        let error = document.unwrap().view().validate().unwrap_err();
+        assert_eq!(ErrorKind::Malformed, error.kind(), "{error}");
+    }
 }
 
 #[test]

@@ -60,6 +60,14 @@ impl Place {
         }
     }
 
+    /// How many elements the list has that this is one of, where the list does not say so.
+    pub(super) fn siblings(&self) -> Option<usize> {
+        match self.form {
+            Form::Element { given, .. } => given,
+            _ => None,
+        }
+    }
+
     /// What lies there.
     ///
     /// # Errors

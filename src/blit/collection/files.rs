@@ -82,6 +82,13 @@ pub(super) fn sync_folder(path: &Path) {
     }
 }
 
+/// Removes a file, if it still has its name.
+pub(super) fn remove(file: &File, path: &Path) {
+    if is_at(file, path) {
+        let _: io::Result<()> = fs::remove_file(path);
+    }
+}
+
 /// A file that takes the place of another when it is complete, and else is gone.
 pub(super) struct Replacement {
     pub(super) file: File,
@@ -97,10 +104,9 @@ impl Replacement {
     /// What the system says.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let target = fs::canonicalize(path).map_err(io_error)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        let (file, temporary) = beside(&target)?;
         let replacement = Self {
-            file: create_locked(&temporary)?,
+            file,
             temporary,
             target,
             is_done: false,
@@ -111,16 +117,40 @@ impl Replacement {
         Ok(replacement)
     }
 
-    /// Gives it the name.
+    /// Gives it the name, once all its bytes are stored.
     ///
     /// # Errors
-    /// What the system says.
-    pub(super) fn take_place(mut self) -> Result<File> {
+    /// What the system says; it may be tried again.
+    pub(super) fn take_place(&mut self) -> Result<()> {
+        self.file.sync_all().map_err(io_error)?;
         fs::rename(&self.temporary, &self.target).map_err(io_error)?;
         self.is_done = true;
         sync_folder(&self.target);
-        self.file.try_clone().map_err(io_error)
+        Ok(())
     }
+}
+
+/// Makes a locked file beside another one, and gives its name.
+fn beside(target: &Path) -> Result<(File, PathBuf)> {
+    /// Names that may be taken: a process that was killed leaves its file.
+    const TRIES: u32 = 1000;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(48).collect();
+    let process = std::process::id();
+    let mut tried = 0_u32;
+    loop {
+        let path = target.with_file_name(format!(".{name}.{process}.{tried}.tmp"));
+        match create_locked(&path) {
+            Err(error) if tried < TRIES && is_there(&error) => tried = tried.saturating_add(1),
+            made => return made.map(|file| (file, path)),
+        }
+    }
+}
+
+fn is_there(error: &Error) -> bool {
+    let source = std::error::Error::source(error);
+    let source = source.and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
 }
 
 impl Drop for Replacement {

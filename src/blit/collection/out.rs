@@ -49,7 +49,11 @@ impl Out {
     }
 
     fn error(&self, error: io::Error) -> Error {
-        let error = io_error(error);
+        self.told(io_error(error))
+    }
+
+    /// The error with the name of the file.
+    pub(super) fn told(&self, error: Error) -> Error {
         match self {
             Self::File(_, path) => error.with_path(path),
             Self::Pipe(_) => error,

@@ -91,7 +91,9 @@ impl Collection {
         })
     }
 
-    /// Starts a collection; one that has the name is replaced, and who has it open keeps it.
+    /// Starts a collection. One that has the name is replaced by the first
+    /// [`commit`](Writer::commit): until then, and if there is none, it is as it was, and no one
+    /// else writes to it. Who has it open keeps it.
     ///
     /// # Errors
     /// `Usage` for options that exclude each other, and for a file that is being appended to;

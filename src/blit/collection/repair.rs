@@ -169,16 +169,13 @@ pub fn compact(
 ) -> Result<u64> {
     let path = path.as_ref();
     let mut compact = || {
-        let old = files::open_locked(path)?;
+        let mut writer = Writer::replace(path, options)?;
         let reading = ReadOptions {
             mmap: false,
             cache: 1,
             ..ReadOptions::default()
         };
-        let collection = Collection::of(old.try_clone().map_err(io_error)?, &reading)?;
-        let replacement = files::Replacement::of(path)?;
-        let file = replacement.file.try_clone().map_err(io_error)?;
-        let mut writer = Writer::begin(file, path, options)?;
+        let collection = Collection::open(path, &reading)?;
         let docs = collection.docs()?;
         for i in 0..docs.len() {
             let document = docs.get(i)?;
@@ -187,9 +184,7 @@ pub fn compact(
                 writer.push(&view)?;
             }
         }
-        let kept = writer.commit()?;
-        replacement.take_place()?.sync_all().map_err(io_error)?;
-        Ok(kept)
+        writer.commit()
     };
     compact().map_err(|error: crate::Error| error.with_path(path))
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::layout::{self, Codec, Entry, Footer, ALIGN, HEADER};
 use super::out::Out;
@@ -48,8 +48,9 @@ impl Default for WriteOptions {
 
 /// Appends documents to a collection.
 ///
-/// What was not committed when the writer is dropped is cut off again. Memory is that of one
-/// chunk, of the names and shapes of a commit, and 32 bytes for each of its chunks.
+/// What was not committed when the writer is dropped is cut off again; a collection that was
+/// started and never committed leaves nothing, and what it was to replace as it was. Memory is
+/// that of one chunk, of the names and shapes of a commit, and 32 bytes for each of its chunks.
 ///
 /// # Example
 /// ```
@@ -91,6 +92,20 @@ pub struct Writer {
     source: usize,
     /// Something went wrong behind the last commit.
     is_broken: bool,
+    /// What the first commit does to the name of the file.
+    name: Name,
+}
+
+/// Whether a file has its name for good.
+enum Name {
+    Kept,
+    /// It was made under its name, and goes again if nothing is committed.
+    New(PathBuf),
+    /// It takes the place of another one, which is locked until then.
+    Beside(
+        files::Replacement,
+        #[allow(dead_code, reason = "kept locked")] File,
+    ),
 }
 
 impl Writer {
@@ -112,6 +127,7 @@ impl Writer {
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn to(out: impl Write + Send + Sync + 'static, options: &WriteOptions) -> Result<Self> {
+        check(options)?;
         let mut out = Out::Pipe(Box::new(out));
         out.write(&layout::header(0))?;
         Self::of(out, options, (HEADER, 0))
@@ -119,29 +135,46 @@ impl Writer {
 
     pub(super) fn create(path: &Path, options: &WriteOptions, replace: bool) -> Result<Self> {
         let create = || {
+            check(options)?;
             let old = path.metadata().ok().filter(|_| replace);
-            let file = match old {
-                None => {
-                    let file = files::create_locked(path)?;
-                    files::sync_folder(path);
-                    file
-                }
-                Some(old) if !old.is_file() => {
-                    let pipe = File::options().write(true).open(path);
-                    return Self::to(pipe.map_err(io_error)?, options);
-                }
+            match old {
+                Some(old) if old.is_file() => Self::replace(path, options),
                 Some(_) => {
-                    let _old = files::open_locked(path)?;
-                    files::Replacement::of(path)?.take_place()?
+                    let pipe = File::options().write(true).open(path);
+                    Self::to(pipe.map_err(io_error)?, options)
                 }
-            };
-            Self::begin(file, path, options)
+                None => Self::new(path, options),
+            }
         };
         create().map_err(|error| error.with_path(path))
     }
 
+    /// A file under a name that there is not.
+    fn new(path: &Path, options: &WriteOptions) -> Result<Self> {
+        let file = files::create_locked(path)?;
+        // A name that stays right when the process works in another folder.
+        let named = path.canonicalize().map_err(io_error)?;
+        let again = file.try_clone().map_err(io_error)?;
+        let begun = Self::begin(file, path, options);
+        let mut writer = begun.inspect_err(|_| files::remove(&again, &named))?;
+        files::sync_folder(path);
+        writer.name = Name::New(named);
+        Ok(writer)
+    }
+
+    /// A file that takes the place of another one, which no other writer has until then.
+    pub(super) fn replace(path: &Path, options: &WriteOptions) -> Result<Self> {
+        check(options)?;
+        let old = files::open_locked(path)?;
+        let beside = files::Replacement::of(path)?;
+        let file = beside.file.try_clone().map_err(io_error)?;
+        let mut writer = Self::begin(file, path, options)?;
+        writer.name = Name::Beside(beside, old);
+        Ok(writer)
+    }
+
     /// A file of no bytes, or of a part of a header.
-    pub(super) fn begin(file: File, path: &Path, options: &WriteOptions) -> Result<Self> {
+    fn begin(file: File, path: &Path, options: &WriteOptions) -> Result<Self> {
         let mut out = Out::File(file, path.to_path_buf());
         out.cut(0)?;
         out.write(&layout::header(HEADER))?;
@@ -150,6 +183,7 @@ impl Writer {
 
     pub(super) fn append(path: &Path, options: &WriteOptions) -> Result<Self> {
         let append = || {
+            check(options)?;
             if !path.try_exists().map_err(io_error)? {
                 return Self::create(path, options, false);
             }
@@ -176,13 +210,7 @@ impl Writer {
     }
 
     fn of(out: Out, options: &WriteOptions, committed: (u64, u64)) -> Result<Self> {
-        if !(1..=MOST_CHUNK).contains(&options.chunk_size) {
-            let text = format!("chunk_size = {}: 1 to {MOST_CHUNK}", options.chunk_size);
-            return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
-        }
-        if let Some(compressor) = &options.compressor {
-            chunks::check_compressor(compressor)?;
-        }
+        check(options)?;
         Ok(Self {
             out,
             values: blit::Writer::many(options.document)?,
@@ -194,6 +222,7 @@ impl Writer {
             documents: 0,
             source: 0,
             is_broken: false,
+            name: Name::Kept,
         })
     }
 
@@ -258,7 +287,8 @@ impl Writer {
 
     /// Makes sure that all documents so far survive a crash, and gives how many there are.
     ///
-    /// After 65,536 chunks and after 16 MiB of names and shapes this happens by itself.
+    /// After 65,536 chunks and after 16 MiB of names and shapes this happens by itself. The first
+    /// call, also without documents, gives a file that replaces another one its name.
     ///
     /// # Errors
     /// What the system says, as for [`push_json`](Self::push_json).
@@ -271,7 +301,19 @@ impl Writer {
             }
             writer.close()
         });
-        committed.map(|()| self.committed.1)
+        committed?;
+        self.settle()?;
+        Ok(self.committed.1)
+    }
+
+    /// Gives the file its name for good.
+    fn settle(&mut self) -> Result<()> {
+        if let Name::Beside(beside, _) = &mut self.name {
+            let placed = beside.take_place();
+            placed.map_err(|error| self.out.told(error))?;
+        }
+        self.name = Name::Kept;
+        Ok(())
     }
 
     /// Drops what was not committed.
@@ -455,10 +497,26 @@ impl Writer {
     }
 }
 
+/// Refuses options that no collection is written with, before any file is touched.
+fn check(options: &WriteOptions) -> Result<()> {
+    if !(1..=MOST_CHUNK).contains(&options.chunk_size) {
+        let text = format!("chunk_size = {}: 1 to {MOST_CHUNK}", options.chunk_size);
+        return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+    }
+    if let Some(compressor) = &options.compressor {
+        chunks::check_compressor(compressor)?;
+    }
+    blit::Writer::many(options.document).map(drop)
+}
+
 impl Drop for Writer {
     fn drop(&mut self) {
-        let is_file = matches!(self.out, Out::File(..));
-        if is_file && (self.at != self.committed.0 || self.is_broken) {
+        let Out::File(file, _) = &self.out else {
+            return;
+        };
+        if let (Name::New(path), HEADER) = (&self.name, self.committed.0) {
+            files::remove(file, path);
+        } else if self.at != self.committed.0 || self.is_broken {
             // Whoever appends next does the same.
             let _: Result<()> = self.out.cut(self.committed.0);
         }
