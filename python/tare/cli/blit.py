@@ -98,6 +98,8 @@ def encode(
         raise UsageError(
             "--compressor is of a collection's chunks: say --ndjson, or pipe through tare compress"
         )
+    if not ndjson and threads is not None:
+        raise UsageError("--threads is of a collection's chunks: say --ndjson")
     if ndjson:
         _encode_lines(file, output, force, compressor=compressor, threads=threads, options=options)
         return
@@ -389,7 +391,8 @@ def _named(file: str) -> Iterator[None]:
     try:
         yield
     except (DecodeError, Limit, Unsupported) as error:
-        if file != "-":
+        # Those of a file that was opened by its name have it.
+        if file != "-" and not str(error).startswith(f"{printable(file)}: "):
             error.args = (f"{printable(file)}: {error}",)
         raise
 

@@ -311,6 +311,7 @@ def test_a_bad_line_is_named_and_leaves_nothing(tmp_path: Path) -> None:
     [
         (("encode", "--ndjson", "--canonical"), "--canonical is of one document"),
         (("encode", "--compressor", "zstd"), "say --ndjson"),
+        (("encode", "--threads", "2"), "say --ndjson"),
         (("check", "c.blits", "--canonical"), "is of one document"),
         (("get", "c.blits", ""), "begin with the number of a document"),
         (("repair", "d.blit"), "is no collection"),
@@ -335,7 +336,9 @@ def test_repair_cuts_a_torn_end(tmp_path: Path) -> None:
     os.truncate(path, path.stat().st_size - 9)
     torn = run("blit", "check", "c.blits", cwd=tmp_path)
     assert torn.returncode == 1
-    assert b"FAILED" in torn.stdout
+    assert torn.stdout.startswith(b"c.blits  FAILED  blit: torn: ")
+    told = run("blit", "info", "c.blits", cwd=tmp_path)
+    assert (told.returncode, told.stderr.count(b"c.blits")) == (1, 1)
     done = run("blit", "repair", "c.blits", cwd=tmp_path)
     assert (0, b"") == (done.returncode, done.stdout)
     assert f"c.blits: {len(ROWS):,} documents" in done.stderr.decode()
