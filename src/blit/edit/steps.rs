@@ -63,7 +63,9 @@ mod tests {
         assert_eq!(Some(0), index(b"0"));
         assert_eq!(None, index(b"\xED\xA0\xBD"));
         let mut pointer = Vec::new();
-        expected.iter().for_each(|name| push(&mut pointer, name));
+        for name in &expected {
+            push(&mut pointer, name);
+        }
         assert_eq!(&half[..], pointer);
         for wrong in [
             &b"a\xED\xA0\xBD"[..],
