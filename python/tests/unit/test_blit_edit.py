@@ -224,3 +224,42 @@ def test_halves_of_pairs_are_refused_as_all_else_is(tmp_path: Path):
         with pytest.raises(errors.UsageError):
             flights.column(pointer)
     assert blit.Path(blit.Path("/a")) == blit.Path("/a")
+
+
+def test_edits_and_patches():
+    changes = blit.edit(blit.view(blit.encode({"a": [1, 2], "b": "x"})))
+    changes.set("/a/0", 10)
+    changes.insert("/a/-", {"c": None})
+    changes.patch([{"op": "move", "from": "/b", "path": "/d"}])
+    changes.merge({"e": 1.5})
+    with pytest.raises(KeyError):
+        changes.delete("/nothing")
+    expected = {"a": [10, 2, {"c": None}], "d": "x", "e": 1.5}
+    assert blit.view(changes.to_blit()).to_python() == expected
+    document = bytearray(blit.encode({"a": 7, "b": "abc"}))
+    blit.patch(document, "/b", "xyz")
+    assert blit.view(document)["b"] == "xyz"
+    with pytest.raises(errors.TareError):
+        blit.patch(document, "/b", "longer")
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_an_edited_document_keeps_what_it_kept(part: bool):
+    twice = blit.view(blit.from_json('{"o":{"a":1,"a":2}}', duplicates="keep"))
+    halves = blit.view(blit.encode({"o": {"a\ud800": "\udc00x"}}, surrogates="keep"))
+    changes = blit.edit(twice["o"] if part else twice)
+    at = "" if part else "/o"
+    changes.set(at + "/b", 3)
+
+    def text(**options: str) -> bytes:
+        return blit.view(changes.to_blit(**options)).get(at).to_json()
+
+    assert text() == b'{"a":1,"a":2,"b":3}'
+    assert text(duplicates="last") == b'{"a":2,"b":3}'
+    with pytest.raises(errors.Malformed):
+        changes.to_blit(canonical=True)
+    changes = blit.edit(halves["o"] if part else halves)
+    changes.set(at + "/b", 3)
+    assert blit.view(changes.to_blit()).get(at).to_python() == {"a\ud800": "\udc00x", "b": 3}
+    with pytest.raises(errors.Malformed):
+        changes.to_blit(surrogates="error")
