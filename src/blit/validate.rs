@@ -329,25 +329,35 @@ impl<'v> Check<'v> {
         self.body(&list, place, inside)
     }
 
-    /// Only alignment leaves bytes unused.
+    /// Only alignment leaves bytes unused: as many as bring the numbers to a multiple of their width.
     fn unused(&self, list: &List<'v>, at: Extent) -> Result<()> {
-        if list.unused == 0 {
-            return Ok(());
-        }
         let width = match list.body {
             Body::Int {
                 width, base: None, ..
             }
-            | Body::Float { width, .. } => width,
+            | Body::Float { width, .. } => width.max(1),
             _ => 1,
         };
-        let aligned = self.doc.flags & flag::ALIGNED != 0 && list.n >= 64 && list.unused < width;
-        let zeros = self.doc.bytes((at.0, at.0.wrapping_add(list.unused)))?;
-        if !aligned || zeros.iter().any(|&byte| byte != 0) {
-            let rule = if aligned { "V29" } else { "V18" };
+        let aligned = self.doc.flags & flag::ALIGNED != 0 && list.n >= 64 && width > 1;
+        let gap = match aligned {
+            true => at.0.next_multiple_of(width).wrapping_sub(at.0),
+            false => 0,
+        };
+        if list.unused != gap {
+            return Err(match aligned {
+                true => malformed(
+                    "V29",
+                    "numbers that do not begin at the next multiple of their width",
+                    at.0,
+                ),
+                false => malformed("V18", "bytes that belong to no part of a list", at.0),
+            });
+        }
+        let zeros = self.doc.bytes((at.0, at.0.wrapping_add(gap)))?;
+        if zeros.iter().any(|&byte| byte != 0) {
             return Err(malformed(
-                rule,
-                "bytes that belong to no part of a list",
+                "V29",
+                "bytes before aligned numbers that are not zero",
                 at.0,
             ));
         }
