@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+from tare import blit, errors
 
 SCRIPT = """
 import sys, threading
@@ -57,3 +63,41 @@ def test_threads_of_small_stacks_end_with_an_error(kib: int) -> None:
         [sys.executable, "-c", SCRIPT, str(kib)], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+@pytest.mark.parametrize("kib", [256, 512])
+def test_threads_of_small_stacks_are_safe(kib: int) -> None:
+    """All of it, or a plain error, in this process."""
+    nested: Any = 1
+    entry: Any = 1
+    for _ in range(1000):
+        nested, entry = [nested], {"a": entry}
+    data = [blit.encode(nested), blit.encode(entry)]
+    texts = [blit.view(each).to_json() for each in data]
+    works: list[Callable[[], object]] = [
+        *(lambda value=value: blit.encode(value) for value in (nested, entry)),
+        *(lambda each=each: blit.view(each).to_python() for each in data),
+        *(lambda each=each: blit.view(each)[0 if each is data[0] else "a"].raw() for each in data),
+        lambda: blit.encode([blit.view(data[0])]),
+    ]
+    ended: list[bool] = []
+
+    def run() -> None:
+        for each, text in zip(data, texts, strict=True):
+            assert blit.view(each).to_json() == text
+            assert blit.from_json(text) == each
+            blit.view(each).validate(canonical=False)
+        for work in works:
+            # All of it, or a plain error: never the end of the process.
+            with contextlib.suppress(errors.Limit):
+                work()
+        ended.append(True)
+
+    before = threading.stack_size(kib << 10)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert ended == [True]

@@ -217,42 +217,6 @@ def test_cycles_and_depth_are_a_limit():
         blit.encode([deep])
 
 
-@pytest.mark.parametrize("kib", [256, 512])
-def test_threads_of_small_stacks_are_safe(kib):
-    nested = entry = 1
-    for _ in range(1000):
-        nested, entry = [nested], {"a": entry}
-    data = [blit.encode(nested), blit.encode(entry)]
-    texts = [blit.view(each).to_json() for each in data]
-    works = [
-        *(lambda value=value: blit.encode(value) for value in (nested, entry)),
-        *(lambda each=each: blit.view(each).to_python() for each in data),
-        *(lambda each=each: blit.view(each)[0 if each is data[0] else "a"].raw() for each in data),
-        lambda: blit.encode([blit.view(data[0])]),
-    ]
-    ended = []
-
-    def run():
-        for each, text in zip(data, texts, strict=True):
-            assert blit.view(each).to_json() == text
-            assert blit.from_json(text) == each
-            blit.view(each).validate(canonical=False)
-        for work in works:
-            # All of it, or a plain error: never the end of the process.
-            with contextlib.suppress(errors.Limit):
-                work()
-        ended.append(True)
-
-    before = threading.stack_size(kib << 10)
-    try:
-        thread = threading.Thread(target=run)
-        thread.start()
-    finally:
-        threading.stack_size(before)
-    thread.join()
-    assert ended == [True]
-
-
 def test_of_names_that_are_there_twice_the_last_stands():
     text = "[" + ",".join(f'{{"a":{i},"b":0,"a":{i // 2}}}' for i in range(40)) + "]"
     view = blit.view(blit.from_json(text, duplicates="keep"))
