@@ -11,7 +11,8 @@
 //! encode            from_json; peer: serde_json into a Value, floats exact
 //! encode-tape       from_json; peer: the tape of simd-json, without the copy that it needs
 //! to-json           to_json in insertion order; peer: serde_json::to_vec of the parsed Value
-//! to-json-lexical   the same by name; peer: to_json in insertion order
+//! to-json-lexical   the same by name; peer: serde_json::to_vec of the parsed Value
+//! to-json-orders    the same by name; peer: to_json in insertion order
 //! validate          peer: serde_json into a Value
 //! open              peer: none
 //! lookup            four steps of a pointer; peer: none
@@ -44,11 +45,12 @@ use tare::compress::{ReadOptions, Reader};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const TASKS: [&str; 10] = [
+const TASKS: [&str; 11] = [
     "encode",
     "encode-tape",
     "to-json",
     "to-json-lexical",
+    "to-json-orders",
     "validate",
     "open",
     "lookup",
@@ -165,6 +167,11 @@ impl Subject {
                 || serde_json::to_vec(&self.json),
             ),
             "to-json-lexical" => in_turn(
+                rounds,
+                || view.to_json(&lexical),
+                || serde_json::to_vec(&self.json),
+            ),
+            "to-json-orders" => in_turn(
                 rounds,
                 || view.to_json(&lexical),
                 || view.to_json(&insertion),
