@@ -248,16 +248,11 @@ class SeekableReader:
 class BlitView:
     """A value of a blit document that is read where it lies: `tare.blit.View`."""
 
-    def find(self, query: str) -> list[Any]:
-        """All values that a JSONPath query finds (RFC 9535, but for ``match``, ``search`` and ``value``).
+    def find(self, query: str, *, max_elements: int = 268435456) -> list[Any]:
+        """All values that a JSONPath query finds."""
 
-        Raises:
-            UsageError, Unsupported: The text is no such query.
-            Limit: More than 2^28 values to look at.
-
-        >>> blit_view(blit_encode([{"delay": 5}, {"delay": 90}])).find("$[?@.delay > 60].delay")
-        [90]
-        """
+    def finditer(self, query: str, *, max_elements: int = 268435456) -> Iterator[Any]:
+        """Values that a JSONPath query finds, each looked for when it is asked for."""
 
     @property
     def kind(self) -> str:

@@ -129,6 +129,24 @@ impl fmt::Display for NodePath<'_> {
     }
 }
 
+/// How far a search goes.
+#[derive(Clone, Copy)]
+pub struct FindOptions<'c> {
+    /// Most values that are looked at. Default: 2^28.
+    pub max_elements: u64,
+    /// Called after some thousand values each time; its error ends the search. Default: none.
+    pub check: Option<&'c (dyn Fn() -> Result<()> + Sync)>,
+}
+
+impl Default for FindOptions<'_> {
+    fn default() -> Self {
+        Self {
+            max_elements: MAX_ELEMENTS,
+            check: None,
+        }
+    }
+}
+
 impl View<'_> {
     /// The values that a query finds, in the order of the standard, each with its path.
     ///
@@ -145,44 +163,43 @@ impl View<'_> {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_within<'v>(&'v self, path: &'v JsonPath, max_elements: u64) -> Result<Find<'v>> {
-        self.find_by(path, Budget::new(max_elements))
+        let options = FindOptions {
+            max_elements,
+            ..FindOptions::default()
+        };
+        self.find_in(self.root()?, path, options)
     }
 
-    /// As [`find`](Self::find), calling `watch` from time to time, whose error ends the search:
-    /// one that takes long can be cancelled.
+    /// As [`find`](Self::find), in a value of this document as if it were the whole.
     ///
     /// # Errors
-    /// As [`find`](Self::find); from the iterator also those of `watch`.
+    /// As [`find`](Self::find); those of the check.
     ///
     /// # Example
     /// ```
-    /// use tare::blit::{from_json, JsonPath, Options, View};
-    /// use tare::{Error, ErrorKind};
+    /// use tare::blit::{from_json, FindOptions, JsonPath, Options, Value, View};
     ///
-    /// let zeros = vec![0; 1 << 17];
-    /// let document = from_json(format!("{zeros:?}").as_bytes(), &Options::default())?;
-    /// let (view, query) = (View::open(&document)?, JsonPath::parse("$[?@ > 0]")?);
-    /// let enough = || Err(Error::new(ErrorKind::Cancelled, "enough"));
-    /// let mut found = view.find_watched(&query, enough)?.values();
-    /// assert_eq!(ErrorKind::Cancelled, found.next().unwrap().unwrap_err().kind());
+    /// let document = from_json(br#"{"flights": [{"to": "JFK"}]}"#, &Options::default())?;
+    /// let view = View::open(&document)?;
+    /// let flights = view.pointer("/flights")?.unwrap();
+    /// let first = JsonPath::parse("$[0].to")?;
+    /// let mut found = view.find_in(flights, &first, FindOptions::default())?.values();
+    /// assert!(matches!(found.next(), Some(Ok(Value::Str(to))) if to == "JFK"));
     /// # Ok::<(), tare::Error>(())
     /// ```
-    pub fn find_watched<'v>(
+    pub fn find_in<'v>(
         &'v self,
+        value: Value<'v>,
         path: &'v JsonPath,
-        watch: fn() -> Result<()>,
+        options: FindOptions<'v>,
     ) -> Result<Find<'v>> {
-        self.find_by(path, Budget::watched(MAX_ELEMENTS, watch))
-    }
-
-    fn find_by<'v>(&'v self, path: &'v JsonPath, budget: Budget) -> Result<Find<'v>> {
         let doc = &self.doc;
         let ids = path.names.iter().map(|name| find_key(doc, name));
         let search = Search {
-            root: self.root()?,
+            root: value,
             doc,
             ids: ids.collect::<Result<_>>()?,
-            budget,
+            budget: Budget::checked(options.max_elements, options.check),
             below: Below::default(),
         };
         let matches = Matches::new(&path.query.segments, search.root.clone());
@@ -200,7 +217,7 @@ struct Search<'v> {
     root: Value<'v>,
     /// The key id of each name, if the document has it.
     ids: Vec<Option<usize>>,
-    budget: Budget,
+    budget: Budget<'v>,
     below: Below,
 }
 
@@ -220,7 +237,12 @@ pub struct Find<'v> {
 impl<'v> Find<'v> {
     /// The values alone, which is faster.
     pub fn values(mut self) -> impl Iterator<Item = Result<Value<'v>>> {
-        std::iter::from_fn(move || self.matches.next(&self.search))
+        std::iter::from_fn(move || self.next_value())
+    }
+
+    /// The next value alone; nothing comes after an error.
+    pub fn next_value(&mut self) -> Option<Result<Value<'v>>> {
+        self.matches.next(&self.search)
     }
 }
 

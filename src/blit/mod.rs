@@ -44,7 +44,7 @@ pub use account::Account;
 pub use column::{Chunk, Codes, Numbers as ColumnNumbers, Packed};
 pub use edit::{Changes, Current, CurrentArray, CurrentObject, Edit, Tree};
 pub use emit::Layout;
-pub use find::{Find, JsonPath, NodePath, NodeStep};
+pub use find::{Find, FindOptions, JsonPath, NodePath, NodeStep};
 pub use json_in::{from_json, from_ndjson};
 pub use json_out::{JsonOptions, KeyOrder, NonFinite};
 pub use keys::Duplicates;

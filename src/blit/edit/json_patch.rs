@@ -82,7 +82,7 @@ impl Edit<'_> {
         patch: &View<'_>,
         op: &str,
         operation: &ObjectView<'_>,
-        budget: &Budget,
+        budget: &Budget<'_>,
     ) -> Result<()> {
         let value = || match operation.get("value")? {
             Some(value) => Ok(value),

@@ -1,5 +1,6 @@
 //! Values side by side: numbers by what they are worth, the others by what they hold.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 use super::query::Op;
@@ -7,49 +8,53 @@ use crate::blit::number::push_float;
 use crate::blit::Value;
 use crate::{Error, ErrorKind, Result};
 
+/// Steps between two calls of the check of a search.
+const PATIENCE: u64 = 1 << 13;
+
+/// Asked from time to time whether a search goes on: an error ends it.
+pub(super) type Check<'c> = &'c (dyn Fn() -> Result<()> + Sync);
+
 /// How many comparisons and steps may still be made.
-#[derive(Debug)]
-pub(in crate::blit) struct Budget {
-    left: std::cell::Cell<u64>,
-    /// Called after so many, [`PATIENCE`]; its error ends the search.
-    watch: Option<fn() -> Result<()>>,
+pub(in crate::blit) struct Budget<'c> {
+    left: Cell<u64>,
+    /// With fewer than these left, the check is called.
+    mark: Cell<u64>,
+    check: Option<Check<'c>>,
 }
 
-/// Elements that are looked at between two calls of who watches, as a power of 2.
-const PATIENCE: u32 = 16;
-
-impl Budget {
+impl<'c> Budget<'c> {
     pub(in crate::blit) fn new(elements: u64) -> Self {
-        Self {
-            left: std::cell::Cell::new(elements),
-            watch: None,
-        }
+        Self::checked(elements, None)
     }
 
-    pub(in crate::blit) fn watched(elements: u64, watch: fn() -> Result<()>) -> Self {
+    pub(super) fn checked(elements: u64, check: Option<Check<'c>>) -> Self {
+        let mark = check.map_or(0, |_| elements.saturating_sub(PATIENCE));
         Self {
-            watch: Some(watch),
-            ..Self::new(elements)
+            left: Cell::new(elements),
+            mark: Cell::new(mark),
+            check,
         }
     }
 
     /// # Errors
-    /// `Limit` where `elements` are more than are left.
+    /// `Limit` where `elements` are more than are left; those of the check.
     #[inline]
     pub(in crate::blit) fn spend(&self, elements: u64) -> Result<()> {
-        match self.left.get().checked_sub(elements) {
-            Some(left) => {
-                let before = self.left.replace(left);
-                match self.watch {
-                    Some(watch) if before >> PATIENCE != left >> PATIENCE => watch(),
-                    _ => Ok(()),
-                }
-            }
-            None => Err(
-                Error::new(ErrorKind::Limit, "more elements than max_elements allows")
-                    .with_format("blit"),
-            ),
+        let Some(left) = self.left.get().checked_sub(elements) else {
+            let text = "more elements than max_elements allows";
+            return Err(Error::new(ErrorKind::Limit, text).with_format("blit"));
+        };
+        self.left.set(left);
+        if left < self.mark.get() {
+            return self.ask(left);
         }
+        Ok(())
+    }
+
+    #[cold]
+    fn ask(&self, left: u64) -> Result<()> {
+        self.mark.set(left.saturating_sub(PATIENCE));
+        self.check.map_or(Ok(()), |check| check())
     }
 }
 

@@ -69,7 +69,10 @@ pub(super) fn operand<'v>(
                 // Each three-byte half stands for itself.
                 Some(Value::Wtf8(text)) => text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count(),
                 Some(Value::Array(array)) => array.len(),
-                Some(Value::Object(object)) => object.count()?,
+                Some(Value::Object(object)) => {
+                    search.budget.spend(object.slots() as u64)?;
+                    object.count()?
+                }
                 _ => return Ok(None),
             };
             Value::Int(i64::try_from(length).unwrap_or(i64::MAX))

@@ -6,7 +6,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::blit::collection::Document;
-use tare::blit::{Place, Value, View};
+use tare::blit::{Find, FindOptions, JsonPath, Place, Value, View};
 use tare::{Error, ErrorKind};
 
 use super::collection::Opened;
@@ -158,14 +158,44 @@ impl Held {
     #[cold]
     fn odd_name(&self, py: Python<'_>, name: &[u8]) -> PyResult<Py<PyAny>> {
         if !self.view.has_surrogates() {
-            return Err(no_name(py));
+            return Err(self.bad_name(py, name));
         }
-        super::objects::wtf8(py, name).map(Bound::unbind)
+        let made = super::objects::wtf8(py, name).map(Bound::unbind);
+        made.map_err(|_| self.bad_name(py, name))
+    }
+
+    /// The error of a name that is not UTF-8, and the byte.
+    #[cold]
+    fn bad_name(&self, py: Python<'_>, name: &[u8]) -> PyErr {
+        let valid = std::str::from_utf8(name).map_or_else(|error| error.valid_up_to(), str::len);
+        let data = self.view.data();
+        // The names of a collection lie elsewhere.
+        let at = (name.as_ptr() as usize).checked_sub(data.as_ptr() as usize);
+        let at = at.filter(|&at| at < data.len());
+        let text = "a name that is not UTF-8 (rule V10)";
+        let error = Error::new(ErrorKind::Malformed, text).with_format("blit");
+        to_py(
+            py,
+            match at {
+                Some(at) => error.with_offset(at.saturating_add(valid) as u64),
+                None => error,
+            },
+        )
     }
 
     /// The value at a place, to be kept beside this.
     pub fn at(self: &Arc<Self>, place: Place) -> tare::Result<Value<'static>> {
         lasting(self).at(place)
+    }
+
+    /// A search in a value of this document, to be kept beside this.
+    pub fn found(
+        self: &Arc<Self>,
+        value: Value<'static>,
+        query: &'static JsonPath,
+        options: FindOptions<'static>,
+    ) -> tare::Result<Find<'static>> {
+        lasting(self).find_in(value, query, options)
     }
 
     /// The whole value, to be kept beside this.

@@ -6,6 +6,7 @@ mod columns;
 mod edit;
 mod encode;
 mod fault;
+mod find;
 mod held;
 mod lists;
 mod made;

@@ -4,23 +4,21 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use tare::blit::{JsonPath, Options, Value};
+use tare::blit::{Options, Value};
 use tare::{Error, ErrorKind};
 
 use super::held::Held;
 use super::lists::ListView;
 use super::maps::ObjectView;
-use super::{encode, objects, options, support};
+use super::{encode, find, objects, options, support};
 use crate::buffers::copied;
 use crate::error::to_py;
 
 /// From this many bytes on the GIL is released.
 const LONG: usize = 64 << 10;
-/// With so many values found, the others are counted first: few bytes can be any number of them.
-const MANY: usize = 1 << 20;
 
 /// A value of a document, and the document.
-#[pyclass(frozen, subclass, module = "tare.blit")]
+#[pyclass(frozen, subclass, weakref, module = "tare.blit")]
 pub struct View {
     pub held: Arc<Held>,
     /// Of the document that `held` keeps; dropped with it, lent for no longer.
@@ -170,34 +168,43 @@ impl View {
         support::get(py, "Summary")?.call1(counts)
     }
 
-    /// All values that a query of RFC 9535 finds.
-    fn find<'py>(&self, query: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
-        let py = query.py();
-        let raise = |error| searched(py, error);
-        let text = query.to_str().map_err(|_| {
-            let text = "a query with half of a surrogate pair, which is no text";
-            to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
-        })?;
-        let query = JsonPath::parse(text).map_err(raise)?;
-        let held = if self.is_root {
-            Arc::clone(&self.held)
-        } else {
-            Held::open(self.document(py)?.as_any())?
-        };
-        let list = PyList::empty(py);
-        let found = held.view().find_watched(&query, watch);
-        for (done, value) in found.map_err(raise)?.values().enumerate() {
-            if done == MANY {
-                count(py, &held, &query)?;
-            }
-            let value = value.map_err(raise)?;
-            // A container is opened anew, because what was found borrows the query too.
-            list.append(match value.place() {
-                Some(place) => given(py, &held, held.at(place).map_err(raise)?)?,
-                None => objects::scalar(py, &value)?.into_pyobject(py)?,
-            })?;
-        }
-        Ok(list)
+    /// All values that a `JSONPath` query finds: RFC 9535, but for `match`, `search` and `value`.
+    ///
+    /// In a part of a document `$` is that part.
+    ///
+    /// Args:
+    ///     query: The query.
+    ///     `max_elements`: Most values that are looked at.
+    ///
+    /// Raises:
+    ///     `UsageError`, Unsupported: The text is no such query.
+    ///     Limit: More values than `max_elements`.
+    ///     Malformed: The document is not what it says.
+    ///
+    /// Example:
+    ///     >>> from tare import blit
+    ///     >>> flights = blit.view(blit.encode([{"delay": 5}, {"delay": 90}]))
+    ///     >>> flights.find("$[?@.delay > 60].delay")
+    ///     [90]
+    #[pyo3(signature = (query, *, max_elements = 1 << 28))]
+    fn find<'py>(
+        &self,
+        query: &Bound<'py, PyString>,
+        max_elements: u64,
+    ) -> PyResult<Bound<'py, PyList>> {
+        find::all(&self.held, &self.value, query, max_elements)
+    }
+
+    /// As `find`, but an iterator: each value is looked for when it is asked for.
+    ///
+    /// Example:
+    ///     >>> from tare import blit
+    ///     >>> flights = blit.view(blit.encode([{"delay": 5}, {"delay": 90}]))
+    ///     >>> next(flights.finditer("$[?@.delay > 60].delay"))
+    ///     90
+    #[pyo3(signature = (query, *, max_elements = 1 << 28))]
+    fn finditer(&self, query: &Bound<'_, PyString>, max_elements: u64) -> PyResult<find::Found> {
+        find::Found::new(&self.held, &self.value, query, max_elements)
     }
 
     #[getter]
@@ -270,36 +277,6 @@ impl View {
             _ => true,
         })
     }
-}
-
-/// An error if a query finds more values than it may.
-#[cold]
-fn count(py: Python<'_>, held: &Held, query: &JsonPath) -> PyResult<()> {
-    let raise = |error| searched(py, error);
-    let found = held.view().find_watched(query, watch).map_err(raise)?;
-    for value in found.values() {
-        value.map_err(raise)?;
-    }
-    Ok(())
-}
-
-/// Lets handlers of signals run; what they raise is kept by Python, and ends a search.
-fn watch() -> tare::Result<()> {
-    Python::attach(|py| {
-        py.check_signals().map_err(|error| {
-            error.restore(py);
-            Error::new(ErrorKind::Cancelled, "Python raised")
-        })
-    })
-}
-
-/// An error of a search, or what Python raised.
-fn searched(py: Python<'_>, error: Error) -> PyErr {
-    let raised = match error.kind() {
-        ErrorKind::Cancelled => PyErr::take(py),
-        _ => None,
-    };
-    raised.unwrap_or_else(|| to_py(py, error))
 }
 
 /// The flags of a document are so many bytes before its end.
