@@ -254,3 +254,38 @@ impl<'v> Iterator for Find<'v> {
         Some(found.and_then(|value| Ok((self.matches.path(&self.search)?, value))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::blit::{from_json, Options};
+    use crate::{Error, ErrorKind};
+
+    #[test]
+    fn a_check_is_asked_and_ends_a_search() {
+        let text = format!("[{}0]", "0,".repeat(100_000));
+        let document = from_json(text.as_bytes(), &Options::default()).unwrap();
+        let view = View::open(&document).unwrap();
+        let asked = AtomicU64::new(0);
+        let check = || {
+            if asked.fetch_add(1, Ordering::Relaxed) == 2 {
+                return Err(Error::new(ErrorKind::Cancelled, "asked three times"));
+            }
+            Ok(())
+        };
+        let options = FindOptions {
+            check: Some(&check),
+            ..FindOptions::default()
+        };
+        for query in ["$[*]", "$[?@ == 1]", "$[?@.a]", "$[?length($) < 1]"] {
+            asked.store(0, Ordering::Relaxed);
+            let query = JsonPath::parse(query).unwrap();
+            let found = view.find_in(view.root().unwrap(), &query, options).unwrap();
+            let last = found.values().last().unwrap();
+            assert_eq!(ErrorKind::Cancelled, last.unwrap_err().kind());
+            assert_eq!(3, asked.load(Ordering::Relaxed));
+        }
+    }
+}
