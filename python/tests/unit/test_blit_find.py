@@ -41,6 +41,7 @@ def flights() -> Any:
     return blit.view(blit.encode({"year": {"rows": rows}, "$": 1}))
 
 
+@pytest.mark.alone
 def test_a_part_is_searched_where_it_lies(flights: Any) -> None:
     """A part is the root of its own searches, and is not copied for them."""
     year = flights["year"]
@@ -87,6 +88,7 @@ def test_equal_containers_in_one_place_are_one_object() -> None:
     assert size < 24 * n
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of a timer")
 @pytest.mark.parametrize(
     "query", ["$[?@.a == 1]", "$[*]", "$..a", "$[?length($) > 5]", "$[?count($[*]) < 1]"]
@@ -112,6 +114,7 @@ def test_a_signal_ends_a_search(query: str) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.alone
 def test_other_threads_run_meanwhile() -> None:
     """Ctrl-C may come from another thread, which needs its turn for it."""
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
