@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::query::{Segment, Selector};
 use super::Search;
@@ -18,11 +18,11 @@ const MAX_NESTING: usize = 64;
 const MOST_KNOWN: usize = 4096;
 
 /// For each column of a table whether a name may be below it.
-pub(super) type Columns = Rc<[bool]>;
+pub(super) type Columns = Arc<[bool]>;
 
 /// What was found out of the tables of a document, by where they end.
 #[derive(Default)]
-pub(super) struct Below(RefCell<HashMap<(*const Segment, usize), Columns>>);
+pub(super) struct Below(RefCell<HashMap<(usize, usize), Columns>>);
 
 /// Whether an element is an array or an object.
 pub(super) fn holds_others(item: &Item<'_>) -> bool {
@@ -115,9 +115,9 @@ impl Below {
         list: &List<'v>,
         nesting: usize,
     ) -> Result<Columns> {
-        let key = (std::ptr::from_ref(segment), list.end());
+        let key = (std::ptr::from_ref(segment).addr(), list.end());
         if let Some(columns) = self.0.borrow().get(&key) {
-            return Ok(Rc::clone(columns));
+            return Ok(Arc::clone(columns));
         }
         let column = |j| {
             let column = list.column(search.doc, j)?;
@@ -128,7 +128,7 @@ impl Below {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(key, Rc::clone(&columns));
+        known.insert(key, Arc::clone(&columns));
         Ok(columns)
     }
 }
