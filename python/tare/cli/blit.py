@@ -25,6 +25,7 @@ __all__ = ["command"]
 # Those whose reader may stop when it has seen enough.
 _SHOWING = ("get", "info")
 _COLLECTION = b"BLS1"
+_CHUNKS = ("none", "zstd", "lz4")
 
 
 @click.group("blit", short_help="Documents that are read by field: encode, decode, get, info, check, repair.")
@@ -100,10 +101,13 @@ def encode(
         )
     if not ndjson and threads is not None:
         raise UsageError("--threads is of a collection's chunks: say --ndjson")
+    if compressor is not None and compressor.partition(":")[0] not in _CHUNKS:
+        raise UsageError(f"--compressor {compressor[:80]!r}: chunks are compressed by zstd or lz4, or none")
     if ndjson:
         _encode_lines(file, output, force, compressor=compressor, threads=threads, options=options)
         return
-    data = blit.from_json(_read(file), **options)
+    with _named(file):
+        data = blit.from_json(_read(file), **options)
     with _sink(output, force, binary=True) as sink:
         sink.write(data)
 
@@ -203,6 +207,11 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
         try:
             with _opened(file) as found:
                 size = _validated(found, canonical)
+        except OSError as error:
+            wrong = True
+            text = (error.strerror or str(error)).lower()
+            click.echo(f"tare: {printable(file)}: {text}", err=True)
+            continue
         except (DecodeError, Limit, Unsupported) as error:
             wrong = True
             click.echo(f"{printable(file)}  FAILED  {str(error).removeprefix(f'{printable(file)}: ')}")
@@ -219,6 +228,8 @@ def repair(file: str) -> None:
     from tare import blit
     from tare.datasets.source import printable
 
+    if file == "-":
+        raise UsageError("a collection is cut where it is: name its file")
     with _document(file) as data:
         if not _is_collection(data):
             raise UsageError(f"{file} is no collection: only what is appended to can be repaired")
@@ -409,6 +420,7 @@ def _document(file: str) -> Iterator[Any]:
             mapped: Any = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
         except (ValueError, OSError):  # empty, or no regular file
             mapped = opened.read()
+        _plain(mapped[:64])
         yield mapped  # not closed: views of it may still be there
 
 
@@ -416,7 +428,22 @@ def _read(file: str) -> bytes:
     if file == "-":
         return sys.stdin.buffer.read()
     with open(file, "rb") as opened:
-        return opened.read()
+        data = opened.read()
+    _plain(data[:64])
+    return data
+
+
+def _plain(head: bytes) -> None:
+    """Refuse what is compressed.
+
+    Raises:
+        Unsupported: It is; by what, and how it becomes plain.
+    """
+    from tare.compress.names import sniff
+
+    name = sniff(head)
+    if name is not None:
+        raise Unsupported(f"it is compressed by {name}: pipe it through tare decompress")
 
 
 @contextlib.contextmanager

@@ -284,6 +284,8 @@ def _other(source: Source, max_bytes: int | None, allow_pickle: bool) -> Any:
         value = _several(source, data)
         if value is None:
             text = printable(re.sub(r"^[\w,=:]+: ", "", str(error)), 160).rstrip(".")
+            if error.offset is not None:
+                text = text.removesuffix(f", at byte {error.offset}")
             if _TOO_DEEP.search(text):
                 raise source.error(Limit, "nested deeper than its reader goes", advice=_FLATTEN) from None
             cut = isinstance(error, Truncated)

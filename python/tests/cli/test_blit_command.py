@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -362,3 +363,51 @@ def test_convert_into_collections(tmp_path: Path) -> None:
     assert twice.returncode == 2
     found = json.loads(run("inspect", "b.blits", "--json", cwd=tmp_path).stdout)
     assert ("blit", len(ROWS)) == (found["format"], found["rows"])
+
+
+def test_each_file_is_checked_though_one_is_not_there(file: Path) -> None:
+    """A file that cannot be opened counts as wrong; the others are looked at."""
+    done = run("blit", "check", "nothing", file.name, cwd=file.parent)
+    assert done.returncode == 1
+    assert done.stderr == b"tare: nothing: no such file or directory\n"
+    assert done.stdout.startswith(f"{file.name}  ok".encode())
+
+
+def test_what_is_compressed_is_told_so(file: Path) -> None:
+    """A .gz of a document or of JSON: neither is read, both say what to do."""
+    for name, data in (("d.blit.gz", file.read_bytes()), ("d.json.gz", TEXT)):
+        (file.parent / name).write_bytes(gzip.compress(data))
+    for words in (("get", "d.blit.gz", "/title"), ("encode", "d.json.gz", "-o", "x.blit")):
+        done = run("blit", *words, cwd=file.parent)
+        assert done.returncode == 1
+        assert b".gz: it is compressed by gzip: pipe it through tare decompress" in done.stderr
+
+
+def test_errors_of_json_name_the_file(tmp_path: Path) -> None:
+    """Among many files one wants to know which."""
+    (tmp_path / "bad.json").write_bytes(b"[1,")
+    done = run("blit", "encode", "bad.json", "-o", "x.blit", cwd=tmp_path)
+    assert (1, True) == (done.returncode, done.stderr.startswith(b"tare: bad.json: json: "))
+
+
+@pytest.mark.parametrize("name", ["gzip", "foo", "xz:9"])
+def test_other_compressors_of_chunks_are_refused_before_anything_is_made(tmp_path: Path, name: str) -> None:
+    """Those that there are, are told; no file of ours is in the message."""
+    done = run("blit", "encode", "--ndjson", "-c", name, "-o", "x.blits", cwd=tmp_path, stdin=b"{}\n")
+    assert done.returncode == 2
+    assert b"zstd or lz4" in done.stderr
+    assert b".part" not in done.stderr
+    assert [] == os.listdir(tmp_path)
+
+
+def test_standard_input_cannot_be_repaired(tmp_path: Path) -> None:
+    """There is no file to cut."""
+    done = run("blit", "repair", "-", cwd=tmp_path, stdin=b"BLS1")
+    assert (2, b"name its file" in done.stderr) == (done.returncode, True)
+
+
+def test_a_cut_document_tells_its_end_once(file: Path) -> None:
+    """Convert adds what the error itself does not say."""
+    (file.parent / "cut.blit").write_bytes(file.read_bytes()[:40])
+    done = run("convert", "cut.blit", "x.json", cwd=file.parent)
+    assert (1, 1) == (done.returncode, done.stderr.count(b"at byte"))
