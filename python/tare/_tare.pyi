@@ -254,6 +254,9 @@ class BlitView:
     def finditer(self, query: str, *, max_elements: int = 268435456) -> Iterator[Any]:
         """Values that a JSONPath query finds, each looked for when it is asked for."""
 
+    def elements(self, most: int = 268435456) -> int:
+        """How many values are in this one, at any depth."""
+
     @property
     def kind(self) -> str:
         """The kind of list that an array's elements or an object's values lie in; ``VALUE`` of others."""
@@ -359,6 +362,9 @@ class BlitListView(BlitView):
     def names(self) -> list[str] | None:
         """The names of the columns, where the elements are objects in columns."""
 
+    def runs(self) -> Iterator[tuple[Any, int]]:
+        """All elements, each with how many like it lie side by side as far as their list says it."""
+
     def chunks(self, names: list[str]) -> list[BlitChunk] | None:
         """The pieces of a column; None where elements lie row by row."""
 
@@ -400,6 +406,9 @@ class BlitChunk(Buffer):
 
     def texts(self) -> tuple[bytes, int, int] | None:
         """Ends of strings as int32, from 0 on, and where their text begins and ends; None of others."""
+
+    def alike(self) -> tuple[Any] | None:
+        """The value of all elements, where the list says it once for all of them."""
 
     def to_list(self) -> list[Any]:
         """All elements as Python objects."""

@@ -15,8 +15,8 @@ const MOST: u64 = 1 << 28;
 /// Elements of a column that lie together: all, or those of a segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk<'v> {
-    doc: &'v Doc<'v>,
-    list: List<'v>,
+    pub(super) doc: &'v Doc<'v>,
+    pub(super) list: List<'v>,
 }
 
 /// Numbers side by side, little-endian, which can be used where they lie.

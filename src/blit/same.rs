@@ -9,9 +9,10 @@
     clippy::cast_possible_truncation
 )]
 
+use super::column::Chunk;
 use super::doc::Doc;
 use super::list::{Body, List};
-use super::view::ArrayView;
+use super::view::{value, ArrayView, Value};
 use crate::Result;
 
 /// Lists inside each other that are looked into.
@@ -43,6 +44,21 @@ impl ArrayView<'_> {
             }
             _ => Ok(left.min(1)),
         }
+    }
+}
+
+impl<'v> Chunk<'v> {
+    /// The value of all elements, where their list says it once for all of them; None where it
+    /// does not, and of a column without elements or values.
+    ///
+    /// # Errors
+    /// `Malformed`.
+    pub fn alike(&self) -> Result<Option<Value<'v>>> {
+        let (doc, list) = (self.doc, &self.list);
+        if list.n == 0 || same(doc, list, 0, DEEP)? < list.n {
+            return Ok(None);
+        }
+        value(doc, list.get(doc, 0)?)
     }
 }
 

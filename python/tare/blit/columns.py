@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, overload
 
 from tare.errors import EncodeError, Limit, Malformed, Unsupported, UsageError
 
@@ -55,7 +56,7 @@ class Column:
         self._chunks = rows.chunks(self._names)
         if self._chunks is None:
             self._bounded()
-            if self._names and not any(self._has(row) for row in rows):
+            if self._names and not any(self._has(row) for row, _ in rows.runs()):
                 raise UsageError(f"no element has {_shown(path)}", format="blit")
 
     def __len__(self) -> int:
@@ -63,6 +64,30 @@ class Column:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.to_list())
+
+    @overload
+    def __getitem__(self, key: int) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Any]: ...
+    def __getitem__(self, key: int | slice) -> Any:
+        """The value of one element, or those of a slice; None where it is missing."""
+        found = self._rows[key]
+        return [self._at(row) for row in found] if isinstance(key, slice) else self._at(found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Column, (self._rows, self._names)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """What `to_numpy` gives, for ``numpy.asarray``."""
+        try:
+            array = self.to_numpy(copy=copy)
+        except Unsupported as error:
+            raise ValueError(str(error)) from error  # what NumPy says of copy=False
+        if dtype is None or array.dtype == dtype:
+            return array
+        if copy is False:
+            raise ValueError(f"column {self.name!r:.80} is of {array.dtype}: {dtype} needs a copy")
+        return array.astype(dtype)
 
     def __repr__(self) -> str:
         return f"Column({self.name!r:.80}, {len(self)} values, {'+'.join(self.kinds) or 'by rows'})"
@@ -80,7 +105,7 @@ class Column:
         """
         self._bounded()
         if self._chunks is None:
-            return [self._at(row) for row in self._rows]
+            return self._by_rows()
         return [value for chunk in self._chunks for value in chunk.to_list()]
 
     def to_numpy(
@@ -200,12 +225,34 @@ class Column:
         if len(self) > _MOST:
             raise Limit(f"column {self.name!r:.80}: {len(self)} values, more than 2^28", format="blit")
 
+    def _by_rows(self) -> list[Any]:
+        """Python objects of elements that lie row by row: 2^28 with all that is in them."""
+        from tare._tare import BlitView
+
+        values: list[Any] = []
+        left = _MOST - len(self)
+        for row, n in self._rows.runs():
+            found = self._found(row)
+            if not isinstance(found, BlitView):
+                values.extend(repeat(found, n))
+                continue
+            left -= n * found.elements(left // n)
+            values.extend(found.to_python() for _ in range(n))
+        return values
+
     def _has(self, row: Any) -> bool:
         missing = object()
-        return self._at(row, missing) is not missing
+        return self._found(row, missing) is not missing
 
-    def _at(self, row: Any, default: object = None) -> Any:
-        from tare._tare import BlitListView, BlitObjectView, BlitView
+    def _at(self, row: Any) -> Any:
+        from tare._tare import BlitView
+
+        found = self._found(row)
+        return found.to_python() if isinstance(found, BlitView) else found
+
+    def _found(self, row: Any, default: object = None) -> Any:
+        """The value in a row, where it lies."""
+        from tare._tare import BlitListView, BlitObjectView
 
         for name in self._names:
             if isinstance(row, BlitObjectView) and name in row:
@@ -214,7 +261,7 @@ class Column:
                 row = row[i]
             else:
                 return default
-        return row.to_python() if isinstance(row, BlitView) else row
+        return row
 
     def _objects(self, *, masked: bool) -> np.ndarray[Any, Any]:
         import numpy as np
@@ -241,6 +288,16 @@ class Column:
                 path=self.name,
             ) from error
         except (pa.ArrowException, OverflowError, TypeError) as error:
+            large = next(
+                (value for value in there if type(value) is int and not -(2**63) <= value < 2**64), None
+            )
+            if large is not None:
+                raise Unsupported(
+                    f"column {self.name!r:.80} has the integer {large.bit_length()} bits long, and Arrow's have 64 at"
+                    " most: to_list() gives it",
+                    format="blit",
+                    path=self.name,
+                ) from error
             raise Unsupported(
                 f"column {self.name!r:.80} has values of several kinds: {str(error)[:200]}",
                 format="blit",
@@ -252,6 +309,9 @@ class Column:
         import numpy as np
         import pyarrow as pa
 
+        one = chunk.alike()
+        if one is not None:
+            return _repeated(self._inferred([*one]), len(chunk))
         codes = chunk.codes()
         if codes is not None and codes[0] in {1, 2, 4}:
             width, offset, unique = codes
@@ -282,12 +342,15 @@ def table(rows: BlitListView) -> pa.Table:
 
     Raises:
         Unsupported: The elements are no objects, or a column's values are of several kinds.
+        Limit: More than 2^28 elements.
     """
     import pyarrow as pa
 
     known = rows.names()
     names: dict[str, None] = dict.fromkeys(known or [])
-    for row in rows if known is None else []:
+    if len(rows) > _MOST:
+        raise Limit(f"a table of {len(rows)} rows, more than 2^28", format="blit")
+    for row, _ in rows.runs() if known is None else []:
         if not hasattr(row, "keys"):
             raise Unsupported("a table is made of an array of objects", format="blit")
         names.update(dict.fromkeys(row))
@@ -397,6 +460,18 @@ def _numbers(chunk: BlitChunk) -> _Part | None:
     spread = np.zeros(len(chunk), values.dtype)
     spread[present] = values
     return spread, present
+
+
+def _repeated(one: pa.Array[Any], n: int) -> pa.Array[Any]:
+    """An element so many times; what repeats it is slow for lists, and what joins arrays is not."""
+    import pyarrow as pa
+
+    block: pa.Array[Any] = pa.repeat(one[0], min(n, 1 << 16))
+    if n == len(block):
+        return block
+    whole, rest = divmod(n, len(block))
+    joined: pa.Array[Any] = pa.concat_arrays([*repeat(block, whole), block[:rest]])
+    return joined
 
 
 def _fixed(dtype: np.dtype[Any], chunk: BlitChunk, offset: int) -> pa.Array[Any]:

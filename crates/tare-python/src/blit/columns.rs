@@ -21,6 +21,9 @@ pub struct Chunk {
     core: Core<'static>,
 }
 
+/// Most elements that are made of a column: a few bytes can say any number of them.
+const MOST: u64 = 1 << 28;
+
 /// What numbers are, as `NumPy` names it, and the bytes of them.
 type Numbers<'py> = (&'static str, Bound<'py, PyBytes>);
 
@@ -118,6 +121,22 @@ impl Chunk {
         Ok(Some((offsets, start, start + text.len())))
     }
 
+    /// The value of all elements, where the list says it once for all of them.
+    fn alike<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>,)>> {
+        let raise = |error| to_py(py, error);
+        let Some(value) = self.core.alike().map_err(raise)? else {
+            return Ok(None);
+        };
+        let n = self.core.len() as u64;
+        // It counts as often as it is there.
+        let most = MOST
+            .checked_div(n)
+            .and_then(|most| most.checked_sub(1))
+            .ok_or_else(|| raise(many()))?;
+        value.count(most).map_err(raise)?;
+        super::made::made(py, (&self.held, &value), false, false, MOST).map(|made| Some((made,)))
+    }
+
     /// All elements as Python objects.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         super::made::column(py, &self.held, &self.core)
@@ -147,6 +166,12 @@ impl Chunk {
         let error = PyErr::take(slf.py());
         Err(error.unwrap_or_else(|| PyBufferError::new_err("the document cannot be written to")))
     }
+}
+
+#[cold]
+fn many() -> Error {
+    let text = "more than 2^28 equal elements in a column";
+    Error::new(ErrorKind::Limit, text).with_format("blit")
 }
 
 /// Numbers one after another, little-endian.

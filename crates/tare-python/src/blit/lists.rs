@@ -25,6 +25,13 @@ pub struct Elements {
     backwards: bool,
 }
 
+/// The elements of an array, and how many like each lie side by side.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct Runs {
+    list: Py<ListView>,
+    next: AtomicUsize,
+}
+
 /// Most elements that a slice has.
 const MOST: usize = 1 << 28;
 /// Signals are looked for after so many elements.
@@ -134,6 +141,14 @@ impl ListView {
             Ok(true)
         })?;
         Ok(count)
+    }
+
+    /// All elements, each with how many like it lie side by side as far as their list says it.
+    fn runs(slf: Bound<'_, Self>) -> Runs {
+        Runs {
+            list: slf.unbind(),
+            next: AtomicUsize::new(0),
+        }
     }
 
     /// The pieces of a column; None where elements lie row by row.
@@ -287,5 +302,26 @@ impl Elements {
     fn __length_hint__(&self, py: Python<'_>) -> PyResult<usize> {
         let n = array(self.list.bind(py).as_super())?.len();
         Ok(n.saturating_sub(self.next.load(Ordering::Relaxed)))
+    }
+}
+
+#[pymethods]
+impl Runs {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyAny>, usize)>> {
+        let list = self.list.bind(py).as_super();
+        let i = self.next.load(Ordering::Relaxed);
+        let n = array(list)?.len();
+        if i >= n {
+            return Ok(None);
+        }
+        let same = array(list)?.same(i).map_err(|error| to_py(py, error))?;
+        let same = same.clamp(1, n - i);
+        let element = at(list, i)?;
+        self.next.store(i + same, Ordering::Relaxed);
+        Ok(Some((element, same)))
     }
 }

@@ -207,6 +207,20 @@ impl View {
         find::Found::new(&self.held, &self.value, query, max_elements)
     }
 
+    /// How many values are in this one, at any depth: a few bytes can say many.
+    ///
+    /// Raises:
+    ///     Limit: More than `most`.
+    ///
+    /// Example:
+    ///     >>> from tare import blit
+    ///     >>> blit.view(blit.encode([1, [2, 3], {"a": 4}])).elements()
+    ///     6
+    #[pyo3(signature = (most = 1 << 28))]
+    fn elements(&self, py: Python<'_>, most: u64) -> PyResult<u64> {
+        self.long(py, || self.value.count(most))
+    }
+
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.value {
