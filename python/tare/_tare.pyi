@@ -305,6 +305,8 @@ class BlitView:
     def validate(self, *, canonical: bool = False) -> Summary:
         """Look at every byte of the document; what was seen.
 
+        Of a document of a collection these are its chunk, and the names and shapes of its commit.
+
         Args:
             canonical: Also whether encoding the value again gives the same bytes.
 
@@ -556,10 +558,10 @@ class BlitReader:
         """Document ``i``, from 0 on, as a view whatever it is."""
 
     def document(self, i: int) -> Any:
-        """Document ``i``, from 0 on, as a view."""
+        """Document ``i``, from the end with a negative number, as a view."""
 
     def find(self, i: int, path: str | BlitPath, default: Any) -> Any:
-        """The value at a path of document ``i``; ``default`` where there is none."""
+        """The value at a path of document ``i``, as of `document`; ``default`` where there is none."""
 
     def account(self) -> dict[str, Any]:
         """Where the bytes go: ``stored`` adds up to the file, ``parts`` to the chunks as they are read."""
@@ -578,7 +580,9 @@ class BlitReader:
 class BlitWriter:
     """A collection that is appended to; ``mode`` is ``w``, ``x`` or ``a``."""
 
-    def __init__(self, path: str, mode: str, compressor: str | None, chunk_size: int) -> None: ...
+    def __init__(
+        self, path: str, mode: str, compressor: str | None, chunk_size: int, **options: Unpack[Writing]
+    ) -> None: ...
     def __len__(self) -> int: ...
     def push(self, obj: Any, default: Callable[[Any], Any] | None) -> None:
         """Append a document of Python objects."""
@@ -588,6 +592,9 @@ class BlitWriter:
 
     def append_from(self, reader: BlitReader, i: int) -> None:
         """Append document ``i`` of another collection."""
+
+    def keep_as(self, reader: BlitReader) -> None:
+        """Keep names that are there twice and halves of surrogate pairs where another collection does."""
 
     def append_json(self, text: Buffer | str) -> None:
         """Append a JSON text."""
@@ -602,7 +609,11 @@ class BlitWriter:
         """Drop what was not committed."""
 
     def close(self) -> None:
-        """Let the file go; what was not committed is cut off."""
+        """Let the file go; what was not committed is cut off.
+
+        Raises:
+            RuntimeError: While this thread appends an object.
+        """
 
 def blit_repair(path: str) -> tuple[int, int]:
     """Cut off what follows the last whole commit: documents there are, and bytes cut."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from tare._tare import BlitPath, BlitReader, BlitView, BlitWriter, blit_repair
 from tare.blit.support import Summary
 from tare.errors import DecodeError, Limit, Unsupported, UsageError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tare.blit.options import Writing
 
 __all__ = ["Collection", "open_collection", "repair"]
 
@@ -26,25 +31,29 @@ class SupportsRead(Protocol):
 
 
 def open_collection(
-    path: str | os.PathLike[str],
+    path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
     mode: str = "r",
     *,
     compressor: str | None = None,
     chunk_size: int = _CHUNK_BYTES,
     mmap: bool = True,
+    **options: Unpack[Writing],
 ) -> Collection:
     """Open a collection of documents.
 
     Args:
         path: The file, usually ``NAME.blits``.
-        mode: ``r`` reads, ``a`` goes on behind what is committed, ``w`` starts one in place of what
-            is there, ``x`` starts one where there must be none.
+        mode: ``r`` reads, ``a`` goes on behind what is committed, ``w`` starts one that takes the place
+            of what is there with the first commit, ``x`` starts one where there must be none. A new
+            one that is closed without a commit leaves no file.
         compressor: Of chunks that are written: ``zstd``, ``zstd:9``, ``lz4``; None leaves them as they are.
         chunk_size: Bytes of source in a chunk.
         mmap: Whether the file is mapped when it is read. Not for files that others may cut.
+        options: Of documents that are written: those of `Writing` but canonical, pool and checksum; every
+            chunk has a checksum.
 
     Raises:
-        UsageError: No such mode or compressor; it is being appended to.
+        UsageError: No such mode, compressor or option; it is being appended to. No file is touched.
         Truncated: The last commit was torn: `repair` helps.
         DecodeError: It is no collection, or damaged; rule and offset are given.
         OSError: The file cannot be opened.
@@ -62,11 +71,13 @@ def open_collection(
     """
     if mode not in _MODES:
         raise UsageError(f"mode is one of {', '.join(_MODES)}, not {mode!r}")
-    place = os.fspath(path)
+    place = os.fsdecode(path)
     try:
-        if mode == "r":
-            return Collection(place, BlitReader(place, mmap), None)
-        return Collection(place, None, BlitWriter(place, mode, compressor, chunk_size))
+        if mode != "r":
+            return Collection(place, None, BlitWriter(place, mode, compressor, chunk_size, **options))
+        if options:
+            raise UsageError(f"{', '.join(options)}: of documents that are written, not read")
+        return Collection(place, BlitReader(place, mmap), None)
     except OSError as error:
         if error.errno is not None and error.filename is None:
             error.filename = place
@@ -81,10 +92,11 @@ class Collection(Sequence[Any]):
     not committed is cut off.
     """
 
-    __slots__ = ("_document", "_reader", "_writer", "path")
+    __slots__ = ("_document", "_place", "_reader", "_writer", "path")
 
     def __init__(self, path: str, reader: BlitReader | None, writer: BlitWriter | None) -> None:
         self.path = path
+        self._place = os.path.abspath(path)
         self._reader = reader
         self._writer = writer
         self._document: Callable[[Any], Any] = self._unread if reader is None else reader.document
@@ -117,12 +129,12 @@ class Collection(Sequence[Any]):
         return map(reader.view, range(len(reader)))
 
     def get(self, index: int, path: str | BlitPath, default: Any = None) -> Any:
-        """The value at a JSON pointer of a document, by its number from 0 on.
+        """The value at a JSON pointer of a document.
 
         Args:
-            index: The document.
+            index: The document, from the end with a negative number.
             path: A pointer; a `Path` is parsed once for many documents.
-            default: Where the document has no such value.
+            default: Where there is no such document, or it has no such value.
         """
         return self._read().find(index, path, default)
 
@@ -169,47 +181,56 @@ class Collection(Sequence[Any]):
 
     def compact(
         self,
-        path: str | os.PathLike[str],
+        path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
         keep: Callable[[Any], object] | None = None,
         *,
         compressor: str | None = None,
+        **options: Unpack[Writing],
     ) -> int:
         """Write the documents into a collection of one commit.
 
+        Names that are there twice and halves of surrogate pairs are kept where they were.
+
         Args:
-            path: Where; it may be the file itself, and appears whole or not at all.
+            path: Where. It may be the file itself, and then its newest documents are those that are
+                written, also ones that were committed since it was opened here.
             keep: Called with the view of each document: false leaves it out.
             compressor: As of `open_collection`.
+            options: As of `open_collection`.
 
         Returns:
             Documents kept.
 
         Raises:
-            OSError: The file cannot be written; what was there is untouched.
+            UsageError: What is there is being appended to.
+            OSError: The file cannot be written.
+            DecodeError: It is damaged. What was there is untouched by any error.
         """
-        from tare import atomic
-
         reader = self._read()
-        place = atomic.Replacement(path)
+        place = os.fsdecode(path)
+        is_own = os.path.exists(place) and _is_same(place, self._place)
+        # The writer has the lock of what is there until its commit takes the place of that.
+        writer = BlitWriter(place, "w", compressor, _CHUNK_BYTES, **options)
         try:
-            writer = BlitWriter(os.fspath(place.temporary), "w", compressor, _CHUNK_BYTES)
-            try:
-                for i in range(len(reader)):
-                    if keep is None or keep(reader.document(i)):
-                        writer.append_from(reader, i)
-                kept = writer.commit()
-            finally:
-                writer.close()
-            place.commit()
-        except BaseException:
-            place.abandon()
-            raise
-        return kept
+            if is_own:
+                reader = BlitReader(place, False)
+            writer.keep_as(reader)
+            for i in range(len(reader)):
+                if keep is None or keep(reader.document(i)):
+                    writer.append_from(reader, i)
+            return writer.commit()
+        finally:
+            writer.close()
 
     def _read(self) -> BlitReader:
-        if self._reader is None:
-            raise UsageError(f"{self.path}: it is open to be written; open it with mode='r' to read")
-        return self._reader
+        if self._reader is not None:
+            return self._reader
+        if self._writer is None:
+            raise self._closed()
+        raise UsageError(f"{self.path}: it is open to be written; open it with mode='r' to read")
+
+    def _closed(self) -> UsageError:
+        return UsageError(f"{self.path}: the collection is closed")
 
     def _unread(self, index: Any) -> Any:
         return self._read().document(index)
@@ -302,30 +323,50 @@ class Collection(Sequence[Any]):
         self._write().rollback()
 
     def close(self) -> None:
-        """Let the file go; what was not committed is cut off. Documents that were read stay readable."""
+        """Let the file go; what was not committed is cut off. Documents that were read stay readable.
+
+        Raises:
+            RuntimeError: In ``default`` of `append`.
+        """
         if self._writer is not None:
             self._writer.close()
-        self._reader = None
+        self._reader = self._writer = None
         self._document = self._unread
 
     def __enter__(self) -> Collection:  # noqa: PYI034 - typing.Self is newer than our oldest Python
+        if self._reader is None and self._writer is None:
+            raise self._closed()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._writer is not None and kind is None:
-            self.commit()
-        self.close()
+        try:
+            if self._writer is not None and kind is None:
+                self.commit()
+        finally:
+            self.close()
 
     def __repr__(self) -> str:
         state = "written" if self._writer is not None else "read" if self._reader is not None else "closed"
         return f"<tare.blit.Collection {self.path!r}, {state}>"
 
     def _write(self) -> BlitWriter:
-        if self._writer is None:
-            raise UsageError(f"{self.path}: it is open to be read; open it with mode='a' to append")
-        return self._writer
+        if self._writer is not None:
+            return self._writer
+        if self._reader is None:
+            raise self._closed()
+        raise UsageError(f"{self.path}: it is open to be read; open it with mode='a' to append")
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether two names are those of one file, or would be."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
 
 
 def _pieces(source: Any) -> Iterator[Any]:
@@ -356,7 +397,7 @@ def _blocks(source: Any) -> Iterator[bytes]:
         yield b"".join(rest)
 
 
-def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
+def repair(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> tuple[int, int]:
     """Cut a collection back to its last whole commit: a crash while appending leaves more.
 
     Returns:
@@ -367,4 +408,4 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
         UsageError: It is being appended to.
         OSError: The file cannot be written.
     """
-    return blit_repair(os.fspath(path))
+    return blit_repair(os.fsdecode(path))

@@ -298,9 +298,10 @@ def _encode_lines(
     """A document a line into a collection, which appears whole or not at all."""
     from tare import atomic, blit
 
-    odd = [name for name, value in options.items() if value]
-    if odd:
-        raise UsageError(f"--{odd[0].replace('_', '-')} is of one document, not of a collection")
+    if options["canonical"] or options["pool"] or options["checksum"] is not None:
+        odd = "canonical" if options["canonical"] else "pool" if options["pool"] else "checksum"
+        raise UsageError(f"--{odd} is of one document, not of a collection: its chunks have checksums")
+    options = {name: value for name, value in options.items() if value}
     to_stdout = output in (None, "-")
     if to_stdout and sys.stdout.buffer.isatty() and not force:
         raise UsageError("encoded bytes do not go to a terminal: name a file with -o, pipe them, or say -f")
@@ -315,7 +316,7 @@ def _encode_lines(
             place = atomic.Replacement(output)
             undo.callback(place.abandon)
             path = os.fspath(place.temporary)
-        with blit.open_collection(path, "w", compressor=compressor) as collection:
+        with blit.open_collection(path, "w", compressor=compressor, **options) as collection:
             _append_lines(file, collection, threads)
         if place is not None:
             place.commit()

@@ -12,8 +12,9 @@ use super::layout::{Codec, Entry};
 use super::source::Source;
 use super::{io_error, shifted, wrong, WriteOptions, Writer};
 use crate::blit::doc::{Dictionary, Doc};
+use crate::blit::layout::flag;
 use crate::blit::place::Place;
-use crate::blit::{validate, Summary};
+use crate::blit::{validate, Duplicates, Options, Summary, Surrogates};
 use crate::{Error, ErrorKind, Result};
 
 /// How a collection is read. Further fields may come: end with `..ReadOptions::default()`.
@@ -128,6 +129,22 @@ impl Collection {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Options that its documents are written again with as they are: whether names that are
+    /// there twice, and halves of surrogate pairs, are kept.
+    #[must_use]
+    pub fn like(&self) -> Options {
+        let flags = self.commits.iter().map(|commit| commit.footer.flags);
+        let flags = flags.fold(0, |all, flags| all | flags);
+        let mut options = Options::default();
+        if flags & flag::KEEPS_DUPLICATES != 0 {
+            options.duplicates = Duplicates::Keep;
+        }
+        if flags & flag::WTF8 != 0 {
+            options.surrogates = Surrogates::Keep;
+        }
+        options
     }
 
     /// How many commits there are.

@@ -140,7 +140,8 @@ fn chunks_are_whole(source: &Source, commit: &Commit) -> bool {
 /// to; gives how many these are.
 ///
 /// The new file takes the place of the old one when it is complete: until then, and after an
-/// error, the old one is as it was. Who has it open keeps it.
+/// error, the old one is as it was. Who has it open keeps it. Names that are there twice and
+/// halves of surrogate pairs are kept where they were.
 ///
 /// # Errors
 /// As [`Collection::open`] and [`Collection::append`].
@@ -169,13 +170,14 @@ pub fn compact(
 ) -> Result<u64> {
     let path = path.as_ref();
     let mut compact = || {
-        let mut writer = Writer::replace(path, options)?;
+        let mut writer = Writer::replace(path, options)?; // no other writer has the old one
         let reading = ReadOptions {
             mmap: false,
             cache: 1,
             ..ReadOptions::default()
         };
         let collection = Collection::open(path, &reading)?;
+        writer.keep_as(&collection.like())?;
         let docs = collection.docs()?;
         for i in 0..docs.len() {
             let document = docs.get(i)?;

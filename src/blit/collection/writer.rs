@@ -9,7 +9,7 @@ use super::out::Out;
 use super::source::Source;
 use super::{chunks, commits, copy, files, io_error};
 use crate::blit::json_in::push_json;
-use crate::blit::{self, Options, View};
+use crate::blit::{self, Duplicates, Options, Surrogates, View};
 use crate::compress::Compressor;
 use crate::{Error, ErrorKind, Result};
 
@@ -224,6 +224,27 @@ impl Writer {
             is_broken: false,
             name: Name::Kept,
         })
+    }
+
+    /// Keeps names that are there twice, and halves of surrogate pairs, where `other` says so: what
+    /// [`Collection::like`](super::Collection::like) gives.
+    ///
+    /// # Errors
+    /// `Usage` behind documents that are not committed.
+    pub fn keep_as(&mut self, other: &Options) -> Result<()> {
+        if self.len() > self.committed() {
+            let text = "documents that are not committed: say what is kept before them";
+            return Err(Error::new(ErrorKind::Usage, text).with_format("blit"));
+        }
+        let document = &mut self.options.document;
+        if other.duplicates == Duplicates::Keep {
+            document.duplicates = Duplicates::Keep;
+        }
+        if other.surrogates == Surrogates::Keep {
+            document.surrogates = Surrogates::Keep;
+        }
+        self.values = blit::Writer::many(*document)?;
+        Ok(())
     }
 
     /// Documents so far, committed or not.

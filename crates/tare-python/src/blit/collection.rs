@@ -5,21 +5,23 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread::{current, sleep, ThreadId};
 use std::time::Duration;
 
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use tare::blit::collection::{
     repair, Collection as Core, Docs, ReadOptions, WriteOptions, Writer as CoreWriter,
 };
-use tare::blit::View;
+use tare::blit::{Options, Surrogates, View};
 use tare::compress::Compressor;
 use tare::{Error, ErrorKind};
 
 use super::fault::Fault;
 use super::held::{Held, Names};
+use super::objects;
+use super::options::{self, Count, Writing};
 use super::path::{self, bytes_of};
 use super::raw::Seen;
-use super::view::{given, whole};
+use super::view::{given, placed, whole};
 use super::walk::Walk;
 use crate::buffers::with_bytes;
 use crate::error::to_py;
@@ -87,30 +89,35 @@ impl Reader {
     }
 
     /// Document `i`, from the end if it is negative.
-    fn document<'py>(&self, py: Python<'py>, i: i64) -> PyResult<Bound<'py, PyAny>> {
+    fn document<'py>(&self, py: Python<'py>, i: Index) -> PyResult<Bound<'py, PyAny>> {
         let n = self.opened.docs().len();
-        let place = if i < 0 {
-            n.checked_sub(i.unsigned_abs())
-        } else {
-            u64::try_from(i).ok().filter(|&i| i < n)
-        };
-        let Some(i) = place else {
-            let text = format!("there is no document {i}: there are {n}");
+        let Some(place) = i.of(n) else {
+            let text = match i {
+                Index(Some(i)) => format!("there is no document {i}: there are {n}"),
+                Index(None) => format!("a number beyond all documents: there are {n}"),
+            };
             return Err(PyIndexError::new_err(text));
         };
-        let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
+        let held = Held::in_collection(&self.opened, place).map_err(|error| to_py(py, error))?;
         let value = held.root().map_err(|error| to_py(py, error))?;
-        given(py, &held, value)
+        match objects::scalar(py, &value)? {
+            Some(scalar) => Ok(scalar),
+            None => placed(py, held, value, true),
+        }
     }
 
-    /// The value at a path of document `i`; `default` where there is none.
+    /// The value at a path of document `i`, from the end if it is negative; `default` where there
+    /// is none.
     fn find<'py>(
         &self,
         py: Python<'py>,
-        i: u64,
+        i: Index,
         path: &Bound<'py, PyAny>,
         default: Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(i) = i.of(self.opened.docs().len()) else {
+            return Ok(default);
+        };
         let held = Held::in_collection(&self.opened, i).map_err(|error| to_py(py, error))?;
         let root = held.root().map_err(|error| to_py(py, error))?;
         match path::find(&root, path)? {
@@ -122,7 +129,7 @@ impl Reader {
     fn validate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seen = py.detach(|| self.opened.core.validate());
         let seen = seen.map_err(|error| to_py(py, error))?;
-        let found = pyo3::types::PyDict::new(py);
+        let found = PyDict::new(py);
         found.set_item("bytes", seen.bytes)?;
         found.set_item("kinds", seen.kinds)?;
         found.set_item("depth", seen.depth)?;
@@ -135,7 +142,7 @@ impl Reader {
     fn account<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = py.detach(|| self.opened.core.account());
         let found = found.map_err(|error| to_py(py, error))?;
-        let result = pyo3::types::PyDict::new(py);
+        let result = PyDict::new(py);
         result.set_item("bytes", found.bytes)?;
         result.set_item("documents", found.documents)?;
         result.set_item("commits", found.commits)?;
@@ -161,6 +168,33 @@ impl Reader {
     }
 }
 
+/// The number of a document as Python gives it; None for one that no collection has.
+#[derive(Clone, Copy)]
+struct Index(Option<i64>);
+
+impl Index {
+    /// From 0 on, if there is one of `n`.
+    fn of(self, n: u64) -> Option<u64> {
+        match self.0 {
+            Some(i) if i < 0 => n.checked_sub(i.unsigned_abs()),
+            Some(i) => Some(i.unsigned_abs()).filter(|&i| i < n),
+            None => None,
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Index {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract() {
+            Ok(i) => Ok(Self(Some(i))),
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(Self(None)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
 /// A collection that is appended to.
 #[pyclass(frozen, module = "tare.blit")]
 pub struct Writer {
@@ -168,12 +202,15 @@ pub struct Writer {
     core: Mutex<Option<CoreWriter>>,
     /// The thread that encodes an object, whose code may come back here.
     pushing: Mutex<Option<ThreadId>>,
+    /// Halves of surrogate pairs are kept.
+    keeps_surrogates: bool,
 }
 
 #[pymethods]
 impl Writer {
-    /// `mode` is one of `w`, `x`, `a`.
+    /// `mode` is one of `w`, `x`, `a`; the options are those of documents.
     #[new]
+    #[pyo3(signature = (path, mode, compressor, chunk_size, **options))]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "what comes from Python comes as a value"
@@ -183,13 +220,15 @@ impl Writer {
         path: PathBuf,
         mode: &str,
         compressor: Option<&str>,
-        chunk_size: usize,
+        chunk_size: Count,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let document = document_options(options)?;
         let open = || {
             let options = WriteOptions {
                 compressor: compressor.map(Compressor::parse).transpose()?,
-                chunk_size,
-                ..WriteOptions::default()
+                chunk_size: chunk_size.size(),
+                document,
             };
             match mode {
                 "w" => Core::create(&path, &options),
@@ -202,6 +241,7 @@ impl Writer {
         Ok(Self {
             core,
             pushing: Mutex::default(),
+            keeps_surrogates: document.surrogates == Surrogates::Keep,
         })
     }
 
@@ -214,24 +254,13 @@ impl Writer {
     /// Appends a document of Python objects.
     fn push(&self, obj: &Bound<'_, PyAny>, default: Option<Bound<'_, PyAny>>) -> PyResult<()> {
         let py = obj.py();
-        let mut inner = loop {
-            // Not waited for: who has it may wait for the GIL, or be this very thread.
-            match self.core.try_lock() {
-                Ok(inner) => break inner,
-                Err(TryLockError::Poisoned(inner)) => break inner.into_inner(),
-                Err(TryLockError::WouldBlock) if *self.pushing() == Some(current().id()) => {
-                    let text = "a collection that is used while it encodes an object";
-                    return Err(PyRuntimeError::new_err(text));
-                }
-                Err(TryLockError::WouldBlock) => py.detach(|| sleep(PAUSE)),
-            }
-        };
+        let mut inner = self.taken(py)?;
         let Some(writer) = inner.as_mut() else {
             return Err(to_py(py, closed()));
         };
         *self.pushing() = Some(current().id());
         let pushed = writer.push_with(|writer| -> Result<(), Box<Fault>> {
-            Walk::new(py, writer, default, false).value(Seen::of(obj))
+            Walk::new(py, writer, default, self.keeps_surrogates).value(Seen::of(obj))
         });
         *self.pushing() = None;
         pushed.map_err(|fault| fault.raise(py))
@@ -251,6 +280,12 @@ impl Writer {
         })
     }
 
+    /// Keeps what another collection keeps; before the first document.
+    fn keep_as(&self, py: Python<'_>, reader: &Reader) -> PyResult<()> {
+        let like = reader.opened.core.like();
+        self.with(py, |writer| writer.keep_as(&like))
+    }
+
     /// Appends a JSON text.
     fn append_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(text) = text.cast::<PyString>() {
@@ -265,8 +300,9 @@ impl Writer {
         &self,
         py: Python<'_>,
         text: &Bound<'_, PyAny>,
-        threads: Option<usize>,
+        threads: Option<Count>,
     ) -> PyResult<u64> {
+        let threads = threads.map(Count::size);
         with_bytes(text, |text| {
             self.with(py, |writer| writer.push_ndjson(text, threads))
         })
@@ -281,13 +317,37 @@ impl Writer {
     }
 
     /// Lets the file go; what was not committed is cut off.
-    fn close(&self, py: Python<'_>) {
-        let writer = self.lock().take();
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let writer = self.taken(py)?.take();
         py.detach(|| drop(writer));
+        Ok(())
     }
 }
 
 impl Writer {
+    /// The writer, for what needs the GIL as well.
+    fn taken(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<CoreWriter>>> {
+        loop {
+            self.refuse_inside()?;
+            // Not waited for: who has it may wait for the GIL.
+            match self.core.try_lock() {
+                Ok(inner) => return Ok(inner),
+                Err(TryLockError::Poisoned(inner)) => return Ok(inner.into_inner()),
+                Err(TryLockError::WouldBlock) => py.detach(|| sleep(PAUSE)),
+            }
+        }
+    }
+
+    /// An error in code that is called while this thread encodes an object.
+    fn refuse_inside(&self) -> PyResult<()> {
+        if *self.pushing() == Some(current().id()) {
+            let text = "a collection that is used while it encodes an object";
+            return Err(PyRuntimeError::new_err(text));
+        }
+        Ok(())
+    }
+
+    /// The writer; not to be waited for with the GIL.
     fn lock(&self) -> MutexGuard<'_, Option<CoreWriter>> {
         self.core
             .lock()
@@ -306,16 +366,30 @@ impl Writer {
         py: Python<'_>,
         work: impl FnOnce(&mut CoreWriter) -> tare::Result<T> + Send,
     ) -> PyResult<T> {
-        if *self.pushing() == Some(current().id()) {
-            let text = "a collection that is used while it encodes an object";
-            return Err(PyRuntimeError::new_err(text));
-        }
+        self.refuse_inside()?;
         let done = py.detach(|| match self.lock().as_mut() {
             Some(writer) => work(writer),
             None => Err(closed()),
         });
         done.map_err(|error| to_py(py, error))
     }
+}
+
+/// The options of documents of a collection.
+fn document_options(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+    for (name, value) in keywords.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let is_said = match &name[..] {
+            "checksum" => !value.is_none(),
+            "canonical" | "pool" => value.is_truthy()?,
+            _ => false,
+        };
+        if is_said {
+            let text = format!("{name} is of one document, not of a collection");
+            return Err(options::usage(value.py(), text));
+        }
+    }
+    Ok(Writing::read(keywords)?.options)
 }
 
 #[cold]

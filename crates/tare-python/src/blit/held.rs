@@ -94,6 +94,11 @@ impl Held {
         }
     }
 
+    /// Whether it is a document of a collection: its bytes are a chunk, not a document.
+    pub fn is_in_collection(&self) -> bool {
+        matches!(self.owner, Owner::Document(_))
+    }
+
     pub fn view(&self) -> &View<'_> {
         &self.view
     }

@@ -1,5 +1,6 @@
 //! The core's options of documents from Python's keywords.
 
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tare::blit::{
@@ -100,6 +101,32 @@ fn named<T: Copy>(what: &str, value: &Bound<'_, PyAny>, known: &[(&str, T)]) -> 
     one_of(value.py(), what, name.as_deref(), known)
 }
 
+/// A number from 0 on, as an argument.
+#[derive(Clone, Copy)]
+pub struct Count(pub u64);
+
+impl Count {
+    /// As a size; the largest for what none can be.
+    pub fn size(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        value.extract().map(Self).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(value.py()) {
+                let shown: String = value.to_string().chars().take(80).collect();
+                let text = format!("{shown} is too small or too large: 0 to 2^64 - 1");
+                return usage(value.py(), text);
+            }
+            error
+        })
+    }
+}
+
 #[cold]
 fn wrong(name: &str, value: &Bound<'_, PyAny>, text: &str) -> PyErr {
     let shown = value
@@ -128,7 +155,7 @@ fn unknown(py: Python<'_>, name: &str) -> PyErr {
     )
 }
 
-fn usage(py: Python<'_>, text: String) -> PyErr {
+pub fn usage(py: Python<'_>, text: String) -> PyErr {
     to_py(py, Error::new(ErrorKind::Usage, text).with_format("blit"))
 }
 

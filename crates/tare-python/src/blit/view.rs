@@ -10,6 +10,7 @@ use tare::{Error, ErrorKind};
 use super::held::Held;
 use super::lists::ListView;
 use super::maps::ObjectView;
+use super::options::Count;
 use super::{encode, find, objects, options, support};
 use crate::buffers::copied;
 use crate::error::to_py;
@@ -85,12 +86,17 @@ impl View {
         self.is_root
     }
 
+    /// Whether the bytes are a document, and this its whole value.
+    fn is_alone(&self) -> bool {
+        self.is_root && !self.held.is_in_collection()
+    }
+
     pub fn value(&self) -> &Value<'_> {
         &self.value
     }
 
     pub fn made<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.to_python(py, false, 1 << 28)
+        self.to_python(py, false, Count(1 << 28))
     }
 
     /// Does what may take long, without the GIL where the document is large.
@@ -109,7 +115,7 @@ impl View {
 
     /// The document of this value alone.
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        if self.is_root {
+        if self.is_alone() {
             return match self.held.owner(py) {
                 Some(owner) => Ok(owner),
                 None => copied(py, self.held.view().data()),
@@ -122,27 +128,27 @@ impl View {
 
 #[pymethods]
 impl View {
-    #[pyo3(signature = (*, decimal = false, max_elements = 1 << 28))]
+    #[pyo3(signature = (*, decimal = false, max_elements = Count(1 << 28)))]
     fn to_python<'py>(
         &self,
         py: Python<'py>,
         decimal: bool,
-        max_elements: u64,
+        max_elements: Count,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let most = self.is_root;
-        super::made::made(py, (&self.held, &self.value), most, decimal, max_elements)
+        let most = self.is_alone();
+        super::made::made(py, (&self.held, &self.value), most, decimal, max_elements.0)
     }
 
-    #[pyo3(signature = (order = "insertion", *, nan = "error", bytes = "error", max_output = 1 << 32))]
+    #[pyo3(signature = (order = "insertion", *, nan = "error", bytes = "error", max_output = Count(1 << 32)))]
     fn to_json<'py>(
         &self,
         py: Python<'py>,
         order: &str,
         nan: &str,
         bytes: &str,
-        max_output: u64,
+        max_output: Count,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let options = options::json(py, order, nan, bytes, max_output)?;
+        let options = options::json(py, order, nan, bytes, max_output.0)?;
         let text = self.long(py, || match &self.value {
             Value::Array(array) => array.to_json(&options),
             Value::Object(object) => object.to_json(&options),
@@ -155,6 +161,11 @@ impl View {
     fn validate<'py>(&self, py: Python<'py>, canonical: bool) -> PyResult<Bound<'py, PyAny>> {
         let view = self.held.view();
         let found = self.long(py, || view.validate())?;
+        if canonical && self.held.is_in_collection() {
+            let text = "not canonical: it shares its names with others (rule V30); raw() is alone";
+            let error = Error::new(ErrorKind::Malformed, text).with_format("blit");
+            return Err(to_py(py, error.with_offset(0)));
+        }
         if canonical {
             check_canonical(py, view)?;
         }
@@ -186,13 +197,13 @@ impl View {
     ///     >>> flights = blit.view(blit.encode([{"delay": 5}, {"delay": 90}]))
     ///     >>> flights.find("$[?@.delay > 60].delay")
     ///     [90]
-    #[pyo3(signature = (query, *, max_elements = 1 << 28))]
+    #[pyo3(signature = (query, *, max_elements = Count(1 << 28)))]
     fn find<'py>(
         &self,
         query: &Bound<'py, PyString>,
-        max_elements: u64,
+        max_elements: Count,
     ) -> PyResult<Bound<'py, PyList>> {
-        find::all(&self.held, &self.value, query, max_elements)
+        find::all(&self.held, &self.value, query, max_elements.0)
     }
 
     /// As `find`, but an iterator: each value is looked for when it is asked for.
@@ -202,9 +213,9 @@ impl View {
     ///     >>> flights = blit.view(blit.encode([{"delay": 5}, {"delay": 90}]))
     ///     >>> next(flights.finditer("$[?@.delay > 60].delay"))
     ///     90
-    #[pyo3(signature = (query, *, max_elements = 1 << 28))]
-    fn finditer(&self, query: &Bound<'_, PyString>, max_elements: u64) -> PyResult<find::Found> {
-        find::Found::new(&self.held, &self.value, query, max_elements)
+    #[pyo3(signature = (query, *, max_elements = Count(1 << 28)))]
+    fn finditer(&self, query: &Bound<'_, PyString>, max_elements: Count) -> PyResult<find::Found> {
+        find::Found::new(&self.held, &self.value, query, max_elements.0)
     }
 
     /// How many values are in this one, at any depth: a few bytes can say many.
@@ -232,7 +243,7 @@ impl View {
 
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
-        if self.is_root {
+        if self.is_alone() {
             return Ok(self.held.view().data().len());
         }
         Ok(self.document(py)?.as_bytes().len())
