@@ -269,16 +269,7 @@ class BlitView:
         """The value as a document of its own: that of a whole document is the document."""
 
     def to_python(self, *, decimal: bool = False, max_elements: int = 268435456) -> Any:
-        """The whole value as Python objects: what `json.loads` gives of its JSON.
-
-        Args:
-            decimal: Numbers with a fraction that are kept as text become `decimal.Decimal`, not `float`.
-            max_elements: Most values that are made.
-
-        Raises:
-            Limit: More values than ``max_elements``, or an integer of more digits than Python converts.
-            Malformed, Unsupported: The document is not what it says.
-        """
+        """The whole value as Python objects: what `json.loads` gives of its JSON."""
 
     def to_json(
         self,
@@ -288,31 +279,10 @@ class BlitView:
         bytes: str = "error",
         max_output: int = 4294967296,
     ) -> bytes:
-        """JSON text without spaces.
-
-        Args:
-            order: Names as they were written, ``insertion``, or sorted by their UTF-8 bytes, ``lexical``.
-            nan: NaN and infinities are an ``error``, ``null``, or a ``literal`` that JSON does not have.
-            bytes: Bytes are an ``error``, or text in ``base64``.
-            max_output: Most bytes of text.
-
-        Raises:
-            Unsupported: NaN, infinities or bytes without a form.
-            Limit: More text than ``max_output``.
-            Malformed: The document is not what it says.
-        """
+        """JSON text without spaces."""
 
     def validate(self, *, canonical: bool = False) -> Summary:
-        """Look at every byte of the document; what was seen.
-
-        Of a document of a collection these are its chunk, and the names and shapes of its commit.
-
-        Args:
-            canonical: Also whether encoding the value again gives the same bytes.
-
-        Raises:
-            Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: With the rule and the byte.
-        """
+        """Look at every byte of the document; what was seen."""
 
 class BlitObjectView(BlitView):
     """An object of a document: a `collections.abc.Mapping`."""
@@ -349,11 +319,7 @@ class BlitListView(BlitView):
     @overload
     def __getitem__(self, key: slice, /) -> list[Any]: ...
     def index(self, value: Any, start: int = 0, stop: int = ...) -> int:
-        """Where a value is first.
-
-        Raises:
-            ValueError: It is not there.
-        """
+        """Where a value is first."""
 
     def count(self, value: Any) -> int:
         """How often a value is there."""
@@ -371,18 +337,10 @@ class BlitListView(BlitView):
         """The pieces of a column; None where elements lie row by row."""
 
     def column(self, path: str | BlitPath | list[str]) -> Column:
-        """One value of every element: a name, or a JSON pointer, with numbers for elements of arrays.
-
-        Raises:
-            UsageError: A pointer that is none, or a name that no element has.
-        """
+        """One value of every element: a name, or a JSON pointer, with numbers for elements of arrays."""
 
     def to_arrow(self) -> pa.Table:
-        """A table of Arrow, of an array of objects.
-
-        Raises:
-            Unsupported: The elements are no objects, or a column's values are of several kinds.
-        """
+        """A table of Arrow, of an array of objects."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any: ...
 
@@ -416,11 +374,7 @@ class BlitChunk(Buffer):
         """All elements as Python objects."""
 
 class BlitPath:
-    """A JSON pointer (RFC 6901) that is parsed once: `tare.blit.Path`.
-
-    Raises:
-        UsageError: The text is no pointer.
-    """
+    """A JSON pointer (RFC 6901) that is parsed once: `tare.blit.Path`."""
 
     def __new__(cls, pointer: str | Self) -> Self: ...
 
@@ -430,48 +384,13 @@ def blit_encode(
     default: Callable[[Any], Any] | None = None,
     **options: Unpack[Writing],
 ) -> bytes:
-    """A document of Python objects.
-
-    Args:
-        obj: None, bool, int, float, str, list, tuple, dict with names of str, bytes, Decimal, a view.
-        default: Called with any other object; what it gives is encoded in its place.
-        options: As `Writing` says.
-
-    Raises:
-        Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
-        EncodeError: Text with halves of surrogate pairs, a signaling NaN.
-        Limit: More than 1,024 levels, as of an object that holds itself.
-        UsageError: An option that does not exist, or options that exclude each other.
-
-    >>> len(blit_encode({"a": [1, 2.5, None]}))
-    33
-    """
+    """A document of Python objects."""
 
 class BlitEdit:
-    """Changes over a document, by JSON pointers; ``-`` is the place behind an array's last element.
-
-    The document stays as it is. All raise `NotFound`, a `KeyError` too, for a place that is not there, and
-    `UsageError` for what is no pointer or no patch; then nothing is changed. An edit costs as much as the
-    path to it is long, a patch or merge of several changes as much as all changes so far.
-
-    Halves of surrogate pairs, in values and in names, are taken as they are: whether they are kept, or an
-    error, `to_blit` decides.
-    """
+    """Changes over a document, by JSON pointers; ``-`` is the place behind an array's last element."""
 
     def get(self, path: str | BlitPath, default: Any = None) -> Any:
-        """The value of a name, else at a JSON pointer, with the changes so far: as `BlitObjectView.get`.
-
-        A container in which something was changed is encoded for it as a document of its own; later changes
-        are not seen there.
-
-        Raises:
-            UsageError: What begins with ``/`` and is no pointer.
-
-        >>> changes = blit_edit(blit_view(blit_encode({"to": "LHR", "delays": [5]})))
-        >>> changes.set("/delays/0", 90)
-        >>> changes.get("/delays/0"), changes["to"], changes.get("/from")
-        (90, 'LHR', None)
-        """
+        """The value of a name, else at a JSON pointer, with the changes so far: as `BlitObjectView.get`."""
 
     def __getitem__(self, key: str | BlitPath | int | slice, /) -> Any: ...
     def __contains__(self, key: object, /) -> bool: ...
@@ -491,63 +410,25 @@ class BlitEdit:
         """Carry out a JSON Merge Patch (RFC 7396): text, or its value."""
 
     def to_blit(self, **options: Unpack[Writing]) -> bytes:
-        """The changed document.
-
-        The options are those of `Writing`. A document that keeps duplicates or halves of surrogate
-        pairs goes on keeping them where nothing else is said.
-        """
+        """The changed document."""
 
 def blit_edit(view: BlitView) -> BlitEdit:
-    """Edit a document, or a value of one.
-
-    >>> changes = blit_edit(blit_view(blit_encode({"to": "LHR", "delays": [5]})))
-    >>> changes.set("/to", "JFK")
-    >>> changes.insert("/delays/-", 90)
-    >>> blit_view(changes.to_blit()).to_json()
-    b'{"to":"JFK","delays":[5,90]}'
-    """
+    """Edit a document, or a value of one."""
 
 def blit_patch(document: Buffer, pointer: str | BlitPath, value: Any) -> None:
-    """Replace a value where it lies in a `bytearray`, by one that takes the same place.
-
-    Raises:
-        NotPatchable: It needs another place; `blit_edit` puts it in.
-        NotFound: There is no value at the pointer; a `KeyError` too.
-        UsageError: The text is no pointer, or the document cannot be written to.
-
-    >>> document = bytearray(blit_encode({"to": "LHR"}))
-    >>> blit_patch(document, "/to", "JFK")
-    >>> blit_view(document)["to"]
-    'JFK'
-    """
+    """Replace a value where it lies in a `bytearray`, by one that takes the same place."""
 
 def blit_from_ndjson(
     data: Buffer | str,
     **options: Unpack[Writing],
 ) -> bytes:
-    r"""A document of lines of JSON text: their array; the options are those of `Writing`.
-
-    Raises:
-        Malformed, Truncated: A line is not JSON, with the byte offset in the text.
-        Limit: More than 1,024 levels, or 4 GiB.
-
-    >>> blit_view(blit_from_ndjson('{"a": 1}\n{"a": 2}')).to_python()
-    [{'a': 1}, {'a': 2}]
-    """
+    """A document of lines of JSON text: their array; the options are those of `Writing`."""
 
 def blit_from_json(
     data: Buffer | str,
     **options: Unpack[Writing],
 ) -> bytes:
-    """A document of JSON text; the options are those of `Writing`.
-
-    Raises:
-        Malformed, Truncated: Not JSON, with the byte offset in the text.
-        Limit: More than 1,024 levels, or 4 GiB.
-
-    >>> len(blit_from_json(b'{"a": [1, 2.5, null]}'))
-    33
-    """
+    """A document of JSON text; the options are those of `Writing`."""
 
 class BlitReader:
     """An open collection; `tare.blit.Collection` is its face."""
@@ -619,24 +500,7 @@ def blit_repair(path: str) -> tuple[int, int]:
     """Cut off what follows the last whole commit: documents there are, and bytes cut."""
 
 def blit_account(buffer: Buffer) -> dict[str, Any]:
-    """Where the bytes of a document go.
-
-    Returns:
-        ``bytes`` of the document; ``parts``: bytes by what they are, which add up to it; ``kinds``: for each
-        kind of list how many there are, and their bytes without those of lists in them; ``flags`` that are
-        set; ``root``: kind of the outermost list; how many ``keys``, ``shapes``, strings of the ``pool``.
-
-    Raises:
-        Truncated, Malformed, Unsupported, Limit: The document is not what it says.
-    """
+    """Where the bytes of a document go."""
 
 def blit_view(buffer: Buffer) -> Any:
-    """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`.
-
-    Args:
-        buffer: `bytes`, a `memoryview` of them or a read-only `mmap`, which the view keeps and does not copy.
-            Others are copied.
-
-    Raises:
-        Truncated, Malformed, Unsupported: The frame is not one of a document. The rest is not looked at.
-    """
+    """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`."""

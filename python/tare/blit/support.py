@@ -53,6 +53,9 @@ class MissingName(NotFound):
 class Keys(KeysView[str]):
     """The names of an object."""
 
+    def __reversed__(self) -> Iterator[str]:
+        return iter([*self][::-1])
+
     def __repr__(self) -> str:
         return f"Keys({[*self]!r})"
 
@@ -65,6 +68,9 @@ class Values(ValuesView[Any]):
     def __iter__(self) -> Iterator[Any]:
         return (value for _, value in self._mapping.entries())
 
+    def __reversed__(self) -> Iterator[Any]:
+        return iter([*self][::-1])
+
     def __repr__(self) -> str:
         return f"Values({[*self]!r})"
 
@@ -76,6 +82,9 @@ class Items(ItemsView[str, Any]):
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         return iter(self._mapping.entries())
+
+    def __reversed__(self) -> Iterator[tuple[str, Any]]:
+        return iter([*self][::-1])
 
     def __repr__(self) -> str:
         return f"Items({[*self]!r})"

@@ -33,7 +33,7 @@ def test_the_examples_of_the_core_are_true(root: Path) -> None:
         found = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
         assert found.failed == 0, name
         ran += found.attempted
-    assert ran > 15
+    assert ran > 2  # those of blit are in the compiled functions themselves: test_blit_help.py
 
 
 @pytest.mark.parametrize("name", ["", *(f".{module}" for module in MODULES)])

@@ -8,6 +8,19 @@ use crate::buffers::with_bytes;
 use crate::error::to_py;
 
 /// Where the bytes of a document go.
+///
+/// Returns:
+///     ``bytes`` of the document; ``parts``: bytes by what they are, which add up to it; ``kinds``: for each
+///     kind of list how many there are, and their bytes without those of lists in them; ``flags`` that are
+///     set; ``root``: kind of the outermost list; how many ``keys``, ``shapes``, strings of the ``pool``.
+///
+/// Raises:
+///     Truncated, Malformed, Unsupported, Limit: The document is not what it says.
+///
+/// >>> from tare import blit
+/// >>> from tare._tare import blit_account
+/// >>> blit_account(blit.encode([1, 2]))["root"]
+/// 'GENERIC'
 #[pyfunction]
 pub fn account<'py>(buffer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
     let py = buffer.py();

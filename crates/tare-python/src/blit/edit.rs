@@ -21,14 +21,28 @@ use super::{objects, support};
 use crate::buffers::{copied, fill, lent, writable};
 use crate::error::{instance, to_py};
 
-/// Changes over a document.
+/// Changes over a document, by JSON pointers; ``-`` is the place behind an array's last element.
+///
+/// The document stays as it is. All raise `NotFound`, a `KeyError` too, for a place that is not there, and
+/// `UsageError` for what is no pointer or no patch; then nothing is changed. An edit costs as much as the
+/// path to it is long, a patch or merge of several changes as much as all changes so far.
+///
+/// Halves of surrogate pairs, in values and in names, are taken as they are: whether they are kept, or an
+/// error, `to_blit` decides.
 #[pyclass(frozen, mapping, module = "tare.blit")]
 pub struct Edit {
     held: Arc<Held>,
     changes: Mutex<Changes>,
 }
 
-/// Starts to edit the document of a view.
+/// Edit a document, or a value of one.
+///
+/// >>> from tare import blit
+/// >>> changes = blit.edit(blit.view(blit.encode({"to": "LHR", "delays": [5]})))
+/// >>> changes.set("/to", "JFK")
+/// >>> changes.insert("/delays/-", 90)
+/// >>> blit.view(changes.to_blit()).to_json()
+/// b'{"to":"JFK","delays":[5,90]}'
 #[pyfunction]
 pub fn edit(view: &Bound<'_, View>) -> PyResult<Edit> {
     let py = view.py();
@@ -126,6 +140,19 @@ impl Edit {
 
 #[pymethods]
 impl Edit {
+    /// The value of a name, else at a JSON pointer, with the changes so far: as `ObjectView.get`.
+    ///
+    /// A container in which something was changed is encoded for it as a document of its own; later changes
+    /// are not seen there.
+    ///
+    /// Raises:
+    ///     UsageError: What begins with ``/`` and is no pointer.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode({"to": "LHR", "delays": [5]})))
+    /// >>> changes.set("/delays/0", 90)
+    /// >>> changes.get("/delays/0"), changes["to"], changes.get("/from")
+    /// (90, 'LHR', None)
     #[pyo3(signature = (path, default = None))]
     fn get<'py>(
         &self,
@@ -153,22 +180,49 @@ impl Edit {
         Ok(self.found(key)?.is_some())
     }
 
+    /// Put a value in the place of another, or under a new name.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode({"to": "LHR"})))
+    /// >>> changes.set("/to", "JFK")
+    /// >>> changes["to"]
+    /// 'JFK'
     fn set(&self, pointer: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (at, tree) = (pointer_of(pointer)?, tree(value)?);
         self.with(value.py(), |edit| edit.set(at, tree))
     }
 
+    /// Put a value in front of an element, or under a name.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode([1, 3])))
+    /// >>> changes.insert("/1", 2)
+    /// >>> blit.view(changes.to_blit()).to_python()
+    /// [1, 2, 3]
     fn insert(&self, pointer: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let (at, tree) = (pointer_of(pointer)?, tree(value)?);
         self.with(value.py(), |edit| edit.insert(at, tree))
     }
 
+    /// Take a value out.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode({"to": "LHR", "delay": 5})))
+    /// >>> changes.delete("/to")
+    /// >>> blit.view(changes.to_blit()).to_python()
+    /// {'delay': 5}
     fn delete(&self, pointer: &Bound<'_, PyAny>) -> PyResult<()> {
         let at = pointer_of(pointer)?;
         self.with(pointer.py(), |edit| edit.delete(at))
     }
 
-    /// Carries out a JSON Patch (RFC 6902): text, or its operations.
+    /// Carry out a JSON Patch (RFC 6902): text, or a list of operations.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode({"delays": [5]})))
+    /// >>> changes.patch([{"op": "add", "path": "/delays/-", "value": 90}])
+    /// >>> changes["delays"].to_python()
+    /// [5, 90]
     fn patch(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = patch.py();
         if let Some(text) = text(patch)? {
@@ -179,7 +233,13 @@ impl Edit {
         self.with(py, |edit| edit.patch_view(&view))
     }
 
-    /// Carries out a JSON Merge Patch (RFC 7396): text, or its value.
+    /// Carry out a JSON Merge Patch (RFC 7396): text, or its value.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode({"to": "LHR", "delay": 5})))
+    /// >>> changes.merge({"to": "JFK", "delay": None})
+    /// >>> blit.view(changes.to_blit()).to_python()
+    /// {'to': 'JFK'}
     fn merge(&self, patch: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = patch.py();
         if let Some(text) = text(patch)? {
@@ -190,7 +250,15 @@ impl Edit {
         self.with(py, |edit| edit.merge_view(&view))
     }
 
-    /// The changed document, which keeps what the document keeps unless it is told otherwise.
+    /// The changed document.
+    ///
+    /// The options are those of `Writing`. A document that keeps duplicates or halves of surrogate
+    /// pairs goes on keeping them where nothing else is said.
+    ///
+    /// >>> from tare import blit
+    /// >>> changes = blit.edit(blit.view(blit.encode([1])))
+    /// >>> blit.view(changes.to_blit(checksum=True)).to_python()
+    /// [1]
     #[pyo3(signature = (**options))]
     fn to_blit<'py>(
         &self,
@@ -280,7 +348,18 @@ fn tree(value: &Bound<'_, PyAny>) -> PyResult<Tree> {
     tree.map_err(|error| to_py(value.py(), error))
 }
 
-/// Replaces a scalar where it lies in a writable buffer.
+/// Replace a value where it lies in a `bytearray`, by one that takes the same place.
+///
+/// Raises:
+///     NotPatchable: It needs another place; `blit.edit` puts it in.
+///     NotFound: There is no value at the pointer; a `KeyError` too.
+///     UsageError: The text is no pointer, or the document cannot be written to.
+///
+/// >>> from tare import blit
+/// >>> document = bytearray(blit.encode({"to": "LHR"}))
+/// >>> blit.patch(document, "/to", "JFK")
+/// >>> blit.view(document)["to"]
+/// 'JFK'
 #[pyfunction]
 pub fn patch(
     document: &Bound<'_, PyAny>,

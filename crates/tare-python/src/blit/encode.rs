@@ -23,6 +23,22 @@ const MANY: usize = 1 << 20;
 /// Signals are looked for after so many of them.
 const PATIENCE: usize = 1 << 16;
 
+/// A document of Python objects.
+///
+/// Args:
+///     obj: None, bool, int, float, str, list, tuple, dict with names of str, bytes, Decimal, a view.
+///     default: Called with any other object; what it gives is encoded in its place.
+///     options: As `Writing` says.
+///
+/// Raises:
+///     Unsupported: An object that has no place in a document; a `TypeError` too, with its path.
+///     EncodeError: Text with halves of surrogate pairs, a signaling NaN.
+///     Limit: More than 1,024 levels, as of an object that holds itself.
+///     UsageError: An option that does not exist, or options that exclude each other.
+///
+/// >>> from tare import blit
+/// >>> len(blit.encode({"a": [1, 2.5, None]}))
+/// 33
 #[pyfunction]
 #[pyo3(signature = (obj, *, default = None, **options))]
 pub fn encode<'py>(
@@ -40,6 +56,15 @@ pub fn encode<'py>(
     room::finished(py, writer, met)
 }
 
+/// A document of JSON text; the options are those of `Writing`.
+///
+/// Raises:
+///     Malformed, Truncated: Not JSON, with the byte offset in the text.
+///     Limit: More than 1,024 levels, or 4 GiB.
+///
+/// >>> from tare import blit
+/// >>> len(blit.from_json(b'{"a": [1, 2.5, null]}'))
+/// 33
 #[pyfunction]
 #[pyo3(signature = (data, **options))]
 pub fn from_json<'py>(
@@ -53,6 +78,15 @@ pub fn from_json<'py>(
     )
 }
 
+/// A document of lines of JSON text: their array; the options are those of `Writing`.
+///
+/// Raises:
+///     Malformed, Truncated: A line is not JSON, with the byte offset in the text.
+///     Limit: More than 1,024 levels, or 4 GiB.
+///
+/// >>> from tare import blit
+/// >>> blit.view(blit.from_ndjson('{"a": 1}\n{"a": 2}')).to_python()
+/// [{'a': 1}, {'a': 2}]
 #[pyfunction]
 #[pyo3(signature = (data, **options))]
 pub fn from_ndjson<'py>(

@@ -36,7 +36,10 @@ impl Fault {
         let name = object.get_type().fully_qualified_name();
         let name = name.map_or_else(|_| "?".to_owned(), |name| name.to_string());
         let shown: String = name.chars().take(80).collect();
-        let text = format!("a document has no {place} of the type {shown}");
+        let mut text = format!("a document has no {place} of the type {shown}");
+        if place == "value" {
+            text.push_str(": default= says what becomes of it");
+        }
         Self::boxed(What::Core(Error::new(ErrorKind::Unsupported, text)))
     }
 

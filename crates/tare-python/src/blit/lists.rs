@@ -13,6 +13,7 @@ use super::path;
 use super::view::{given, View};
 use crate::error::to_py;
 
+/// An array of a document: a `collections.abc.Sequence`.
 #[pyclass(frozen, extends = View, sequence, module = "tare.blit")]
 pub struct ListView;
 
@@ -115,6 +116,13 @@ impl ListView {
     }
 
     /// Where a value is first.
+    ///
+    /// Raises:
+    ///     ValueError: It is not there.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([5, 90])).index(90)
+    /// 1
     #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
     fn index(
         slf: &Bound<'_, Self>,
@@ -132,6 +140,10 @@ impl ListView {
     }
 
     /// How often a value is there.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([5, 90, 5])).count(5)
+    /// 2
     fn count(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut count = 0;
         Self::each(slf, 0, usize::MAX, |_, n, element| {
@@ -144,6 +156,10 @@ impl ListView {
     }
 
     /// All elements, each with how many like it lie side by side as far as their list says it.
+    ///
+    /// >>> from tare import blit
+    /// >>> [n for _, n in blit.view(blit.encode([5] * 100)).runs()]
+    /// [100]
     fn runs(slf: Bound<'_, Self>) -> Runs {
         Runs {
             list: slf.unbind(),
@@ -152,6 +168,11 @@ impl ListView {
     }
 
     /// The pieces of a column; None where elements lie row by row.
+    ///
+    /// >>> from tare import blit
+    /// >>> rows = blit.view(blit.encode([{"delay": 5}, {"delay": 700}]))
+    /// >>> [len(chunk) for chunk in rows.chunks(["delay"])]
+    /// [2]
     #[allow(
         clippy::needless_pass_by_value,
         reason = "what comes from Python comes as a value"
@@ -175,6 +196,10 @@ impl ListView {
     }
 
     /// The names of the columns, where the elements are objects in columns.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([{"to": "JFK", "delay": 5}, {"to": "LHR", "delay": 7}])).names()
+    /// ['to', 'delay']
     fn names(slf: &Bound<'_, Self>) -> PyResult<Option<Vec<Py<PyAny>>>> {
         let (view, py) = (slf.as_super(), slf.py());
         let raise = |error| to_py(py, error);
@@ -192,7 +217,14 @@ impl ListView {
         ids.into_iter().map(name).collect::<PyResult<_>>().map(Some)
     }
 
-    /// One column: `tare.blit.Column`.
+    /// One value of every element: a name, or a JSON pointer, with numbers for elements of arrays.
+    ///
+    /// Raises:
+    ///     UsageError: A pointer that is none, or a name that no element has.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([{"delay": 5}, {"delay": 700}])).column("delay").to_list()
+    /// [5, 700]
     fn column<'py>(
         slf: &Bound<'py, Self>,
         path: &Bound<'py, PyAny>,
@@ -201,7 +233,14 @@ impl ListView {
         class.call1((slf, path))
     }
 
-    /// All elements as a table of Arrow.
+    /// A table of Arrow, of an array of objects.
+    ///
+    /// Raises:
+    ///     Unsupported: The elements are no objects, or a column's values are of several kinds.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([{"delay": 5}, {"delay": 700}])).to_arrow().to_pydict()
+    /// {'delay': [5, 700]}
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let table = slf.py().import("tare.blit.columns")?.getattr("table")?;
         table.call1((slf,))
@@ -215,6 +254,11 @@ impl ListView {
         Self::to_arrow(slf)?.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
+    /// The value at a JSON pointer: ``""``, what begins with ``/``, or a `Path`.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([{"to": "JFK"}])).get("/0/to")
+    /// 'JFK'
     #[pyo3(signature = (path, default = None))]
     fn get<'py>(
         slf: &Bound<'py, Self>,

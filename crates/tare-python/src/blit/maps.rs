@@ -10,6 +10,7 @@ use super::view::{given, View};
 use super::{path, support};
 use crate::error::to_py;
 
+/// An object of a document: a `collections.abc.Mapping`.
 #[pyclass(frozen, extends = View, mapping, module = "tare.blit")]
 pub struct ObjectView;
 
@@ -88,23 +89,48 @@ impl ObjectView {
         names.try_iter()
     }
 
-    /// Names and values at once.
+    /// Names and values, all at once.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode({"to": "JFK", "delay": 5})).entries()
+    /// [('to', 'JFK'), ('delay', 5)]
     fn entries<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
         Self::all(slf.as_super())
     }
 
+    /// The names, in the order in which they were written.
+    ///
+    /// >>> from tare import blit
+    /// >>> list(blit.view(blit.encode({"to": "JFK", "delay": 5})).keys())
+    /// ['to', 'delay']
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         support::get(slf.py(), "Keys")?.call1((slf,))
     }
 
+    /// The values.
+    ///
+    /// >>> from tare import blit
+    /// >>> list(blit.view(blit.encode({"to": "JFK", "delay": 5})).values())
+    /// ['JFK', 5]
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         support::get(slf.py(), "Values")?.call1((slf,))
     }
 
+    /// Names and values.
+    ///
+    /// >>> from tare import blit
+    /// >>> list(blit.view(blit.encode({"to": "JFK", "delay": 5})).items())
+    /// [('to', 'JFK'), ('delay', 5)]
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         support::get(slf.py(), "Items")?.call1((slf,))
     }
 
+    /// The value of a name, else at a JSON pointer: ``""``, what begins with ``/``, or a `Path`.
+    ///
+    /// >>> from tare import blit
+    /// >>> flight = blit.view(blit.encode({"to": "JFK", "delays": [5, 90]}))
+    /// >>> flight.get("to"), flight.get("/delays/1"), flight.get("from", "?")
+    /// ('JFK', 90, '?')
     #[pyo3(signature = (path, default = None))]
     fn get<'py>(
         slf: &Bound<'py, Self>,

@@ -1,5 +1,11 @@
 //! The Python face of `tare::blit`: documents of Python objects, and views that read them in place.
 
+#![allow(
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    reason = "what documents a function or a class is what Python's help() shows"
+)]
+
 mod account;
 mod collection;
 mod columns;

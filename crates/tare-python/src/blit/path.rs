@@ -10,7 +10,15 @@ use tare::{Error, ErrorKind};
 use super::objects::wtf8_of;
 use crate::error::to_py;
 
-/// A JSON pointer, parsed.
+/// A JSON pointer (RFC 6901) that is parsed once: `tare.blit.Path`.
+///
+/// Raises:
+///     UsageError: The text is no pointer.
+///
+/// >>> from tare import blit
+/// >>> late = blit.Path("/delays/-1")
+/// >>> late
+/// Path('/delays/-1')
 #[pyclass(frozen, eq, hash, module = "tare.blit")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Path {

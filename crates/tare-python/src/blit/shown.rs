@@ -1,6 +1,7 @@
 //! A view in a line: the first values, and no more than fits.
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use tare::blit::Value;
 
 use super::objects;
@@ -27,11 +28,9 @@ pub fn shown(py: Python<'_>, value: &Value<'_>) -> PyResult<String> {
             let mut parts = Vec::new();
             for entry in object.iter().take(SHOWN) {
                 let (name, value) = entry.map_err(raise)?;
-                parts.push(format!(
-                    "{}: {}",
-                    cut(&format!("{name:?}")),
-                    short(py, &value)?
-                ));
+                let name = PyString::new(py, &name).repr()?;
+                let name = cut(&name.to_string_lossy());
+                parts.push(format!("{name}: {}", short(py, &value)?));
             }
             more(&mut parts, object.count().map_err(raise)?);
             Ok(format!("ObjectView({{{}}})", parts.join(", ")))
@@ -53,7 +52,11 @@ fn short(py: Python<'_>, value: &Value<'_>) -> PyResult<String> {
         Value::Object(_) => "{...}".to_owned(),
         Value::Str(text) if text.len() > LONGEST * 4 => {
             let text: String = text.chars().take(LONGEST).collect();
-            cut(&format!("{text:?}"))
+            let text = PyString::new(py, &text)
+                .repr()?
+                .to_string_lossy()
+                .into_owned();
+            cut(&text)
         }
         Value::Bytes(bytes) => format!("<{} bytes>", bytes.len()),
         Value::NumText(text) => cut(text),

@@ -18,7 +18,7 @@ use crate::error::to_py;
 /// From this many bytes on the GIL is released.
 const LONG: usize = 64 << 10;
 
-/// A value of a document, and the document.
+/// A value of a blit document that is read where it lies: `tare.blit.View`.
 #[pyclass(frozen, subclass, weakref, module = "tare.blit")]
 pub struct View {
     pub held: Arc<Held>,
@@ -27,7 +27,18 @@ pub struct View {
     is_root: bool,
 }
 
-/// Opens a document.
+/// Open a document; its object as `ObjectView`, its array as `ListView`, else a `View`.
+///
+/// Args:
+///     buffer: `bytes`, a `memoryview` of them or a read-only `mmap`, which the view keeps and does not copy.
+///         Others are copied.
+///
+/// Raises:
+///     Truncated, Malformed, Unsupported: The frame is not one of a document. The rest is not looked at.
+///
+/// >>> from tare import blit
+/// >>> blit.view(blit.encode({"delays": [5, 90]}))["delays"][-1]
+/// 90
 #[pyfunction]
 pub fn view<'py>(buffer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     whole(buffer.py(), Held::open(buffer)?)
@@ -128,6 +139,19 @@ impl View {
 
 #[pymethods]
 impl View {
+    /// The whole value as Python objects: what `json.loads` gives of its JSON.
+    ///
+    /// Args:
+    ///     decimal: Numbers with a fraction that are kept as text become `decimal.Decimal`, not `float`.
+    ///     max_elements: Most values that are made.
+    ///
+    /// Raises:
+    ///     Limit: More values than ``max_elements``, or an integer of more digits than Python converts.
+    ///     Malformed, Unsupported: The document is not what it says.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode({"a": [1, 2.5, None]})).to_python()
+    /// {'a': [1, 2.5, None]}
     #[pyo3(signature = (*, decimal = false, max_elements = Count(1 << 28)))]
     fn to_python<'py>(
         &self,
@@ -139,6 +163,22 @@ impl View {
         super::made::made(py, (&self.held, &self.value), most, decimal, max_elements.0)
     }
 
+    /// JSON text without spaces.
+    ///
+    /// Args:
+    ///     order: Names as they were written, ``insertion``, or sorted by their UTF-8 bytes, ``lexical``.
+    ///     nan: NaN and infinities are an ``error``, ``null``, or a ``literal`` that JSON does not have.
+    ///     bytes: Bytes are an ``error``, or text in ``base64``.
+    ///     max_output: Most bytes of text.
+    ///
+    /// Raises:
+    ///     Unsupported: NaN, infinities or bytes without a form.
+    ///     Limit: More text than ``max_output``.
+    ///     Malformed: The document is not what it says.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode({"b": 1, "a": None})).to_json("lexical")
+    /// b'{"a":null,"b":1}'
     #[pyo3(signature = (order = "insertion", *, nan = "error", bytes = "error", max_output = Count(1 << 32)))]
     fn to_json<'py>(
         &self,
@@ -157,6 +197,19 @@ impl View {
         copied(py, &text)
     }
 
+    /// Look at every byte of the document; what was seen.
+    ///
+    /// Of a document of a collection these are its chunk, and the names and shapes of its commit.
+    ///
+    /// Args:
+    ///     canonical: Also whether encoding the value again gives the same bytes.
+    ///
+    /// Raises:
+    ///     Truncated, Malformed, ChecksumMismatch, Unsupported, Limit: With the rule and the byte.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode({"a": [1, 2]})).validate().depth
+    /// 2
     #[pyo3(signature = (*, canonical = false))]
     fn validate<'py>(&self, py: Python<'py>, canonical: bool) -> PyResult<Bound<'py, PyAny>> {
         let view = self.held.view();
@@ -227,11 +280,16 @@ impl View {
     ///     >>> from tare import blit
     ///     >>> blit.view(blit.encode([1, [2, 3], {"a": 4}])).elements()
     ///     6
-    #[pyo3(signature = (most = 1 << 28))]
-    fn elements(&self, py: Python<'_>, most: u64) -> PyResult<u64> {
-        self.long(py, || self.value.count(most))
+    #[pyo3(signature = (most = Count(1 << 28)))]
+    fn elements(&self, py: Python<'_>, most: Count) -> PyResult<u64> {
+        self.long(py, || self.value.count(most.0))
     }
 
+    /// The kind of list that an array's elements or an object's values lie in; ``VALUE`` of others.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode([300, 2])).kind
+    /// 'INT'
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.value {
@@ -241,6 +299,11 @@ impl View {
         }
     }
 
+    /// Bytes of `raw`.
+    ///
+    /// >>> from tare import blit
+    /// >>> blit.view(blit.encode({})).nbytes
+    /// 14
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
         if self.is_alone() {
@@ -249,6 +312,12 @@ impl View {
         Ok(self.document(py)?.as_bytes().len())
     }
 
+    /// The value as a document of its own: that of a whole document is the document.
+    ///
+    /// >>> from tare import blit
+    /// >>> part = blit.view(blit.encode({"a": [1, 2]}))["a"].raw()
+    /// >>> blit.view(part).to_python()
+    /// [1, 2]
     fn raw<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.document(py)
     }
