@@ -307,10 +307,20 @@ def test_a_bad_line_is_named_and_leaves_nothing(tmp_path: Path) -> None:
     assert b"line 202: " in done.stderr
 
 
+def test_lines_are_encoded_as_options_say(tmp_path: Path) -> None:
+    """The digits as written, and every name that is there twice."""
+    lines = b'{"a":1.50,"a":"\\ud800"}\n{"a":1}\n'
+    words = ("--numbers", "text", "--duplicates", "keep", "--surrogates", "keep", "--layout", "rows")
+    packed = run("blit", "encode", "--ndjson", *words, cwd=tmp_path, stdin=lines)
+    assert (0, b"") == (packed.returncode, packed.stderr)
+    assert lines == run("blit", "decode", cwd=tmp_path, stdin=packed.stdout).stdout
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("encode", "--ndjson", "--canonical"), "--canonical is of one document"),
+        (("encode", "--ndjson", "--no-checksum"), "--checksum is of one document"),
         (("encode", "--compressor", "zstd"), "say --ndjson"),
         (("encode", "--threads", "2"), "say --ndjson"),
         (("check", "c.blits", "--canonical"), "is of one document"),
