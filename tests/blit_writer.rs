@@ -151,6 +151,9 @@ fn lines_are_the_elements_of_an_array() {
     );
     assert_eq!("[]", back(&from_ndjson(b"\n \n", &options).unwrap()));
     assert_eq!("[1,[2]]", back(&from_ndjson(b"1\n[2]", &options).unwrap()));
+    let error = from_ndjson(b"{}\n\n{nothing}\n[]", &options).unwrap_err();
+    assert_eq!(Some(5), error.offset());
+    assert!(error.to_string().contains("line 3: "), "{error}");
     for (text, offset) in [
         (&b"1\n[2\n3"[..], 4),
         (b"1\n\n2 3\n", 5),

@@ -38,7 +38,7 @@ pub fn from_json(text: &[u8], options: &Options) -> Result<Vec<u8>> {
 /// names and of the shapes.
 ///
 /// # Errors
-/// As [`from_json`], with the byte offset in all of the text.
+/// As [`from_json`], with the line, and the byte offset in all of the text.
 ///
 /// # Example
 /// ```
@@ -68,7 +68,11 @@ pub fn from_ndjson(text: &[u8], options: &Options) -> Result<Vec<u8>> {
         };
         parsed.map_err(|error| {
             let offset = error.offset().unwrap_or(0).saturating_add(at as u64);
-            error.with_offset(offset)
+            let before = text.get(..at).unwrap_or_default();
+            let line = memchr::memchr_iter(b'\n', before).count().saturating_add(1);
+            error
+                .with_offset(offset)
+                .within(&format!("line {line}: "), "")
         })?;
     }
     writer.end()?;
