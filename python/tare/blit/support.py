@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tare.errors import NotFound
@@ -11,7 +12,7 @@ from tare.errors import NotFound
 if TYPE_CHECKING:
     from tare._tare import BlitObjectView
 
-__all__ = ["Items", "Keys", "MissingName", "Summary", "Values"]
+__all__ = ["Items", "Keys", "MissingName", "NumberText", "Summary", "Values"]
 
 
 class Summary(NamedTuple):
@@ -48,6 +49,35 @@ class MissingName(NotFound):
             return text
         near = difflib.get_close_matches(name, [*self._names], n=3)
         return f"{text}; near: {', '.join(map(repr, near))}" if near else text
+
+
+class NumberText:
+    """A number that a document keeps as text, beside one of Python: equal where it is the same.
+
+    >>> NumberText("1.10") == Decimal("1.1"), NumberText("1.10") == 1.1, NumberText("1.10") == 1
+    (True, True, False)
+    """
+
+    __slots__ = ("_text",)
+    __hash__ = None  # type: ignore[assignment] # it equals numbers that do not equal each other
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def _exact(self) -> Decimal | None:
+        try:
+            return Decimal(self._text)
+        except ArithmeticError:  # an exponent that no Decimal has
+            return None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, NumberText):
+            return self._text == other._text or (self._exact() == other._exact() is not None)
+        is_integer = not {*self._text} & {*".eE"}
+        if is_integer or isinstance(other, int | Decimal):
+            exact = self._exact()
+            return exact is not None and exact == other
+        return float(self._text) == other
 
 
 class Keys(KeysView[str]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import copy
 import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -77,3 +78,27 @@ def test_what_is_equal_is_what_python_says() -> None:
     assert blit.view(blit.encode({})) != blit.view(blit.encode([]))
     with pytest.raises(TypeError, match="unhashable"):
         hash(view)
+
+
+def test_numbers_kept_as_text_equal_what_they_are() -> None:
+    """Integers and decimals exactly, however long; floats as the float that they are."""
+    texts = blit.view(blit.encode([Decimal("1.10"), Decimal("1E+400"), 2**70]))
+    assert texts == [Decimal("1.10"), Decimal("1e400"), 2**70]
+    assert texts == [1.1, 10**400, float(2**70)]
+    assert texts == texts.to_python()
+    assert texts != [Decimal("1.11"), Decimal("1e400"), 2**70]
+    assert texts != [1.1, 10**400, 2**70 + 1]
+    assert texts == blit.view(blit.encode([Decimal("1.1"), Decimal("10E+399"), 2**70]))
+    assert texts != ["1.10", None, 2**70]
+    assert blit.view(blit.encode(Decimal("1.10"))) == Decimal("1.1")
+
+
+def test_long_integers_are_compared_whatever_python_converts() -> None:
+    """No comparison is a limit of digits."""
+    long = blit.view(blit.from_json("[" + "9" * 5000 + "]"))
+    assert long != [1]
+    assert long != [math.inf]
+    assert long != [10**5000]
+    assert long == [10**5000 - 1]
+    assert long == blit.view(blit.from_json("[" + "9" * 5000 + "]"))
+    assert blit.view(blit.from_json("[1, " + "9" * 5000 + "]")) != [1, 10**5000 - 2]

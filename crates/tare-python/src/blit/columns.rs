@@ -11,6 +11,7 @@ use tare::blit::{Chunk as Core, ColumnNumbers, Packed};
 use tare::{Error, ErrorKind};
 
 use super::held::Held;
+use super::made;
 use crate::error::to_py;
 
 /// Elements of a column that lie together; the buffer of the document they are in.
@@ -134,12 +135,13 @@ impl Chunk {
             .and_then(|most| most.checked_sub(1))
             .ok_or_else(|| raise(many()))?;
         value.count(most).map_err(raise)?;
-        super::made::made(py, (&self.held, &value), false, false, MOST).map(|made| Some((made,)))
+        made::made(py, (&self.held, &value), false, made::Numbers::Plain, MOST)
+            .map(|made| Some((made,)))
     }
 
     /// All elements as Python objects.
     fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        super::made::column(py, &self.held, &self.core)
+        made::column(py, &self.held, &self.core)
     }
 
     /// Lends the bytes of the document, which this object keeps.

@@ -15,6 +15,17 @@ use crate::error::to_py;
 /// Signals are looked for after so many containers.
 const PATIENCE: usize = 1 << 16;
 
+/// What numbers become that are kept as text.
+#[derive(Clone, Copy)]
+pub enum Numbers {
+    /// An `int`, else a `float`.
+    Plain,
+    /// An `int`, else a `Decimal`.
+    Decimal,
+    /// What equals whatever number they are.
+    Compared,
+}
+
 /// A value and all in it as Python objects.
 ///
 /// `most` says that most names of the document are needed, as of its whole value.
@@ -22,7 +33,7 @@ pub fn made<'py>(
     py: Python<'py>,
     (held, value): (&Held, &Value<'_>),
     most: bool,
-    decimal: bool,
+    numbers: Numbers,
     max_elements: u64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let names = if most {
@@ -30,7 +41,7 @@ pub fn made<'py>(
     } else {
         Names::Some(held)
     };
-    let mut objects = Objects::new(py, held, names, decimal);
+    let mut objects = Objects::new(py, held, names, numbers);
     let result = value.make(&mut objects, max_elements);
     objects.given(result)
 }
@@ -38,7 +49,7 @@ pub fn made<'py>(
 /// All elements of a column as a list; None for those that are absent.
 pub fn column<'py>(py: Python<'py>, held: &Held, chunk: &Chunk<'_>) -> PyResult<Bound<'py, PyAny>> {
     const MOST: u64 = 1 << 28;
-    let mut objects = Objects::new(py, held, Names::Some(held), false);
+    let mut objects = Objects::new(py, held, Names::Some(held), Numbers::Plain);
     let result = chunk.make(&mut objects, MOST).and_then(|items| {
         let n = items.len();
         let items = items
@@ -71,7 +82,7 @@ struct Objects<'a, 'py> {
     names: Names<'a>,
     /// Whether strings may have halves of surrogate pairs.
     surrogates: bool,
-    decimal: bool,
+    numbers: Numbers,
     /// What Python raised, behind an error of the core.
     raised: Option<PyErr>,
     wait: usize,
@@ -79,12 +90,12 @@ struct Objects<'a, 'py> {
 }
 
 impl<'a, 'py> Objects<'a, 'py> {
-    fn new(py: Python<'py>, held: &Held, names: Names<'a>, decimal: bool) -> Self {
+    fn new(py: Python<'py>, held: &Held, names: Names<'a>, numbers: Numbers) -> Self {
         Self {
             py,
             names,
             surrogates: held.view().has_surrogates(),
-            decimal,
+            numbers,
             raised: None,
             wait: PATIENCE,
             paused: Paused::new(),
@@ -229,8 +240,12 @@ impl Maker for Objects<'_, '_> {
     }
 
     fn number_text(&mut self, text: &str) -> Result<Owned> {
-        let (py, decimal) = (self.py, self.decimal);
-        let made = self.paused.lifted(|| objects::number(py, text, decimal));
+        let (py, numbers) = (self.py, self.numbers);
+        let made = self.paused.lifted(|| match numbers {
+            Numbers::Plain => objects::number(py, text, false),
+            Numbers::Decimal => objects::number(py, text, true),
+            Numbers::Compared => objects::compared(py, text),
+        });
         self.bound(made)
     }
 

@@ -54,3 +54,13 @@ pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound
     }
     py.get_type::<PyFloat>().call1((text,))
 }
+
+/// As [`number`], to be compared: exactly with an `int` or a `Decimal`, as a `float` with one.
+pub fn compared<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    if !text.contains(['.', 'e', 'E']) {
+        if let Ok(integer) = py.get_type::<PyInt>().call1((text,)) {
+            return Ok(integer);
+        }
+    }
+    super::support::get(py, "NumberText")?.call1((text,))
+}

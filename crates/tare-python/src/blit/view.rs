@@ -9,6 +9,7 @@ use tare::{Error, ErrorKind};
 
 use super::held::Held;
 use super::lists::ListView;
+use super::made::Numbers;
 use super::maps::ObjectView;
 use super::options::Count;
 use super::{encode, find, objects, options, support};
@@ -106,8 +107,11 @@ impl View {
         &self.value
     }
 
-    pub fn made<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.to_python(py, false, Count(1 << 28))
+    /// The whole value as Python objects, to be compared.
+    fn compared<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        const MOST: u64 = 1 << 28;
+        let value = (&*self.held, &self.value);
+        super::made::made(py, value, self.is_alone(), Numbers::Compared, MOST)
     }
 
     /// Does what may take long, without the GIL where the document is large.
@@ -160,7 +164,12 @@ impl View {
         max_elements: Count,
     ) -> PyResult<Bound<'py, PyAny>> {
         let most = self.is_alone();
-        super::made::made(py, (&self.held, &self.value), most, decimal, max_elements.0)
+        let numbers = if decimal {
+            Numbers::Decimal
+        } else {
+            Numbers::Plain
+        };
+        super::made::made(py, (&self.held, &self.value), most, numbers, max_elements.0)
     }
 
     /// JSON text without spaces.
@@ -328,11 +337,11 @@ impl View {
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let theirs = match other.cast::<View>() {
-            Ok(other) => other.get().made(py)?,
+            Ok(other) => other.get().compared(py)?,
             Err(_) if self.may_equal(other)? => other.clone(),
             Err(_) => return Ok(py.NotImplemented().into_bound(py)),
         };
-        let equal = self.made(py)?.eq(theirs)?;
+        let equal = self.compared(py)?.eq(theirs)?;
         Ok(pyo3::types::PyBool::new(py, equal).to_owned().into_any())
     }
 
