@@ -339,19 +339,15 @@ impl<'v> Check<'v> {
             _ => 1,
         };
         let aligned = self.doc.flags & flag::ALIGNED != 0 && list.n >= 64 && width > 1;
-        let gap = match aligned {
-            true => at.0.next_multiple_of(width).wrapping_sub(at.0),
-            false => 0,
+        let (gap, rule, why) = if aligned {
+            let gap = at.0.next_multiple_of(width).wrapping_sub(at.0);
+            let why = "numbers that do not begin at the next multiple of their width";
+            (gap, "V29", why)
+        } else {
+            (0, "V18", "bytes that belong to no part of a list")
         };
         if list.unused != gap {
-            return Err(match aligned {
-                true => malformed(
-                    "V29",
-                    "numbers that do not begin at the next multiple of their width",
-                    at.0,
-                ),
-                false => malformed("V18", "bytes that belong to no part of a list", at.0),
-            });
+            return Err(malformed(rule, why, at.0));
         }
         let zeros = self.doc.bytes((at.0, at.0.wrapping_add(gap)))?;
         if zeros.iter().any(|&byte| byte != 0) {
