@@ -18,7 +18,8 @@ impl Value<'_> {
     /// use tare::blit::{from_json, Options, View};
     ///
     /// let document = from_json(br#"[1, [2, 3], {"a": 4}]"#, &Options::default())?;
-    /// let root = View::open(&document)?.root()?;
+    /// let view = View::open(&document)?;
+    /// let root = view.root()?;
     /// assert_eq!(6, root.count(100)?);
     /// assert!(root.count(5).is_err());
     /// # Ok::<(), tare::Error>(())
