@@ -183,3 +183,57 @@ fn what_comes_before_a_wrong_line_is_appended() {
             .unwrap();
     }
 }
+
+/// Documents of 1,000 bytes and less, and one wrong line that is longer than a chunk: what follows
+/// must lie in the chunks in which it lies without that line.
+#[test]
+fn a_long_line_that_is_wrong_ends_no_chunk() {
+    let long = format!("{{\"a\": \"{}\", no}}", "x".repeat(5_000));
+    let some = lines(40).replace(r"\ud83d", "");
+    let options = WriteOptions {
+        chunk_size: 1_000,
+        ..WriteOptions::default()
+    };
+    let made = |threads: usize| {
+        let folder = Folder::new();
+        let path = folder.join("a.blits");
+        let mut writer = Collection::create(&path, &options).unwrap();
+        for text in [format!("{some}{long}\n{some}"), some.clone()] {
+            let _ = writer.push_ndjson(text.as_bytes(), Some(threads));
+        }
+        writer.commit().unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let one = made(1);
+    for threads in [2, 3, 5] {
+        assert!(one == made(threads), "{threads} threads");
+    }
+}
+
+/// The last document before a commit is refused: its names are not in the file.
+#[test]
+fn what_was_refused_leaves_nothing() {
+    let made = |wrong: &[&str]| {
+        let options = WriteOptions {
+            chunk_size: 100,
+            document: Options {
+                surrogates: Surrogates::Keep,
+                ..Options::default()
+            },
+            ..WriteOptions::default()
+        };
+        let folder = Folder::new();
+        let path = folder.join("a.blits");
+        let mut writer = Collection::create(&path, &options).unwrap();
+        let full = format!("{{\"id\": \"{}\"}}", "x".repeat(200));
+        writer.push_json(full.as_bytes()).unwrap();
+        for text in wrong {
+            writer.push_json(text.as_bytes()).unwrap_err();
+        }
+        writer.commit().unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let clean = made(&[]);
+    assert!(clean == made(&[r#"{"o": {"secret": 1}, "p": nul}"#]));
+    assert!(clean == made(&[r#"{"id": "\ud800", "p": nul}"#]));
+}

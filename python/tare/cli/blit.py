@@ -119,10 +119,14 @@ def encode(
 @click.option("--bytes", "bytes_", type=click.Choice(("error", "base64")), default="error", show_default=True)
 @_output
 def decode(file: str, output: str | None, force: bool, order: str, **options: str) -> None:
-    """Decode FILE, or standard input: a document to one line of JSON, a collection to a line each."""
+    """Decode FILE, or standard input: a document to one line of JSON, a collection to a line each.
+
+    Every byte is validated first: what comes out is JSON, and says what the file says.
+    """
     from tare import blit
 
     with _opened(file) as found, _sink(output, force, binary=False) as sink:
+        found.validate()
         for document in found.views() if isinstance(found, blit.Collection) else [found]:
             sink.write(document.to_json(order, nan=options["nan"], bytes=options["bytes_"]))
             sink.write(b"\n")
@@ -138,8 +142,9 @@ def decode(file: str, output: str | None, force: bool, order: str, **options: st
 def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
     """Print the value at POINTER of FILE (- for standard input), as JSON.
 
-    Of a collection the first step is the number of a document: /12/name. Exit code: 1 if there is
-    no such value; a QUERY may find none.
+    Of a collection the first step is the number of a document, /12/name; a QUERY is put to each
+    document, which is its $. What is read is validated first: the whole document, or the chunk it
+    lies in. Exit code: 1 if there is no such value; a QUERY may find none.
 
     \b
     Examples:
@@ -152,6 +157,7 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
         raise UsageError("say a POINTER, or --find QUERY: one of them")
     if query is not None:
         with _opened(file) as found:
+            found.validate()
             for document in found.views() if isinstance(found, blit.Collection) else [found]:
                 for value in document.find(query):
                     click.echo(_text(value, raw))
@@ -161,10 +167,15 @@ def get(file: str, pointer: str | None, query: str | None, raw: bool) -> None:
         raise UsageError(f"{pointer[:80]!r} is no JSON Pointer: write /name/0/name, or '' for all")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     with _opened(file) as found:
-        for place, step in enumerate(steps):
-            found = _step(found, step, steps[:place])  # noqa: PLW2901 - one step deeper
+        done = 0
         if isinstance(found, blit.Collection):
-            raise UsageError(f"{file} is a collection: begin with the number of a document, as in /0")
+            if not steps:
+                raise UsageError(f"{file} is a collection: begin with the number of a document, as in /0")
+            found, done = _step(found, steps[0], []), 1  # noqa: PLW2901 - one step deeper
+        if isinstance(found, blit.View):
+            found.validate()
+        for place in range(done, len(steps)):
+            found = _step(found, steps[place], steps[:place])  # noqa: PLW2901 - one step deeper
         text = _text(found, raw)
     click.echo(text)
 
@@ -198,6 +209,8 @@ def info(file: str, as_json: bool) -> None:
 def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
     """Look at every byte of each FILE (- for standard input).
 
+    Of a collection, up to the end of its last commit; what is behind it is told.
+
     Exit code: 1 if one is wrong, with the rule of the specification and the byte.
     """
     from tare.datasets.source import printable
@@ -207,6 +220,7 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
         try:
             with _opened(file) as found:
                 size = _validated(found, canonical)
+                behind = _behind(file, found, size)
         except OSError as error:
             wrong = True
             text = (error.strerror or str(error)).lower()
@@ -217,8 +231,20 @@ def check(files: tuple[str, ...], canonical: bool, quiet: bool) -> int:
             click.echo(f"{printable(file)}  FAILED  {str(error).removeprefix(f'{printable(file)}: ')}")
             continue
         if not quiet:
-            click.echo(f"{printable(file)}  ok  {size:,} bytes")
+            click.echo(f"{printable(file)}  ok  {size:,} bytes{behind}")
     return int(wrong)
+
+
+def _behind(file: str, found: Any, size: int) -> str:
+    """What stands behind a collection's last commit, in words."""
+    from tare import blit
+
+    if file == "-" or not isinstance(found, blit.Collection):
+        return ""
+    more = os.stat(file).st_size - size
+    if more <= 0:
+        return ""
+    return f"; {more:,} behind its last commit: somebody appends, or did (tare blit repair cuts them off)"
 
 
 @command.command("repair", short_help="Cut a torn collection back to its last whole commit.")

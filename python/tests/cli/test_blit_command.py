@@ -421,3 +421,31 @@ def test_a_cut_document_tells_its_end_once(file: Path) -> None:
     (file.parent / "cut.blit").write_bytes(file.read_bytes()[:40])
     done = run("convert", "cut.blit", "x.json", cwd=file.parent)
     assert (1, 1) == (done.returncode, done.stderr.count(b"at byte"))
+
+
+def test_what_comes_out_is_what_the_file_says(tmp_path: Path) -> None:
+    """A string that claims to be clean and holds quotes would become members that nobody wrote."""
+    forged = blit.from_json(b'{"a":"xxxxxxxxxxxxxxxxx","z":0}', checksum=False).replace(
+        b"x" * 17, b'","admin":true,"x'
+    )
+    (tmp_path / "f.blit").write_bytes(forged)
+    for words in (
+        ("decode", "f.blit"),
+        ("get", "f.blit", ""),
+        ("get", "f.blit", "/a"),
+        ("get", "f.blit", "--find", "$"),
+    ):
+        done = run("blit", *words, cwd=tmp_path)
+        assert (1, b"") == (done.returncode, done.stdout), words
+        assert b"rule V14" in done.stderr
+
+
+def test_check_tells_what_is_behind_the_last_commit(tmp_path: Path) -> None:
+    """It is no part of the collection, and no damage of it."""
+    run("blit", "encode", "--ndjson", "-o", "x.blits", cwd=tmp_path, stdin=b"{}\n{}\n")
+    size = (tmp_path / "x.blits").stat().st_size
+    with (tmp_path / "x.blits").open("ab") as file:
+        file.write(b"garbage")
+    done = run("blit", "check", "x.blits", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"x.blits  ok  {size} bytes; 7 behind its last commit".encode())

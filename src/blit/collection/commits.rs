@@ -90,7 +90,7 @@ pub(super) fn last_end(source: &Source) -> Result<u64> {
 }
 
 fn torn(len: u64) -> Error {
-    let text = "torn: it does not end with a commit; repair() keeps the documents before";
+    let text = "torn: it does not end with a commit; a repair keeps the documents before";
     wrong(ErrorKind::Truncated, "C2", text, len)
 }
 

@@ -84,12 +84,15 @@ impl Writer {
         for cut in Cuts::of(lines, self.options.chunk_size) {
             let names = self.values.dictionary_bytes().saturating_mul(threads);
             let is_much = names > MOST_KNOWN;
-            if is_much || cut.text.len() > self.options.chunk_size.saturating_add(LONG) {
+            if is_much
+                || cut.is_two
+                || cut.text.len() > self.options.chunk_size.saturating_add(LONG)
+            {
                 while let Some((cell, made)) = ring.take()? {
                     self.take(&mut ring, cell, made.is_ok(), &known)?;
                 }
                 let commits = self.committed();
-                self.write_here(cut.text, cut.at, cut.is_full)?;
+                self.write_here(cut.text, cut.at)?;
                 follow(&known, self, commits);
                 continue;
             }
@@ -104,7 +107,6 @@ impl Writer {
             };
             cell.input.extend_from_slice(cut.text);
             cell.note.at = cut.at;
-            cell.note.is_full = cut.is_full;
             ring.submit(cell)?;
             while let Some((cell, made)) = ring.try_take() {
                 self.take(&mut ring, cell, made.is_ok(), &known)?;
@@ -132,7 +134,7 @@ impl Writer {
             None => false,
         };
         if !is_written {
-            self.write_here(&cell.input, cell.note.at, cell.note.is_full)?;
+            self.write_here(&cell.input, cell.note.at)?;
         }
         follow(known, self, commits);
         ring.recycle(cell);
@@ -150,14 +152,12 @@ impl Writer {
             (codec, stored) = chunks::encode(stored, self.options.compressor.as_ref())?;
         }
         self.store(codec, &stored, size, note.documents)?;
-        if note.is_full {
-            self.close_if_full()?;
-        }
+        self.close_if_full()?;
         Ok(true)
     }
 
-    /// Makes a chunk of lines on this thread.
-    fn write_here(&mut self, text: &[u8], at: usize, is_full: bool) -> Result<()> {
+    /// Makes a chunk of lines on this thread, or two.
+    fn write_here(&mut self, text: &[u8], at: usize) -> Result<()> {
         for line in (Lines { text, at: 0 }) {
             let line = Line {
                 at: line.at.saturating_add(at),
@@ -165,10 +165,7 @@ impl Writer {
             };
             self.push_line(&line)?;
         }
-        if is_full {
-            return Ok(());
-        }
-        self.end_chunk()
+        Ok(())
     }
 }
 
@@ -229,25 +226,19 @@ impl<'t> Iterator for Lines<'t> {
 struct Cut<'t> {
     text: &'t [u8],
     at: usize,
-    /// Whether they fill it; else it ends before a long line.
-    is_full: bool,
+    /// Whether the last line is long, and so ends the chunk before it, if it is a document.
+    is_two: bool,
 }
 
 /// Cuts lines into chunks, and leaves those of the last one.
 struct Cuts<'l, 't> {
     lines: &'l mut Lines<'t>,
     size: usize,
-    /// A long line, behind a chunk that ended before it.
-    long: Option<Line<'t>>,
 }
 
 impl<'l, 't> Cuts<'l, 't> {
     fn of(lines: &'l mut Lines<'t>, size: usize) -> Self {
-        Self {
-            lines,
-            size,
-            long: None,
-        }
+        Self { lines, size }
     }
 }
 
@@ -255,39 +246,20 @@ impl<'t> Iterator for Cuts<'_, 't> {
     type Item = Cut<'t>;
 
     fn next(&mut self) -> Option<Cut<'t>> {
-        let cut = |line: &Line<'t>| Cut {
-            text: line.text,
-            at: line.at,
-            is_full: true,
-        };
-        if let Some(line) = self.long.take() {
-            return Some(cut(&line));
-        }
-        let (start, mut source) = (self.lines.at, 0_usize);
+        let (at, mut source) = (self.lines.at, 0_usize);
         while let Some(line) = self.lines.next() {
-            let text = |end| self.lines.text.get(start..end).unwrap_or_default();
-            if line.text.len() >= self.size {
-                if source == 0 {
-                    return Some(cut(&line));
-                }
-                let text = text(line.at);
-                self.long = Some(line);
-                return Some(Cut {
-                    text,
-                    at: start,
-                    is_full: false,
-                });
-            }
+            let before = source;
             source = source.saturating_add(line.text.len());
             if source >= self.size {
+                let end = line.at.saturating_add(line.text.len());
                 return Some(Cut {
-                    text: text(line.at.saturating_add(line.text.len())),
-                    at: start,
-                    is_full: true,
+                    text: self.lines.text.get(at..end).unwrap_or_default(),
+                    at,
+                    is_two: before > 0 && line.text.len() >= self.size,
                 });
             }
         }
-        self.lines.at = start;
+        self.lines.at = at;
         None
     }
 }
@@ -297,7 +269,6 @@ impl<'t> Iterator for Cuts<'_, 't> {
 struct Note {
     /// Where they begin in the text.
     at: usize,
-    is_full: bool,
     made: Option<Made>,
     documents: u32,
     /// Bytes before they were compressed.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::chunks::{self, Cache};
 use super::commits::{self, Commit};
 use super::docs::{Docs, Document, Part};
-use super::layout::{Codec, Entry};
+use super::layout::{Codec, Entry, HEADER};
 use super::source::Source;
 use super::{io_error, shifted, wrong, WriteOptions, Writer};
 use crate::blit::doc::{Dictionary, Doc};
@@ -176,7 +176,9 @@ impl Collection {
         Docs::of(self)
     }
 
-    /// Looks at every byte.
+    /// Looks at every byte up to the end of the last commit, and tells how many these are.
+    ///
+    /// What is behind it is no part of the collection: another process may be writing it.
     ///
     /// # Errors
     /// The first rule that is broken, with its number and the byte in the file; offsets in
@@ -187,7 +189,8 @@ impl Collection {
             let dictionary = commit.dictionary(&self.source)?;
             self.validate_commit(commit, &dictionary, &mut all)?;
         }
-        all.bytes = usize::try_from(self.source.len()).unwrap_or(usize::MAX);
+        let end = self.commits.last().map_or(HEADER, |last| last.end);
+        all.bytes = usize::try_from(end).unwrap_or(usize::MAX);
         Ok(all)
     }
 

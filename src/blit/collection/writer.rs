@@ -407,15 +407,6 @@ impl Writer {
         self.source > 0
     }
 
-    /// Writes the documents that are not written.
-    pub(super) fn end_chunk(&mut self) -> Result<()> {
-        let pending = self.values.complete();
-        if pending == 0 {
-            return Ok(());
-        }
-        self.whole(|writer| writer.chunk(pending))
-    }
-
     /// Ends the commit if the next chunk belongs to another one.
     pub(super) fn close_if_full(&mut self) -> Result<()> {
         if self.is_full() {

@@ -24,6 +24,7 @@ pub(in crate::blit) struct Dictionary {
 pub(in crate::blit) struct Mark {
     documents: usize,
     tape: (usize, usize),
+    has_surrogates: bool,
 }
 
 impl Mark {
@@ -66,6 +67,7 @@ impl Writer<'_> {
         Mark {
             documents: self.complete(),
             tape: self.tape.sizes(),
+            has_surrogates: self.has_surrogates,
         }
     }
 
@@ -74,6 +76,7 @@ impl Writer<'_> {
         self.open.clear();
         self.values.truncate(mark.documents);
         self.tape.truncate(mark.tape);
+        self.has_surrogates = mark.has_surrogates;
         // Its names may have ids, which none of those that are kept gave them.
         self.dropped.now = true;
     }
@@ -103,6 +106,8 @@ impl Writer<'_> {
     ///
     /// There must be no documents that are not written.
     pub(in crate::blit) fn dictionary(&mut self) -> Dictionary {
+        // Documents that were dropped since the last chunk may have given names their ids.
+        self.settle_names();
         let options = self.options;
         let emitter = std::mem::replace(&mut self.emitter, Emitter::of(&options));
         let (names, sequences): (Names, Sequences) = (emitter.names, emitter.sequences);

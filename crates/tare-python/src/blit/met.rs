@@ -8,6 +8,8 @@ use super::raw::{Owned, Seen};
 const MOST: usize = 1 << 16;
 /// So many of each are kept from one document to the next.
 const FEW: usize = 1 << 12;
+/// Bytes of the longest name that is kept, so that names which somebody sends fill no memory.
+pub const LONGEST: usize = 64;
 
 /// Which names stood where, and which objects they were.
 #[derive(Default)]

@@ -183,7 +183,8 @@ impl View {
     /// Raises:
     ///     Unsupported: NaN, infinities or bytes without a form.
     ///     Limit: More text than ``max_output``.
-    ///     Malformed: The document is not what it says.
+    ///     Malformed: The document is not what it says, where that is seen. Strings of one that was not
+    ///         validated may hold anything, so what others made is to be validated first.
     ///
     /// >>> from tare import blit
     /// >>> blit.view(blit.encode({"b": 1, "a": None})).to_json("lexical")

@@ -7,7 +7,7 @@ use tare::{Error, ErrorKind};
 
 use super::encode::again;
 use super::fault::Fault;
-use super::met::Met;
+use super::met::{Met, LONGEST};
 use super::objects::wtf8_of;
 use super::raw::{Exact, Seen};
 use super::view::View;
@@ -255,7 +255,7 @@ impl<'w, 'py> Walk<'w, 'py> {
         };
         let (name, step) = self.writer.intern(text)?;
         // One of a subclass may run code of its own when it is let go.
-        if is_exact {
+        if is_exact && text.len() <= LONGEST {
             self.met.note(step, key);
             self.met.known(key, name);
         }
