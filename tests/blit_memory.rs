@@ -150,6 +150,18 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// A backend opens millions of documents: neither that nor a look at a field takes memory.
+#[test]
+fn opening_and_looking_allocate_nothing() {
+    let text = br#"{"user": {"name": "a", "tags": [1, 2, 3]}, "rows": [{"id": 1}, {"id": 2}]}"#;
+    let document = from_json(text, &Options::default()).unwrap();
+    let (found, most) = measured(|| {
+        let view = View::open(&document).unwrap();
+        view.pointer("/rows/1/id").unwrap().is_some()
+    });
+    assert_eq!((true, 0), (found, most));
+}
+
 #[test]
 fn few_bytes_that_say_many_values_are_limited_before_they_are_made() {
     for (name, document) in bombs() {
