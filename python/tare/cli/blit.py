@@ -496,11 +496,10 @@ def _sink(output: str | None, force: bool, *, binary: bool) -> Iterator[BinaryIO
 
 def _print_collection(account: dict[str, Any], parts: dict[str, str], stored: dict[str, str]) -> None:
     total, raw = account["bytes"], account["raw"]
-    commits = "1 commit" if account["commits"] == 1 else f"{account['commits']:,} commits"
     click.echo(
-        f"blit collection, version 1  {total:,} bytes  {account['documents']:,} documents in "
-        f"{account['chunks']:,} chunks of {commits}  "
-        f"{account['keys']:,} names, {account['shapes']:,} key sequences"
+        f"blit collection, version 1  {total:,} bytes  {_of(account['documents'], 'document')} in "
+        f"{_of(account['chunks'], 'chunk')} of {_of(account['commits'], 'commit')}  "
+        f"{_of(account['keys'], 'name')}, {_of(account['shapes'], 'key sequence')}"
     )
     _print_parts("file", account["stored"], total, stored)
     if raw:
@@ -510,10 +509,14 @@ def _print_collection(account: dict[str, Any], parts: dict[str, str], stored: di
         _print_kinds(account["kinds"], raw)
 
 
+def _of(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' if n != 1 else ''}"
+
+
 def _print_account(account: dict[str, Any], words: dict[str, str]) -> None:
     total = account["bytes"]
-    names = f"{account['keys']:,} names, {account['shapes']:,} key sequences"
-    pool = f", {account['pool']:,} pooled strings" if account["pool"] else ""
+    names = f"{_of(account['keys'], 'name')}, {_of(account['shapes'], 'key sequence')}"
+    pool = f", {_of(account['pool'], 'pooled string')}" if account["pool"] else ""
     click.echo(f"blit, version 1  {total:,} bytes  {names}{pool}")
     click.echo(f"flags: {', '.join(account['flags']) or 'none'}")
     _print_parts("part", account["parts"], total, words)
