@@ -66,7 +66,6 @@ def test_equal_containers_in_one_place_are_one_object() -> None:
 
 
 @pytest.mark.alone
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="signals of a timer")
 @pytest.mark.parametrize(
     "query", ["$[?@.a == 1]", "$[*]", "$..a", "$[?length($) > 5]", "$[?count($[*]) < 1]"]
 )
