@@ -35,5 +35,6 @@ pub mod blit;
 pub mod compress;
 mod error;
 pub mod message;
+pub mod robject;
 
 pub use error::{Error, ErrorKind, Result};

@@ -9,7 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compress", &[]),
     ("message", &[]),
     ("blit", &["compress"]),
-    ("robject", &["compress"]),
+    ("robject", &["compress", "fst"]),
     ("fst", &["compress"]),
     ("store", &["blit", "robject", "fst", "compress", "message"]),
     (

@@ -1,0 +1,19 @@
+//! R objects outside R: the lossless tree that R serializes, and the formats that hold it.
+//!
+//! An [`RObject`] is a shared arena of nodes and the id of one of them. Nothing is evaluated, no
+//! name is looked up and no path that a file holds is opened: code, promises and external
+//! pointers are kept as they stand and written back. What is read and written again in the same
+//! version, encoding and format has the same bytes.
+
+mod builder;
+mod model;
+mod options;
+mod strings;
+
+pub use builder::Builder;
+pub use model::{
+    is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,
+    Kind, Node, RObject, Special, NA_INT, NA_REAL,
+};
+pub use options::{Format, ReadOptions, WriteOptions};
+pub use strings::{Offsets, Strings, Text, TextEncoding};
