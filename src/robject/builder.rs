@@ -1,6 +1,7 @@
 //! Making an arena: ids in the order of pushing, symbols once each.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
 use super::model::{Arena, Body, Cell, Header, Id, Node, RObject, Special};
@@ -50,6 +51,7 @@ impl Builder {
                 nodes: nodes.collect(),
                 odd_texts: Vec::new(),
                 header: Header::default(),
+                expanded_bytes: AtomicU64::new(0),
             },
             symbols: HashMap::new(),
         }

@@ -5,11 +5,13 @@
 //! pointers are kept as they stand and written back. What is read and written again in the same
 //! version, encoding and format has the same bytes.
 
+mod altrep;
 mod builder;
 mod model;
 mod options;
 mod strings;
 
+pub use altrep::{double_text, Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
 pub use model::{
     is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,

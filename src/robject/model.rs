@@ -1,6 +1,7 @@
 //! The arena: every node of an R object behind one id, without recursion.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::strings::Strings;
@@ -369,6 +370,63 @@ pub enum Body {
     Altrep(Box<Altrep>),
 }
 
+impl Body {
+    /// Its type; of a deferred vector, see [`Arena::kind`].
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Special(Special::Null) => Kind::Null,
+            Self::Special(Special::Unbound | Special::MissingArg) => Kind::Mark,
+            Self::Symbol(_) => Kind::Symbol,
+            Self::Char(_) => Kind::Char,
+            Self::Logical(_) => Kind::Logical,
+            Self::Integer(_) => Kind::Integer,
+            Self::Double(_) => Kind::Double,
+            Self::Complex(_) => Kind::Complex,
+            Self::Raw(_) => Kind::Raw,
+            Self::Character(_) => Kind::Character,
+            Self::List(_) | Self::Altrep(_) => Kind::List,
+            Self::Expression(_) => Kind::Expression,
+            Self::Pairs { cells, .. } => match cells.first().map(|cell| cell.code) {
+                Some(6) => Kind::Language,
+                Some(17) => Kind::Dots,
+                _ => Kind::Pairlist,
+            },
+            Self::Closure { .. } => Kind::Closure,
+            Self::Promise { .. } => Kind::Promise,
+            Self::Builtin { special: true, .. } => Kind::SpecialFunction,
+            Self::Builtin { .. } => Kind::BuiltinFunction,
+            Self::Bytecode(_) => Kind::Bytecode,
+            Self::ExternalPtr { .. } => Kind::ExternalPtr,
+            Self::WeakRef => Kind::WeakRef,
+            Self::S4 => Kind::S4,
+            Self::Named { code: 247, .. } => Kind::Persist,
+            Self::Special(_) | Self::Environment { .. } | Self::Named { .. } => Kind::Environment,
+        }
+    }
+
+    /// How many elements it has; 0 for what has none. Of a deferred vector, see [`Arena::length`].
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Logical(values) | Self::Integer(values) => values.len(),
+            Self::Double(values) => values.len(),
+            Self::Complex(values) => values.len(),
+            Self::Raw(values) => values.len(),
+            Self::Character(strings) => strings.len(),
+            Self::List(ids) | Self::Expression(ids) => ids.len(),
+            Self::Pairs { cells, .. } => cells.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it has no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// One node: its body and what every node may have.
 #[derive(Debug)]
 pub struct Node {
@@ -444,6 +502,8 @@ pub struct Arena {
     /// Ascii doubles whose text is not what their value prints as, by node and element.
     pub(super) odd_texts: Vec<(Id, u64, Box<str>)>,
     pub(super) header: Header,
+    /// Bytes that deferred vectors took when they were made.
+    pub(super) expanded_bytes: AtomicU64,
 }
 
 impl Arena {
