@@ -504,3 +504,196 @@ def blit_account(buffer: Buffer) -> dict[str, Any]:
 
 def blit_view(buffer: Buffer) -> Any:
     """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`."""
+
+type RLoss = tuple[str, str, str, str, int]
+"""What a conversion lost: path, kind, what R has, what was kept of it, how many values."""
+
+class RBuffer:
+    """The numbers of an R vector, by the buffer protocol: read-only, not copied.
+
+    Formats are ``i`` (logical and integer; NA is -2**31), ``d``, ``Zd`` and ``B``.
+    """
+
+    @property
+    def format(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+class RArrow:
+    """An R value as Arrow, by the Arrow C data interface: numbers and text are not copied.
+
+    A data frame is a struct array whose schema has the columns, and in its metadata the key
+    ``r``: `pyarrow.record_batch` makes a record batch of it, `pyarrow.array` any other.
+    """
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a data frame."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+class RObject:
+    """A handle on one R value: of a file, or a part of one. Nothing is ever evaluated.
+
+    `tare.r` has the class that users see.
+    """
+
+    @property
+    def type(self) -> str:
+        """R's ``typeof``."""
+
+    @property
+    def r_class(self) -> list[str]:
+        """R's ``class``: of a value without one, the class that its type and dimensions mean."""
+
+    @property
+    def attributes(self) -> list[tuple[str, RObject]]:
+        """Names and values, in the order of the file."""
+
+    def attribute(self, name: str) -> RObject | None:
+        """The value of an attribute."""
+
+    @property
+    def names(self) -> list[str | None] | None:
+        """Names of the elements, None for a missing one; of a call or pairlist, its tags."""
+
+    @property
+    def dim(self) -> list[int] | None:
+        """Dimensions of a matrix or array."""
+
+    @property
+    def slots(self) -> list[tuple[str, RObject]] | None:
+        """Slots of an S4 object."""
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of a data frame."""
+
+    @property
+    def flags(self) -> list[str]:
+        """What should be known before R loads this: ``promise``, ``closure``, ``bytecode``, ..."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The same for handles on the same node while one lives: what to memoize by."""
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """How the file was written: encoding, version, r_version, min_reader, native_encoding."""
+
+    @property
+    def marks(self) -> tuple[int, bool]:
+        """The general purpose bits, and whether R dispatches on it."""
+
+    def __len__(self) -> int: ...
+    def child(self, index: int) -> RObject:
+        """Element of a list, expression, pairlist or call.
+
+        Raises:
+            IndexError: There is none.
+        """
+
+    def get(self, name: str) -> RObject:
+        """Element, binding or slot of a name, the first of it.
+
+        Raises:
+            KeyError: There is none.
+        """
+
+    def keys(self) -> list[str]:
+        """Names of bindings (sorted), slots or elements."""
+
+    def data(self) -> RBuffer:
+        """The numbers or bytes of a vector; a deferred vector is made.
+
+        Raises:
+            TypeError: Not such a vector.
+            Limit: A deferred vector beyond the memory budget.
+        """
+
+    def strings(self) -> list[str | bytes | None]:
+        """The strings of a character vector: bytes for what is no text, None for NA."""
+
+    def to_arrow(self, options: dict[str, Any]) -> tuple[RArrow, list[RLoss]]:
+        """As Arrow, and what was lost.
+
+        Options: ``strict`` (False), ``metadata`` (True: the key ``r`` and what cannot be told
+        from the type are kept), ``columns`` (None, or names of a data frame's columns),
+        ``na`` ('null' or 'nan').
+
+        Raises:
+            Unsupported: A value that Arrow has no type for, or any loss where strict.
+        """
+
+    def to_python(
+        self,
+        scalars: bool,
+        leaf: Callable[[RObject], Any],
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, list[RLoss]]:
+        """As plain Python, and what was lost.
+
+        Made here: NULL; lists, as `dict` where all names are there and differ, else `list`;
+        strings; with ``scalars`` vectors of one element without attributes. ``leaf`` makes all
+        else: vectors of numbers, data frames, what has a class, lists whose names repeat,
+        environments and code. The same node becomes the same object. Options: ``strict``.
+        """
+
+    def identical(self, other: RObject) -> bool:
+        """R's ``identical``: attributes in any order, NaN as NaN, functions by their code."""
+
+    def equal(self, other: RObject) -> bool:
+        """Whether both are written as the same bytes."""
+
+    def to_bytes(self, version: int | None = None, encoding: str | None = None) -> bytes:
+        """The plain bytes of R's serialization."""
+
+def r_read(source: Buffer | str, options: dict[str, Any]) -> RObject | list[tuple[str, RObject]]:
+    """Read bytes, or a file of a path, in any format of R but fst; of RData each name and value.
+
+    Options, all of them optional: ``format``, ``max_depth``, ``memory_budget``, ``max_ratio``,
+    ``encoding``, ``threads``.
+    """
+
+def r_write(
+    value: RObject | list[tuple[str, RObject]], path: str | None, options: dict[str, Any]
+) -> tuple[bytes | int, list[RLoss]]:
+    """Write to a file of a path, which says how many bytes, or to bytes.
+
+    Options, all of them optional: ``format``, ``version``, ``encoding``, ``compressor``,
+    ``threads``, ``members``, ``r_version``, ``data_only``.
+    """
+
+def r_inspect(source: Buffer | str, options: dict[str, Any]) -> dict[str, Any]:
+    """What a file is and holds, without making values."""
+
+def r_from_arrow(value: object, options: dict[str, Any]) -> tuple[RObject, list[RLoss]]:
+    """An R value of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+
+    Options: ``strict`` (False), ``metadata`` (True: the key ``r`` is read), ``int64`` ('auto':
+    integer where all fit, else integer64; 'integer64'; 'double').
+    """
+
+def r_from_python(value: object, options: dict[str, Any]) -> tuple[RObject, list[RLoss]]:
+    """An R value of plain Python and NumPy: None, bool, int, float, complex, str, bytes, list,
+    tuple, dict, date, datetime, timedelta, arrays by their buffer, RObject.
+
+    A list of scalars of one kind becomes a vector, any other a list; None in a vector is NA.
+    Options: ``strict``; ``other``, a function that makes an RObject of any other value.
+    """
+
+def fst_schema(source: Buffer | str) -> dict[str, Any]:
+    """Columns, rows and keys of an fst file: its headers alone are read."""
+
+def fst_read(
+    source: Buffer | str, columns: list[str] | None, rows: tuple[int, int] | None
+) -> RObject:
+    """Columns and rows (from 0 on, end exclusive) of an fst file as a data frame."""
+
+def fst_write(value: RObject, path: str | None, options: dict[str, Any]) -> tuple[bytes | int, list[RLoss]]:
+    """Write a data frame as fst. Options: ``compress`` (0 to 100; 50), ``keys``."""
+
+def sniff_r(start: bytes) -> str | None:
+    """The format of R that bytes begin with: rds, rdata, qs2, qdata, qs or fst; None for others."""

@@ -6,16 +6,21 @@
 //! version, encoding and format has the same bytes.
 
 mod altrep;
+mod attrs;
 mod builder;
+mod loss;
 mod model;
 mod options;
 mod strings;
+mod text;
 
 pub use altrep::{double_text, Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
+pub use loss::{Loss, LossKind, Losses};
 pub use model::{
     is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,
     Kind, Node, RObject, Special, NA_INT, NA_REAL,
 };
 pub use options::{Format, ReadOptions, WriteOptions};
 pub use strings::{Offsets, Strings, Text, TextEncoding};
+pub use text::{Decoded, Recoder};

@@ -13,6 +13,7 @@ mod facts;
 mod options;
 mod reader;
 mod relay;
+mod robject;
 mod shared;
 mod signals;
 mod stored;
@@ -46,6 +47,7 @@ mod _tare {
             .filter(|&name| name != "none")
             .collect();
         module.add("__features__", features)?;
-        super::blit::add(module)
+        super::blit::add(module)?;
+        super::robject::add(module)
     }
 }
