@@ -7,7 +7,7 @@ else whole.
 """
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-from typing import Any, Self, overload
+from typing import Any, Self, TypeAlias, overload
 
 import pyarrow as pa
 from typing_extensions import Buffer, Unpack
@@ -505,7 +505,7 @@ def blit_account(buffer: Buffer) -> dict[str, Any]:
 def blit_view(buffer: Buffer) -> Any:
     """Open a document; its object as `BlitObjectView`, its array as `BlitListView`, else a `BlitView`."""
 
-type RLoss = tuple[str, str, str, str, int]
+RLoss: TypeAlias = tuple[str, str, str, str, int]
 """What a conversion lost: path, kind, what R has, what was kept of it, how many values."""
 
 class RBuffer:
@@ -677,9 +677,10 @@ def r_from_arrow(value: object, options: dict[str, Any]) -> tuple[RObject, list[
     """
 
 def r_from_python(value: object, options: dict[str, Any]) -> tuple[RObject, list[RLoss]]:
-    """An R value of plain Python and NumPy: None, bool, int, float, complex, str, bytes, list,
-    tuple, dict, date, datetime, timedelta, arrays by their buffer, RObject.
+    """An R value of plain Python and NumPy.
 
+    Taken are None, bool, int, float, complex, str, bytes, list, tuple, dict, date, datetime,
+    timedelta, arrays by their buffer, RObject.
     A list of scalars of one kind becomes a vector, any other a list; None in a vector is NA.
     Options: ``strict``; ``other``, a function that makes an RObject of any other value.
     """
@@ -687,9 +688,7 @@ def r_from_python(value: object, options: dict[str, Any]) -> tuple[RObject, list
 def fst_schema(source: Buffer | str) -> dict[str, Any]:
     """Columns, rows and keys of an fst file: its headers alone are read."""
 
-def fst_read(
-    source: Buffer | str, columns: list[str] | None, rows: tuple[int, int] | None
-) -> RObject:
+def fst_read(source: Buffer | str, columns: list[str] | None, rows: tuple[int, int] | None) -> RObject:
     """Columns and rows (from 0 on, end exclusive) of an fst file as a data frame."""
 
 def fst_write(value: RObject, path: str | None, options: dict[str, Any]) -> tuple[bytes | int, list[RLoss]]:
