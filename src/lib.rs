@@ -34,6 +34,7 @@
 pub mod blit;
 pub mod compress;
 mod error;
+pub mod fst;
 pub mod message;
 pub mod robject;
 

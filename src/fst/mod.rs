@@ -1,0 +1,51 @@
+//! Files of R's package fst: data frames by column and row range, without R.
+//!
+//! A file is one table: columns of 17 kinds ([`ColumnKind`]), cut into blocks that are packed and
+//! compressed one by one. [`open`] reads the headers; [`Reader::read`] reads all of it, some
+//! columns, or some rows, and touches only the blocks that hold them.
+//!
+//! **Column data carry no checksum.** Headers do, and every length, position, code and order that
+//! the layout implies is checked, but a flipped bit in a block of doubles is not found by this or
+//! any other reader.
+//!
+//! # Example
+//! ```
+//! use tare::fst;
+//!
+//! // A header that is cut is an error, never a shorter table.
+//! let error = fst::open(&[0_u8; 40][..]).err();
+//! assert!(error.is_some_and(|error| error.is_truncated()));
+//! ```
+//!
+//! # When not
+//! Files of fst before 0.8 are refused; fst 0.8.0 to 0.8.10 re-writes them. Columns that hold
+//! lists or complex numbers have no place in the format.
+
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
+mod codec;
+mod element;
+mod fault;
+mod gather;
+mod kind;
+mod layout;
+mod numeric;
+mod options;
+mod packing;
+mod pool;
+mod reader;
+mod shuffle;
+mod source;
+mod strings;
+mod table;
+mod texts;
+
+pub use kind::{ColumnKind, TimeScale};
+pub use options::ReadOptions;
+pub use reader::{open, open_with, ColumnInfo, Reader};
+pub use table::{Column, Data, Table};
+pub use texts::{Offsets, TextEncoding, Texts};
