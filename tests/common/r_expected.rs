@@ -69,6 +69,15 @@ impl Report {
     }
 }
 
+/// The faults of a report as one text.
+pub fn verdict(report: &Report) -> Result<(), String> {
+    match report.faults.first() {
+        None if report.nodes > 0 => Ok(()),
+        None => Err("nothing was compared".to_string()),
+        Some(_) => Err(report.faults.join("\n    ")),
+    }
+}
+
 /// Compares an object with a tree by the rules of the fixtures.
 pub fn compare(object: &RObject, expected: &Value) -> Report {
     compare_by(Rules::default(), object, expected)
