@@ -119,12 +119,22 @@ impl Builder {
     /// # Errors
     /// As [`Builder::push`].
     pub fn symbol(&mut self, name: &str) -> Result<Id> {
-        if let Some(id) = self.symbols.get(name.as_bytes()) {
+        self.symbol_bytes(name.as_bytes())
+    }
+
+    /// The symbol of a name that may be no text: marked ASCII, UTF-8 or bytes, as it is.
+    ///
+    /// # Errors
+    /// As [`Builder::push`].
+    pub fn symbol_bytes(&mut self, name: &[u8]) -> Result<Id> {
+        if let Some(id) = self.symbols.get(name) {
             return Ok(*id);
         }
-        let char = self.char(name)?;
+        let mut node = Node::new(Body::Char(Some(Box::from(name))));
+        node.levels = TextEncoding::guess(name).levels();
+        let char = self.push_node(node)?;
         let id = self.push(Body::Symbol(char))?;
-        self.symbols.insert(Box::from(name.as_bytes()), id);
+        self.symbols.insert(Box::from(name), id);
         Ok(id)
     }
 

@@ -5,12 +5,19 @@
 //! pointers are kept as they stand and written back. What is read and written again in the same
 //! version, encoding and format has the same bytes.
 
+mod account;
 mod altrep;
 mod attrs;
+mod blocks;
 mod builder;
+mod lanes;
 mod loss;
 mod model;
 mod options;
+mod pack;
+mod plain;
+pub mod qdata;
+mod shuffle;
 mod strings;
 mod text;
 

@@ -30,6 +30,18 @@ impl TextEncoding {
         }
     }
 
+    /// What unmarked bytes are: ASCII, else UTF-8, else no text.
+    #[must_use]
+    pub fn guess(bytes: &[u8]) -> Self {
+        if bytes.is_ascii() {
+            Self::Ascii
+        } else if simdutf8::basic::from_utf8(bytes).is_ok() {
+            Self::Utf8
+        } else {
+            Self::Bytes
+        }
+    }
+
     /// What the levels of a CHARSXP say.
     #[must_use]
     pub const fn of(levels: u16) -> Self {
