@@ -138,6 +138,18 @@ impl Builder {
         Ok(id)
     }
 
+    /// The symbol that was made of this name before, if one was.
+    pub(super) fn known_symbol(&self, char: Id) -> Option<Id> {
+        self.symbols.get(self.arena.char(char)?).copied()
+    }
+
+    /// Makes a symbol the one of its name, unless one is.
+    pub(super) fn know_symbol(&mut self, char: Id, symbol: Id) {
+        if let Some(name) = self.arena.char(char) {
+            self.symbols.entry(Box::from(name)).or_insert(symbol);
+        }
+    }
+
     /// A single string, marked ASCII or UTF-8.
     ///
     /// # Errors

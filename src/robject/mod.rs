@@ -18,6 +18,7 @@ mod pack;
 mod plain;
 pub mod qdata;
 mod shuffle;
+pub mod rds;
 mod strings;
 mod text;
 
