@@ -283,6 +283,17 @@ impl Arena {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
+        // The machine may have less than the budget: asked for as a whole first, so that a short
+        // file ends in an error where its vector does not fit.
+        let whole = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if Vec::<u8>::new().try_reserve_exact(whole).is_err() {
+            self.expanded_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            let text = format!(
+                "a deferred vector of {elements} elements needs {bytes} bytes, more than there is \
+                 memory for"
+            );
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
         Ok(())
     }
 
