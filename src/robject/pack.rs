@@ -131,6 +131,7 @@ fn blocks<T>(
         let mut packer = Packer {
             block: Vec::with_capacity(BLOCK),
             lanes,
+            failed: None,
             options,
         };
         let made = fill(&mut packer)?;
@@ -144,6 +145,8 @@ fn blocks<T>(
 pub(super) struct Packer<'a, 'l> {
     block: Vec<u8>,
     lanes: &'a mut Lanes<'l>,
+    /// Why a block was not taken, where bytes came by `Write`.
+    failed: Option<Error>,
     options: &'a WriteOptions,
 }
 
@@ -197,6 +200,11 @@ impl Packer<'_, '_> {
         Ok(())
     }
 
+    /// Why bytes were not taken, once.
+    pub(super) fn failure(&mut self) -> Option<Error> {
+        self.failed.take()
+    }
+
     fn flush(&mut self) -> Result<()> {
         let cancel = &self.options.cancel;
         if cancel
@@ -217,8 +225,14 @@ impl Packer<'_, '_> {
 
 impl Write for Packer<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bulk(bytes)?;
-        Ok(bytes.len())
+        match self.bulk(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => {
+                let text = error.to_string();
+                self.failed = Some(error);
+                Err(io::Error::other(text))
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -6,8 +6,6 @@
     clippy::cast_possible_truncation
 )]
 
-use std::io;
-
 use crate::{Error, ErrorKind, Result};
 
 /// What gives plain bytes block by block.
@@ -73,6 +71,12 @@ impl<'a> Plain<'a> {
             self.next_block()?;
         }
         Ok(self.block.get(self.at..).unwrap_or_default())
+    }
+
+    /// Puts the next block into a buffer of the caller's own, behind `front` bytes of no meaning;
+    /// false at the end. Not to be mixed with the other ways of reading.
+    pub(super) fn block_into(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
+        self.source.next(block, front)
     }
 
     fn next_block(&mut self) -> Result<()> {
@@ -212,27 +216,5 @@ fn grow<T>(elements: &mut Vec<T>, now: usize, left: usize) {
             .len()
             .max(usize::div_euclid(4 << 20, size_of::<T>().max(1)));
         elements.reserve_exact(step.max(now).min(left.max(now)));
-    }
-}
-
-impl io::Read for Plain<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let run = self.run()?;
-        let size = run.len().min(into.len());
-        if let (Some(place), Some(bytes)) = (into.get_mut(..size), run.get(..size)) {
-            place.copy_from_slice(bytes);
-        }
-        self.advance(size);
-        Ok(size)
-    }
-}
-
-impl io::BufRead for Plain<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        Ok(self.run()?)
-    }
-
-    fn consume(&mut self, bytes: usize) {
-        self.advance(bytes);
     }
 }

@@ -69,7 +69,7 @@ fn le_u64(bytes: &[u8]) -> u64 {
 
 /// The `N` planes of `count` bytes each.
 fn split<const N: usize>(body: &[u8], count: usize) -> Option<[&[u8]; N]> {
-    let mut lines = [&body[..0]; N];
+    let mut lines = [&[][..]; N];
     for (place, line) in lines.iter_mut().zip(body.chunks_exact(count.max(1))) {
         *place = line;
     }

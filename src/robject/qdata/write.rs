@@ -83,7 +83,7 @@ impl Writer<'_, '_, '_> {
                     }
                     self.begin(value, &mut stack)?;
                 }
-                None => self.close(&mut stack)?,
+                None => self.close(&mut stack),
             }
             if stack.len() > MAX_DEPTH {
                 let text = "values inside each other without end";
@@ -159,11 +159,10 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    fn close(&mut self, stack: &mut Vec<Open>) -> Result<()> {
+    fn close(&mut self, stack: &mut Vec<Open>) {
         if let Some(Open::Attributes { id, .. }) = stack.pop() {
             self.value(id, stack);
         }
-        Ok(())
     }
 
     fn data(&mut self) -> Result<()> {
