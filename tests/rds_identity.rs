@@ -15,7 +15,10 @@ fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(&path, endings));
-        } else if endings.iter().any(|ending| path.to_str().unwrap().ends_with(ending)) {
+        } else if endings
+            .iter()
+            .any(|ending| path.to_str().unwrap().ends_with(ending))
+        {
             found.push(path);
         }
     }
@@ -40,10 +43,21 @@ fn again(plain: &[u8]) -> tare::Result<Vec<u8>> {
 
 /// Where two differ first.
 fn compare(expected: &[u8], got: &[u8]) -> Option<String> {
-    let at = expected.iter().zip(got).position(|(one, other)| one != other);
+    let at = expected
+        .iter()
+        .zip(got)
+        .position(|(one, other)| one != other);
     let at = at.or_else(|| (expected.len() != got.len()).then(|| expected.len().min(got.len())))?;
-    let near = |all: &[u8]| all[at.saturating_sub(8)..all.len().min(at + 24)].escape_ascii().to_string();
-    Some(format!("differs at {at}: {} became {}", near(expected), near(got)))
+    let near = |all: &[u8]| {
+        all[at.saturating_sub(8)..all.len().min(at + 24)]
+            .escape_ascii()
+            .to_string()
+    };
+    Some(format!(
+        "differs at {at}: {} became {}",
+        near(expected),
+        near(got)
+    ))
 }
 
 #[test]
@@ -65,7 +79,12 @@ fn every_fixture_keeps_its_bytes() {
         }
     }
     assert!(count > 1000, "{count} fixtures");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -93,7 +112,12 @@ fn every_third_party_file_keeps_its_bytes() {
         }
     }
     assert!(count > 50, "{count} files");
-    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -108,6 +132,10 @@ fn compiled_code_keeps_its_bytes() {
             ..WriteOptions::default()
         };
         let other = rds::serialize(&object, &options).unwrap();
-        assert_eq!(None, compare(&other, &again(&other).unwrap()), "{encoding:?}");
+        assert_eq!(
+            None,
+            compare(&other, &again(&other).unwrap()),
+            "{encoding:?}"
+        );
     }
 }
