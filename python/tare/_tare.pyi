@@ -630,7 +630,7 @@ class RObject:
     def to_python(
         self,
         scalars: bool,
-        leaf: Callable[[RObject], Any],
+        leaf: Callable[[RObject, str], Any],
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, list[RLoss]]:
         """As plain Python, and what was lost.
@@ -638,7 +638,8 @@ class RObject:
         Made here: NULL; lists, as `dict` where all names are there and differ, else `list`;
         strings; with ``scalars`` vectors of one element without attributes. ``leaf`` makes all
         else: vectors of numbers, data frames, what has a class, lists whose names repeat,
-        environments and code. The same node becomes the same object. Options: ``strict``.
+        environments and code, of a handle and the path to it. The same node becomes the same
+        object. Options: ``strict``.
         """
 
     def identical(self, other: RObject) -> bool:

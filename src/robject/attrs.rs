@@ -272,6 +272,23 @@ impl RObject {
     }
 }
 
+impl RObject {
+    /// A few words on a value for reports: its strings, or its type and length.
+    pub(in crate::robject) fn summary(&self) -> String {
+        match self.kind() {
+            Kind::Character if self.length() <= 4 => {
+                let texts = self.texts().unwrap_or_default();
+                let shown = texts
+                    .into_iter()
+                    .map(|text| text.unwrap_or_else(|| "NA".into()));
+                shown.collect::<Vec<_>>().join(", ")
+            }
+            Kind::Null => "NULL".to_string(),
+            kind => format!("{} of {}", kind.name(), self.length()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Builder, NA_INT};

@@ -7,10 +7,14 @@
 
 mod account;
 mod altrep;
+pub mod arrow;
 mod attrs;
 mod blocks;
 mod builder;
 pub mod dput;
+pub mod frame;
+mod graft;
+mod identical;
 mod lanes;
 mod loss;
 mod model;
@@ -27,6 +31,7 @@ mod text;
 
 pub use altrep::{double_text, Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
+pub use graft::Graft;
 pub use loss::{Loss, LossKind, Losses};
 pub use model::{
     is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,

@@ -434,6 +434,15 @@ impl Strings {
         self.attributes.push((at, attributes));
     }
 
+    /// A copy without the attributes of single CHARSXPs, which name nodes of their own arena.
+    #[must_use]
+    pub fn without_attributes(&self) -> Self {
+        Self {
+            attributes: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// The attributes of single CHARSXPs, by position, ascending.
     #[must_use]
     pub fn attributes(&self) -> &[(u64, Id)] {

@@ -4,9 +4,11 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::IntoPyObjectExt;
-use tare::robject::{Body, Encoding, Kind, RObject, Recoder};
+use tare::robject::{Body, Encoding, Kind, Losses, RObject, Recoder};
 
 use super::buffer::Buffer;
+use super::options::option;
+use super::report::{entries, Entry};
 use crate::error::to_py;
 
 /// A node of an arena, which all handles on it share.
@@ -135,6 +137,39 @@ impl Handle {
     #[getter]
     fn marks(&self) -> (u16, bool) {
         (self.0.node().levels, self.0.node().is_object)
+    }
+
+    /// As Arrow, and what was lost.
+    fn to_arrow(
+        &self,
+        py: Python<'_>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<(super::arrow::Made, Vec<Entry>)> {
+        super::arrow::made(py, self, options)
+    }
+
+    /// As plain Python, and what was lost.
+    #[pyo3(signature = (scalars, leaf, options=None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        scalars: bool,
+        leaf: &Bound<'py, PyAny>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<Entry>)> {
+        let strict = options
+            .map(|options| option(options, "strict"))
+            .transpose()?
+            .flatten();
+        let mut losses = Losses::new(strict.unwrap_or(false));
+        let value = super::plain::converted(py, &self.0, scalars, leaf, &mut losses)?;
+        Ok((value, entries(losses)))
+    }
+
+    /// R's `identical`.
+    fn identical(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        py.detach(|| self.0.identical(&other.0))
+            .map_err(|error| to_py(py, error))
     }
 
     fn __repr__(&self) -> String {

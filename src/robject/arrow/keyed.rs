@@ -1,0 +1,147 @@
+//! What metadata says of columns: the key `r`, and the notes of a field.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use arrow_schema::Field;
+
+use super::super::model::RObject;
+use super::super::Graft;
+use super::from::{From, Made};
+use super::{read_r_key, ATTRIBUTES_KEY, TYPE_KEY};
+use crate::Result;
+
+/// What a field says of the R type behind it: `kind=storage,rest`.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    pub kind: String,
+    pub storage: String,
+    pub rest: String,
+    /// Whether rows of fixed size were a matrix.
+    pub matrix: bool,
+    attributes: Option<String>,
+}
+
+impl Notes {
+    pub fn of(field: &Field, wanted: bool) -> Self {
+        let mut notes = Self::default();
+        if !wanted {
+            return notes;
+        }
+        notes.attributes = field.metadata().get(ATTRIBUTES_KEY).cloned();
+        let mut text = field.metadata().get(TYPE_KEY).map_or("", String::as_str);
+        if let Some(rest) = text.strip_prefix("matrix") {
+            notes.matrix = true;
+            text = rest.trim_start_matches(':');
+        }
+        let (kind, rest) = text.split_once(',').unwrap_or((text, ""));
+        let (kind, storage) = kind.split_once('=').unwrap_or((kind, ""));
+        notes.kind = kind.to_string();
+        notes.storage = storage.to_string();
+        notes.rest = rest.to_string();
+        notes
+    }
+
+    pub fn has_attributes(&self) -> bool {
+        self.attributes.is_some()
+    }
+
+    /// What a matrix says of its items.
+    pub fn item_metadata(&self) -> HashMap<String, String> {
+        let mut text = self.kind.clone();
+        for (mark, part) in [('=', &self.storage), (',', &self.rest)] {
+            if !part.is_empty() {
+                text.push(mark);
+                text.push_str(part);
+            }
+        }
+        HashMap::from([(TYPE_KEY.to_string(), text)])
+    }
+}
+
+/// A part of the value of the key: `list(attributes = , columns = )`, `NULL`, or nothing at all.
+#[derive(Clone, Debug)]
+pub struct Key {
+    object: Option<RObject>,
+}
+
+impl Key {
+    pub fn new(object: Option<RObject>) -> Self {
+        Self { object }
+    }
+
+    /// The part of a column: by name where the key has names, as it has for R's arrow package.
+    pub fn column(&self, at: usize, name: &str) -> Self {
+        let Some(object) = &self.object else {
+            return Self::new(None);
+        };
+        let columns = object.get("columns");
+        let found = columns.as_ref().and_then(|columns| {
+            let names = columns.names()?;
+            // Names may repeat; then the place decides.
+            if names
+                .get(at)
+                .is_some_and(|found| found.as_deref() == Some(name))
+            {
+                return columns.child(at);
+            }
+            columns.get(name)
+        });
+        // A key without columns says of each that there is nothing to put back.
+        let none = object.at(super::super::Id::NULL);
+        Self::new(Some(found.unwrap_or(none)))
+    }
+
+    fn attributes(&self) -> Option<RObject> {
+        self.object.as_ref()?.get("attributes")
+    }
+
+    pub fn has_class(&self) -> bool {
+        self.attributes()
+            .is_some_and(|list| list.get("class").is_some())
+    }
+
+    /// Whether a key is there that names no class, as R's arrow package does for tibbles.
+    pub fn is_tibble(&self) -> bool {
+        self.object.is_some() && !self.has_class()
+    }
+}
+
+impl From<'_> {
+    /// Gives a vector the attributes that metadata keeps for it; those of the key come last.
+    pub(super) fn put_back(&mut self, made: &mut Made, notes: &Notes, key: &Key) -> Result<()> {
+        if let Some(text) = &notes.attributes {
+            let list = read_r_key(text)?;
+            self.put_list(made, &list)?;
+        }
+        match key.attributes() {
+            Some(list) => self.put_list(made, &list),
+            None => Ok(()),
+        }
+    }
+
+    fn put_list(&mut self, made: &mut Made, list: &RObject) -> Result<()> {
+        let names = list.names().unwrap_or_default();
+        for (at, name) in names.into_iter().enumerate() {
+            let (Some(name), Some(value)) = (name, list.child(at)) else {
+                continue;
+            };
+            // What the array itself says is not for metadata to change.
+            if matches!(name.as_str(), "levels" | "row.names" | "") {
+                continue;
+            }
+            if name == "names" && made.attributes.iter().any(|(known, _)| known == "names") {
+                continue;
+            }
+            let (copy, _) = self.build.graft(&value, Graft::Data)?;
+            if copy.is_null() {
+                continue;
+            }
+            match made.attributes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, old)) => *old = copy,
+                None => made.attributes.push((Cow::Owned(name), copy)),
+            }
+        }
+        Ok(())
+    }
+}
