@@ -528,6 +528,11 @@ impl Arena {
         self.nodes.is_empty()
     }
 
+    /// The ids of all nodes, in the order in which they were made.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        (0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(Id)
+    }
+
     /// How the file was written that this was read from.
     #[must_use]
     pub fn header(&self) -> &Header {

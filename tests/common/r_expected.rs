@@ -33,6 +33,8 @@ pub struct Rules {
     pub digests: bool,
     /// Whether row names stand in full where the file has their number.
     pub full_row_names: bool,
+    /// Whether calls have their parts, not their text alone.
+    pub calls: bool,
 }
 
 impl Default for Rules {
@@ -40,6 +42,7 @@ impl Default for Rules {
         Self {
             digests: true,
             full_row_names: false,
+            calls: true,
         }
     }
 }
@@ -153,6 +156,8 @@ impl<'a> Walk<'a> {
                     "type",
                     "length",
                     "md5",
+                    "xdr_md5",
+                    "first",
                     "values",
                     "head",
                     "tail",
@@ -187,6 +192,9 @@ impl<'a> Walk<'a> {
                 same("length", number(map, "length")?, cells.len())?;
                 self.cells(path, map, id)?;
                 &["type", "length", "tags", "elements"]
+            }
+            ("language", Body::Pairs { cells, .. }) if cells[0].code == 6 && !self.rules.calls => {
+                &["type", "deparse"]
             }
             ("language", Body::Pairs { cells, .. }) if cells[0].code == 6 => {
                 self.cells(path, map, id)?;

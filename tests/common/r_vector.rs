@@ -23,7 +23,17 @@ pub fn vector(rules: Rules, arena: &Arena, map: &Map<String, Value>, body: &Body
         return raw(map, bytes);
     }
     let mut places: Vec<(usize, &Value)> = Vec::new();
-    if map.contains_key("values") {
+    if let (true, Body::Double(doubles)) = (map.contains_key("first"), body) {
+        let bytes = doubles.iter().flat_map(|one| one.to_bits().to_be_bytes());
+        let digest = hex(&Md5::digest(bytes.collect::<Vec<u8>>()));
+        same(
+            "xdr_md5",
+            map.get("xdr_md5").and_then(Value::as_str),
+            Some(digest.as_str()),
+        )?;
+        places.extend(list(map, "first")?.iter().enumerate());
+        same("first values", 100, places.len())?;
+    } else if map.contains_key("values") {
         let values = list(map, "values")?;
         same("number of values", values.len(), length)?;
         if rules.digests && length > 40 {
