@@ -54,10 +54,12 @@ fn canonical(data: &Data) -> Vec<u8> {
 }
 
 fn md5(bytes: &[u8]) -> String {
-    Md5::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for byte in Md5::digest(bytes) {
+        write!(text, "{byte:02x}").unwrap();
+    }
+    text
 }
 
 fn attribute<'a>(tree: &'a Value, name: &str) -> Option<&'a Value> {
@@ -387,5 +389,37 @@ fn encodings_are_those_of_the_file() {
             (texts.encoding(), texts.get(0)),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn every_blob_is_the_raw_vector_it_was_made_of() {
+    let Some(manifest) = json("fixtures/manifest.json") else {
+        return;
+    };
+    let files = manifest["files"].as_array().unwrap();
+    let files: Vec<_> = files
+        .iter()
+        .filter(|file| file["group"] == "compress_fst")
+        .collect();
+    assert_eq!(4, files.len());
+    for entry in files {
+        let read = |key: &str| {
+            let name = entry[key].as_str().unwrap();
+            std::fs::read(shared(&format!("fixtures/{name}")).unwrap()).unwrap()
+        };
+        let (blob, expected) = (read("file"), read("expected"));
+        let options = fst::ReadOptions::default();
+        let found = fst::blob::decompress(&blob, &options).unwrap();
+        assert!(expected == found, "{}", entry["file"]);
+        if entry["hash"] == true {
+            let mut damaged = blob.clone();
+            let middle = damaged.len() / 2;
+            damaged[middle] ^= 1;
+            let error = fst::blob::decompress(&damaged, &options).unwrap_err();
+            assert_eq!(ErrorKind::ChecksumMismatch, error.kind());
+        }
+        let error = fst::blob::decompress(&blob[..blob.len() - 1], &options).unwrap_err();
+        assert!(error.is_truncated());
     }
 }

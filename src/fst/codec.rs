@@ -69,6 +69,14 @@ impl Codec {
         Some(Self { method, packing })
     }
 
+    /// Its code, where it has one.
+    pub(super) fn code(self) -> Option<u16> {
+        let found = CODECS
+            .iter()
+            .position(|codec| *codec == (self.method, self.packing));
+        found.and_then(|code| u16::try_from(code).ok())
+    }
+
     /// Whether a column of a form may have such blocks.
     pub(super) fn fits(self, form: Form) -> bool {
         match self.packing {

@@ -87,7 +87,7 @@ impl<'a, S: ReadAt + Sync> Gather<'a, S> {
         let ends = strings.end.saturating_sub(strings.start);
         let numbers = count.saturating_mul(form.size() as u64);
         self.take(numbers.saturating_add(ends.saturating_mul(4)), place.at)?;
-        let len = self.narrow(count, place.at)?;
+        let len = Self::narrow(count, place.at)?;
         let ends = if strings.is_empty() {
             0
         } else {
@@ -105,7 +105,7 @@ impl<'a, S: ReadAt + Sync> Gather<'a, S> {
                 Form::Int64 => Numbers::Int64(zeros(len, at)?),
                 Form::Byte => Numbers::Byte(zeros(len, at)?),
             },
-            ends: zeros(self.narrow(ends, at)?, at)?,
+            ends: zeros(Self::narrow(ends, at)?, at)?,
             blocks: Vec::new(),
             text: Vec::new(),
             strings,
@@ -113,7 +113,7 @@ impl<'a, S: ReadAt + Sync> Gather<'a, S> {
         Ok(())
     }
 
-    fn narrow(&self, count: u64, at: u64) -> Result<usize> {
+    fn narrow(count: u64, at: u64) -> Result<usize> {
         usize::try_from(count).map_err(|_| too_much(format!("{count} values"), at))
     }
 
@@ -165,14 +165,14 @@ impl<'a, S: ReadAt + Sync> Gather<'a, S> {
                 match &mut work.numbers {
                     Numbers::None => {}
                     Numbers::Int(into) if form == Form::Factor && work.parts.levels == 0 => {
-                        into.fill(NA)
+                        into.fill(NA);
                     }
                     Numbers::Int(into) => {
                         let check = move |values: &[i32]| check.check(values);
                         split(source, place, rows, into, check, &mut jobs);
                     }
                     Numbers::Double(into) => {
-                        split(source, place, rows, into, |_| Ok(()), &mut jobs)
+                        split(source, place, rows, into, |_| Ok(()), &mut jobs);
                     }
                     Numbers::Int64(into) => split(source, place, rows, into, |_| Ok(()), &mut jobs),
                     Numbers::Byte(into) => split(source, place, rows, into, |_| Ok(()), &mut jobs),
@@ -209,7 +209,7 @@ impl<'a, S: ReadAt + Sync> Gather<'a, S> {
             let total: u64 = work.blocks.iter().map(|block| block.take as u64).sum();
             let at = work.at;
             self.take(total, at)?;
-            let len = self.narrow(total, at)?;
+            let len = Self::narrow(total, at)?;
             if let Some(work) = self.columns.get_mut(column) {
                 work.text = zeros(len, at)?;
             }

@@ -2,7 +2,8 @@
 //!
 //! A file is one table: columns of 17 kinds ([`ColumnKind`]), cut into blocks that are packed and
 //! compressed one by one. [`open`] reads the headers; [`Reader::read`] reads all of it, some
-//! columns, or some rows, and touches only the blocks that hold them.
+//! columns, or some rows, and touches only the blocks that hold them. [`blob::decompress`] reads
+//! what `compress_fst` made of a raw vector.
 //!
 //! **Column data carry no checksum.** Headers do, and every length, position, code and order that
 //! the layout implies is checked, but a flipped bit in a block of doubles is not found by this or
@@ -27,25 +28,31 @@
     clippy::cast_possible_truncation
 )]
 
+pub mod blob;
 mod codec;
 mod element;
+mod encode;
 mod fault;
 mod gather;
+mod heads;
 mod kind;
 mod layout;
 mod numeric;
 mod options;
 mod packing;
 mod pool;
+mod proof;
 mod reader;
 mod shuffle;
 mod source;
 mod strings;
 mod table;
 mod texts;
+mod writer;
 
 pub use kind::{ColumnKind, TimeScale};
-pub use options::ReadOptions;
+pub use options::{ReadOptions, WriteOptions};
 pub use reader::{open, open_with, ColumnInfo, Reader};
 pub use table::{Column, Data, Table};
 pub use texts::{Offsets, TextEncoding, Texts};
+pub use writer::{to_vec, write};

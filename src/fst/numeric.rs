@@ -18,8 +18,6 @@ const OFFSET: u64 = (1 << 48) - 1;
 
 /// Where the numbers of a column lie.
 pub(super) struct Numeric {
-    /// The time zone.
-    pub(super) zone: Option<Vec<u8>>,
     /// Behind its last byte.
     pub(super) end: u64,
     form: Form,
@@ -67,9 +65,8 @@ impl Numeric {
         at: u64,
         rows: u64,
     ) -> Result<Self> {
-        let (zone, base) = annotation(source, at)?;
+        let (_, base) = annotation(source, at)?;
         let mut column = Self {
-            zone,
             end: base,
             form,
             rows,
@@ -136,7 +133,7 @@ impl Numeric {
         match self.body {
             Body::Empty => Ok(()),
             _ if rows.is_empty() => Ok(()),
-            Body::Run(packing, at) => self.read_run(source, (packing, at), rows, into, scratch),
+            Body::Run(packing, at) => Self::read_run(source, (packing, at), rows, into, scratch),
             Body::Blocks { base, largest } => {
                 self.read_blocks(source, (base, largest), rows, into, scratch)
             }
@@ -145,7 +142,6 @@ impl Numeric {
 
     /// From a packing of all rows; begins where a word does.
     fn read_run<S: ReadAt, T: Element>(
-        &self,
         source: &Source<S>,
         (packing, at): (Packing, u64),
         rows: Range<u64>,
@@ -187,7 +183,7 @@ impl Numeric {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let per = self.per();
-        let first = rows.start / per;
+        let first = rows.start.checked_div(per).unwrap_or(0);
         let blocks = rows.end.div_ceil(per).saturating_sub(first);
         let at = base
             .saturating_add(8)
@@ -264,7 +260,7 @@ impl Numeric {
         }
         for (pair, index) in entries.windows(2).zip(first..) {
             let [one, two] = pair else { break };
-            let size = (two & OFFSET).checked_sub(one & OFFSET).unwrap_or_default();
+            let size = (two & OFFSET).saturating_sub(one & OFFSET);
             if size == 0 || size > largest {
                 let text = format!("a block of {size} bytes, expected 1 to {largest}");
                 return Err(malformed(text, place(index.saturating_add(1))));

@@ -27,3 +27,30 @@ impl Default for ReadOptions {
         }
     }
 }
+
+/// How to write. Further fields may come: end with `..WriteOptions::default()`.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// From 0 to 100 as in R; 50. 0 packs logicals and codes of factors alone, 1 to 50 is LZ4, the
+    /// higher the denser, 51 to 100 zstd.
+    pub compress: u8,
+    /// The columns by which the rows are sorted, by position; None for those that the table names.
+    ///
+    /// The rows are checked: a file never says that they are sorted when they are not.
+    pub keys: Option<Vec<usize>>,
+    /// Threads that encode; None for all.
+    pub threads: Option<usize>,
+    /// Ends the work early.
+    pub cancel: Option<CancelToken>,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            compress: 50,
+            keys: None,
+            threads: None,
+            cancel: None,
+        }
+    }
+}

@@ -6,6 +6,11 @@
 //!   in reversed order; 7 bits of value, bit 7 for NA.
 //! - Shorts: 4 integers in a u64 in the same way; 15 bits of value, bit 15 for NA.
 
+#![allow(
+    clippy::many_single_char_names,
+    reason = "the bytes of a word, in their order"
+)]
+
 /// NA.
 pub(super) const NA: i32 = i32::MIN;
 
@@ -69,6 +74,54 @@ pub(super) fn unpack_shorts(bytes: &[u8], into: &mut [i32]) {
     }
 }
 
+/// The bits of logicals, appended: 0, 1 or NA.
+pub(super) fn pack_logicals(values: &[i32], into: &mut Vec<u8>) {
+    for values in values.chunks(32) {
+        let mut word = 0_u64;
+        for (pair, k) in values.chunks(2).zip(0_u32..) {
+            for (value, base) in pair.iter().zip([0_u32, 32]) {
+                let na =
+                    u64::from(*value == NA).wrapping_shl(base.wrapping_add(31).wrapping_sub(k));
+                let one = u64::from(*value == 1).wrapping_shl(base.wrapping_add(k));
+                word |= na | one;
+            }
+        }
+        into.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// Integers as bytes, appended: 0 to 127 or NA.
+pub(super) fn pack_bytes(values: &[i32], into: &mut Vec<u8>) {
+    for values in values.chunks(8) {
+        let mut all = [0; 8];
+        copy(values, &mut all);
+        let [d, h, c, g, b, f, a, e] = all.map(|value| u8::try_from(value).unwrap_or(0x80));
+        into.extend_from_slice(&[a, b, c, d, e, f, g, h]);
+    }
+}
+
+/// Integers as shorts, appended: 0 to 32,767 or NA.
+pub(super) fn pack_shorts(values: &[i32], into: &mut Vec<u8>) {
+    for values in values.chunks(4) {
+        let mut all = [0; 4];
+        copy(values, &mut all);
+        let all = all.map(|value| u16::try_from(value).unwrap_or(0x8000));
+        let [[c, d], [g, h], [a, b], [e, f]] = all.map(u16::to_le_bytes);
+        into.extend_from_slice(&[a, b, c, d, e, f, g, h]);
+    }
+}
+
+/// The largest of values that are not NA, or None where one is negative.
+pub(super) fn largest(values: &[i32]) -> Option<i32> {
+    let mut most = 0;
+    let mut negative = false;
+    for value in values {
+        most = most.max(*value);
+        negative |= *value < 0 && *value != NA;
+    }
+    (!negative).then_some(most)
+}
+
 /// As many as there is place for.
 #[inline]
 fn copy(all: &[i32], into: &mut [i32]) {
@@ -95,6 +148,37 @@ mod tests {
             expected[at] = NA;
             assert_eq!(expected, found, "NA at {at}");
         }
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        for len in [0, 1, 3, 4, 5, 7, 8, 9, 31, 32, 33, 64, 100, 4096] {
+            let of = |most: i32| -> Vec<i32> {
+                let values = (0..len).map(|at: i32| at.wrapping_mul(7_919) % (most + 2));
+                values
+                    .map(|value| if value > most { NA } else { value })
+                    .collect()
+            };
+            let mut bytes = Vec::new();
+            let mut found = vec![77; of(1).len()];
+            pack_logicals(&of(1), &mut bytes);
+            assert_eq!(logical_bytes(found.len()), bytes.len());
+            unpack_logicals(&bytes, &mut found);
+            assert_eq!(of(1), found);
+            bytes.clear();
+            pack_bytes(&of(127), &mut bytes);
+            assert_eq!(byte_bytes(found.len()), bytes.len());
+            unpack_bytes(&bytes, &mut found);
+            assert_eq!(of(127), found);
+            bytes.clear();
+            pack_shorts(&of(32_767), &mut bytes);
+            assert_eq!(short_bytes(found.len()), bytes.len());
+            unpack_shorts(&bytes, &mut found);
+            assert_eq!(of(32_767), found);
+        }
+        assert_eq!(Some(5), largest(&[NA, 5, 0]));
+        assert_eq!(None, largest(&[NA, 5, -1]));
+        assert_eq!(Some(0), largest(&[]));
     }
 
     #[test]

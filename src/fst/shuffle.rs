@@ -4,6 +4,11 @@
 //! the next. What is fewer than 8 at the end follows as it is. Within the 8 bytes of a group:
 //! `sh8` byte j is of number 7 - j; `sh4` byte j of half h is of number 2 * (3 - j) + h.
 
+#![allow(
+    clippy::many_single_char_names,
+    reason = "the rows of a square, in their order"
+)]
+
 use super::element::{load, Element};
 use super::source::u64_at;
 
@@ -51,6 +56,62 @@ pub(super) fn unshuffle4(bytes: &[u8], into: &mut [i32]) {
         bytes.get(groups.saturating_mul(32)..).unwrap_or_default(),
         rest,
     );
+}
+
+/// `sh8` of numbers of 8 bytes, appended.
+pub(super) fn shuffle8<T: Element>(values: &[T], into: &mut Vec<u8>) {
+    let (whole, rest) = values.split_at(values.len().saturating_sub(values.len() % 8));
+    let start = into.len();
+    into.resize(start.saturating_add(whole.len().saturating_mul(8)), 0);
+    let planes = into.get_mut(start..).unwrap_or_default();
+    let groups = whole.len() / 8;
+    for (group, values) in whole.chunks_exact(8).enumerate() {
+        let mut rows = [0; 8];
+        for (row, value) in rows.iter_mut().rev().zip(values) {
+            *row = value.word();
+        }
+        transpose8(&mut rows);
+        for (plane, row) in rows.iter().rev().enumerate() {
+            put(planes, groups, plane, group, *row);
+        }
+    }
+    for value in rest {
+        value.store(into);
+    }
+}
+
+/// `sh4` of numbers of 4 bytes, appended.
+pub(super) fn shuffle4(values: &[i32], into: &mut Vec<u8>) {
+    let (whole, rest) = values.split_at(values.len().saturating_sub(values.len() % 8));
+    let start = into.len();
+    into.resize(start.saturating_add(whole.len().saturating_mul(4)), 0);
+    let planes = into.get_mut(start..).unwrap_or_default();
+    let groups = whole.len() / 8;
+    for (group, values) in whole.chunks_exact(8).enumerate() {
+        let mut rows = [0; 4];
+        for (row, pair) in rows.iter_mut().rev().zip(values.chunks_exact(2)) {
+            let [low, high] = pair else { continue };
+            *row = low.word() | high.word().wrapping_shl(32);
+        }
+        transpose4(&mut rows);
+        for (plane, row) in rows.iter().rev().enumerate() {
+            put(planes, groups, plane, group, *row);
+        }
+    }
+    for value in rest {
+        value.store(into);
+    }
+}
+
+/// Sets the 8 bytes of a group in a plane.
+fn put(planes: &mut [u8], groups: usize, plane: usize, group: usize, word: u64) {
+    let at = plane
+        .wrapping_mul(groups)
+        .wrapping_add(group)
+        .wrapping_mul(8);
+    if let Some(eight) = planes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *eight = word.to_le_bytes();
+    }
 }
 
 /// Byte b of row j becomes byte j of row b; undoes itself.
@@ -125,6 +186,9 @@ mod tests {
             let mut stored = Vec::new();
             found.iter().for_each(|value| value.store(&mut stored));
             assert_eq!(naive(&bytes, count, 8, |at| 7 - at), stored, "{count}");
+            let mut again = Vec::new();
+            shuffle8(&found, &mut again);
+            assert_eq!(bytes, again, "{count}");
 
             let bytes = sample(count * 4);
             let mut found = vec![0_i32; count];
@@ -133,6 +197,9 @@ mod tests {
             found.iter().for_each(|value| value.store(&mut stored));
             let place = |at| 2 * (3 - at % 4) + at / 4;
             assert_eq!(naive(&bytes, count, 4, place), stored, "{count}");
+            let mut again = Vec::new();
+            shuffle4(&found, &mut again);
+            assert_eq!(bytes, again, "{count}");
         }
     }
 }

@@ -132,6 +132,21 @@ impl Column {
             data,
         }
     }
+
+    /// The unit that is written: a kind of times without one has that of its class.
+    pub(super) fn stored_scale(&self) -> TimeScale {
+        match (self.scale, self.kind) {
+            (TimeScale::None, ColumnKind::Nanotime) => TimeScale::Nanoseconds,
+            (
+                TimeScale::None,
+                ColumnKind::Difftime
+                | ColumnKind::DifftimeInt
+                | ColumnKind::Itime
+                | ColumnKind::ItimeInt,
+            ) => TimeScale::Seconds,
+            (scale, _) => scale,
+        }
+    }
 }
 
 /// A table: columns of the same length.

@@ -120,8 +120,15 @@ impl Texts {
     }
 
     /// All strings in order, None for a missing one.
+    #[must_use = "an iterator does nothing by itself"]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> + '_ {
         (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// Where the text of some strings begins, and how long it is.
+    pub(super) fn run(&self, rows: &std::ops::Range<usize>) -> Option<(usize, usize)> {
+        let start = self.offsets.get(rows.start)?;
+        Some((start, self.offsets.get(rows.end)?.checked_sub(start)?))
     }
 
     /// Adds a string; bytes of the encoding that was chosen.
@@ -211,10 +218,11 @@ impl Texts {
     }
 }
 
-/// The same strings, whatever lies under the missing ones; the encoding counts.
+/// The same strings, whatever lies under the missing ones; the encoding counts where it matters.
 impl PartialEq for Texts {
     fn eq(&self, other: &Self) -> bool {
-        self.encoding == other.encoding && self.len() == other.len() && self.iter().eq(other.iter())
+        let same = self.encoding == other.encoding || self.bytes.is_ascii();
+        same && self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
