@@ -10,6 +10,7 @@ use tare::compress::{
 use tare::ErrorKind;
 
 include!("blit.rs");
+include!("fst.rs");
 
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
@@ -40,6 +41,8 @@ fn check(target: &str, data: &[u8]) {
         "blits_open" => blit::opens(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
+        "fst" => fst_files::opens(data),
+        "fst_blob" => fst_files::blob(data),
         other => panic!("no target {other}"),
     }
 }
@@ -57,6 +60,8 @@ const TARGETS: &[&str] = &[
     "decompress_xz",
     "decompress_zlib",
     "decompress_zstd",
+    "fst",
+    "fst_blob",
     "header_bgzf",
     "json_in",
     "roundtrip_blit",
