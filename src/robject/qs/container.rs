@@ -62,6 +62,8 @@ pub(super) struct Blocks<'a, R> {
     left: u64,
     hash: Option<Xxh32>,
     ended: bool,
+    /// Whether the one frame has ended: another call would take what is behind it for the next.
+    frame_ended: bool,
     stored: Vec<u8>,
     /// Read so far of `stored`, in a stream.
     at: usize,
@@ -113,6 +115,7 @@ impl<'a, R: Read> Blocks<'a, R> {
             left: u64::from_le_bytes(count),
             hash: (hashed == 1).then(|| Xxh32::new(HASH_SEED)),
             ended: false,
+            frame_ended: false,
             stored: Vec::new(),
             at: 0,
             options,
@@ -197,6 +200,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 let name = zstd_safe::get_error_name(code);
                 self.error(ErrorKind::Malformed, format!("the stream: {name}"))
             })?;
+            self.frame_ended = hint == 0;
             let made = block.len() as u64;
             let over = made > self.left || (hint == 0 && made < self.left);
             if over {
@@ -225,7 +229,7 @@ impl<'a, R: Read> Blocks<'a, R> {
     /// Goes to the end of the one frame, whose plain bytes were all given.
     fn end_stream(&mut self) -> Result<()> {
         let mut none = [0; 1];
-        loop {
+        while !self.frame_ended {
             let Form::Stream(context) = &mut self.form else {
                 return Ok(());
             };
@@ -244,6 +248,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 }
             }
         }
+        Ok(())
     }
 
     /// The bytes behind the data: what the stream's buffer holds of them, then the file's.
