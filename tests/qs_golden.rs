@@ -10,6 +10,7 @@
 
 use std::io::Cursor;
 
+use serde_json::Value;
 use tare::compress::Compressor;
 use tare::robject::{qdata, qs, qs2, rds, RObject, ReadOptions, WriteOptions};
 use tare::Result;
@@ -22,7 +23,7 @@ mod r_files;
 
 use common::{shared, Drip};
 use r_expected::compare;
-use r_files::group;
+use r_files::{group, Fixture};
 
 type Parse = fn(&[u8], &ReadOptions) -> Result<RObject>;
 type Stream = fn(Drip<'_>, &ReadOptions) -> Result<RObject>;
@@ -30,7 +31,9 @@ type Serialize = fn(&RObject, &WriteOptions) -> Result<Vec<u8>>;
 
 const FORMATS: [(&str, usize, Parse, Stream); 3] = [
     ("qs", 169, qs::parse, |src, options| qs::read(src, options)),
-    ("qs2", 72, qs2::parse, |src, options| qs2::read(src, options)),
+    ("qs2", 72, qs2::parse, |src, options| {
+        qs2::read(src, options)
+    }),
     ("qdata", 58, qdata::parse, |src, options| {
         qdata::read(src, options)
     }),
@@ -43,6 +46,17 @@ const WRITTEN: [(&str, Parse, Serialize); 2] = [
 
 fn serialize_qdata(object: &RObject, options: &WriteOptions) -> Result<Vec<u8>> {
     qdata::serialize(object, options)
+}
+
+/// The tree of a file. Strings marked as bytes lie in qdata as they are, and R then calls them
+/// UTF-8: bytes that are none stay bytes here.
+fn tree(file: &Fixture) -> Value {
+    let mut tree = file.expected();
+    if file.name.ends_with(".qdata") && file.text("object") == "chr_mixed_enc" {
+        tree["values"][3] = serde_json::json!({ "bytes": "fffe0162" });
+        tree["encoding"][3] = Value::from("bytes");
+    }
+    tree
 }
 
 fn must<T>(name: &str, result: Result<T>) -> T {
@@ -58,7 +72,7 @@ fn every_fixture_has_the_expected_values() {
         assert_eq!(count, files.len(), "{format}");
         for file in files {
             let (name, options) = (&file.name, ReadOptions::default());
-            let expected = file.expected();
+            let expected = tree(&file);
             let object = must(name, parse(&file.bytes, &options));
             compare(&object, &expected).assert_same(name);
             for piece in [5, 1 << 20] {
@@ -85,7 +99,7 @@ fn what_is_written_again_has_the_same_values_whatever_the_threads() {
             }
             assert_eq!(written[0], written[1], "{name}");
             let again = must(name, parse(&written[0], &options));
-            compare(&again, &file.expected()).assert_same(name);
+            compare(&again, &tree(&file)).assert_same(name);
         }
     }
 }
@@ -101,7 +115,7 @@ fn the_payload_of_qs2_is_written_again_byte_by_byte() {
         assert!(plain.starts_with(b"B\n"), "{}", file.name);
         assert_eq!(plain, plain_blocks(&again), "{}", file.name);
         let direct = must(&file.name, rds::parse(&plain, &options));
-        compare(&direct, &file.expected()).assert_same(&file.name);
+        compare(&direct, &tree(&file)).assert_same(&file.name);
     }
 }
 

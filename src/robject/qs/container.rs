@@ -20,6 +20,12 @@ const STORED: usize = BLOCK + BLOCK / 255 + 16;
 /// Bytes that are read at once where there are no blocks.
 const STEP: usize = 128 << 10;
 
+/// Least bytes of a zstd frame's header, its magic included.
+const FRAME_START: usize = 5;
+
+/// Bytes in front of each block of a zstd frame.
+const BLOCK_HEAD: usize = 3;
+
 const HASH_SEED: u32 = 12_345;
 
 /// Which vectors are stored by byte planes: a bit for each type.
@@ -62,11 +68,11 @@ pub(super) struct Blocks<'a, R> {
     left: u64,
     hash: Option<Xxh32>,
     ended: bool,
-    /// Whether the one frame has ended: another call would take what is behind it for the next.
-    frame_ended: bool,
     stored: Vec<u8>,
     /// Read so far of `stored`, in a stream.
     at: usize,
+    /// What zstd wants next of a stream: what it is in and the 3 bytes in front of the next block.
+    hint: usize,
     options: &'a ReadOptions,
 }
 
@@ -115,9 +121,9 @@ impl<'a, R: Read> Blocks<'a, R> {
             left: u64::from_le_bytes(count),
             hash: (hashed == 1).then(|| Xxh32::new(HASH_SEED)),
             ended: false,
-            frame_ended: false,
             stored: Vec::new(),
             at: 0,
+            hint: FRAME_START + BLOCK_HEAD,
             options,
         };
         Ok((blocks, Shuffles(kind & 15)))
@@ -192,7 +198,7 @@ impl<'a, R: Read> Blocks<'a, R> {
             let Form::Stream(context) = &mut self.form else {
                 return Ok(());
             };
-            let mut input = InBuffer::around(self.stored.get(self.at..).unwrap_or_default());
+            let mut input = InBuffer::around(wanted(&self.stored, self.at, self.hint));
             let mut output = OutBuffer::around(block);
             let done = context.decompress_stream(&mut output, &mut input);
             self.at = self.at.saturating_add(input.pos());
@@ -200,7 +206,7 @@ impl<'a, R: Read> Blocks<'a, R> {
                 let name = zstd_safe::get_error_name(code);
                 self.error(ErrorKind::Malformed, format!("the stream: {name}"))
             })?;
-            self.frame_ended = hint == 0;
+            self.hint = hint;
             let made = block.len() as u64;
             let over = made > self.left || (hint == 0 && made < self.left);
             if over {
@@ -226,29 +232,52 @@ impl<'a, R: Read> Blocks<'a, R> {
         Ok(())
     }
 
+    /// Makes `stored` hold `least` bytes that follow, or all if there are fewer: how many.
+    fn held(&mut self, least: usize) -> Result<usize> {
+        self.stored.drain(..self.at.min(self.stored.len()));
+        self.at = 0;
+        let have = self.stored.len();
+        if have < least {
+            self.stored.resize(least, 0);
+            let place = self.stored.get_mut(have..).unwrap_or_default();
+            let got = read_up_to(&mut self.src, place, "qs")?;
+            self.stored.truncate(have.saturating_add(got));
+            self.offset = self.offset.saturating_add(got as u64);
+            self.rest = self.rest.map(|rest| rest.saturating_sub(got as u64));
+        }
+        Ok(self.stored.len())
+    }
+
     /// Goes to the end of the one frame, whose plain bytes were all given.
+    ///
+    /// The package does not end its frames: nothing but the hash stands behind the last block.
     fn end_stream(&mut self) -> Result<()> {
+        let hash = if self.hash.is_some() { 4 } else { 0 };
+        if self.hint == 0 || self.held(hash + 1)? <= hash {
+            return Ok(());
+        }
         let mut none = [0; 1];
-        while !self.frame_ended {
+        loop {
             let Form::Stream(context) = &mut self.form else {
                 return Ok(());
             };
-            let mut input = InBuffer::around(self.stored.get(self.at..).unwrap_or_default());
+            let mut input = InBuffer::around(wanted(&self.stored, self.at, self.hint));
             let mut output = OutBuffer::around(&mut none[..]);
             let done = context.decompress_stream(&mut output, &mut input);
             let made = output.pos();
             self.at = self.at.saturating_add(input.pos());
             match done {
                 Ok(0) if made == 0 => return Ok(()),
-                Ok(_) if made == 0 && self.at >= self.stored.len() => self.refill()?,
-                Ok(_) if made == 0 => {}
+                Ok(hint) if made == 0 => self.hint = hint,
                 _ => {
                     let text = "the stream goes on behind the end that the header tells";
                     return Err(self.error(ErrorKind::Malformed, text));
                 }
             }
+            if self.at >= self.stored.len() {
+                self.refill()?;
+            }
         }
-        Ok(())
     }
 
     /// The bytes behind the data: what the stream's buffer holds of them, then the file's.
@@ -287,6 +316,16 @@ impl<'a, R: Read> Blocks<'a, R> {
         }
         Ok(())
     }
+}
+
+/// What of the stored bytes is given to zstd: never more than it is in, since a frame need not end.
+fn wanted(stored: &[u8], at: usize, hint: usize) -> &[u8] {
+    let size = match hint.saturating_sub(BLOCK_HEAD) {
+        0 => hint.max(1),
+        size => size,
+    };
+    let rest = stored.get(at..).unwrap_or_default();
+    rest.get(..size).unwrap_or(rest)
 }
 
 fn check(version: u8, hashed: u8, endian: u8, base: u64) -> Result<()> {
