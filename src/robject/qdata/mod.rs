@@ -23,7 +23,7 @@ use std::io::{Read, Seek, Write};
 
 use super::blocks::{parse_slice, parse_stream, Payload};
 use super::pack::{to_file, to_vec};
-use super::{RObject, ReadOptions, WriteOptions};
+use super::{Losses, RObject, ReadOptions, WriteOptions};
 use crate::Result;
 
 /// Reads a qdata file held in memory; its checksum is verified before anything is parsed.
@@ -58,7 +58,8 @@ pub fn read(src: impl Read, options: &ReadOptions) -> Result<RObject> {
 /// Writes a qdata file into memory.
 ///
 /// `options.compressor` gives the level of zstd, 3 without one. The bytes are the same for any
-/// number of threads.
+/// number of threads. What is no data (functions, environments, calls, S4 objects, deferred
+/// vectors of unknown classes) becomes `NULL`; [`write()`] tells where.
 ///
 /// # Errors
 /// `Usage` for another compressor than zstd; `Limit` for deferred vectors beyond the memory that
@@ -76,8 +77,28 @@ pub fn read(src: impl Read, options: &ReadOptions) -> Result<RObject> {
 /// # Ok::<(), tare::Error>(())
 /// ```
 pub fn serialize(object: &RObject, options: &WriteOptions) -> Result<Vec<u8>> {
+    write(object, options, &mut Losses::new(false))
+}
+
+/// As [`serialize`], with a report of what qdata cannot hold.
+///
+/// # Errors
+/// As [`serialize`], and `Unsupported` for the first loss of a strict report.
+///
+/// # Example
+/// ```
+/// use tare::robject::{qdata, Body, Builder, Losses, Special, WriteOptions};
+///
+/// let mut build = Builder::new();
+/// let list = build.push(Body::List(vec![Special::GlobalEnv.id()]))?;
+/// let mut losses = Losses::new(false);
+/// qdata::write(&build.finish(list), &WriteOptions::default(), &mut losses)?;
+/// assert_eq!("[[1]]: code_opaque: environment, kept NULL", losses.list()[0].to_string());
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn write(object: &RObject, options: &WriteOptions, losses: &mut Losses) -> Result<Vec<u8>> {
     let (file, ()) = to_vec(Payload::Qdata, options, |packer| {
-        write::object(packer, object)
+        write::object(packer, object, losses)
     })?;
     Ok(file)
 }
@@ -85,13 +106,14 @@ pub fn serialize(object: &RObject, options: &WriteOptions) -> Result<Vec<u8>> {
 /// Writes a qdata file, block by block; the checksum is put into the header at the end.
 ///
 /// # Errors
-/// As [`serialize`], and `Io` for those of the sink.
+/// As [`write()`], and `Io` for those of the sink.
 pub fn serialize_to(
     object: &RObject,
     options: &WriteOptions,
+    losses: &mut Losses,
     sink: impl Write + Seek,
 ) -> Result<()> {
     to_file(Payload::Qdata, options, sink, |packer| {
-        write::object(packer, object)
+        write::object(packer, object, losses)
     })
 }

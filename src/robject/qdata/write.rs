@@ -2,7 +2,8 @@
 
 use super::super::model::{Arena, Body, Id, Kind};
 use super::super::pack::Packer;
-use super::super::{RObject, Strings};
+use super::super::text::Decoded;
+use super::super::{LossKind, Losses, RObject, Recoder, Strings};
 use crate::{Error, ErrorKind, Result};
 
 /// Values inside each other, at most: an arena may hold rings of lists, which no file does.
@@ -25,10 +26,18 @@ enum Open {
 }
 
 /// Writes the object.
-pub(super) fn object(packer: &mut Packer<'_, '_>, object: &RObject) -> Result<()> {
+pub(super) fn object(
+    packer: &mut Packer<'_, '_>,
+    object: &RObject,
+    losses: &mut Losses,
+) -> Result<()> {
     let mut writer = Writer {
         packer,
         arena: object.arena(),
+        recoder: Recoder::of(object.arena()),
+        losses,
+        recoded: 0,
+        bytes: 0,
         strings: Vec::new(),
         complex: Vec::new(),
         doubles: Vec::new(),
@@ -36,12 +45,26 @@ pub(super) fn object(packer: &mut Packer<'_, '_>, object: &RObject) -> Result<()
         raw: Vec::new(),
     };
     writer.structure(object.id())?;
-    writer.data()
+    writer.data()?;
+    let Writer { recoded, bytes, .. } = writer;
+    losses.add(
+        LossKind::EncodingChanged,
+        "latin1 or native",
+        "UTF-8",
+        recoded,
+    )?;
+    let kept = "its bytes without the mark";
+    losses.add(LossKind::BytesString, "string that is no text", kept, bytes)
 }
 
 struct Writer<'w, 'a, 'l> {
     packer: &'w mut Packer<'a, 'l>,
     arena: &'w Arena,
+    recoder: Recoder,
+    losses: &'w mut Losses,
+    /// Strings that are not UTF-8 in R, and strings that are no text.
+    recoded: u64,
+    bytes: u64,
     strings: Vec<Texts>,
     complex: Vec<Id>,
     doubles: Vec<Id>,
@@ -103,8 +126,18 @@ impl Writer<'_, '_, '_> {
             Kind::Character => (Some(0xA0), 0x11),
             Kind::Complex => (None, 0x15),
             Kind::Raw => (None, 0x17),
-            _ => return self.packer.header(&[0]),
+            Kind::Null => return self.packer.header(&[0]),
+            kind => return self.dropped(kind, LossKind::CodeOpaque, stack),
         };
+        if self.arena.kind(id) != Kind::List && self.arena.data(id, None).is_err() {
+            // Of an unknown class, or beyond the limit: which of them, the second call tells.
+            let error = self.arena.data(id, None).err();
+            return match error {
+                Some(error) if error.kind() == ErrorKind::Limit => Err(error),
+                _ => self.dropped(self.arena.kind(id), LossKind::ValueDropped, stack),
+            };
+        }
+        self.told(id, stack)?;
         let mut header = Vec::with_capacity(16);
         let names = self.pairlist_names(id);
         let attributes = self.arena.cells(self.arena.node(id).attributes).len();
@@ -137,6 +170,74 @@ impl Writer<'_, '_, '_> {
         }
         self.value(id, stack);
         Ok(())
+    }
+
+    /// Puts `NULL` for what qdata has no form for.
+    fn dropped(&mut self, kind: Kind, loss: LossKind, stack: &[Open]) -> Result<()> {
+        let steps = self.enter(stack);
+        let noted = self.losses.add(loss, kind.name(), "NULL", 1);
+        (0..steps).for_each(|_| self.losses.leave());
+        noted?;
+        self.packer.header(&[0])
+    }
+
+    /// Notes what of a value that is written gets lost.
+    fn told(&mut self, id: Id, stack: &[Open]) -> Result<()> {
+        let node = self.arena.node(id);
+        let pairlist = self.arena.kind(id) == Kind::Pairlist;
+        // The S4 bit of R's levels.
+        let s4 = node.levels & (1 << 4) != 0;
+        if !pairlist && !s4 {
+            return Ok(());
+        }
+        let steps = self.enter(stack);
+        let noted = if pairlist {
+            let kind = LossKind::TypeChanged;
+            self.losses.add(kind, "pairlist", "list", 1)
+        } else {
+            let kind = LossKind::AttributeDropped;
+            self.losses.add(kind, "S4 bit", "", 1)
+        };
+        (0..steps).for_each(|_| self.losses.leave());
+        noted
+    }
+
+    /// Tells the losses where in the object the writer is.
+    fn enter(&mut self, stack: &[Open]) -> usize {
+        for open in stack {
+            match open {
+                Open::Attributes { id, next } => {
+                    let cells = self.arena.cells(self.arena.node(*id).attributes);
+                    let cell = cells.get(next.saturating_sub(1));
+                    let name = cell.and_then(|cell| self.arena.symbol(cell.tag?));
+                    let name = String::from_utf8_lossy(name.unwrap_or_default());
+                    self.losses.enter_attribute(&name);
+                }
+                Open::Elements { id, next } => {
+                    let at = next.saturating_sub(1);
+                    let names = self.arena.attribute(*id, "names");
+                    let name = match names.map(|names| &self.arena.node(names).body) {
+                        Some(Body::Character(names)) => names.get(at).and_then(|text| text.bytes),
+                        _ => None,
+                    };
+                    self.step(name, at);
+                }
+                Open::Cells { id, next } => {
+                    let at = next.saturating_sub(1);
+                    let cell = self.arena.cells(*id).get(at);
+                    let name = cell.and_then(|cell| self.arena.symbol(cell.tag?));
+                    self.step(name, at);
+                }
+            }
+        }
+        stack.len()
+    }
+
+    fn step(&mut self, name: Option<&[u8]>, at: usize) {
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) => self.losses.enter_name(&String::from_utf8_lossy(name)),
+            None => self.losses.enter_index(at),
+        }
     }
 
     /// Whether the cells of a pairlist have names, which a list has as an attribute.
@@ -205,8 +306,23 @@ impl Writer<'_, '_, '_> {
     }
 
     fn texts(&mut self, strings: &Strings) -> Result<()> {
+        let same = self.recoder.stored_as_utf8(strings);
         for text in strings.iter() {
-            self.text(text.bytes)?;
+            if same {
+                self.text(text.bytes)?;
+                continue;
+            }
+            match self.recoder.decode(text) {
+                Some(Decoded::Recoded(text)) => {
+                    self.recoded = self.recoded.saturating_add(1);
+                    self.text(Some(text.as_bytes()))?;
+                }
+                Some(Decoded::Bytes(bytes)) => {
+                    self.bytes = self.bytes.saturating_add(1);
+                    self.text(Some(bytes))?;
+                }
+                Some(Decoded::Same(_)) | None => self.text(text.bytes)?,
+            }
         }
         Ok(())
     }
