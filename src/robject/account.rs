@@ -9,13 +9,15 @@ use super::{Node, ReadOptions};
 pub(super) struct Account {
     budget: Option<u64>,
     taken: u64,
+    format: &'static str,
 }
 
 impl Account {
-    pub(super) fn new(options: &ReadOptions) -> Self {
+    pub(super) fn new(options: &ReadOptions, format: &'static str) -> Self {
         Self {
             budget: options.memory_budget,
             taken: 0,
+            format,
         }
     }
 
@@ -48,6 +50,6 @@ impl Account {
             self.taken,
             self.budget.unwrap_or_default()
         );
-        Error::new(ErrorKind::Limit, text)
+        Error::new(ErrorKind::Limit, text).with_format(self.format)
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn object(text: &str, options: &ReadOptions) -> Result<RObject> {
     let mut parser = Parser {
         lexer: Lexer::new(text),
         build: Builder::new(),
-        account: Account::new(&bounded),
+        account: Account::new(&bounded, "dput"),
         options,
         stack: Vec::new(),
         copies: (text.len() as u64)

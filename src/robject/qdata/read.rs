@@ -47,7 +47,7 @@ pub(super) fn object(plain: &mut Plain<'_>, options: &ReadOptions) -> Result<ROb
     let mut reader = Reader {
         plain,
         build: Builder::new(),
-        account: Account::new(options),
+        account: Account::new(options, "qdata"),
         max_depth: options.max_depth,
         text: Vec::new(),
         strings: Vec::new(),

@@ -26,7 +26,7 @@ pub(super) fn object(
         shuffles,
         options,
         build: Builder::new(),
-        account: Account::new(options),
+        account: Account::new(options, "qs"),
         stack: Vec::new(),
         environments: HashMap::new(),
         text: Vec::new(),

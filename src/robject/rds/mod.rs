@@ -149,7 +149,7 @@ fn begin(window: &mut impl Window) -> Result<Form> {
             return Err(Error::new(ErrorKind::Truncated, text).with_offset(0));
         }
         other => {
-            let shown: String = other.escape_ascii().to_string();
+            let shown = other.get(..4).unwrap_or(other).escape_ascii().to_string();
             let text = format!(
                 "begins with {shown}; a serialization of R does with X, A or B and a line feed"
             );
