@@ -12,6 +12,8 @@ use tare::ErrorKind;
 include!("blit.rs");
 include!("fst.rs");
 
+include!("qs.rs");
+
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -41,6 +43,10 @@ fn check(target: &str, data: &[u8]) {
         "blits_open" => blit::opens(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
+        "dput" => qs_files::dput(data),
+        "qdata" => qs_files::qdata(data),
+        "qs" => qs_files::qs(data),
+        "qs2" => qs_files::qs2(data),
         "fst" => fst_files::opens(data),
         "fst_blob" => fst_files::blob(data),
         other => panic!("no target {other}"),
@@ -60,10 +66,14 @@ const TARGETS: &[&str] = &[
     "decompress_xz",
     "decompress_zlib",
     "decompress_zstd",
+    "dput",
     "fst",
     "fst_blob",
     "header_bgzf",
     "json_in",
+    "qdata",
+    "qs",
+    "qs2",
     "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",
