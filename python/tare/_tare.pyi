@@ -668,7 +668,12 @@ def r_write(
     """
 
 def r_inspect(source: Buffer | str, options: dict[str, Any]) -> dict[str, Any]:
-    """What a file is and holds, without making values."""
+    """What a file is and holds, without its values.
+
+    ``format``, ``compressor``, ``version``, ``r_version``, ``min_reader``, ``encoding``,
+    ``native_encoding``, ``nodes``; ``tree`` (each its depth, name, type, class and length) and
+    whether it is cut, ``tree_cut``; ``flags``; ``findings`` (each its path and kind).
+    """
 
 def r_from_arrow(value: object, options: dict[str, Any]) -> tuple[RObject, list[RLoss]]:
     """An R value of anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
@@ -687,7 +692,11 @@ def r_from_python(value: object, options: dict[str, Any]) -> tuple[RObject, list
     """
 
 def fst_schema(source: Buffer | str) -> dict[str, Any]:
-    """Columns, rows and keys of an fst file: its headers alone are read."""
+    """What the headers of an fst file say.
+
+    ``columns`` (each its name, type, classes, units and time zone), ``rows``, ``keys`` (positions
+    of columns), ``file_bytes``.
+    """
 
 def fst_read(source: Buffer | str, columns: list[str] | None, rows: tuple[int, int] | None) -> RObject:
     """Columns and rows (from 0 on, end exclusive) of an fst file as a data frame."""

@@ -43,6 +43,19 @@ pub(super) struct Place {
     pub(super) end: u64,
 }
 
+/// Whether bytes begin as a file of fst 0.8 or later does: 48 are enough.
+///
+/// # Example
+/// ```
+/// assert!(!tare::fst::sniff(b"a,b,c"));
+/// ```
+#[must_use]
+pub fn sniff(head: &[u8]) -> bool {
+    // A magic in front of damage is still fst: its reader says what is wrong.
+    let told = |head: &[u8]| u32_at(head, 44) == MAGIC || check_table(head).is_ok();
+    head.get(..48).is_some_and(told)
+}
+
 /// Reads and checks every header.
 pub(super) fn read<S: ReadAt>(source: &Source<S>, budget: Option<u64>) -> Result<Layout> {
     let head = source.bytes("the table header", 0, TABLE)?;

@@ -51,6 +51,7 @@ mod texts;
 mod writer;
 
 pub use kind::{ColumnKind, TimeScale};
+pub use layout::sniff;
 pub use options::{ReadOptions, WriteOptions};
 pub use reader::{open, open_with, ColumnInfo, Reader};
 pub use table::{Column, Data, Table};

@@ -16,7 +16,7 @@ use super::super::loss::LossKind;
 use super::super::model::{Body, NA_INT};
 use super::from::{gather, na, From, Int64, Made};
 use super::keyed::Notes;
-use super::times::{back, unit_seconds};
+use super::times::{back, forth, unit_seconds};
 use crate::Result;
 
 /// What R's integer64 has for NA.
@@ -302,9 +302,7 @@ impl From<'_> {
                     return na();
                 }
                 let value = back(count, seconds, unit);
-                let again = (value * seconds * unit).round_ties_even();
-                #[allow(clippy::cast_possible_truncation, reason = "the way back")]
-                let same = again as i128 == i128::from(count);
+                let same = forth(value, seconds, unit) == Some(count);
                 cut = cut.saturating_add(u64::from(!same));
                 value
             })

@@ -215,20 +215,12 @@ fn counted(values: &[f64], seconds: f64, unit: f64, nanos: bool) -> Counted {
     let (mut cut, mut beyond) = (0_u64, 0_u64);
     let mut counts = Vec::with_capacity(values.len());
     for &value in values {
-        let exact = (value * seconds * unit).round_ties_even();
-        // 2^63 as a double: nothing at or beyond it is a count.
-        let holds = exact.abs() < 9_223_372_036_854_775_808.0;
-        beyond = beyond.saturating_add(u64::from(!holds && !value.is_nan()));
-        #[allow(clippy::cast_possible_truncation, reason = "whole and below 2^63")]
-        let whole = exact as i64;
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::float_cmp,
-            reason = "the way back"
-        )]
-        let same = back(whole, seconds, unit) == value;
-        cut = cut.saturating_add(u64::from(holds && !same));
-        counts.push(if holds { whole } else { i64::MIN });
+        let count = forth(value, seconds, unit);
+        beyond = beyond.saturating_add(u64::from(count.is_none() && !value.is_nan()));
+        #[allow(clippy::float_cmp, reason = "the way back")]
+        let same = count.is_none_or(|count| back(count, seconds, unit) == value);
+        cut = cut.saturating_add(u64::from(!same));
+        counts.push(count.unwrap_or(i64::MIN));
     }
     let nulls = lent::present(&counts, |value| value == i64::MIN);
     Counted {
@@ -240,12 +232,40 @@ fn counted(values: &[f64], seconds: f64, unit: f64, nanos: bool) -> Counted {
     }
 }
 
+/// A time in units of so many seconds as a count of parts of a second; None beyond 64 bits.
+///
+/// Whole seconds and the rest apart: together they have more digits than a double.
+pub(super) fn forth(value: f64, seconds: f64, unit: f64) -> Option<i64> {
+    let value = value * seconds;
+    let whole = value.trunc();
+    // 2^63: nothing at or beyond it is a count.
+    if value.is_nan() || whole.abs() >= 9_223_372_036_854_775_808.0 {
+        return None;
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "whole and below 2^63")]
+    let (whole, rest, unit) = (
+        whole as i64,
+        ((value - whole) * unit).round_ties_even() as i64,
+        unit as i64,
+    );
+    let count = whole.checked_mul(unit)?.checked_add(rest)?;
+    (count != i64::MIN).then_some(count)
+}
+
 /// A count of parts of a second in units of so many seconds.
 pub(super) fn back(count: i64, seconds: f64, unit: f64) -> f64 {
     #[allow(
         clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
         reason = "what is lost is found by the caller"
     )]
-    let count = count as f64;
-    count / unit / seconds
+    let value = if count.unsigned_abs() < 1 << 53 {
+        count as f64 / unit
+    } else {
+        let parts = unit as i64;
+        let whole = count.checked_div(parts).unwrap_or(count);
+        let rest = count.checked_rem(parts).unwrap_or(0);
+        whole as f64 + rest as f64 / unit
+    };
+    value / seconds
 }

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::IntoPyObjectExt;
-use tare::robject::{Body, Encoding, Kind, Losses, RObject, Recoder};
+use tare::robject::{Body, Encoding, Kind, Losses, RObject, Recoder, WriteOptions};
 
 use super::buffer::Buffer;
 use super::options::option;
@@ -170,6 +170,34 @@ impl Handle {
     fn identical(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         py.detach(|| self.0.identical(&other.0))
             .map_err(|error| to_py(py, error))
+    }
+
+    /// Whether both are written as the same bytes.
+    fn equal(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        let options = WriteOptions {
+            version: Some(3),
+            encoding: Some(Encoding::Native),
+            r_version: Some(0),
+            ..WriteOptions::default()
+        };
+        let ours = super::sources::serialized(py, &self.0, &options)?;
+        Ok(ours == super::sources::serialized(py, &other.0, &options)?)
+    }
+
+    /// The plain bytes of R's serialization.
+    #[pyo3(signature = (version=None, encoding=None))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        version: Option<i32>,
+        encoding: Option<&str>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let options = WriteOptions {
+            version,
+            encoding: super::sources::encoding_of(py, encoding)?,
+            ..WriteOptions::default()
+        };
+        crate::buffers::copied(py, &super::sources::serialized(py, &self.0, &options)?)
     }
 
     fn __repr__(&self) -> String {

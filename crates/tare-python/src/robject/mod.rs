@@ -9,6 +9,8 @@ mod options;
 mod plain;
 mod report;
 mod scalars;
+mod sources;
+mod tables;
 
 use pyo3::prelude::*;
 
@@ -18,6 +20,14 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RObject", py.get_type::<handle::Handle>())?;
     module.add("RArrow", py.get_type::<arrow::Made>())?;
     module.add("RBuffer", py.get_type::<buffer::Buffer>())?;
-    module.add_function(wrap_pyfunction!(arrow::r_from_arrow, module)?)?;
-    module.add_function(wrap_pyfunction!(given::r_from_python, module)?)
+    for function in [
+        wrap_pyfunction!(arrow::r_from_arrow, module)?,
+        wrap_pyfunction!(given::r_from_python, module)?,
+        wrap_pyfunction!(tables::fst_read, module)?,
+        wrap_pyfunction!(tables::fst_schema, module)?,
+        wrap_pyfunction!(tables::fst_write, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
 }

@@ -10,6 +10,7 @@ pub fn entries(losses: Losses) -> Vec<Entry> {
     losses.into_list().into_iter().map(entry).collect()
 }
 
-fn entry(loss: Loss) -> Entry {
+/// One entry.
+pub fn entry(loss: Loss) -> Entry {
     (loss.path, loss.kind.name(), loss.r, loss.kept, loss.count)
 }
