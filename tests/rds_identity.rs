@@ -2,29 +2,13 @@
 
 mod common;
 
+use common::r_files::{difference, files, fixtures};
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tare::compress::{decompress, ReadOptions as Plain};
 use tare::robject::{rds, Encoding, ReadOptions, WriteOptions};
-
-/// Every file below a folder with one of these endings.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path, endings));
-        } else if endings
-            .iter()
-            .any(|ending| path.to_str().unwrap().ends_with(ending))
-        {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
 
 /// Written in the form it was read from.
 fn again(plain: &[u8]) -> tare::Result<Vec<u8>> {
@@ -41,40 +25,17 @@ fn again(plain: &[u8]) -> tare::Result<Vec<u8>> {
     Ok(whole)
 }
 
-/// Where two differ first.
-fn compare(expected: &[u8], got: &[u8]) -> Option<String> {
-    let at = expected
-        .iter()
-        .zip(got)
-        .position(|(one, other)| one != other);
-    let at = at.or_else(|| (expected.len() != got.len()).then(|| expected.len().min(got.len())))?;
-    let near = |all: &[u8]| {
-        all[at.saturating_sub(8)..all.len().min(at + 24)]
-            .escape_ascii()
-            .to_string()
-    };
-    Some(format!(
-        "differs at {at}: {} became {}",
-        near(expected),
-        near(got)
-    ))
-}
-
 #[test]
 fn every_fixture_keeps_its_bytes() {
     let Some(folder) = common::shared("fixtures/rds") else {
         return;
     };
     let (mut count, mut wrong) = (0, Vec::new());
-    for path in files(&folder, &[".rds"]) {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if name.starts_with("BAD_") {
-            continue;
-        }
+    for (name, path) in fixtures(&folder) {
         count += 1;
         let plain = decompress(&fs::read(&path).unwrap(), &Plain::default()).unwrap();
         match again(&plain) {
-            Ok(got) => wrong.extend(compare(&plain, &got).map(|text| format!("{name}: {text}"))),
+            Ok(got) => wrong.extend(difference(&plain, &got).map(|text| format!("{name}: {text}"))),
             Err(error) => wrong.push(format!("{name}: {error}")),
         }
     }
@@ -105,9 +66,9 @@ fn every_third_party_file_keeps_its_bytes() {
             // Text with CRLF is written with LF.
             Ok(got) if plain.starts_with(b"A\r") => {
                 let lines: Vec<u8> = plain.iter().copied().filter(|b| *b != b'\r').collect();
-                wrong.extend(compare(&lines, &got).map(|text| format!("{name}: {text}")));
+                wrong.extend(difference(&lines, &got).map(|text| format!("{name}: {text}")));
             }
-            Ok(got) => wrong.extend(compare(&plain, &got).map(|text| format!("{name}: {text}"))),
+            Ok(got) => wrong.extend(difference(&plain, &got).map(|text| format!("{name}: {text}"))),
             Err(error) => wrong.push(format!("{name}: {error}")),
         }
     }
@@ -124,7 +85,7 @@ fn every_third_party_file_keeps_its_bytes() {
 fn compiled_code_keeps_its_bytes() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/robject/bytecode.rds");
     let plain = fs::read(path).unwrap();
-    assert_eq!(None, compare(&plain, &again(&plain).unwrap()));
+    assert_eq!(None, difference(&plain, &again(&plain).unwrap()));
     let object = rds::parse(&plain, &ReadOptions::default()).unwrap();
     for encoding in [Encoding::Native, Encoding::Ascii, Encoding::AsciiHex] {
         let options = WriteOptions {
@@ -134,7 +95,7 @@ fn compiled_code_keeps_its_bytes() {
         let other = rds::serialize(&object, &options).unwrap();
         assert_eq!(
             None,
-            compare(&other, &again(&other).unwrap()),
+            difference(&other, &again(&other).unwrap()),
             "{encoding:?}"
         );
     }

@@ -15,6 +15,7 @@ pub mod dput;
 pub mod frame;
 mod graft;
 mod identical;
+mod inspect;
 mod lanes;
 mod loss;
 mod model;
@@ -24,19 +25,31 @@ mod plain;
 pub mod qdata;
 pub mod qs;
 pub mod qs2;
+pub mod rdata;
 pub mod rds;
+mod read;
 mod shuffle;
+mod sniff;
+mod source;
 mod strings;
 mod text;
+mod walk;
+mod write;
 
 pub use altrep::{double_text, Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
 pub use graft::Graft;
+pub use inspect::{inspect, Branch, Inspection};
 pub use loss::{Loss, LossKind, Losses};
 pub use model::{
     is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,
     Kind, Node, RObject, Special, NA_INT, NA_REAL,
 };
 pub use options::{Format, ReadOptions, WriteOptions};
+pub use read::{read, read_rdata};
+pub use sniff::{sniff, Sniffed};
+pub use source::Source;
 pub use strings::{Offsets, Strings, Text, TextEncoding};
 pub use text::{Decoded, Recoder};
+pub use walk::{Finding, FindingKind};
+pub use write::{write, write_rdata, WriteReport};

@@ -1,12 +1,11 @@
 //! `RData`: the pairlist of named objects that `save` writes, behind a magic number.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use crate::{Error, ErrorKind, Result};
 
 use super::rds::{self, Slice, Window};
-use super::{Arena, Body, Builder, Encoding, Header, Id, Node, RObject, ReadOptions, WriteOptions};
+use super::{Body, Builder, Encoding, Id, RObject, ReadOptions, WriteOptions};
 
 /// The format of errors.
 const NAME: &str = "rdata";
@@ -136,12 +135,8 @@ pub fn serialize_to(
     let first = if let Some((_, first)) = objects.first() {
         first.arena()
     } else {
-        empty = Arc::new(Arena {
-            nodes: Vec::<Node>::new(),
-            odd_texts: Vec::new(),
-            header: Header::default(),
-        });
-        &empty
+        empty = Builder::new().finish(Id::NULL);
+        empty.arena()
     };
     let version = options.version.unwrap_or(first.header().version);
     let letter = match options.encoding.unwrap_or_default() {

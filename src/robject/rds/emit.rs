@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::robject::{Arena, Body, Bytecode, Cell, Id, Node, Text};
+use crate::robject::{Arena, Body, Bytecode, Cell, Encoding, Id, Node, Text, TextEncoding};
 use crate::{Error, ErrorKind, Result};
 
 use super::emit_code::CodeTask;
@@ -39,6 +39,11 @@ pub(super) struct Emitter<'a, 'o> {
     /// The number of each value in the table, 0 for those that are not.
     numbers: Vec<u32>,
     known: u32,
+    /// The numbers of other arenas' values.
+    others: HashMap<*const Arena, Vec<u32>>,
+    /// The numbers of symbols by name, where there are several arenas or names of no arena.
+    names: HashMap<&'a [u8], u32>,
+    by_name: bool,
     stack: Vec<Task<'a>>,
     /// Texts of doubles that do not print as they were read.
     odd: HashMap<(Id, u64), &'a str>,
@@ -59,11 +64,12 @@ const ACTIVE: u16 = 1 << 15;
 
 impl<'a, 'o> Emitter<'a, 'o> {
     pub(super) fn new(arena: &'a Arena, out: Output<'o>, rules: Rules) -> Self {
-        let same = arena.header().encoding == out.encoding();
-        let odd = arena.odd_texts.iter().filter(|_| same);
-        let odd = odd.map(|(id, at, text)| ((*id, *at), &**text)).collect();
+        let odd = odd_texts(arena, out.encoding());
         Self {
             arena,
+            others: HashMap::new(),
+            names: HashMap::new(),
+            by_name: false,
             out,
             numbers: vec![0; arena.len()],
             known: 0,
@@ -79,14 +85,42 @@ impl<'a, 'o> Emitter<'a, 'o> {
         self.run()
     }
 
-    /// A pairlist of names and values, as `save` writes it.
-    pub(super) fn named(&mut self, objects: &[(Id, Id)]) -> Result<()> {
-        for (name, value) in objects {
-            self.out.int(2 | TAG)?;
-            self.item(*name)?;
-            self.item(*value)?;
+    /// A cell of a pairlist: a name, and a value of the arena at hand.
+    pub(super) fn cell(&mut self, name: &'a str, value: Id) -> Result<()> {
+        self.out.int(2 | TAG)?;
+        match self.names.get(name.as_bytes()).copied() {
+            Some(number) => self.reference(number)?,
+            None => {
+                self.known = self.known.saturating_add(1);
+                self.names.insert(name.as_bytes(), self.known);
+                self.out.int(1)?;
+                let encoding = if name.is_ascii() {
+                    TextEncoding::Ascii
+                } else {
+                    TextEncoding::Utf8
+                };
+                let text = Text {
+                    bytes: Some(name.as_bytes()),
+                    levels: encoding.levels(),
+                };
+                self.out.char(text, 0)?;
+            }
         }
-        self.out.int(254)
+        self.item(value)
+    }
+
+    /// Goes on with the values of this arena; symbols are those of all before, by name.
+    pub(super) fn enter_arena(&mut self, arena: &'a Arena) {
+        self.by_name = true;
+        if std::ptr::eq(arena, self.arena) {
+            return;
+        }
+        let left = std::mem::replace(&mut self.arena, arena);
+        let numbers = std::mem::take(&mut self.numbers);
+        self.others.insert(std::ptr::from_ref(left), numbers);
+        let known = self.others.remove(&std::ptr::from_ref(arena));
+        self.numbers = known.unwrap_or_else(|| vec![0; arena.len()]);
+        self.odd = odd_texts(arena, self.out.encoding());
     }
 
     fn run(&mut self) -> Result<()> {
@@ -116,6 +150,9 @@ impl<'a, 'o> Emitter<'a, 'o> {
 
     fn enter(&mut self, id: Id) {
         self.known = self.known.saturating_add(1);
+        if let Some(name) = self.arena.symbol(id).filter(|_| self.by_name) {
+            self.names.insert(name, self.known);
+        }
         if let Some(number) = self.numbers.get_mut(id.index()) {
             *number = self.known;
         }
@@ -177,6 +214,9 @@ impl<'a, 'o> Emitter<'a, 'o> {
                 return self.vector(id, node, body);
             }
             Body::Symbol(char) => {
+                if let Some(number) = self.named(*char) {
+                    return self.reference(number);
+                }
                 self.out.int(self.flags(1, node) & !ATTRIBUTES)?;
                 self.stack.push(Task::Enter(id));
                 self.stack.push(Task::Item(*char));
@@ -261,6 +301,12 @@ impl<'a, 'o> Emitter<'a, 'o> {
             body => return self.vector(id, node, body),
         };
         self.out.int(self.flags(code, node))
+    }
+
+    /// The number of the symbol of this name, where it was written for another arena or by name.
+    fn named(&self, char: Id) -> Option<u32> {
+        let name = self.arena.char(char).filter(|_| self.by_name)?;
+        self.names.get(name).copied()
     }
 
     fn stack_attributes(&mut self, node: &Node) {
@@ -416,9 +462,15 @@ impl<'a, 'o> Emitter<'a, 'o> {
 }
 
 /// What is left out where data alone are written.
-fn is_code(body: &Body) -> bool {
+pub(super) fn is_code(body: &Body) -> bool {
     matches!(
         body,
         Body::Promise { .. } | Body::Closure { .. } | Body::Bytecode(_) | Body::ExternalPtr { .. }
     )
+}
+
+fn odd_texts(arena: &Arena, encoding: Encoding) -> HashMap<(Id, u64), &str> {
+    let same = arena.header().encoding == encoding;
+    let odd = arena.odd_texts.iter().filter(|_| same);
+    odd.map(|(id, at, text)| ((*id, *at), &**text)).collect()
 }

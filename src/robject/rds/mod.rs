@@ -25,9 +25,11 @@ use crate::{Error, ErrorKind, Result};
 
 use super::{Builder, Header, Id, RObject, ReadOptions};
 use input::Form;
+pub(crate) use output::of_sink;
 use parse::Parser;
+pub(crate) use serialize::write_named;
 pub use serialize::{serialize, serialize_to};
-pub(crate) use window::{Chunks, Slice, Stream, Window, FRONT};
+pub(crate) use window::{Bytes, Chunks, Slice, Stream, Window, FRONT};
 
 /// The format of errors.
 pub(crate) const NAME: &str = "rds";
@@ -98,7 +100,8 @@ pub(crate) fn read_plain<W: Window>(window: W, options: &ReadOptions) -> Result<
     Ok(build.finish(root))
 }
 
-fn read_whole<W: Window>(
+/// The root and the header of a serialization, to the end of the window.
+pub(crate) fn read_whole<W: Window>(
     mut window: W,
     build: &mut Builder,
     options: &ReadOptions,

@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::robject::{Arena, Encoding, RObject, WriteOptions};
 use crate::{Error, ErrorKind, Result};
 
-use super::emit::{Emitter, Rules};
+use super::emit::{is_code, Emitter, Rules};
 use super::output::Output;
 use super::NAME;
 
@@ -91,4 +91,28 @@ pub(super) fn header(out: &mut Output<'_>, arena: &Arena, options: &WriteOptions
         expand: version == 2,
         data_only: options.data_only,
     })
+}
+
+/// Writes `magic` and a pairlist of named objects, which may lie in several arenas.
+pub(crate) fn write_named<'a>(
+    first: &'a Arena,
+    objects: &[(&'a str, &'a RObject)],
+    magic: &[u8],
+    options: &WriteOptions,
+    sink: &mut dyn Write,
+) -> Result<u64> {
+    let mut out = Output::new(options.encoding.unwrap_or_default(), Some(sink));
+    out.plain(magic);
+    let rules = header(&mut out, first, options)?;
+    let mut emitter = Emitter::new(first, out, rules);
+    for (name, object) in objects {
+        if rules.data_only && is_code(&object.node().body) {
+            continue;
+        }
+        emitter.enter_arena(object.arena());
+        emitter.cell(name, object.id())?;
+    }
+    emitter.out.int(254)?;
+    let (_, size) = emitter.out.finish()?;
+    Ok(size)
 }

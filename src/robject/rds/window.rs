@@ -78,6 +78,12 @@ pub(crate) struct Stream<C> {
     over: bool,
 }
 
+impl<C: Chunks + ?Sized> Chunks for Box<C> {
+    fn next(&mut self, used: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        (**self).next(used)
+    }
+}
+
 impl<C: Chunks> Stream<C> {
     pub(crate) fn new(chunks: C) -> Self {
         Self {
@@ -145,5 +151,26 @@ impl<C: Chunks> Window for Stream<C> {
 
     fn left(&self) -> Option<u64> {
         self.over.then_some(self.ready() as u64)
+    }
+}
+
+/// A window as a stream of bytes, for readers that take one.
+pub(crate) struct Bytes<W>(W);
+
+impl<W: Window> Bytes<W> {
+    pub(crate) fn new(window: W) -> Self {
+        Self(window)
+    }
+}
+
+impl<W: Window> std::io::Read for Bytes<W> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let ready = self.0.ahead(1)?;
+        let size = ready.len().min(into.len());
+        if let (Some(from), Some(to)) = (ready.get(..size), into.get_mut(..size)) {
+            to.copy_from_slice(from);
+        }
+        self.0.advance(size);
+        Ok(size)
     }
 }

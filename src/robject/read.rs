@@ -1,0 +1,225 @@
+//! Reading a file of any format, told by its bytes.
+
+use std::io::Read;
+
+use crate::compress::{self, expected_bytes, CancelToken, Kind, Reader};
+use crate::{Error, ErrorKind, Result};
+
+use super::options::Format;
+use super::rds::{self, Chunks, Slice, Stream, Window};
+use super::source::{inflating, with_thread, wrapper, Direct, Source};
+use super::{qdata, rdata, sniff, RObject, ReadOptions};
+
+/// The largest plain size that is inflated into one buffer, which is quicker than a stream.
+const ONE_BUFFER: usize = 64 << 20;
+/// Below so many stored bytes a thread costs more than it gains.
+const SHORT_BYTES: usize = 128 << 10;
+
+/// What was read, and what is known of the file.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) object: RObject,
+    pub(super) format: Format,
+    pub(super) wrapper: Kind,
+}
+
+/// Reads an object from a file of any format but fst: RDS, `RData`, qs2, qdata and qs, in whatever
+/// R compresses them with.
+///
+/// The format is told by the bytes. `RData` becomes a list with names. Up to 64 MiB of plain bytes
+/// are inflated at once, more chunk by chunk on a thread of its own, so that at most 16 MiB are
+/// taken beside the object.
+///
+/// # Errors
+/// `Truncated`, `Malformed`, `ChecksumMismatch` and `Unsupported` with the byte offset in the plain
+/// bytes, or in the stored ones where the compressor found it; `Limit` for what `options` refuse;
+/// `Cancelled`; `Io`.
+///
+/// # Example
+/// ```
+/// use tare::robject::{read, write, Body, Builder, ReadOptions, WriteOptions};
+///
+/// let mut build = Builder::new();
+/// let root = build.push(Body::Double(vec![0.5, -1.0]))?;
+/// let mut file = Vec::new();
+/// write(&build.finish(root), &mut file, &WriteOptions::default())?;
+/// let object = read(&file, &ReadOptions::default())?;
+/// assert!(matches!(&object.node().body, Body::Double(all) if *all == [0.5, -1.0]));
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn read<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<RObject> {
+    load(source.into(), options).map(|loaded| loaded.object)
+}
+
+/// Reads the named objects of an `RData` file, in order.
+///
+/// # Errors
+/// As [`read()`]; `Usage` for a file of another format.
+///
+/// # Example
+/// ```
+/// use tare::robject::{read_rdata, write_rdata, Builder, ReadOptions, WriteOptions};
+///
+/// let mut build = Builder::new();
+/// let text = build.strings(["x"])?;
+/// let objects = [("letter".to_owned(), build.finish(text))];
+/// let mut file = Vec::new();
+/// write_rdata(&objects, &mut file, &WriteOptions::default())?;
+/// assert_eq!("letter", read_rdata(&file, &ReadOptions::default())?[0].0);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn read_rdata<'a>(
+    source: impl Into<Source<'a>>,
+    options: &ReadOptions,
+) -> Result<Vec<(String, RObject)>> {
+    let loaded = load(source.into(), options)?;
+    if loaded.format != Format::Rdata {
+        let text = format!("a file of {}, not of rdata", loaded.format.name());
+        return Err(Error::new(ErrorKind::Usage, text));
+    }
+    Ok(rdata::parts(&loaded.object))
+}
+
+pub(super) fn load(source: Source<'_>, options: &ReadOptions) -> Result<Loaded> {
+    match source {
+        Source::Bytes(bytes) => from_bytes(bytes, options),
+        Source::Stream(stream) => from_stream(stream, options),
+    }
+}
+
+fn from_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
+    check(options.cancel.as_ref())?;
+    let kind = wrapper(bytes);
+    let (object, format) = if kind == Kind::None {
+        plain(bytes, options)?
+    } else if one_buffer(bytes, kind, options) {
+        let plain_bytes = inflate(bytes, kind, options)?;
+        plain(&plain_bytes, options)?
+    } else if bytes.len() < SHORT_BYTES || options.threads == Some(1) {
+        let reader = Reader::new(bytes, serial(options))?;
+        chunked(Box::new(Direct(Box::new(reader))), options)?
+    } else {
+        with_thread(bytes, options, |chunks| chunked(chunks, options))?
+    };
+    Ok(Loaded {
+        object,
+        format,
+        wrapper: kind,
+    })
+}
+
+fn serial(options: &ReadOptions) -> compress::ReadOptions {
+    compress::ReadOptions {
+        threads: Some(1),
+        ..inflating(options)
+    }
+}
+
+/// Whether the plain bytes are said to be few enough for one buffer; the claim is a hint alone.
+fn one_buffer(bytes: &[u8], kind: Kind, options: &ReadOptions) -> bool {
+    let small = |size: usize| {
+        let budget = options.memory_budget.unwrap_or(u64::MAX);
+        size <= ONE_BUFFER && size as u64 <= budget
+    };
+    kind == Kind::Gzip && expected_bytes(bytes, Some(kind)).is_some_and(small)
+}
+
+fn inflate(bytes: &[u8], kind: Kind, options: &ReadOptions) -> Result<Vec<u8>> {
+    let settings = compress::ReadOptions {
+        kind: Some(kind),
+        threads: Some(1),
+        // A wrong claim ends here and not in memory.
+        max_output: Some((ONE_BUFFER as u64).saturating_mul(2)),
+        cancel: options.cancel.clone(),
+        ..compress::ReadOptions::default()
+    };
+    let plain = compress::decompress(bytes, &settings)?;
+    let most = (bytes.len() as u64).saturating_mul(options.max_ratio.unwrap_or(u64::MAX));
+    if plain.len() as u64 > most {
+        let ratio = options.max_ratio.unwrap_or_default();
+        let text = format!(
+            "more than {ratio} plain bytes for each stored one: raise max_ratio to read on"
+        );
+        return Err(Error::new(ErrorKind::Limit, text).with_format(kind.name()));
+    }
+    Ok(plain)
+}
+
+/// Stored bytes of a stream that are held whole, so that one buffer may be inflated.
+const HELD_BYTES: usize = 16 << 20;
+
+fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> Result<Loaded> {
+    check(options.cancel.as_ref())?;
+    let mut head = take(&mut stream, sniff::HEAD)?;
+    let kind = wrapper(&head);
+    if kind == Kind::Gzip {
+        head = more(head, &mut stream, HELD_BYTES)?;
+        if head.len() < HELD_BYTES {
+            return from_bytes(&head, options);
+        }
+    }
+    let whole = head.as_slice().chain(stream);
+    let (object, format) = if kind == Kind::None {
+        chunked(Box::new(Direct(Box::new(whole))), options)?
+    } else if options.threads == Some(1) {
+        let reader = Reader::new(whole, serial(options))?;
+        chunked(Box::new(Direct(Box::new(reader))), options)?
+    } else {
+        with_thread(whole, options, |chunks| chunked(chunks, options))?
+    };
+    Ok(Loaded {
+        object,
+        format,
+        wrapper: kind,
+    })
+}
+
+fn take(stream: &mut dyn Read, most: usize) -> Result<Vec<u8>> {
+    more(Vec::new(), stream, most)
+}
+
+/// Reads on until there are `most` bytes or no more.
+fn more(mut head: Vec<u8>, stream: &mut dyn Read, most: usize) -> Result<Vec<u8>> {
+    let wanted = most.saturating_sub(head.len()) as u64;
+    let read = stream.take(wanted).read_to_end(&mut head);
+    match read {
+        Ok(_) => Ok(head),
+        Err(error) => {
+            let text = format!("cannot read the input: {error}");
+            Err(Error::new(ErrorKind::Io, text).with_source(error))
+        }
+    }
+}
+
+fn check(cancel: Option<&CancelToken>) -> Result<()> {
+    if cancel.is_some_and(CancelToken::is_cancelled) {
+        return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
+    }
+    Ok(())
+}
+
+/// Plain bytes of any format, whole.
+fn plain(bytes: &[u8], options: &ReadOptions) -> Result<(RObject, Format)> {
+    let format = sniff::plain(bytes).ok_or_else(|| sniff::unknown(bytes))?;
+    let object = match format {
+        Format::Rds => rds::parse(bytes, options),
+        Format::Rdata => rdata::read_plain(Slice::new(bytes), options),
+        Format::Qdata => qdata::parse(bytes, options),
+        other => sniff::unreadable(other),
+    };
+    Ok((object?, format))
+}
+
+/// Plain bytes of any format, chunk by chunk.
+fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObject, Format)> {
+    let mut window = Stream::new(chunks);
+    let head = window.ahead(sniff::HEAD)?;
+    let format = sniff::plain(head).ok_or_else(|| sniff::unknown(head))?;
+    let object = match format {
+        Format::Rds => rds::read_plain(window, options),
+        Format::Rdata => rdata::read_plain(window, options),
+        Format::Qdata => qdata::read(rds::Bytes::new(window), options),
+        other => sniff::unreadable(other),
+    };
+    Ok((object?, format))
+}
