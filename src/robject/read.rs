@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind, Result};
 use super::options::Format;
 use super::rds::{self, Chunks, Slice, Stream, Window};
 use super::source::{inflating, with_thread, wrapper, Direct, Source};
-use super::{qdata, rdata, sniff, RObject, ReadOptions};
+use super::{qdata, qs, qs2, rdata, sniff, RObject, ReadOptions};
 
 /// The largest plain size that is inflated into one buffer, which is quicker than a stream.
 const ONE_BUFFER: usize = 64 << 20;
@@ -204,8 +204,10 @@ fn plain(bytes: &[u8], options: &ReadOptions) -> Result<(RObject, Format)> {
     let object = match format {
         Format::Rds => rds::parse(bytes, options),
         Format::Rdata => rdata::read_plain(Slice::new(bytes), options),
+        Format::Qs2 => qs2::parse(bytes, options),
         Format::Qdata => qdata::parse(bytes, options),
-        other => sniff::unreadable(other),
+        Format::Qs => qs::parse(bytes, options),
+        Format::Dput => Err(sniff::unknown(bytes)),
     };
     Ok((object?, format))
 }
@@ -218,8 +220,10 @@ fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObje
     let object = match format {
         Format::Rds => rds::read_plain(window, options),
         Format::Rdata => rdata::read_plain(window, options),
+        Format::Qs2 => qs2::read(rds::Bytes::new(window), options),
         Format::Qdata => qdata::read(rds::Bytes::new(window), options),
-        other => sniff::unreadable(other),
+        Format::Qs => qs::read(rds::Bytes::new(window), options),
+        Format::Dput => Err(sniff::unknown(window.ahead(sniff::HEAD)?)),
     };
     Ok((object?, format))
 }

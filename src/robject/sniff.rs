@@ -78,10 +78,3 @@ pub(super) fn unknown(head: &[u8]) -> Error {
     );
     Error::new(ErrorKind::Malformed, text).with_offset(0)
 }
-
-/// # Errors
-/// `Unsupported` where the format is another than the one that can be read here.
-pub(super) fn unreadable<T>(format: Format) -> Result<T> {
-    let text = format!("files of {} are not read yet", format.name());
-    Err(Error::new(ErrorKind::Unsupported, text).with_format(format.name()))
-}

@@ -7,7 +7,7 @@ use crate::{Error, ErrorKind, Result};
 
 use super::loss::Loss;
 use super::options::Format;
-use super::{qdata, rdata, rds, walk, RObject, WriteOptions};
+use super::{dput, qdata, qs2, rdata, rds, walk, RObject, WriteOptions};
 
 /// Plain bytes in a gzip member.
 const MEMBER: usize = 1 << 20;
@@ -26,7 +26,7 @@ pub struct WriteReport {
 ///
 /// gzip is written as members of 1 MiB on all threads, which R and gzip read as one file; the bytes
 /// do not depend on the number of threads. Version 2 has no deferred vectors: they are written as
-/// their values and reported. Memory is bounded; qdata alone is made whole.
+/// their values and reported. Memory is bounded; qs2, qdata and text are made whole: their modules write files by and by.
 ///
 /// # Errors
 /// `Usage` for options that the format does not have; `Unsupported` for objects it cannot hold;
@@ -66,14 +66,20 @@ pub fn write(
             }
             return write_rdata(&objects, sink, options);
         }
+        Format::Qs2 => whole(&mut sink, &qs2::serialize(object, options)?)?,
         Format::Qdata => whole(&mut sink, &qdata::serialize(object, options)?)?,
-        other => {
-            let text = format!("files of {} are not written", other.name());
-            return Err(Error::new(ErrorKind::Unsupported, text).with_format(other.name()));
+        Format::Dput => {
+            let (text, loss) = dput::write(object)?;
+            let bytes = whole(&mut sink, text.as_bytes())?;
+            return Ok(WriteReport { bytes, loss });
+        }
+        Format::Qs => {
+            let text = "qs files are read alone: write qs2, which took their place";
+            return Err(Error::new(ErrorKind::Unsupported, text).with_format("qs"));
         }
     };
     let loss = match options.format {
-        Format::Rds => lost(object, options),
+        Format::Rds | Format::Qs2 => lost(object, options),
         _ => Vec::new(),
     };
     Ok(WriteReport { bytes, loss })
