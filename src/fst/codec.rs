@@ -109,6 +109,8 @@ pub(super) struct Scratch {
     /// A block without its compression.
     pub(super) plain: Vec<u8>,
     pub(super) zstd: Zstd,
+    /// Where the strings of a block end.
+    pub(super) ends: Vec<i32>,
 }
 
 /// A zstd context that is made when it is needed.

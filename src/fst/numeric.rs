@@ -204,6 +204,7 @@ impl Numeric {
             stored,
             plain,
             zstd,
+            ..
         } = scratch;
         let mut rest = into;
         for (pair, block) in entries.windows(2).zip(first..) {

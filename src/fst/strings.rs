@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::codec::{Codec, Method, Packing, Scratch};
+use super::codec::{Codec, Method, Packing, Scratch, Zstd};
 use super::element::load;
 use super::fault::malformed;
 use super::shuffle::unshuffle4;
@@ -216,24 +216,21 @@ impl Place {
             stored,
             plain,
             zstd,
+            ends,
         } = scratch;
         let bytes = source.again("a block of strings", (at, head), stored)?;
         let (sizes, flags) = bytes
             .split_at_checked(narrow(entry.sizes))
             .unwrap_or_default();
-        let ends = read_sizes(entry.methods.0, sizes, strings, (plain, zstd), at)?;
+        ends.resize(strings, 0);
+        read_sizes(entry.methods.0, sizes, ends, (plain, zstd), at)?;
         let na = read_na(flags, strings, at)?;
-        let whole = ends.last().copied().unwrap_or_default();
-        let before = skip
-            .checked_sub(1)
-            .and_then(|at| ends.get(at))
-            .copied()
-            .unwrap_or_default();
-        let mut last = 0;
-        let falls = ends.iter().fold(false, |found, end| {
-            let falls = *end < last;
-            last = *end;
-            found | falls
+        let whole = ends.last().copied().map_or(0, unsigned);
+        let before = skip.checked_sub(1).and_then(|at| ends.get(at));
+        let before = before.copied().map_or(0, unsigned);
+        let rest = ends.get(1..).unwrap_or_default();
+        let falls = ends.iter().zip(rest).fold(false, |found, (one, two)| {
+            found | (unsigned(*two) < unsigned(*one))
         });
         let method = entry.methods.1;
         if falls || !plausible(method, text as u64, u64::from(whole)) {
@@ -243,8 +240,8 @@ impl Place {
         let wanted = ends.get(skip..).unwrap_or_default();
         let mut last = before;
         for (to, end) in into.iter_mut().zip(wanted) {
-            *to = i32::from_le_bytes(end.wrapping_sub(before).to_le_bytes());
-            last = *end;
+            last = unsigned(*end);
+            *to = i32::from_le_bytes(last.wrapping_sub(before).to_le_bytes());
         }
         Ok(Block {
             at: at.saturating_add(head as u64),
@@ -284,17 +281,21 @@ fn narrow(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
 
-/// Where the strings of a block end.
+/// Where the strings of a block end, into `ends`: as bits of unsigned numbers.
 fn read_sizes(
     codec: Codec,
     stored: &[u8],
-    strings: usize,
-    (plain, zstd): (&mut Vec<u8>, &mut super::codec::Zstd),
+    ends: &mut [i32],
+    (plain, zstd): (&mut Vec<u8>, &mut Zstd),
     at: u64,
-) -> Result<Vec<u32>> {
-    let len = strings.saturating_mul(4);
+) -> Result<()> {
+    let len = ends.len().saturating_mul(4);
     if !codec.method.plausible(stored.len() as u64, len as u64) {
-        let text = format!("{} bytes for the ends of {strings} strings", stored.len());
+        let text = format!(
+            "{} bytes for the ends of {} strings",
+            stored.len(),
+            ends.len()
+        );
         return Err(malformed(text, at));
     }
     if plain.len() < len {
@@ -302,15 +303,16 @@ fn read_sizes(
     }
     let bytes = plain.get_mut(..len).unwrap_or_default();
     codec.method.expand(stored, bytes, zstd, at)?;
-    let mut ends = vec![0_i32; strings];
     match codec.packing {
-        Packing::Sh4 => unshuffle4(bytes, &mut ends),
-        _ => load(bytes, &mut ends),
+        Packing::Sh4 => unshuffle4(bytes, ends),
+        _ => load(bytes, ends),
     }
-    Ok(ends
-        .into_iter()
-        .map(|end| u32::from_le_bytes(end.to_le_bytes()))
-        .collect())
+    Ok(())
+}
+
+/// The bits as a number without a sign, and back.
+fn unsigned(end: i32) -> u32 {
+    u32::from_le_bytes(end.to_le_bytes())
 }
 
 /// The bits of NA; None where no string is. Bit `strings` says whether any is.
@@ -347,6 +349,7 @@ impl Block {
             stored,
             plain,
             zstd,
+            ..
         } = scratch;
         let bytes = source.again("strings", (self.at, narrow(self.stored)), stored)?;
         if self.take == self.plain {
@@ -367,7 +370,6 @@ impl Block {
 
 /// Ends of blocks become offsets of the whole.
 pub(super) fn offsets(mut ends: Vec<i32>, blocks: &[Block], total: u64) -> Offsets {
-    let unsigned = |end: i32| u32::from_le_bytes(end.to_le_bytes());
     let Ok(_) = i32::try_from(total) else {
         let mut long = Vec::with_capacity(ends.len());
         long.push(0);
@@ -407,11 +409,15 @@ pub(super) fn validity(blocks: &[Block], count: usize) -> Option<Vec<u8>> {
     let mut first = 0_usize;
     for block in blocks {
         if let Some((words, skip)) = &block.na {
-            for at in 0..block.strings {
-                let bit = at.saturating_add(*skip);
-                let word = words.get(bit / 32).copied().unwrap_or_default();
-                let place = first.saturating_add(at);
-                if word & (1 << (bit % 32)) != 0 {
+            for (word, base) in words.iter().zip((0_usize..).step_by(32)) {
+                let mut word = *word;
+                while word != 0 {
+                    let bit = base.saturating_add(word.trailing_zeros() as usize);
+                    word &= word.wrapping_sub(1);
+                    let Some(at) = bit.checked_sub(*skip).filter(|at| *at < block.strings) else {
+                        continue;
+                    };
+                    let place = first.saturating_add(at);
                     if let Some(byte) = bits.get_mut(place / 8) {
                         *byte &= !(1 << (place % 8));
                     }
