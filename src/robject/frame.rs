@@ -62,7 +62,7 @@ fn vector(build: &mut Builder, column: Column) -> Result<Id> {
         Data::Int64(values) => {
             let bits = values
                 .iter()
-                .map(|value| f64::from_bits(value.cast_unsigned()));
+                .map(|value| f64::from_le_bytes(value.to_le_bytes()));
             Body::Double(bits.collect())
         }
         Data::Raw(values) => Body::Raw(values),
@@ -197,26 +197,41 @@ fn column(column: &RObject, name: String, losses: &mut Losses) -> Result<Column>
     let body = column.data()?;
     let integer = matches!(body, Body::Integer(_));
     let kind = match body {
-        Body::Integer(_) if is("factor") => match is("ordered") {
-            true => ColumnKind::Ordered,
-            false => ColumnKind::Factor,
-        },
-        Body::Integer(_) | Body::Double(_) if is("Date") => match integer {
-            true => ColumnKind::DateInt,
-            false => ColumnKind::Date,
-        },
-        Body::Integer(_) | Body::Double(_) if is("POSIXct") => match integer {
-            true => ColumnKind::PosixctInt,
-            false => ColumnKind::Posixct,
-        },
-        Body::Integer(_) | Body::Double(_) if is("ITime") => match integer {
-            true => ColumnKind::ItimeInt,
-            false => ColumnKind::Itime,
-        },
-        Body::Integer(_) | Body::Double(_) if is("difftime") => match integer {
-            true => ColumnKind::DifftimeInt,
-            false => ColumnKind::Difftime,
-        },
+        Body::Integer(_) if is("factor") => {
+            if is("ordered") {
+                ColumnKind::Ordered
+            } else {
+                ColumnKind::Factor
+            }
+        }
+        Body::Integer(_) | Body::Double(_) if is("Date") => {
+            if integer {
+                ColumnKind::DateInt
+            } else {
+                ColumnKind::Date
+            }
+        }
+        Body::Integer(_) | Body::Double(_) if is("POSIXct") => {
+            if integer {
+                ColumnKind::PosixctInt
+            } else {
+                ColumnKind::Posixct
+            }
+        }
+        Body::Integer(_) | Body::Double(_) if is("ITime") => {
+            if integer {
+                ColumnKind::ItimeInt
+            } else {
+                ColumnKind::Itime
+            }
+        }
+        Body::Integer(_) | Body::Double(_) if is("difftime") => {
+            if integer {
+                ColumnKind::DifftimeInt
+            } else {
+                ColumnKind::Difftime
+            }
+        }
         Body::Double(_) if is("nanotime") => ColumnKind::Nanotime,
         Body::Double(_) if is("integer64") => ColumnKind::Integer64,
         Body::Integer(_) => ColumnKind::Integer,
@@ -259,7 +274,7 @@ fn data(column: &RObject, body: &Body, kind: ColumnKind, losses: &mut Losses) ->
         (ColumnKind::Nanotime | ColumnKind::Integer64, Body::Double(values)) => Data::Int64(
             values
                 .iter()
-                .map(|value| value.to_bits().cast_signed())
+                .map(|value| i64::from_le_bytes(value.to_le_bytes()))
                 .collect(),
         ),
         (_, Body::Integer(values)) => Data::Int(values.clone()),
@@ -274,25 +289,25 @@ fn data(column: &RObject, body: &Body, kind: ColumnKind, losses: &mut Losses) ->
 /// Strings in UTF-8; what is no text becomes what R prints of it.
 fn texts(column: &RObject, strings: &Strings, losses: &mut Losses) -> Result<Texts> {
     let recoder = Recoder::of(column.arena());
-    let mut texts = Texts::new(fst::TextEncoding::Utf8);
-    let (mut recoded, mut no_text) = (0_u64, 0_u64);
+    let mut all = Texts::new(fst::TextEncoding::Utf8);
+    let (mut changed, mut no_text) = (0_u64, 0_u64);
     for text in strings.iter() {
         let Some(decoded) = recoder.decode(text) else {
-            texts.push(None);
+            all.push(None);
             continue;
         };
         match &decoded {
             super::Decoded::Same(_) => {}
-            super::Decoded::Recoded(_) => recoded = recoded.saturating_add(1),
+            super::Decoded::Recoded(_) => changed = changed.saturating_add(1),
             super::Decoded::Bytes(_) => no_text = no_text.saturating_add(1),
         }
-        texts.push(Some(decoded.shown().as_bytes()));
+        all.push(Some(decoded.shown().as_bytes()));
     }
     losses.add(
         LossKind::EncodingChanged,
         "latin1 or native",
         "UTF-8",
-        recoded,
+        changed,
     )?;
     losses.add(
         LossKind::BytesString,
@@ -300,7 +315,7 @@ fn texts(column: &RObject, strings: &Strings, losses: &mut Losses) -> Result<Tex
         "its bytes as text",
         no_text,
     )?;
-    Ok(texts)
+    Ok(all)
 }
 
 fn scale(column: &RObject, kind: ColumnKind, losses: &Losses) -> Result<TimeScale> {

@@ -80,13 +80,12 @@ impl Work<'_> {
             self.places.insert(id, Id::NULL);
             return Ok(Id::NULL);
         }
-        let place = match self.arena.symbol(id).map(std::str::from_utf8) {
-            Some(Ok(name)) => self.build.symbol(name)?,
-            _ => {
-                let place = self.build.reserve()?;
-                self.open.push((id, place));
-                place
-            }
+        let place = if let Some(Ok(name)) = self.arena.symbol(id).map(std::str::from_utf8) {
+            self.build.symbol(name)?
+        } else {
+            let place = self.build.reserve()?;
+            self.open.push((id, place));
+            place
         };
         self.places.insert(id, place);
         Ok(place)

@@ -150,6 +150,10 @@ impl Walk<'_> {
     }
 
     /// What is neither a vector nor a name.
+    #[allow(
+        clippy::many_single_char_names,
+        reason = "the parts of the other value, each behind its like"
+    )]
     fn others(&mut self, a: &Body, b: &Body) -> bool {
         match (a, b) {
             (
@@ -296,6 +300,10 @@ impl Walk<'_> {
         }
     }
 
+    #[allow(
+        clippy::many_single_char_names,
+        reason = "the parts of the other value, each behind its like"
+    )]
     fn code_cell(&mut self, a: CodeCell, b: CodeCell) -> bool {
         match (a, b) {
             (

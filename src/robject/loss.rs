@@ -197,8 +197,9 @@ impl Losses {
     /// Goes into a value by position from 0 on: `[[1]]`, as R counts.
     pub fn enter_index(&mut self, index: usize) {
         self.steps.push(self.path.len());
-        self.path
-            .push_str(&format!("[[{}]]", index.saturating_add(1)));
+        self.path.push_str("[[");
+        self.path.push_str(&index.saturating_add(1).to_string());
+        self.path.push_str("]]");
     }
 
     /// Goes into an attribute or slot: `@name`.

@@ -51,5 +51,5 @@ pub use sniff::{sniff, Sniffed};
 pub use source::Source;
 pub use strings::{Offsets, Strings, Text, TextEncoding};
 pub use text::{Decoded, Recoder};
-pub use walk::{Finding, FindingKind};
+pub use walk::{findings, Finding, FindingKind};
 pub use write::{write, write_rdata, WriteReport};

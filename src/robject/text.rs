@@ -4,6 +4,7 @@
 //! of the writer, which version 3 names.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use encoding_rs::Encoding as Page;
 
@@ -126,7 +127,7 @@ pub(super) fn escaped(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
+            let _ = write!(text, "\\x{byte:02x}");
         }
     }
     text

@@ -104,7 +104,18 @@ enum Step<'a> {
 const ACTIVE: u16 = 1 << 15;
 
 /// What is found below a value, at most [`Losses::MOST`] of it; each value is looked at once.
-pub(super) fn findings(object: &RObject) -> Vec<Finding> {
+///
+/// # Example
+/// ```
+/// use tare::robject::{findings, Builder};
+///
+/// let mut build = Builder::new();
+/// let data = build.strings(["no code"])?;
+/// assert!(findings(&build.finish(data)).is_empty());
+/// # Ok::<(), tare::Error>(())
+/// ```
+#[must_use]
+pub fn findings(object: &RObject) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut path = Losses::new(false);
     walk(object, &mut path, |met, path| {

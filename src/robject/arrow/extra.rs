@@ -1,6 +1,6 @@
 //! Which attributes Arrow's own types already say, and which are kept beside them.
 
-use super::super::model::{Arena, Body, Id};
+use super::super::model::{Arena, Body, Id, Kind};
 
 /// What a column is by its class: decides its Arrow type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,6 @@ pub fn meaning(arena: &Arena, id: Id) -> Meaning {
     if arena.attribute(id, "class").is_none() {
         return Meaning::Plain;
     }
-    use super::super::model::Kind;
     let number = matches!(arena.kind(id), Kind::Integer | Kind::Double);
     let double = arena.kind(id) == Kind::Double;
     let list = arena.kind(id) == Kind::List;

@@ -170,7 +170,7 @@ impl From<'_> {
     ) -> Result<Made> {
         match field.data_type() {
             DataType::Null => {
-                let length = chunks.iter().map(|chunk| chunk.len()).sum();
+                let length = chunks.iter().map(arrow_array::Array::len).sum();
                 match notes.kind.as_str() {
                     "NULL" => return Ok(Made::plain(Id::NULL)),
                     "list" => return self.vector(Body::List(vec![Id::NULL; length])),
@@ -261,7 +261,7 @@ impl From<'_> {
     }
 
     fn booleans(&mut self, chunks: &[ArrayRef]) -> Result<Made> {
-        let mut values = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+        let mut values = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
         for chunk in chunks {
             let bits = chunk.as_boolean();
             values.extend(bits.iter().map(|bit| bit.map_or(NA_INT, i32::from)));
@@ -271,7 +271,7 @@ impl From<'_> {
 
     /// Bytes; a missing one is no byte that R has.
     fn raws(&mut self, chunks: &[ArrayRef]) -> Result<Made> {
-        let missing: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
+        let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
         self.losses
             .add(LossKind::ValueDropped, "missing byte", "00", missing as u64)?;
         let values = gather::<UInt8Type, _>(chunks, 0, |value| value);
@@ -290,7 +290,7 @@ impl From<'_> {
     fn integers_from(&mut self, chunks: &[ArrayRef]) -> Result<Made> {
         let values = gather::<Int32Type, _>(chunks, NA_INT, |value| value);
         let smallest = values.iter().filter(|&&value| value == NA_INT).count();
-        let missing: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
+        let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
         if smallest <= missing {
             return self.vector(Body::Integer(values));
         }
@@ -302,7 +302,7 @@ impl From<'_> {
 
     /// Strings as bytes, or values that no type held.
     fn binaries(&mut self, field: &Field, chunks: &[ArrayRef], notes: &Notes) -> Result<Made> {
-        let mut items = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+        let mut items = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
         let mut texts = (notes.kind == "character").then(super::super::Strings::default);
         for chunk in chunks {
             for row in 0..chunk.len() {
@@ -377,7 +377,7 @@ pub(super) fn gather<T: ArrowPrimitiveType, R: Copy>(
     missing: R,
     make: impl Fn(T::Native) -> R,
 ) -> Vec<R> {
-    let mut all = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+    let mut all = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
     for chunk in chunks {
         let Some(array) = chunk.as_primitive_opt::<T>() else {
             continue;

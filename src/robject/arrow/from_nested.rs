@@ -20,8 +20,8 @@ use crate::{Error, ErrorKind, Result};
 
 impl From<'_> {
     pub(super) fn strings(&mut self, chunks: &[ArrayRef]) -> Result<Made> {
-        let rows = chunks.iter().map(|chunk| chunk.len()).sum();
-        let bytes = chunks.iter().map(|chunk| text_bytes(chunk)).sum();
+        let rows = chunks.iter().map(arrow_array::Array::len).sum();
+        let bytes = chunks.iter().map(text_bytes).sum();
         let mut strings = Strings::with_capacity(rows, bytes);
         for chunk in chunks {
             for row in 0..chunk.len() {
@@ -80,7 +80,7 @@ impl From<'_> {
     fn factor_from(&mut self, field: &Field, chunks: &[ArrayRef]) -> Result<Made> {
         let mut levels: Vec<String> = Vec::new();
         let mut known: HashMap<String, i32> = HashMap::new();
-        let mut codes = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+        let mut codes = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
         for chunk in chunks {
             let Some(dictionary) = chunk.as_any_dictionary_opt() else {
                 continue;
@@ -136,7 +136,7 @@ impl From<'_> {
         if notes.kind == "complex" && fields.len() == 2 {
             return self.complexes(chunks);
         }
-        let missing: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
+        let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
         let (r, kept) = ("missing row", "a row of NA");
         self.losses
             .add(LossKind::IdentityLost, r, kept, missing as u64)?;
@@ -151,7 +151,7 @@ impl From<'_> {
             columns.push(self.column(inner, &parts, &key.column(at, inner.name()))?);
             self.losses.leave();
         }
-        let rows: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        let rows: usize = chunks.iter().map(arrow_array::Array::len).sum();
         if matches!(notes.kind.as_str(), "list" | "value") {
             return self.records(fields, &columns, chunks, notes.kind == "value");
         }
@@ -165,9 +165,10 @@ impl From<'_> {
             return Ok(made);
         }
         let rows = i32::try_from(rows).map_err(|_| self.cannot("more than 2^31 rows"))?;
-        let made = match key.is_tibble() {
-            true => self.classed(made, &["tbl_df", "tbl", "data.frame"]),
-            false => self.classed(made, &["data.frame"]),
+        let made = if key.is_tibble() {
+            self.classed(made, &["tbl_df", "tbl", "data.frame"])
+        } else {
+            self.classed(made, &["data.frame"])
         };
         let mut made = made?;
         let automatic = Body::Integer(vec![NA_INT, rows.wrapping_neg()]);
@@ -252,7 +253,7 @@ impl From<'_> {
             _ => return Err(self.cannot("a list without items")),
         };
         let none = Key::new(None);
-        let mut items = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+        let mut items = Vec::with_capacity(chunks.iter().map(arrow_array::Array::len).sum());
         for chunk in chunks {
             for row in 0..chunk.len() {
                 items.push(match list_at(chunk, row) {
@@ -273,7 +274,7 @@ impl From<'_> {
         notes: &Notes,
     ) -> Result<Made> {
         let width = usize::try_from(width).unwrap_or(0);
-        let rows: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        let rows: usize = chunks.iter().map(arrow_array::Array::len).sum();
         let mut data = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             let array = chunk.as_fixed_size_list();

@@ -42,7 +42,7 @@ impl From<'_> {
             }
             _ => {
                 let values = gather::<Int64Type, _>(chunks, NA_INT64, |value| value);
-                let missing: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
+                let missing: usize = chunks.iter().map(arrow_array::Array::null_count).sum();
                 let smallest = values.iter().filter(|&&value| value == NA_INT64).count();
                 let count = smallest.saturating_sub(missing) as u64;
                 self.losses
@@ -117,7 +117,7 @@ impl From<'_> {
     fn bits(&mut self, values: &[i64]) -> Result<Made> {
         let bits = values
             .iter()
-            .map(|value| f64::from_bits(value.cast_unsigned()));
+            .map(|value| f64::from_le_bytes(value.to_le_bytes()));
         self.vector(Body::Double(bits.collect()))
     }
 
@@ -235,8 +235,8 @@ impl From<'_> {
     }
 
     fn difftime(&mut self, counts: &[i64], unit: f64, notes: &Notes) -> Result<Made> {
-        let noted = unit_seconds(&notes.rest).map(|seconds| (notes.rest.clone(), seconds));
-        let (units, seconds) = noted.unwrap_or_else(|| ("secs".to_string(), 1.0));
+        let unit_said = unit_seconds(&notes.rest).map(|seconds| (notes.rest.clone(), seconds));
+        let (units, seconds) = unit_said.unwrap_or_else(|| ("secs".to_string(), 1.0));
         let made = self.seconds(counts, seconds, unit, notes)?;
         let class: &[&'static str] = match notes.kind.as_str() {
             "hms" => &["hms", "difftime"],

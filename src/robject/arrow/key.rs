@@ -29,11 +29,11 @@ pub(super) fn write(
     losses: &mut Losses,
 ) -> Result<Option<String>> {
     let mut build = Builder::new();
-    let mut work = Writing {
+    let mut writing = Writing {
         build: &mut build,
         losses,
     };
-    let root = work.frame(object, wanted, 0)?;
+    let root = writing.frame(object, wanted, 0)?;
     if root.is_null() {
         return Ok(None);
     }
@@ -41,10 +41,10 @@ pub(super) fn write(
     if plain.len() <= COMPRESSED_BYTES {
         return Ok(Some(plain));
     }
-    let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-    let packed = packer
+    let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    let packed = deflate
         .write_all(plain.as_bytes())
-        .and_then(|()| packer.finish());
+        .and_then(|()| deflate.finish());
     let packed = packed.map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
     let mut build = Builder::new();
     let root = build.push(Body::Raw(packed))?;
@@ -58,11 +58,11 @@ pub(super) fn attributes(
     losses: &mut Losses,
 ) -> Result<String> {
     let mut build = Builder::new();
-    let mut work = Writing {
+    let mut writing = Writing {
         build: &mut build,
         losses,
     };
-    let root = work.attributes(object, attributes)?;
+    let root = writing.attributes(object, attributes)?;
     ascii(&build.finish(root))
 }
 

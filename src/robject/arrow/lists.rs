@@ -41,11 +41,7 @@ impl To<'_> {
     /// A list in a data frame: one value an element; kept as bytes where no type holds all.
     pub(super) fn list_column(&mut self, children: &[Id]) -> Result<Column> {
         if let Some(array) = self.counted_values(children)? {
-            return Ok(Column {
-                array,
-                ..Column::default()
-            }
-            .of("list"));
+            return Ok(list_of_values(array));
         }
         self.losses.add(
             LossKind::CodeOpaque,
@@ -127,8 +123,7 @@ impl To<'_> {
                 (Alike::Nothing, one) => one,
                 (Alike::Raw, Alike::Raw) => Alike::Raw,
                 (Alike::Numbers(a), Alike::Numbers(b)) => Alike::Numbers(wider(a, b)),
-                (Alike::Strings, Alike::Strings) => Alike::Strings,
-                (Alike::Strings, Alike::Numbers(Kind::Null))
+                (Alike::Strings, Alike::Strings | Alike::Numbers(Kind::Null))
                 | (Alike::Numbers(Kind::Null), Alike::Strings) => Alike::Strings,
                 (Alike::Records(a), Alike::Records(b)) if a == b => Alike::Records(a),
                 (Alike::Lists, Alike::Lists) => Alike::Lists,
@@ -326,7 +321,7 @@ impl To<'_> {
             }
             made.push(column.array);
         }
-        let data: Vec<_> = made.iter().map(|array| array.to_data()).collect();
+        let data: Vec<_> = made.iter().map(arrow_array::Array::to_data).collect();
         let total = lengths
             .iter()
             .fold(0_usize, |sum, n| sum.saturating_add(*n));
@@ -377,6 +372,20 @@ fn wider(a: Kind, b: Kind) -> Kind {
 
 fn listed(items: ArrayRef, lengths: &[usize], nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     list_of(noted("item", &items), items, lengths, nulls)
+}
+
+/// Values of a list: what has not a list's own type says what it is.
+pub(super) fn list_of_values(array: ArrayRef) -> Column {
+    let own = !matches!(array.data_type(), DataType::Struct(_) | DataType::Null);
+    let column = Column {
+        array,
+        ..Column::default()
+    };
+    if own {
+        column
+    } else {
+        column.of("list")
+    }
 }
 
 /// The field of values, where a struct is a list with names and nothing but missing is `NULL`.

@@ -50,9 +50,7 @@ impl To<'_> {
         if no_text > 0 {
             let (r, kept) = ("string that is no text", "all strings as bytes");
             self.losses.add(LossKind::BytesString, r, kept, no_text)?;
-            return self
-                .text_bytes(strings)
-                .map(|column| column.of("character"));
+            return text_bytes(strings).map(|column| column.of("character"));
         }
         self.losses.add(
             LossKind::EncodingChanged,
@@ -89,31 +87,6 @@ impl To<'_> {
         })
     }
 
-    /// The stored bytes of all strings, lent.
-    fn text_bytes(&self, strings: &Strings) -> Result<Column> {
-        let nulls = strings.validity().map(|bits| {
-            let bits = BooleanBuffer::new(Buffer::from(bits), 0, strings.len());
-            NullBuffer::new(bits)
-        });
-        let bytes = Buffer::from(strings.bytes());
-        let array: ArrayRef = match strings.offsets() {
-            Offsets::Short(ends) => {
-                let ends = OffsetBuffer::new(ScalarBuffer::from(ends.to_vec()));
-                let array = BinaryArray::try_new(ends, bytes, nulls);
-                Arc::new(array.map_err(|error| refused(&error))?)
-            }
-            Offsets::Long(ends) => {
-                let ends = OffsetBuffer::new(ScalarBuffer::from(ends.to_vec()));
-                let array = GenericBinaryArray::<i64>::try_new(ends, bytes, nulls);
-                Arc::new(array.map_err(|error| refused(&error))?)
-            }
-        };
-        Ok(Column {
-            array,
-            ..Column::default()
-        })
-    }
-
     fn recoded<O: OffsetSizeTrait>(&self, strings: &Strings) -> GenericStringArray<O> {
         let recoder = self.recoder;
         let texts = strings.iter().map(|text| recoder.decode(text)?.text());
@@ -134,4 +107,29 @@ impl To<'_> {
     fn ends<O: OffsetSizeTrait>(&self, id: Id, length: usize) -> OffsetBuffer<O> {
         OffsetBuffer::new(ScalarBuffer::new(self.lent(id, Part::Ends), 0, length))
     }
+}
+
+/// The stored bytes of all strings.
+fn text_bytes(strings: &Strings) -> Result<Column> {
+    let nulls = strings.validity().map(|bits| {
+        let bits = BooleanBuffer::new(Buffer::from(bits), 0, strings.len());
+        NullBuffer::new(bits)
+    });
+    let bytes = Buffer::from(strings.bytes());
+    let array: ArrayRef = match strings.offsets() {
+        Offsets::Short(ends) => {
+            let ends = OffsetBuffer::new(ScalarBuffer::from(ends.to_vec()));
+            let array = BinaryArray::try_new(ends, bytes, nulls);
+            Arc::new(array.map_err(|error| refused(&error))?)
+        }
+        Offsets::Long(ends) => {
+            let ends = OffsetBuffer::new(ScalarBuffer::from(ends.to_vec()));
+            let array = GenericBinaryArray::<i64>::try_new(ends, bytes, nulls);
+            Arc::new(array.map_err(|error| refused(&error))?)
+        }
+    };
+    Ok(Column {
+        array,
+        ..Column::default()
+    })
 }

@@ -40,9 +40,10 @@ impl To<'_> {
                     let nulls = lent::present_doubles(values);
                     let array = Float64Array::new(lent::values(self.arena, id), nulls);
                     let (r, kept) = ("Date with parts of days", "double, days since 1970");
-                    let kind = match self.kept {
-                        true => LossKind::TypeChanged,
-                        false => LossKind::ClassDropped,
+                    let kind = if self.kept {
+                        LossKind::TypeChanged
+                    } else {
+                        LossKind::ClassDropped
                     };
                     self.losses.add(kind, r, kept, 1)?;
                     return Ok(Column::new(array).of("Date"));
@@ -130,6 +131,11 @@ impl To<'_> {
             "difftime"
         };
         let storage = if integer { "=integer" } else { "" };
+        // A time of day is an hms in seconds, and a length of time a difftime, without a note.
+        let told = of_day || meaning == Meaning::Duration;
+        if told && !integer && units == "secs" {
+            return Ok(column);
+        }
         Ok(column.of(&format!("{name}{storage},{units}")))
     }
 

@@ -13,6 +13,7 @@ use super::super::model::{Arena, Body, Id, RObject, Special};
 use super::super::text::{escaped, Recoder};
 use super::extra::{self, Meaning};
 use super::flat::refused;
+use super::lists::list_of_values;
 use super::{key, ATTRIBUTES_KEY, MOST_DEPTH, TYPE_KEY};
 use crate::{Error, ErrorKind, Result};
 
@@ -231,14 +232,14 @@ impl To<'_> {
             self.values(&children)?
         };
         let array = found.ok_or_else(|| self.mixed())?;
-        let column = Column {
-            array,
-            ..Column::default()
-        };
         if named {
+            let column = Column {
+                array,
+                ..Column::default()
+            };
             return Ok(column.of("value"));
         }
-        self.with_attributes(id, Meaning::Plain, column.of("list"))
+        self.with_attributes(id, Meaning::Plain, list_of_values(array))
     }
 
     /// The column of a vector, with its attributes kept or reported.
@@ -325,7 +326,7 @@ impl To<'_> {
         let column = Column::new(array);
         Ok(match meaning {
             Meaning::LongTime => column.of("POSIXlt"),
-            _ => column.of("data.frame"),
+            _ => column,
         })
     }
 

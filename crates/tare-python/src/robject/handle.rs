@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::IntoPyObjectExt;
-use tare::robject::{Body, Encoding, Kind, Losses, RObject, Recoder, WriteOptions};
+use tare::robject::{Body, Encoding, Finding, Kind, Losses, RObject, Recoder, WriteOptions};
 
 use super::buffer::Buffer;
 use super::options::option;
@@ -172,6 +172,12 @@ impl Handle {
             .map_err(|error| to_py(py, error))
     }
 
+    /// What should be known before R loads it.
+    #[getter]
+    fn flags(&self, py: Python<'_>) -> Vec<&'static str> {
+        flags(&py.detach(|| tare::robject::findings(&self.0)))
+    }
+
     /// Whether both are written as the same bytes.
     fn equal(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         let options = WriteOptions {
@@ -221,6 +227,17 @@ pub fn encoding_name(encoding: Encoding) -> &'static str {
         Encoding::AsciiHex => "asciihex",
         Encoding::Native => "native",
     }
+}
+
+/// The kinds of findings, each once.
+pub fn flags(findings: &[Finding]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for finding in findings {
+        if !names.contains(&finding.kind.name()) {
+            names.push(finding.kind.name());
+        }
+    }
+    names
 }
 
 fn handles(named: Vec<(String, RObject)>) -> Vec<(String, Handle)> {

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod buffer;
+mod files;
 mod given;
 mod handle;
 mod numpy;
@@ -22,6 +23,10 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RBuffer", py.get_type::<buffer::Buffer>())?;
     for function in [
         wrap_pyfunction!(arrow::r_from_arrow, module)?,
+        wrap_pyfunction!(files::r_inspect, module)?,
+        wrap_pyfunction!(files::r_read, module)?,
+        wrap_pyfunction!(files::r_write, module)?,
+        wrap_pyfunction!(files::sniff_r, module)?,
         wrap_pyfunction!(given::r_from_python, module)?,
         wrap_pyfunction!(tables::fst_read, module)?,
         wrap_pyfunction!(tables::fst_schema, module)?,

@@ -1,0 +1,265 @@
+//! Files with R objects: read, written, looked at.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::IntoPyObjectExt;
+use tare::compress::Compressor;
+use tare::robject::{self, Format, RObject, ReadOptions, Source, WriteOptions};
+use tare::{Error, ErrorKind};
+
+use super::handle::{encoding_name, Handle};
+use super::options::{choice, option};
+use super::report::{entry, Entry};
+use super::sources::{encoding, from_source, system, Place};
+use crate::buffers::copied;
+use crate::error::{os_error, to_py};
+use crate::signals::Signals;
+
+const FORMATS: [Format; 6] = [
+    Format::Rds,
+    Format::Rdata,
+    Format::Qs2,
+    Format::Qdata,
+    Format::Qs,
+    Format::Dput,
+];
+
+/// The objects of a file: one, or of RData each with its name.
+#[pyfunction]
+pub fn r_read<'py>(
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = source.py();
+    let signals = Signals::default();
+    let reading = reading(options, &signals)?;
+    let dput = option::<String>(options, "format")?.as_deref() == Some("dput");
+    let read = from_source(source, |place| {
+        if dput {
+            return text(place).and_then(|text| robject::dput::parse(&text, &reading));
+        }
+        robject::read(opened(place)?, &reading)
+    })?;
+    let object = read.map_err(|error| signals.raise(py, error))?;
+    let named = is_rdata(source)?;
+    match named.then(|| object.names()).flatten() {
+        _ if !named => Handle(object).into_bound_py_any(py),
+        names => {
+            let names = names
+                .unwrap_or_default()
+                .into_iter()
+                .map(Option::unwrap_or_default);
+            let parts = names
+                .enumerate()
+                .filter_map(|(at, name)| Some((name, object.child(at)?)));
+            let pairs: Vec<(String, Handle)> =
+                parts.map(|(name, part)| (name, Handle(part))).collect();
+            pairs.into_bound_py_any(py)
+        }
+    }
+}
+
+/// Writes to a file of a path, which says how many bytes, or to bytes.
+#[pyfunction]
+pub fn r_write<'py>(
+    value: &Bound<'py, PyAny>,
+    path: Option<PathBuf>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Vec<Entry>)> {
+    let py = value.py();
+    let signals = Signals::default();
+    let writing = writing(options, &signals)?;
+    let what = match value.cast::<Handle>() {
+        Ok(handle) => What::One(handle.get().0.clone()),
+        Err(_) => What::Named(named(value)?),
+    };
+    let written = py.detach(|| match &path {
+        Some(path) => {
+            let file = File::create(path).map_err(|error| system(error, path))?;
+            what.write(file, &writing).map(|report| (None, report))
+        }
+        None => {
+            let mut bytes = Vec::new();
+            let report = what.write(&mut bytes, &writing)?;
+            Ok((Some(bytes), report))
+        }
+    });
+    let (bytes, report) = written.map_err(|error| signals.raise(py, error))?;
+    let losses = report.loss.into_iter().map(entry).collect();
+    let said = match bytes {
+        Some(bytes) => copied(py, &bytes)?.into_any(),
+        None => report.bytes.into_bound_py_any(py)?,
+    };
+    Ok((said, losses))
+}
+
+/// One object, or those of an RData file.
+enum What {
+    One(RObject),
+    Named(Vec<(String, RObject)>),
+}
+
+impl What {
+    fn write(
+        &self,
+        sink: impl Write,
+        options: &WriteOptions,
+    ) -> tare::Result<robject::WriteReport> {
+        match self {
+            Self::One(object) => robject::write(object, sink, options),
+            Self::Named(objects) => robject::write_rdata(objects, sink, options),
+        }
+    }
+}
+
+fn named(value: &Bound<'_, PyAny>) -> PyResult<Vec<(String, RObject)>> {
+    let mut objects = Vec::new();
+    for pair in value.try_iter()? {
+        let (name, object): (String, Bound<'_, Handle>) = pair?.extract()?;
+        objects.push((name, object.get().0.clone()));
+    }
+    Ok(objects)
+}
+
+/// What a file is and holds.
+#[pyfunction]
+pub fn r_inspect<'py>(
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = source.py();
+    let signals = Signals::default();
+    let reading = reading(options, &signals)?;
+    let found = from_source(source, |place| robject::inspect(opened(place)?, &reading))?;
+    let found = found.map_err(|error| signals.raise(py, error))?;
+    let version = |version: Option<[u8; 3]>| {
+        version.map(|[major, minor, patch]| format!("{major}.{minor}.{patch}"))
+    };
+    let said = PyDict::new(py);
+    said.set_item("format", found.format.name())?;
+    said.set_item("compressor", found.wrapper.name())?;
+    said.set_item("version", found.version)?;
+    said.set_item("r_version", version(found.writer))?;
+    said.set_item("min_reader", version(found.min_reader))?;
+    said.set_item("encoding", found.encoding.map(encoding_name))?;
+    said.set_item("native_encoding", &found.native_encoding)?;
+    said.set_item("nodes", found.nodes)?;
+    let tree = PyList::empty(py);
+    for branch in &found.tree {
+        let kind = branch.kind.name();
+        tree.append((
+            branch.depth,
+            &branch.name,
+            kind,
+            &branch.class,
+            branch.length,
+        ))?;
+    }
+    said.set_item("tree", tree)?;
+    said.set_item("tree_cut", found.cut)?;
+    said.set_item("flags", super::handle::flags(&found.findings))?;
+    let findings = found.findings.iter();
+    let findings: Vec<(String, &str)> = findings
+        .map(|one| (one.path.clone(), one.kind.name()))
+        .collect();
+    said.set_item("findings", findings)?;
+    Ok(said)
+}
+
+/// The format of R that bytes begin with.
+#[pyfunction]
+pub fn sniff_r(start: &Bound<'_, PyBytes>) -> Option<&'static str> {
+    let start = start.as_bytes();
+    match robject::sniff(start) {
+        Some(found) => Some(found.format.name()),
+        None => super::tables::is_fst(start).then_some("fst"),
+    }
+}
+
+/// Whether the objects of a source have names each.
+fn is_rdata(source: &Bound<'_, PyAny>) -> PyResult<bool> {
+    const HEAD: usize = 1 << 10;
+    let told = from_source(source, |place| {
+        let mut head = Vec::new();
+        match place {
+            Place::Bytes(bytes) => head.extend_from_slice(bytes.get(..HEAD).unwrap_or(bytes)),
+            Place::Path(path) => {
+                let file = File::open(path)?;
+                std::io::Read::read_to_end(&mut std::io::Read::take(file, HEAD as u64), &mut head)?;
+            }
+        }
+        let sniffed = robject::sniff(&head);
+        Ok(sniffed.is_some_and(|found| found.format == Format::Rdata))
+    })?;
+    told.map_err(|error: std::io::Error| os_error(source.py(), error))
+}
+
+fn reading(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<ReadOptions> {
+    let usual = ReadOptions::default();
+    Ok(ReadOptions {
+        max_depth: option(options, "max_depth")?.unwrap_or(usual.max_depth),
+        memory_budget: option(options, "memory_budget")?.or(usual.memory_budget),
+        max_ratio: option(options, "max_ratio")?.or(usual.max_ratio),
+        encoding: option(options, "encoding")?,
+        threads: option(options, "threads")?,
+        cancel: Some(signals.token()),
+    })
+}
+
+fn writing(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<WriteOptions> {
+    let py = options.py();
+    let format = choice(options, "format", &FORMATS.map(Format::name))?;
+    let compressor = option::<String>(options, "compressor")?;
+    let compressor = compressor.map(|id| Compressor::parse(&id)).transpose();
+    Ok(WriteOptions {
+        format: format
+            .and_then(|at| FORMATS.get(at).copied())
+            .unwrap_or_default(),
+        version: option(options, "version")?,
+        encoding: encoding(options)?,
+        compressor: compressor.map_err(|error| to_py(py, error))?,
+        threads: option(options, "threads")?,
+        members: option(options, "members")?,
+        r_version: option::<String>(options, "r_version")?
+            .as_deref()
+            .and_then(packed),
+        data_only: option(options, "data_only")?.unwrap_or(false),
+        cancel: Some(signals.token()),
+    })
+}
+
+/// `4.2.2` as one int.
+fn packed(text: &str) -> Option<i32> {
+    let mut parts = text.split('.').map(|part| part.parse::<u8>().ok());
+    let (major, minor, patch) = (parts.next()??, parts.next()??, parts.next()??);
+    Some(i32::from_le_bytes([patch, minor, major, 0]))
+}
+
+/// The stream or bytes behind a place.
+fn opened<'a>(place: &Place<'a>) -> tare::Result<Source<'a>> {
+    match place {
+        Place::Bytes(bytes) => Ok(Source::from(*bytes)),
+        Place::Path(path) => {
+            let file = File::open(path).map_err(|error| system(error, path))?;
+            Ok(Source::from(file))
+        }
+    }
+}
+
+fn text(place: &Place<'_>) -> tare::Result<String> {
+    let bytes = match place {
+        Place::Bytes(bytes) => bytes.to_vec(),
+        Place::Path(path) => std::fs::read(path).map_err(|error| system(error, path))?,
+    };
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() as u64;
+        let text = "the text is not UTF-8";
+        Error::new(ErrorKind::Malformed, text)
+            .with_format("dput")
+            .with_offset(at)
+    })
+}
