@@ -57,6 +57,8 @@ def main(argv: list[str]) -> int:
             keep(
                 argv[0], definition, module, rows
             )  # after each, so that an interrupted run leaves what it has
+    if hasattr(module, "epilogue"):
+        module.epilogue()
     return 0 if all(row["verdict"] == "ok" for row in rows) else 1
 
 
