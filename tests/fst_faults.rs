@@ -366,15 +366,11 @@ fn blob_of(plain: &[u8], hashed: bool) -> Vec<u8> {
     rest.extend_from_slice(&1_u32.to_le_bytes());
     rest.extend_from_slice(&(1 | u32::from(hashed) << 31).to_le_bytes());
     rest.extend_from_slice(&(plain.len() as u64).to_le_bytes());
-    let hashes: Vec<u8> = blocks
+    let each: Vec<u8> = blocks
         .iter()
         .flat_map(|block| xxh64(block, 912_824_571).to_le_bytes())
         .collect();
-    let hash = if hashed {
-        xxh64(&hashes, 912_824_571)
-    } else {
-        0
-    };
+    let hash = if hashed { xxh64(&each, 912_824_571) } else { 0 };
     rest.extend_from_slice(&hash.to_le_bytes());
     let mut at = 8 * (blocks.len() as u64 + 5);
     rest.extend_from_slice(&at.to_le_bytes());

@@ -5,6 +5,7 @@
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     clippy::arithmetic_side_effects,
     clippy::indexing_slicing,
     reason = "a test stops at once"

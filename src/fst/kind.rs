@@ -237,6 +237,13 @@ impl TimeScale {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::indexing_slicing,
+    reason = "a test stops at once"
+)]
 mod tests {
     use super::*;
 

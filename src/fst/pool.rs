@@ -176,7 +176,7 @@ mod tests {
     fn what_is_made_ahead_is_given_in_order() {
         for threads in [1, 2, 5] {
             let mut given = Vec::new();
-            let make = |index: usize, _: &mut ()| Ok(index);
+            let make = |index: usize, (): &mut ()| Ok(index);
             ordered(100, threads, None, make, |index, made| {
                 given.push((index, made));
                 Ok(())

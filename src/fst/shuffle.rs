@@ -152,7 +152,15 @@ fn swap(one: &mut u64, two: &mut u64, by: u32, mask: u64) {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::indexing_slicing,
+    reason = "a test stops at once"
+)]
 mod tests {
+    use super::super::element::store;
     use super::*;
 
     /// What the layout says, byte by byte.
@@ -184,7 +192,7 @@ mod tests {
             let mut found = vec![0_i64; count];
             unshuffle8(&bytes, &mut found);
             let mut stored = Vec::new();
-            found.iter().for_each(|value| value.store(&mut stored));
+            store(&found, &mut stored);
             assert_eq!(naive(&bytes, count, 8, |at| 7 - at), stored, "{count}");
             let mut again = Vec::new();
             shuffle8(&found, &mut again);
@@ -194,7 +202,7 @@ mod tests {
             let mut found = vec![0_i32; count];
             unshuffle4(&bytes, &mut found);
             let mut stored = Vec::new();
-            found.iter().for_each(|value| value.store(&mut stored));
+            store(&found, &mut stored);
             let place = |at| 2 * (3 - at % 4) + at / 4;
             assert_eq!(naive(&bytes, count, 4, place), stored, "{count}");
             let mut again = Vec::new();
