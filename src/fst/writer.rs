@@ -113,7 +113,7 @@ pub fn write<W: Write + Seek>(table: &Table, sink: W, options: &WriteOptions) ->
 /// The same into memory.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 ///
 /// # Example
 /// ```
