@@ -22,10 +22,12 @@ use std::io::{self, Read};
 use xxhash_rust::xxh3::{xxh3_64, Xxh3Default};
 use zstd_safe::DCtx;
 
+use super::ahead::Ahead;
 use super::plain::{Plain, Source};
+use super::pool::Pool;
 use super::shuffle;
 use super::{RObject, ReadOptions};
-use crate::compress::CancelToken;
+use crate::compress::default_threads;
 use crate::{Error, ErrorKind, Result};
 
 /// Most plain bytes of a block.
@@ -38,6 +40,10 @@ pub(super) const STORED: usize = BLOCK + (BLOCK >> 8);
 pub(super) const SHUFFLED: u32 = 1 << 31;
 
 pub(super) const HEADER: usize = 24;
+
+/// Most threads that decode ahead: each has a block at work and one that waits, of 1 MiB plain and
+/// up to 1 MiB stored.
+const MOST_AHEAD: usize = 4;
 
 /// Which payload the blocks have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,14 +128,12 @@ pub(super) fn parse_slice(
     let mut rest = src;
     let head = head(&mut rest, payload)?;
     let damaged = head.hash.is_some_and(|hash| hash != digest(rest));
-    let blocks = Blocks::new(rest, payload, head, options, false)?.with_size(rest.len() as u64);
-    let mut plain = Plain::new(blocks, payload.name());
-    if !damaged {
-        return parse(&mut plain);
-    }
-    match parse(&mut plain) {
+    let blocks = Blocks::new(rest, payload, head, options, false).with_size(rest.len() as u64);
+    let object = run(blocks, options, parse);
+    match object {
         Err(error) if error.is_truncated() => Err(error),
-        _ => Err(mismatch(payload)),
+        _ if damaged => Err(mismatch(payload)),
+        object => object,
     }
 }
 
@@ -141,8 +145,40 @@ pub(super) fn parse_stream(
     parse: impl FnOnce(&mut Plain<'_>) -> Result<RObject>,
 ) -> Result<RObject> {
     let head = head(&mut src, payload)?;
-    let blocks = Blocks::new(src, payload, head, options, true)?;
-    parse(&mut Plain::new(blocks, payload.name()))
+    run(
+        Blocks::new(src, payload, head, options, true),
+        options,
+        parse,
+    )
+}
+
+/// Parses with the blocks decoded here, or by as many other threads as are asked for.
+fn run<R: Read>(
+    blocks: Blocks<'_, R>,
+    options: &ReadOptions,
+    parse: impl FnOnce(&mut Plain<'_>) -> Result<RObject>,
+) -> Result<RObject> {
+    let name = blocks.payload.name();
+    let threads = options.threads.unwrap_or_else(default_threads);
+    if !(1..=256).contains(&threads) {
+        let text = format!("no {threads} threads; from 1 to 256 can be asked for");
+        return Err(Error::new(ErrorKind::Usage, text).with_format(name));
+    }
+    if threads == 1 {
+        let decoder = Decoder::new(blocks.payload)?;
+        let frame = Frame::default();
+        let source = Here {
+            blocks,
+            decoder,
+            frame,
+        };
+        return parse(&mut Plain::new(source, name));
+    }
+    let pool = Pool::new();
+    std::thread::scope(|scope| {
+        let ahead = Ahead::new(blocks, scope, &pool, threads.min(MOST_AHEAD));
+        parse(&mut Plain::new(ahead, name))
+    })
 }
 
 fn head(src: &mut impl Read, payload: Payload) -> Result<Head> {
@@ -194,8 +230,17 @@ pub(super) fn read_up_to(
     }
 }
 
-/// Block after block of a file, decoded.
-struct Blocks<'a, R> {
+/// A block as it stands in the file.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    stored: Vec<u8>,
+    shuffled: bool,
+    /// Where its size stands.
+    pub(super) offset: u64,
+}
+
+/// Block after block of a file, not yet decoded.
+pub(super) struct Blocks<'o, R> {
     src: R,
     /// Where in the file `src` stands.
     offset: u64,
@@ -204,30 +249,20 @@ struct Blocks<'a, R> {
     payload: Payload,
     head: Head,
     hash: Option<Box<Xxh3Default>>,
-    decoder: Decoder<'a>,
-    stored: Vec<u8>,
-    options: &'a ReadOptions,
+    options: &'o ReadOptions,
 }
 
-impl<'a, R: Read> Blocks<'a, R> {
-    fn new(
-        src: R,
-        payload: Payload,
-        head: Head,
-        options: &'a ReadOptions,
-        check: bool,
-    ) -> Result<Self> {
-        Ok(Self {
+impl<'o, R: Read> Blocks<'o, R> {
+    fn new(src: R, payload: Payload, head: Head, options: &'o ReadOptions, check: bool) -> Self {
+        Self {
             src,
             offset: HEADER as u64,
             left: None,
             payload,
             head,
             hash: (check && head.hash.is_some()).then(Box::default),
-            decoder: Decoder::new(payload)?,
-            stored: Vec::new(),
             options,
-        })
+        }
     }
 
     fn with_size(mut self, left: u64) -> Self {
@@ -235,9 +270,33 @@ impl<'a, R: Read> Blocks<'a, R> {
         self
     }
 
+    pub(super) fn payload(&self) -> Payload {
+        self.payload
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// At most this many plain bytes are in the blocks that were not read.
+    pub(super) fn at_most(&self) -> Option<u64> {
+        // The least block is a size and a frame of 9 bytes.
+        let blocks = self.left?.div_ceil(13);
+        Some(blocks.saturating_mul(BLOCK as u64))
+    }
+
     fn error(&self, kind: ErrorKind, text: impl Into<String>) -> Error {
         let error = Error::new(kind, text).with_format(self.payload.name());
         error.with_offset(self.offset)
+    }
+
+    pub(super) fn check_cancelled(&self) -> Result<()> {
+        match &self.options.cancel {
+            Some(cancel) if cancel.is_cancelled() => {
+                Err(Error::new(ErrorKind::Cancelled, "stopped on request"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The size field of the next block; None at the end of the file.
@@ -254,21 +313,35 @@ impl<'a, R: Read> Blocks<'a, R> {
         Ok(Some(u32::from_le_bytes(size)))
     }
 
-    /// Reads the frame of the next block.
-    fn read_frame(&mut self, size: usize) -> Result<()> {
-        self.stored.resize(size, 0);
-        let got = read_up_to(&mut self.src, &mut self.stored, self.payload.name())?;
+    /// Reads the next block; false at the end of the file.
+    pub(super) fn frame(&mut self, frame: &mut Frame) -> Result<bool> {
+        let Some(field) = self.size()? else {
+            return Ok(false);
+        };
+        let size = (field & !SHUFFLED) as usize;
+        frame.shuffled = field & SHUFFLED != 0;
+        frame.offset = self.offset;
+        if size > STORED || size == 0 || (frame.shuffled && !self.head.shuffle) {
+            let text = format!("a block of size {field:#X}, which no writer makes");
+            return Err(self.error(ErrorKind::Malformed, text));
+        }
+        frame.stored.resize(size, 0);
+        let got = read_up_to(&mut self.src, &mut frame.stored, self.payload.name())?;
         if got < size {
             let text = format!("{got} bytes of a block of {size}");
             return Err(self.error(ErrorKind::Truncated, text));
         }
         if let Some(hash) = &mut self.hash {
-            hash.update(&self.stored);
+            hash.update(&frame.stored);
         }
-        Ok(())
+        let whole = (size as u64).saturating_add(4);
+        self.offset = self.offset.saturating_add(whole);
+        self.left = self.left.map(|left| left.saturating_sub(whole));
+        Ok(true)
     }
 
-    fn ended(&mut self) -> Result<bool> {
+    /// The end of the file: false, if the checksum is right.
+    pub(super) fn ended(&mut self) -> Result<bool> {
         let Some(hash) = self.hash.take() else {
             return Ok(false);
         };
@@ -279,53 +352,40 @@ impl<'a, R: Read> Blocks<'a, R> {
     }
 }
 
-impl<R: Read> Source for Blocks<'_, R> {
+/// Blocks decoded by the thread that asks for them.
+struct Here<'o, R> {
+    blocks: Blocks<'o, R>,
+    decoder: Decoder,
+    frame: Frame,
+}
+
+impl<R: Read> Source for Here<'_, R> {
     fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
-        if self
-            .options
-            .cancel
-            .as_ref()
-            .is_some_and(CancelToken::is_cancelled)
-        {
-            return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
+        self.blocks.check_cancelled()?;
+        if !self.blocks.frame(&mut self.frame)? {
+            return self.blocks.ended();
         }
-        let Some(field) = self.size()? else {
-            return self.ended();
-        };
-        let shuffled = field & SHUFFLED != 0;
-        let size = (field & !SHUFFLED) as usize;
-        if size > STORED || size == 0 || (shuffled && !self.head.shuffle) {
-            let text = format!("a block of size {field:#X}, which no writer makes");
-            return Err(self.error(ErrorKind::Malformed, text));
-        }
-        self.read_frame(size)?;
-        let decoded = self.decoder.decode(&self.stored, shuffled, block, front);
-        decoded.map_err(|error| error.with_offset(self.offset.saturating_add(4)))?;
-        let whole = (size as u64).saturating_add(4);
-        self.offset = self.offset.saturating_add(whole);
-        self.left = self.left.map(|left| left.saturating_sub(whole));
+        self.decoder.decode(&self.frame, block, front)?;
         Ok(true)
     }
 
     fn offset(&self) -> u64 {
-        self.offset
+        self.frame.offset
     }
 
     fn at_most(&self) -> Option<u64> {
-        // The least block is a size and a frame of 9 bytes.
-        let blocks = self.left?.div_ceil(13);
-        Some(blocks.saturating_mul(BLOCK as u64))
+        self.blocks.at_most()
     }
 }
 
 /// Decodes blocks, one after the other.
-pub(super) struct Decoder<'a> {
-    context: DCtx<'a>,
+pub(super) struct Decoder {
+    context: DCtx<'static>,
     planes: Vec<u8>,
     payload: Payload,
 }
 
-impl Decoder<'_> {
+impl Decoder {
     pub(super) fn new(payload: Payload) -> Result<Self> {
         let context = DCtx::try_create().ok_or_else(|| {
             let text = "no memory for a zstd context";
@@ -341,25 +401,27 @@ impl Decoder<'_> {
     /// Puts the plain bytes of a frame into `block`, behind `front` bytes of no meaning.
     pub(super) fn decode(
         &mut self,
-        stored: &[u8],
-        shuffled: bool,
+        frame: &Frame,
         block: &mut Vec<u8>,
         front: usize,
     ) -> Result<()> {
-        let malformed =
-            |text: String| Error::new(ErrorKind::Malformed, text).with_format(self.payload.name());
+        let malformed = |text: String| {
+            let error = Error::new(ErrorKind::Malformed, text).with_format(self.payload.name());
+            error.with_offset(frame.offset.saturating_add(4))
+        };
         let refused = |code| {
             malformed(format!(
                 "a block's frame: {}",
                 zstd_safe::get_error_name(code)
             ))
         };
-        let frame = zstd_safe::find_frame_compressed_size(stored).map_err(refused)?;
-        if frame != stored.len() {
-            let text = format!("a frame of {frame} bytes in a block of {}", stored.len());
+        let stored = &frame.stored;
+        let size = zstd_safe::find_frame_compressed_size(stored).map_err(refused)?;
+        if size != stored.len() {
+            let text = format!("a frame of {size} bytes in a block of {}", stored.len());
             return Err(malformed(text));
         }
-        if shuffled {
+        if frame.shuffled {
             self.planes.clear();
             self.planes.reserve_exact(BLOCK);
             let done = self.context.decompress(&mut self.planes, stored);

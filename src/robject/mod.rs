@@ -6,6 +6,7 @@
 //! version, encoding and format has the same bytes.
 
 mod account;
+mod ahead;
 mod altrep;
 pub mod arrow;
 mod attrs;
@@ -22,6 +23,7 @@ mod model;
 mod options;
 mod pack;
 mod plain;
+mod pool;
 pub mod qdata;
 pub mod qs;
 pub mod qs2;
