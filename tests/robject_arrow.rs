@@ -77,7 +77,7 @@ fn columns_of_every_class_come_back_identical() {
         "x <- data.frame(id = 1:2); x$m <- matrix(1:4, 2, dimnames = list(NULL, c('p', 'q'))); x$d <- matrix(c(1.5, NA, 3, 4, 5, 6), 2); x$s <- matrix(c('a', NA, 'c', 'd'), 2); x",
         "x <- data.frame(id = 1:2); x$df <- data.frame(p = 1:2, q = c('a', NA)); x",
         "x <- data.frame(id = 1:2); x$lt <- as.POSIXlt(c(0, 86400), origin = '1970-01-01', tz = 'UTC'); x",
-        "x <- data.frame(id = 1:2); x$n <- list(list(a = 1, b = 'x'), list(a = 2:3, b = NULL)); x",
+        "x <- data.frame(id = 1:2); x$n <- list(list(a = 1, b = 'x'), list(a = c(2, 3), b = NULL)); x",
         "x <- data.frame(id = 1:2); x$n <- list(data.frame(a = 1:2), data.frame(a = 3L)); x",
         "x <- data.frame(id = 1:2); x$n <- list(as.Date('2020-01-01'), NULL); x",
         "data.frame(z = complex(real = c(1, NaN, 3), imaginary = c(-1, 0, Inf)), w = as.raw(0:2))",
@@ -86,15 +86,18 @@ fn columns_of_every_class_come_back_identical() {
         "structure(list(a = structure(1:2, label = 'A', note = list(1, 'x'))), class = c('tbl_df', 'tbl', 'data.frame'), row.names = c(NA, -2L))",
         "structure(list(a = 1:2, a = 3:4), names = c('a', ''), class = 'data.frame', row.names = c(NA, -2L), extra = c(k = 1))",
         "data.frame(a = I(list(1, 2)))",
-        "data.frame(x = structure(1:2, class = 'roman'))",
+        "structure(list(x = structure(1:2, class = 'roman')), class = 'data.frame', row.names = c(NA, -2L))",
         "data.frame()",
         "data.frame(a = integer(), b = character(), c = factor(character()))",
         "data.frame(row.names = 1:3)",
     ];
-    for code in frames {
-        let Some(object) = r(code) else { return };
+    // One run of R for all: each is an element of a list.
+    let Some(objects) = r(&format!("list({{ {} }})", frames.join(" }, { "))) else {
+        return;
+    };
+    for (at, code) in frames.iter().enumerate() {
         println!("{code}");
-        back(&object);
+        back(&objects.child(at).unwrap());
     }
 }
 
@@ -300,14 +303,14 @@ fn the_key_is_byte_for_byte_what_r_writes() {
 
 #[test]
 fn a_long_key_is_compressed_as_r_reads_it() {
-    let code = "x <- data.frame(a = 1); attr(x, 'long') <- as.character(1:30000); x";
+    let code = "x <- data.frame(a = 1); attr(x, 'long') <- paste0('v', 1:30000); x";
     let Some(object) = r(code) else { return };
     let made = back(&object);
     let text = made.field.metadata()["r"].clone();
-    assert!(text.len() < 200_000, "{} bytes", text.len());
+    assert!(text.len() < 300_000, "{} bytes", text.len());
     let code = "y <- unserialize(charToRaw(paste0(paste(readLines(file('stdin')), collapse = '\\n'), '\\n'))); \
                 z <- unserialize(memDecompress(y, 'gzip')); \
-                cat(is.raw(y), identical(z$attributes$long, as.character(1:30000)), names(z))";
+                cat(is.raw(y), identical(z$attributes$long, paste0('v', 1:30000)), names(z))";
     let said = common::tool("Rscript", &["--vanilla", "-e", code], text.as_bytes()).unwrap();
     assert_eq!(
         "TRUE TRUE attributes columns",
