@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::time::Instant;
 
-use common::r_files::fixtures;
+use common::rds_files::fixtures;
 use tare::compress::{decompress, ReadOptions as Plain};
 use tare::robject::{rdata, rds, read, Body, ReadOptions, Source, WriteOptions};
 use tare::ErrorKind;
@@ -286,7 +286,7 @@ fn cut_rdata_is_an_error() {
     let Some(folder) = common::shared("fixtures/rdata") else {
         return;
     };
-    for path in common::r_files::files(&folder, &[".RData", ".rda"]) {
+    for path in common::rds_files::files(&folder, &[".RData", ".rda"]) {
         let plain = decompress(&fs::read(&path).unwrap(), &Plain::default()).unwrap();
         for size in 0..plain.len().min(3000) {
             let error = rdata::parse(&plain[..size], &ReadOptions::default()).unwrap_err();

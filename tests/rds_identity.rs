@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::r_files::{difference, files, fixtures};
+use common::rds_files::{difference, files, fixtures};
 
 use std::fs;
 use std::path::Path;

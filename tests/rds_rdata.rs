@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::r_files::{difference, files};
+use common::rds_files::{difference, files};
 use tare::compress::{decompress, ReadOptions as Plain};
 use tare::robject::{
     rdata, rds, read, read_rdata, write, write_rdata, Body, Builder, Format, ReadOptions,

@@ -5,7 +5,7 @@ mod common;
 use std::fs::{self, File};
 use std::io::Read;
 
-use common::r_files::{difference, fixtures};
+use common::rds_files::{difference, fixtures};
 use tare::compress::{compress, decompress, Compressor, Kind, ReadOptions as Plain};
 use tare::robject::{
     inspect, rds, read, sniff, Encoding, FindingKind, Format, RObject, ReadOptions, Source,

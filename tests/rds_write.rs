@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::r_files::{difference, fixtures};
+use common::rds_files::{difference, fixtures};
 use tare::compress::{decompress, Compressor, ReadOptions as Plain};
 use tare::robject::{
     rds, read, write, Body, Builder, Encoding, FindingKind, LossKind, RObject, ReadOptions,

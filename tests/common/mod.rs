@@ -10,7 +10,7 @@
 )]
 
 pub mod folder;
-pub mod r_files;
+pub mod rds_files;
 pub mod zip;
 
 use std::io::{self, Read, Write};
