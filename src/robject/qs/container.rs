@@ -252,8 +252,8 @@ impl<'a, R: Read> Blocks<'a, R> {
     ///
     /// The package does not end its frames: nothing but the hash stands behind the last block.
     fn end_stream(&mut self) -> Result<()> {
-        let hash = if self.hash.is_some() { 4 } else { 0 };
-        if self.hint == 0 || self.held(hash + 1)? <= hash {
+        let hash: usize = if self.hash.is_some() { 4 } else { 0 };
+        if self.hint == 0 || self.held(hash.saturating_add(1))? <= hash {
             return Ok(());
         }
         let mut none = [0; 1];
