@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::codec::Scratch;
 use super::element::Element;
 use super::fault::{malformed, too_much};
+use super::joined;
 use super::kind::Form;
 use super::layout::Place;
 use super::numeric::{check_codes, check_logicals, Numeric};
@@ -331,9 +332,9 @@ impl Work<'_> {
         let mut texts = Texts::new(encoding.unwrap_or(TextEncoding::Native));
         if !self.ends.is_empty() {
             texts.bytes = self.text;
-            texts.validity = strings::validity(&self.blocks, self.ends.len().saturating_sub(1));
+            texts.validity = joined::validity(&self.blocks, self.ends.len().saturating_sub(1));
             let total = texts.bytes.len() as u64;
-            texts.offsets = strings::offsets(self.ends, &self.blocks, total);
+            texts.offsets = joined::offsets(self.ends, &self.blocks, total);
         }
         let data = match (self.info.kind.form(), self.numbers) {
             (Form::Factor, Numbers::Int(codes)) => Data::Factor {

@@ -3,9 +3,9 @@
 //! Every header begins with the XXH64 (seed [`SEED`]) of what follows in it.
 
 use super::fault::{fault, malformed, too_much};
+use super::joined;
 use super::kind::{ColumnKind, TimeScale};
 use super::source::{u16_at, u32_at, u64_at, Source};
-use super::strings;
 use super::texts::TextEncoding;
 use crate::compress::ReadAt;
 use crate::{ErrorKind, Result};
@@ -191,7 +191,7 @@ fn read_keys<S: ReadAt>(source: &Source<S>, keys: u32, columns: u32) -> Result<V
 fn read_names<S: ReadAt>(source: &Source<S>, at: u64, columns: u32) -> Result<(Vec<String>, u64)> {
     header(source, "header of names", at, NAMES)?;
     let place = at.saturating_add(NAMES);
-    let (texts, end) = strings::read_small(source, place, u64::from(columns))?;
+    let (texts, end) = joined::read_small(source, place, u64::from(columns))?;
     let encoding = texts.encoding();
     let mut names = Vec::new();
     for name in texts.iter() {

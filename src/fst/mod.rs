@@ -28,6 +28,7 @@
     clippy::cast_possible_truncation
 )]
 
+mod assemble;
 pub mod blob;
 mod codec;
 mod element;
@@ -35,6 +36,7 @@ mod encode;
 mod fault;
 mod gather;
 mod heads;
+mod joined;
 mod kind;
 mod layout;
 mod numeric;
