@@ -55,7 +55,7 @@ _HOMES = {
     "read": "tare.io",
     "write": "tare.io",
 }
-_MODULES = ("formats", "measure")
+_MODULES = ("blit", "compress", "formats", "measure", "r")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ TareError
 |  +- ChecksumMismatch            well formed, but damaged
 +- Unsupported(TypeError)         valid, but Tare or the library cannot do it
 +- Limit                          a limit was reached; the text names the option that raises it
++- LossError(ValueError)          a strict conversion that would lose something
 +- UsageError(ValueError)         an argument, an id or an option that does not exist
 +- NotFound(KeyError)             nothing lies at a place, as at a JSON pointer
 +- NotPatchable(ValueError)       a value that cannot be replaced where it lies
@@ -29,6 +30,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "Limit",
+    "LossError",
     "Malformed",
     "MissingLibrary",
     "NotComparable",
@@ -116,6 +118,12 @@ class Limit(TareError):
     """A limit was reached; the message names the option that raises it."""
 
     kind = "limit"
+
+
+class LossError(TareError, ValueError):
+    """A conversion that was to keep everything would lose something; the text names the first."""
+
+    kind = "loss"
 
 
 class UsageError(TareError, ValueError):

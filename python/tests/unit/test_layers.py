@@ -10,7 +10,9 @@ import pytest
 from source_imports import PACKAGE, imports, module_name, sources
 
 # Part of the package -> the parts it may import, beside itself and `errors`.
-DATA = frozenset({"_tare", "_version", "atomic", "blit", "compress", "frames", "kinds", "formats", "tagged"})
+DATA = frozenset(
+    {"_tare", "_version", "atomic", "blit", "compress", "frames", "kinds", "formats", "r", "tagged"}
+)
 ALLOWED: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "atomic": frozenset(),
@@ -21,7 +23,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "tagged": frozenset(),
     "frames": frozenset(),
     "kinds": frozenset({"frames"}),
-    "formats": frozenset({"kinds", "blit"}),
+    "r": frozenset({"_tare", "atomic", "frames", "kinds"}),
+    "formats": frozenset({"kinds", "blit", "r"}),
     "codec": DATA,
     "datasets": DATA | {"codec"},
     "dataset": DATA | {"codec", "datasets"},

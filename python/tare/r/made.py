@@ -1,0 +1,252 @@
+"""Values of Python as R objects: tables as data frames, dicts as named lists, scalars as vectors of one value."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import EncodeError
+from tare.r.losses import Loss, losses_of
+from tare.r.missing import NA
+
+if TYPE_CHECKING:
+    from tare._tare import RObject as Core
+
+__all__ = ["core_of"]
+
+_PLAIN = frozenset({bool, float, str, bytes, complex})
+_TIMES = (dt.datetime, dt.date, dt.timedelta)
+_LEAST = -(2**31) + 1
+
+
+def core_of(value: Any, found: list[Loss], *, simplify: int = 1) -> Core:
+    """The R object of a value.
+
+    Args:
+        value: An `RObject`, a table or array of Arrow, pandas, polars or NumPy, or lists, dicts and scalars.
+        found: The list that losses are added to.
+        simplify: Least length of a list of like scalars that becomes a vector; shorter ones are lists of R.
+
+    Raises:
+        EncodeError: R has no such value; the path is given.
+    """
+    from tare._tare import r_from_python
+
+    top: list[Any] = [None]
+    open_: set[int] = set()
+    tasks: list[tuple[Any, Any, Any, str]] = [(top, 0, value, "")]
+    while tasks:
+        into, key, one, path = tasks.pop()
+        if into is None:  # everything inside is done
+            open_.discard(key)
+            continue
+        if isinstance(one, Mapping | list | tuple) and not hasattr(one, "__arrow_c_stream__"):
+            if id(one) in open_:
+                raise EncodeError(
+                    f"{path or 'it'} contains itself: R's lists are trees", format="rds", path=path
+                )
+            leaf = _vector(one, simplify) if isinstance(one, list | tuple) else None
+            if leaf is not None:
+                into[key] = _of_arrow(leaf, path, found)
+                continue
+            open_.add(id(one))
+            tasks.append((None, id(one), None, ""))
+            into[key] = _spread(one, path, tasks)
+            continue
+        into[key] = _leaf(one, path, found)
+    made, lost = r_from_python(top[0], {})
+    found.extend(losses_of(lost))
+    return made
+
+
+def _spread(one: Any, path: str, tasks: list[tuple[Any, Any, Any, str]]) -> Any:
+    """An empty copy of a dict or list, whose values become tasks."""
+    if isinstance(one, Mapping):
+        wrong = next((name for name in one if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise EncodeError(
+                f"{path or 'it'}: a name of R is text, not {type(wrong).__name__}: {wrong!r:.40}",
+                format="rds",
+                path=path,
+            )
+        named: dict[str, Any] = dict.fromkeys(one)
+        tasks.extend((named, name, inner, f"{path}${name}") for name, inner in one.items())
+        return named
+    values: list[Any] = [None] * len(one)
+    # What the core would take for a vector is given to it as objects, so that the list stays one.
+    if len(one) == 1 or all(inner is None for inner in one):
+        one = [_alone(inner) for inner in one]
+    tasks.extend((values, place, inner, f"{path}[[{place + 1}]]") for place, inner in enumerate(one))
+    return values
+
+
+def _alone(inner: Any) -> Any:
+    """A scalar as an R object; anything else as it is."""
+    from tare._tare import r_from_python
+    from tare.r.robject import RObject
+
+    plain = inner is None or type(inner) in _PLAIN or (type(inner) is int and _LEAST <= inner < 2**31)
+    return RObject(r_from_python(inner, {})[0]) if plain else inner
+
+
+def _leaf(one: Any, path: str, found: list[Loss]) -> Any:
+    """What the core takes: None, a scalar, bytes, or an R object."""
+    from tare.r.robject import RObject
+
+    if isinstance(one, RObject):
+        return one._core  # noqa: SLF001 - it is the same package's
+    if one is None or isinstance(one, bool | float | str | bytes | complex):
+        return one
+    if isinstance(one, int):
+        if _LEAST <= one < 2**31:
+            return one
+        return _of_arrow(_integers([one], path), path, found)
+    if isinstance(one, bytearray | memoryview):
+        return bytes(one)
+    import pyarrow as pa
+
+    if (
+        type(one).__module__ == "numpy"
+        and one.ndim
+        and not hasattr(one, "mask")
+        and one.dtype.kind in "biufc"
+    ):
+        return one
+    if isinstance(one, NA):
+        return _of_arrow(pa.array([None], _type_of(one.type)), path, found)
+    if isinstance(one, _TIMES):
+        return _of_arrow(pa.array([one]), path, found)
+    names = _row_names(one)
+    if names is not None:
+        return _named_rows(_of_arrow(_columnar(one.reset_index(drop=True), path), path, found), names)
+    return _of_arrow(_columnar(one, path), path, found)
+
+
+def _row_names(one: Any) -> list[str] | None:
+    """The index of a data frame of pandas, if R can have it as names of rows: texts, each once."""
+    if type(one).__module__.partition(".")[0] != "pandas" or type(one).__name__ != "DataFrame":
+        return None
+    index = one.index
+    if index.nlevels > 1 or index.name is not None or not len(index) or not index.is_unique:
+        return None
+    names = index.tolist()
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _named_rows(core: Core, names: list[str]) -> Core:
+    """The data frame with names of rows, which its serialization has last."""
+    from tare._tare import r_from_python, r_read
+
+    plain = core.to_bytes(3, "xdr")
+    counted = _words(13, 2, -(2**31), -len(names))
+    if not plain.endswith(counted + _words(254)):
+        raise EncodeError("a data frame does not end with its row names", format="rds")
+    texts = r_from_python(names, {})[0].to_bytes(3, "xdr")[_HEADER_BYTES:]
+    made = r_read(plain[: -len(counted) - 4] + texts + _words(254), {"format": "rds"})
+    assert not isinstance(made, list)
+    return made
+
+
+# Of version 3 with UTF-8 as native encoding.
+_HEADER_BYTES = 23
+
+
+def _words(*words: int) -> bytes:
+    return b"".join(word.to_bytes(4, "big", signed=True) for word in words)
+
+
+def _columnar(one: Any, path: str) -> Any:
+    """A table or array of another library as one of Arrow.
+
+    Raises:
+        EncodeError: It is none.
+    """
+    import pyarrow as pa
+
+    from tare import kinds
+
+    library = type(one).__module__.partition(".")[0]
+    if kinds.kind_of(one) == "table":
+        return kinds.convert(one, "arrow")
+    try:
+        if library == "pandas" and type(one).__name__ == "Series":
+            return kinds.convert(one.to_frame("x").reset_index(drop=True), "arrow").column(0)
+        if library == "numpy" and getattr(one, "ndim", 0) == 0:
+            return pa.array([one.item()])
+        if hasattr(one, "__arrow_c_stream__") or hasattr(one, "__arrow_c_array__"):
+            return one
+        if library == "numpy" and one.ndim == 1:
+            return pa.array(one.filled(None) if hasattr(one, "mask") else one)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
+    raise EncodeError(
+        f"{path or 'it'}: R has no value for a {type(one).__name__}: {one!r:.60}", format="rds", path=path
+    )
+
+
+def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
+    from tare._tare import r_from_arrow
+
+    made, lost = r_from_arrow(one, {})
+    found.extend(losses_of(lost, path))
+    return made
+
+
+def _vector(values: list[Any] | tuple[Any, ...], least: int) -> Any:
+    """An Arrow array of scalars of one type, None and R's NA among them; None if they are no vector."""
+    import pyarrow as pa
+
+    if len(values) < least or not values:
+        return None
+    kinds = {type(one) for one in values}
+    if NA in kinds:
+        typed = {one.type for one in values if isinstance(one, NA)}
+        values = [None if isinstance(one, NA) else one for one in values]
+        kinds = {kind for kind in kinds if kind is not NA}
+        if len(typed) > 1:
+            return None
+        if not kinds - {type(None)}:
+            return pa.array(values, _type_of(typed.pop()))
+    kinds.discard(type(None))
+    if len(kinds) != 1:
+        return None
+    kind = kinds.pop()
+    if kind is int:
+        return _integers(values, "") if _all_fit(values) else None
+    if kind is float:
+        return _doubles(values)
+    return pa.array(values) if kind in (bool, str) else None
+
+
+def _type_of(kind: str) -> Any:
+    """The type of Arrow of one of R's."""
+    import pyarrow as pa
+
+    return {"logical": pa.bool_(), "integer": pa.int32(), "character": pa.string()}[kind]
+
+
+def _doubles(values: list[Any] | tuple[Any, ...]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values, pa.float64())
+
+
+def _all_fit(values: Iterable[Any]) -> bool:
+    return all(one is None or -(2**63) < one < 2**63 for one in values)
+
+
+def _integers(values: list[Any] | tuple[Any, ...], path: str) -> Any:
+    """Integers of 32 bits where all fit, of 64 where they do not.
+
+    Raises:
+        EncodeError: One has more.
+    """
+    import pyarrow as pa
+
+    if not _all_fit(values):
+        raise EncodeError(
+            f"{path or 'it'}: an integer of more than 64 bits, which R does not have", format="rds", path=path
+        )
+    small = all(one is None or _LEAST <= one < 2**31 for one in values)
+    return pa.array(values, pa.int32() if small else pa.int64())

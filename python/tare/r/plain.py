@@ -1,0 +1,50 @@
+"""A file of R as a table or a document, as formats other than R's could hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tare.r import frames
+from tare.r.losses import Loss
+from tare.r.reading import objects
+from tare.r.values import Settings, converted, is_table
+
+if TYPE_CHECKING:
+    from tare._tare import RObject as Core
+
+__all__ = ["plain_value"]
+
+_PLAIN = Settings("plain", scalars=True)
+
+
+def plain_value(source: Any, format: str, options: Mapping[str, Any], found: list[Loss]) -> Any:
+    """An Arrow table of a data frame, and of an RData file of nothing but one; else lists, dicts, scalars.
+
+    Args:
+        source: A path as text, or bytes.
+        format: Id of the format.
+        options: Limits and ``encoding``, as of the core.
+        found: The list that losses are added to.
+
+    Raises:
+        DecodeError: The bytes are not what they should be.
+        Unsupported: It holds what is no data, such as a function.
+        Limit: It goes beyond a limit.
+    """
+    held = objects(source, {**options, "format": format})
+    if isinstance(held, list):
+        if len(held) == 1 and is_table(held[0][1]):
+            return _of(held[0][1], found)
+        return {name: _of(core, found, f"${name}", nested=True) for name, core in held}
+    return _of(held, found)
+
+
+def _of(core: Core, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:
+    inner: list[Loss] = []
+    if is_table(core) and not nested:
+        value: Any = frames.table(core, "null", "", inner)
+    else:
+        value = converted(core, _PLAIN, inner)
+    found.extend(Loss(path + one.path, one.kind, one.r, one.kept, one.count) for one in inner)
+    return value

@@ -1,0 +1,163 @@
+"""`tare.r.read`: a file of R as values, or as the R object it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import Unsupported, UsageError
+from tare.r import frames, sources
+from tare.r.limits import Limits
+from tare.r.losses import Loss, settle
+from tare.r.values import Settings, converted, is_table
+
+if TYPE_CHECKING:
+    from tare._tare import RObject as Core
+
+__all__ = ["objects", "read"]
+
+_KINDS = ("python", "arrow", "pandas", "polars", "robject")
+
+
+def read(  # noqa: PLR0913 - each is an option of reading
+    source: Any,
+    *,
+    as_: str = "python",
+    columns: list[str] | None = None,
+    rows: tuple[int, int] | slice | range | None = None,
+    scalars: bool = False,
+    na: str = "null",
+    strict: bool = False,
+    loss: list[Loss] | None = None,
+    encoding: str | None = None,
+    limits: Limits | Mapping[str, int | None] | None = None,
+    format: str | None = None,
+) -> Any:
+    """Read a file of R: RDS, RData, fst, qs2, qdata, qs, or text of `dput`. Nothing in it is run.
+
+    Args:
+        source: A path, the bytes, or a binary file object.
+        as_: ``python`` gives a `pyarrow.Table` of a data frame, arrays of vectors, lists and dicts, and
+            `RObject` for what is no data; ``arrow``, ``pandas`` and ``polars`` the table or vector of theirs;
+            ``robject`` everything as it is. Of an RData file always a dict of its variables.
+        columns: Names of the columns of a data frame to read; all by default. Of fst no other is read.
+        rows: First row and the one behind the last; all by default. Of fst no others are read.
+        scalars: Whether vectors of one value are that value.
+        na: ``null``, or ``nan`` to make missing doubles NaN, which is told as a loss.
+        strict: Whether the first thing that would be lost is an error.
+        loss: A list to fill with what was not kept. Without it one warning says how much that is.
+        encoding: Encoding of strings without a mark, where the file does not say it.
+        limits: Of depth, memory and the ratio of decompression.
+        format: Id of the format, where the bytes do not tell it: ``dput``.
+
+    Raises:
+        Truncated, Malformed, ChecksumMismatch: The file is not what it should be, with the byte.
+        Unsupported: It is no file of R, or what it holds has no such form.
+        Limit: It goes beyond a limit.
+        LossError: Something would be lost, and ``strict``.
+        UsageError: An option or column that does not exist.
+        OSError: It cannot be read.
+
+    >>> read(b"c(a = 1L, b = NA)", format="dput", as_="pandas").to_dict()
+    {'a': 1, 'b': <NA>}
+    """
+    if as_ not in _KINDS:
+        raise UsageError(f"as_={as_!r:.40} does not exist; there are {', '.join(_KINDS)}")
+    if na not in ("null", "nan"):
+        raise UsageError(f"na={na!r:.40} does not exist; there are null and nan")
+    given = sources.opened(source)
+    known = sources.told(given, format)
+    window = _window(rows)
+    how = _How(as_, columns, window, scalars, na)
+    options: dict[str, Any] = Limits.of(limits).options() | {"format": known}
+    if encoding is not None:
+        options["encoding"] = encoding
+    found: list[Loss] = []
+    if known == "fst":
+        from tare._tare import fst_read
+
+        value = _one(fst_read(given, columns, window), replace(how, columns=None, rows=None), found)
+    else:
+        value = _value(objects(given, options), how, found)
+    settle(found, loss, strict=strict, what=sources.name_of(source))
+    return value
+
+
+@dataclass(frozen=True)
+class _How:
+    """What is wanted of what a file holds, as the arguments of `read` say it."""
+
+    as_: str
+    columns: list[str] | None
+    rows: tuple[int, int] | None
+    scalars: bool
+    na: str
+
+
+def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, Core]]:
+    """What a file holds: an object, or the named ones of an RData file; the data frame of fst.
+
+    Args:
+        source: A path as text, or bytes.
+        options: Of the core: limits, ``format``, ``encoding``.
+    """
+    from tare._tare import fst_read, r_read
+
+    if options.get("format") == "fst":
+        return fst_read(source, None, None)
+    return r_read(source, dict(options))
+
+
+def _value(held: Core | list[tuple[str, Core]], how: _How, found: list[Loss]) -> Any:
+    if not isinstance(held, list):
+        return _one(held, how, found)
+    named = {}
+    for name, core in held:
+        inner: list[Loss] = []
+        part = how if is_table(core) else replace(how, columns=None, rows=None)
+        named[name] = _one(core, part, inner, nested=True)
+        found.extend(Loss(f"${name}{one.path}", one.kind, one.r, one.kept, one.count) for one in inner)
+    if len(named) < len(held):
+        found.append(Loss("", "duplicate_names", "variables of one name", "the last", len(held) - len(named)))
+    return named
+
+
+def _one(core: Core, how: _How, found: list[Loss], *, nested: bool = False) -> Any:
+    from tare.r.robject import RObject
+
+    of_table = how.columns is not None or how.rows is not None
+    if how.as_ == "robject":
+        if of_table:
+            raise UsageError("columns= and rows= are of tables, not of as_='robject'")
+        return RObject(core)
+    if not of_table:
+        return converted(core, Settings(how.as_, scalars=how.scalars, na=how.na, nested=nested), found)
+    if not is_table(core):
+        raise Unsupported(f"columns= and rows= are of data frames, and this is of type {core.type}")
+    keyed = how.as_ in ("python", "arrow")
+    table = frames.part(frames.table(core, how.na, "", found, how.columns, keyed=keyed), None, how.rows)
+    names = frames.row_names(core) if how.as_ == "pandas" else None
+    if names is not None and how.rows is not None:
+        names = names[slice(*how.rows)]
+    return frames.faced(table, how.as_, names)
+
+
+def _window(rows: tuple[int, int] | slice | range | None) -> tuple[int, int] | None:
+    """The first row and the one behind the last.
+
+    Raises:
+        UsageError: Steps, or counting from the end.
+    """
+    if rows is None:
+        return None
+    if isinstance(rows, slice | range):
+        if rows.step not in (None, 1) or rows.stop is None:
+            raise UsageError("rows= takes rows side by side: (first, behind the last)")
+        rows = (rows.start or 0, rows.stop)
+    first, behind = rows
+    if first < 0 or behind < first:
+        raise UsageError(
+            f"rows=({first}, {behind}): the first row is 0, and the second number is behind the last"
+        )
+    return first, behind

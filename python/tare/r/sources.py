@@ -1,0 +1,111 @@
+"""Where R's files are read from: a path, bytes, or a binary file object; and what they are."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tare.errors import Truncated, Unsupported, UsageError
+
+__all__ = ["FORMATS", "READ", "by_name", "name_of", "opened", "sniffed", "told"]
+
+FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "dput")
+READ = (*FORMATS, "qs")
+_ENDINGS = {
+    ".rds": "rds",
+    ".rdata": "rdata",
+    ".rda": "rdata",
+    ".fst": "fst",
+    ".qs2": "qs2",
+    ".qdata": "qdata",
+    ".qd": "qdata",
+    ".qs": "qs",
+    ".r": "dput",
+    ".dput": "dput",
+}
+_HEAD_BYTES = 4096
+
+
+def opened(source: Any) -> str | bytes | bytearray | memoryview:
+    """A source as the core takes it: a path as text, or bytes.
+
+    Raises:
+        UsageError: A file object that gives text, or what is no source at all.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return source
+    if hasattr(source, "read"):
+        data = source.read()
+        if isinstance(data, str):
+            raise UsageError("the file object gives text; open it in binary mode ('rb')")
+        return bytes(data)
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        return os.fsdecode(path)
+    try:
+        return memoryview(source)
+    except TypeError:
+        raise UsageError(
+            f"a {type(source).__name__} is no path, no bytes and no binary file object"
+        ) from None
+
+
+def told(source: str | bytes | bytearray | memoryview, format: str | None) -> str:
+    """The format of a file of R, by its first bytes; by its name only where they are text.
+
+    Args:
+        source: The path, or the bytes.
+        format: Its id, if the caller says it.
+
+    Raises:
+        UsageError: There is no such format of R.
+        Truncated: There are no bytes.
+        Unsupported: It is no file of R's.
+        OSError: It cannot be read.
+    """
+    if format is not None:
+        if format not in READ:
+            raise UsageError(f"{format[:40]!r} is no format of R; there are {', '.join(READ)}")
+        return format
+    if isinstance(source, str):
+        with open(source, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    else:
+        head = bytes(source[:_HEAD_BYTES])
+    name = name_of(source)
+    if not head:
+        raise Truncated(f"{name}: the file is empty (0 bytes)", offset=0)
+    found = sniffed(head) or (by_name(source) if isinstance(source, str) else None)
+    if found is None:
+        raise Unsupported(
+            f"{name}: no file of R: its first bytes are {head[:8].hex(' ')}. Text of dput is read with format='dput'."
+        )
+    return found
+
+
+def sniffed(head: bytes) -> str | None:
+    r"""The format of R that first bytes tell, compressed or not; None if they tell none.
+
+    >>> sniffed(b"X\n\x00\x00\x00\x03"), sniffed(b"PAR1")
+    ('rds', None)
+    """
+    from tare._tare import sniff_r
+
+    return sniff_r(bytes(head))
+
+
+def by_name(path: str) -> str | None:
+    """The format that a file name's ending stands for.
+
+    >>> by_name("work.RData"), by_name("x.csv")
+    ('rdata', None)
+    """
+    return _ENDINGS.get(os.path.splitext(path)[1].lower())
+
+
+def name_of(source: Any) -> str:
+    """What to call a source in messages."""
+    if isinstance(source, str | os.PathLike):
+        base = os.path.basename(os.fsdecode(os.fspath(source)))
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in base)[:80]
+    return "bytes"

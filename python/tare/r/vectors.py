@@ -1,0 +1,288 @@
+"""R's vectors as arrays and lists: integers stay integers, and what is missing is null."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from tare.errors import Unsupported
+from tare.r.losses import Loss, losses_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tare._tare import RArrow
+    from tare._tare import RObject as Core
+    from tare.r.values import Settings
+
+__all__ = ["imported", "scalar", "shown", "storage", "value"]
+
+_NA_INT = -(2**31)
+_DTYPES = {"logical": "<i4", "integer": "<i4", "double": "<f8", "complex": "<c16", "raw": "u1"}
+# Attributes that the values themselves carry.
+_OWN = frozenset({"names", "dim", "dimnames", "class", "tzone", "units", "levels"})
+_SHOWN = 60
+
+
+def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+    """The value of a vector, or of a time that R keeps as a list.
+
+    Raises:
+        Unsupported: A matrix or complex numbers have no form in what is wanted.
+    """
+    classes = _attribute(core, "class")
+    if core.type == "list" or classes is not None:
+        return _with_class(core, settings, path, found)
+    dim = core.dim
+    if dim is not None:
+        return _matrix(core, settings, path, found, tuple(dim))
+    _dropped(core, settings, path, found)
+    if settings.to in ("arrow", "polars", "pandas"):
+        return _series(core, settings, path, found)
+    if settings.to == "plain" or (settings.scalars and len(core) == 1 and core.type != "raw"):
+        return _plain(core, settings, path, found)
+    if core.type == "character":
+        strings = _strings(core, path, found)
+        return strings if settings.to == "python" else _objects(strings)
+    if core.type == "raw" and settings.to == "python":
+        return bytes(core.data())
+    return _array(core, settings, path, found)
+
+
+def scalar(core: Core, place: int) -> Any:
+    """One value of a vector; None if it is missing."""
+    if _attribute(core, "class") is not None:
+        return imported(core.to_arrow({})[0])[place].as_py()
+    if core.type == "character":
+        return core.strings()[place]
+    item = _numbers(core)[place]
+    if core.type == "complex":
+        return complex(item)
+    if core.type == "double":
+        return None if _is_na(item) else float(item)
+    if core.type == "raw":
+        return int(item)
+    if item == _NA_INT:
+        return None
+    return bool(item) if core.type == "logical" else int(item)
+
+
+def shown(core: Core) -> str:
+    """A value of R in a few words, for a report of losses: its strings, or its type and length."""
+    if core.type in ("character", "symbol"):
+        text = ", ".join("NA" if one is None else str(one) for one in core.strings()[:5])
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    size = len(core)
+    return f"{core.type} of {size:,} value{'s' * (size != 1)}"
+
+
+def imported(exported: RArrow) -> Any:
+    """A table of a data frame that the core exports, an array of any other vector."""
+    import pyarrow as pa
+
+    if exported.is_table:
+        return pa.Table.from_batches([pa.record_batch(cast(Any, exported))])
+    return pa.array(cast(Any, exported))
+
+
+def _attribute(core: Core, name: str) -> Core | None:
+    return core.attribute(name)
+
+
+def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+    """Factors, dates, times, 64-bit integers: the type of Arrow that says the same."""
+    array = _series(core, settings, path, found, plain=True)
+    storage(core, path, found)
+    if settings.to == "plain" or (settings.scalars and len(array) == 1):
+        values = array.to_pylist()
+        return values[0] if settings.scalars and len(values) == 1 else values
+    return _faced(array, settings, core)
+
+
+def storage(core: Core, path: str, found: list[Loss]) -> None:
+    """Tell what the type of Arrow does not say of how R stores a time."""
+    if not {"Date", "POSIXct", "difftime"}.intersection(core.r_class):
+        return
+    if core.type == "integer":
+        found.append(Loss(path, "type_changed", "time stored as integers", "as doubles"))
+    if "POSIXct" in core.r_class and core.attribute("tzone") is None:
+        found.append(Loss(f"{path}@tzone", "type_changed", "no attribute tzone", "one that is empty"))
+
+
+def _series(core: Core, settings: Settings, path: str, found: list[Loss], *, plain: bool = False) -> Any:
+    # An array alone has no place for R's attributes.
+    exported, lost = core.to_arrow({"na": settings.na, "metadata": False})
+    found.extend(losses_of(lost, path))
+    array = imported(exported)
+    return array if plain else _faced(array, settings, core)
+
+
+def _faced(array: Any, settings: Settings, core: Core) -> Any:
+    """An Arrow array as what was asked for."""
+    if settings.to == "pandas":
+        from tare.r.frames import series
+
+        return series(array, core.names)
+    if settings.to == "polars":
+        import polars as pl
+
+        return pl.from_arrow(array)
+    if settings.to == "numpy":
+        return array.to_numpy(zero_copy_only=False)
+    return array
+
+
+def _dropped(core: Core, settings: Settings, path: str, found: list[Loss]) -> None:
+    """Attributes of a vector without a class that its value has not."""
+    if settings.to in ("arrow", "polars", "pandas"):
+        return  # the core tells what its array has not
+    for name, inner in core.attributes:
+        found.append(Loss(f"{path}@{name}", "attribute_dropped", shown(inner)))
+
+
+def _array(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+    """Numbers as they lie, without a copy, if none is missing."""
+    import numpy as np
+
+    numbers = _numbers(core)
+    if core.type in ("logical", "integer"):
+        missing = numbers == _NA_INT
+        if missing.any():
+            if settings.to == "numpy":
+                values = numbers.astype(bool) if core.type == "logical" else numbers
+                return np.ma.MaskedArray(values, missing)
+            return imported(core.to_arrow({})[0])
+        return numbers.astype(bool) if core.type == "logical" else numbers
+    if core.type == "double":
+        count = _count_na(numbers)
+        if count and settings.to == "python" and settings.na == "null":
+            return imported(core.to_arrow({})[0])
+        if count and settings.na == "nan":
+            found.append(Loss(path, "na_to_nan", "NA", "NaN", count))
+    return numbers
+
+
+def _plain(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+    """Python's own values: a list, or the only one of them."""
+    if core.type == "raw":
+        return bytes(core.data())
+    if core.type == "character":
+        values = _strings(core, path, found)
+    elif core.type == "complex":
+        values = _numbers(core).tolist()
+    else:
+        numbers = _numbers(core)
+        values = numbers.astype(bool).tolist() if core.type == "logical" else numbers.tolist()
+        missing = _missing(core.type, numbers)
+        if core.type == "double" and settings.na == "nan" and len(missing):
+            found.append(Loss(path, "na_to_nan", "NA", "NaN", len(missing)))
+        else:
+            for place in missing:
+                values[place] = None
+    return values[0] if settings.scalars and len(values) == 1 else values
+
+
+def _missing(kind: str, numbers: np.ndarray[Any, Any]) -> Any:
+    import numpy as np
+
+    if kind == "double":
+        bits = numbers.view("<u8")
+        return np.flatnonzero(np.isnan(numbers) & ((bits & 0xFFFF_FFFF) == 1954))
+    return np.flatnonzero(numbers == _NA_INT)
+
+
+def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: tuple[int, ...]) -> Any:
+    """A matrix or array: NumPy's, in Fortran order as it lies; rows of lists where values are plain."""
+    import numpy as np
+
+    if settings.to in ("arrow", "polars"):
+        raise Unsupported(
+            f"{path or 'it'} is a matrix of {' x '.join(map(str, dim))}: Arrow has none; as_='python' gives NumPy's",
+            format="rds",
+            path=path,
+        )
+    if core.type == "character":
+        flat: Any = _objects(_strings(core, path, found))
+    else:
+        flat = _masked(core, settings, path, found)
+    array = flat.reshape(dim, order="F")
+    names = _attribute(core, "dimnames")
+    rest = [(name, inner) for name, inner in core.attributes if name not in ("dim", "dimnames")]
+    for name, inner in rest:
+        found.append(Loss(f"{path}@{name}", "attribute_dropped", shown(inner)))
+    if settings.to == "pandas" and len(dim) == 2:
+        from tare.r.frames import matrix
+
+        return matrix(array, names)
+    if names is not None and names.type != "NULL":
+        found.append(Loss(f"{path}@dimnames", "attribute_dropped", shown(names)))
+    if settings.to == "plain":
+        masked = isinstance(array, np.ma.MaskedArray)
+        return array.tolist() if masked or array.dtype.kind != "f" else _without_na(array)
+    return array
+
+
+def _masked(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
+    """Numbers of a matrix; those that miss integers are masked."""
+    import numpy as np
+
+    numbers = _numbers(core)
+    if core.type in ("logical", "integer"):
+        missing = numbers == _NA_INT
+        values = numbers.astype(bool) if core.type == "logical" else numbers
+        return np.ma.MaskedArray(values, missing) if missing.any() else values
+    if core.type == "double" and settings.to != "plain":
+        count = _count_na(numbers)
+        if count:
+            found.append(Loss(path, "na_to_nan", "NA", "NaN with R's bits", count))
+    return numbers
+
+
+def _without_na(array: np.ndarray[Any, Any]) -> Any:
+    """Nested lists of doubles, None where one is R's NA."""
+    flat = array.astype(object)
+    flat[_na_mask(array)] = None
+    return flat.tolist()
+
+
+def _na_mask(array: np.ndarray[Any, Any]) -> Any:
+    import numpy as np
+
+    bits = np.asfortranarray(array).view("<u8")
+    return np.isnan(array) & ((bits & 0xFFFF_FFFF) == 1954)
+
+
+def _numbers(core: Core) -> np.ndarray[Any, Any]:
+    """The numbers as they lie in memory; R's logicals are 32-bit integers."""
+    import numpy as np
+
+    numbers: np.ndarray[Any, Any] = np.frombuffer(cast(Any, core.data()), _DTYPES[core.type])
+    return numbers
+
+
+def _strings(core: Core, path: str, found: list[Loss]) -> list[Any]:
+    strings: list[Any] = core.strings()
+    count = sum(type(one) is bytes for one in strings)
+    if count:
+        found.append(Loss(path, "bytes_string", "strings marked as bytes", "bytes", count))
+    return strings
+
+
+def _objects(strings: list[Any]) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    array = np.empty(len(strings), dtype=object)
+    array[:] = strings
+    return array
+
+
+def _count_na(numbers: np.ndarray[Any, Any]) -> int:
+    import numpy as np
+
+    if not np.isnan(numbers).any():
+        return 0
+    return len(_missing("double", numbers))
+
+
+def _is_na(item: Any) -> bool:
+    bits = item.view("<u8")
+    return bool(item != item and int(bits) & 0xFFFF_FFFF == 1954)  # noqa: PLR0124 - only NaN differs from itself
