@@ -216,7 +216,7 @@ class Dataset:
         return saving.Saved(os.fspath(path), "arrow", self.kind, rows, nbytes, digest)
 
 
-def open_dataset(
+def open_dataset(  # noqa: PLR0913 - each is a way to open
     x: Any,
     *,
     format: str | None = None,
@@ -226,6 +226,7 @@ def open_dataset(
     encoding: str | None = None,
     columns: list[str] | None = None,
     check_names: bool = False,
+    losses: list[Any] | None = None,
 ) -> Dataset:
     """Open a file, standard input, an object, or built-in data.
 
@@ -248,6 +249,8 @@ def open_dataset(
         columns: Names of the columns to load; all by default.
         check_names: Note a name that stands twice in one JSON object, of which readers keep the last
             value. It takes about as long as reading twice; texts above 64 MiB are not looked through.
+        losses: A list to fill with what a file of R holds and the value does not (`tare.r.Loss`); without
+            it `Dataset.notes` names them.
 
     Raises:
         FileNotFoundError, IsADirectoryError, PermissionError: As the operating system says.
@@ -269,7 +272,7 @@ def open_dataset(
     if not isinstance(x, str | bytes | os.PathLike) and not hasattr(x, "read"):
         return _object(x, name)
     source = find(x, format=format, name=name, max_bytes=max_bytes)
-    options = Options(allow_pickle, max_bytes, encoding, columns, check_names)
+    options = Options(allow_pickle, max_bytes, encoding, columns, check_names, losses)
     return _of(source, load(source, options))
 
 

@@ -21,17 +21,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, kinds
 from tare.codec import Codec, Counted, compressor_id
-from tare.converting import batches, changes, refused
+from tare.converting import batches, changes, folders, objects, refused
+from tare.converting.options import Converting
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.source import Source, find, printable
-from tare.errors import EncodeError, Unsupported, UsageError
+from tare.errors import EncodeError, TareError, Unsupported, UsageError
+from tare.r.losses import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
 
     from tare.inspecting.findings import Inspection
+    from tare.r import Loss
 
-__all__ = ["Conversion", "convert", "inspect", "read", "write"]
+__all__ = ["Conversion", "convert", "convert_folder", "inspect", "read", "write"]
 
 # Sources beyond this are converted batch by batch where both formats allow it.
 STREAM_BYTES = 256 << 20
@@ -55,6 +59,7 @@ class Conversion:
             of the source. Their values are read only if verification was asked for.
         changes: What a reader gets back other than it was: path, verdict (``type`` or
             ``lossy``), from, to, count. Without verification only what the schemas tell.
+        losses: What an R object had and the result has not: path, kind, r, kept, count.
         notes: What the user should know.
     """
 
@@ -67,6 +72,7 @@ class Conversion:
     verified: bool = False
     same_bytes: bool = False
     changes: list[dict[str, Any]] = field(default_factory=list)
+    losses: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,7 +113,16 @@ def read(
         source = find(path, format=chosen.format_id)
         with source.naming(), source.open_stored() as file:
             return chosen.decode(file.read(), trust=trust)
-    return open_dataset(path, format=format, allow_pickle=trust, columns=columns, encoding=encoding).value
+    name = None
+    if not isinstance(path, str) or path == "-" or os.path.exists(path):
+        source = find(path, format=format)
+        if source.format in objects.FORMATS:
+            return objects.read(source, columns=columns, encoding=encoding)
+        if source.data is not None:  # what could be read once only
+            path, name = source.data, source.name
+    return open_dataset(
+        path, format=format, allow_pickle=trust, columns=columns, encoding=encoding, name=name
+    ).value
 
 
 def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -> int:
@@ -128,7 +143,10 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
         OSError: The file cannot be written; what was there is untouched.
     """
     value = obj.value if isinstance(obj, Dataset) else obj
-    chosen = _usual(_codec_for(path, codec), codec, kinds.kind_of(value))
+    chosen = _codec_for(path, codec)
+    if objects.writes(chosen):
+        return objects.write(value, path, chosen, sync=sync).bytes
+    chosen = _usual(chosen, codec, kinds.kind_of(value))
     if hasattr(path, "write"):
         return chosen.write(value, path)
     with atomic.replacing(path, sync=sync) as file:
@@ -147,6 +165,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     allow_pickle: bool = False,
     allow_loss: bool = False,
     overwrite: bool = True,
+    data_only: bool = False,
+    strict: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Conversion:
     """Convert a file from one format to another.
@@ -167,40 +187,113 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         allow_pickle: Read sources that can run code; only for files you trust.
         allow_loss: Keep a result in which values changed.
         overwrite: Whether a file that is there may be replaced.
+        data_only: From R to R: leave out promises, functions, bytecode, active bindings and external pointers.
+        strict: Write nothing if an R object would lose something; without it `Conversion.losses` tells.
         on_progress: Called with bytes of the source read so far and its bytes in all, for large
             sources; for Parquet and Arrow files that is reckoned from rows and batches.
 
     Raises:
         FileExistsError: `dst` is there and may not be replaced.
         EncodeError: The format cannot hold the data, or values would change.
+        LossError: Something of an R object would be lost, and ``strict``.
         TareError: The source cannot be read; as `open_dataset`.
     """
     target = _codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
         raise FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
-    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, on_progress)
+    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, strict, on_progress)
     if isinstance(src, os.PathLike) or (isinstance(src, str) and os.path.exists(src)):
         source = find(src, format=format)
-        if _same_bytes(source, target, job, codec):
+        same = _same_bytes(source, target, job, codec)
+        if objects.stays(source.format, target) and columns is None and (data_only or not same):
+            return _object(source, job, data_only=data_only)
+        if same:
             if verify:
                 open_dataset(src, format=format, allow_pickle=allow_pickle)  # raises if it is no such file
             return _recompress(source, job)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *batches.reader(source, columns=columns))
+    losses: list[Loss] = []
     data = open_dataset(
-        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns, check_names=True
-    )
-    return _whole(data, job)
+        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns,
+        check_names=True, losses=losses,
+    )  # fmt: skip
+    settle(losses, [], strict=strict, what=printable(data.name))
+    return _whole(data, job, losses)
 
 
-def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20) -> Inspection:
+def convert_folder(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    codec: str,
+    *,
+    overwrite: bool = False,
+    on_file: Callable[[folders.Outcome, int, int], None] | None = None,
+    **options: Unpack[Converting],
+) -> folders.Folder:
+    """Convert every file of a folder, and of the folders in it, into another folder under the same names.
+
+    A file that fails costs only itself. Results that are there already are left, so that a run which was
+    interrupted goes on where it ended; none is ever half written.
+
+    Args:
+        src: The folder. Names that begin with a dot are passed over.
+        dst: The folder of the results; it is made if it is not there.
+        codec: Codec id of the results: ``parquet``, ``rds``. Without options and a compressor it is
+            written as files of that ending are.
+        overwrite: Whether results that are there are made again.
+        on_file: Called after each file with what became of it, its number and how many there are.
+        options: As of `convert`.
+
+    Raises:
+        UsageError: There is no such codec, or its format has no file ending.
+        OSError: A folder cannot be read or made.
+    """
+    source, target = os.fspath(src), os.fspath(dst)
+    planned = folders.plan(source, target, codec)
+    os.makedirs(target, exist_ok=True)
+    told = codec if {",", "+", ":"}.intersection(codec) else None
+
+    def one(outcome: folders.Outcome) -> Conversion | None:
+        path, result = os.path.join(source, outcome.source), os.path.join(target, outcome.target)
+        if os.path.lexists(result) and not overwrite:
+            outcome.status = "there"
+            return None
+        if Codec.for_path(path) is None and not find(path, known_only=False).format:
+            outcome.status = "left out"
+            return None
+        os.makedirs(os.path.dirname(result), exist_ok=True)
+        return convert(path, result, codec=told, **options)
+
+    done = folders.Folder()
+    for number, outcome in enumerate(planned, 1):
+        try:
+            outcome.conversion = one(outcome)
+        except (TareError, OSError) as error:
+            outcome.status, outcome.error = "failed", str(error)
+        done.files.append(outcome)
+        if on_file is not None:
+            on_file(outcome, number, len(planned))
+    return done
+
+
+def inspect(
+    path: Any,
+    *,
+    format: str | None = None,
+    max_bytes: int = 128 << 20,
+    tree: bool = False,
+    everything: bool = False,
+) -> Inspection:
     """Say what a file is and where its bytes go; nothing in it is run.
 
     Args:
         path: A path, ``-`` for standard input, or a binary file object.
         format: Id of the format, when neither bytes nor name tell.
         max_bytes: How much of a large file is looked at; what follows is estimated, and said to be.
+        tree: Of files of R: also the structure of what they hold, in lines.
+        everything: Whether that has every line.
 
     Returns:
         Format, version, compression, kind, columns or shape, parts by bytes, flags, notes.
@@ -211,7 +304,7 @@ def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20)
     """
     from tare.inspecting.report import inspect as run
 
-    return run(path, format=format, max_bytes=max_bytes)
+    return run(path, format=format, max_bytes=max_bytes, tree=tree, everything=everything)
 
 
 @dataclass
@@ -225,6 +318,7 @@ class _Job:
     encoding: str | None
     allow_loss: bool
     verify: bool | None
+    strict: bool
     on_progress: Callable[[int, int], None] | None
 
 
@@ -286,7 +380,23 @@ def _opened(dst: Any) -> Iterator[BinaryIO]:
         yield file
 
 
-def _whole(data: Dataset, job: _Job) -> Conversion:
+def _object(source: Source, job: _Job, *, data_only: bool) -> Conversion:
+    """From one format of R to another: every object stays what it is."""
+    held = objects.read_object(source, encoding=job.encoding)
+    value, losses, note = objects.of_name(held, job.codec, source.name)
+    verify = source.size <= VERIFY_BYTES if job.verify is None else job.verify
+    done = objects.write(value, None, job.codec, data_only=data_only, strict=job.strict, kept=True)
+    if verify and not done.loss:
+        objects.same(value, done.data, job.codec)
+    with _opened(job.dst) as file:
+        file.write(done.data)
+    return Conversion(
+        source.format, str(job.codec), 0, source.size, done.bytes, False, verify and not done.loss, False, [],
+        [loss.as_dict() for loss in [*losses, *done.loss]], [*source.notes, *filter(None, [note])],
+    )  # fmt: skip
+
+
+def _whole(data: Dataset, job: _Job, losses: list[Loss]) -> Conversion:
     codec = _usual(job.codec, job.given, data.kind)
     with _advising(data, codec):
         encoded = codec.encode(data.value)
@@ -301,7 +411,8 @@ def _whole(data: Dataset, job: _Job) -> Conversion:
         file.write(encoded)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
-        data.bytes_disk or 0, len(encoded), False, verify, False, found, notes,
+        data.bytes_disk or 0, len(encoded), False, verify, False, found,
+        [loss.as_dict() for loss in losses], notes,
     )  # fmt: skip
 
 
@@ -384,7 +495,7 @@ def _recompress(source: Source, job: _Job) -> Conversion:
     if not job.verify:
         note += f"; whether they are valid {source.format} was not checked (--verify reads them)"
     return Conversion(
-        source.format, str(job.codec), 0, source.size, counted.count, True, bool(job.verify), True, [],
+        source.format, str(job.codec), 0, source.size, counted.count, True, bool(job.verify), True, [], [],
         [*source.notes, note],
     )  # fmt: skip
 
@@ -421,7 +532,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
         "converted batch by batch and not verified; --verify reads it back",
     ]
     return Conversion(
-        source.format, str(job.codec), count, source.size, counted.count, True, False, False, [], notes
+        source.format, str(job.codec), count, source.size, counted.count, True, False, False, [], [], notes
     )
 
 

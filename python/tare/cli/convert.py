@@ -1,8 +1,9 @@
-"""`tare convert`: a file from one format to another."""
+"""`tare convert`: a file, or every file of a folder, from one format to another."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tare.converting.folders import Folder, Outcome
     from tare.io import Conversion
 
 __all__ = ["command"]
@@ -18,7 +20,7 @@ __all__ = ["command"]
 _SHOWN = 8
 
 
-@click.command("convert", short_help="Convert a file from one format to another.")
+@click.command("convert", short_help="Convert a file, or a folder of files, from one format to another.")
 @click.argument("src")
 @click.argument("dst")
 @click.option(
@@ -45,12 +47,22 @@ _SHOWN = 8
 @click.option(
     "--allow-pickle", is_flag=True, help="Read SRC although that can run code; only for files you trust."
 )
+@click.option(
+    "--data-only",
+    is_flag=True,
+    help="From R to R: leave out promises, functions, bytecode, active bindings, external pointers.",
+)
+@click.option("--strict", is_flag=True, help="Write nothing if an R object would lose something.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
 def command(src: str, dst: str, **options: Any) -> int:
     """Convert SRC to DST; - is standard input or output.
 
     DST appears when it is complete, or not at all. If values would change, nothing is
     written and the first change is shown; a change of type alone is reported.
+
+    If SRC is a folder, DST is one too, and --to says what its files become. Names are kept.
+    Each file is a line; those that fail are listed at the end, with exit code 1. Results that
+    are there already are left unless --force.
 
     \b
     Examples:
@@ -59,12 +71,16 @@ def command(src: str, dst: str, **options: Any) -> int:
       tare convert - out.parquet --from csv < flights.csv
       tare convert big.parquet - --to ndjson --columns year,month
       tare convert events.ndjson events.blits --compressor zstd
+      tare convert model.qs model.rds
+      tare convert old/ tables/ --to parquet
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare import io
     from tare.errors import UsageError
 
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")
+    if src != "-" and os.path.isdir(src):
+        return _folder(src, dst, options)
     codec = _pressed(options["codec"] or options["to"], dst, options["compressor"])
     if dst == "-" and codec is None:
         raise UsageError("standard output has no name to tell the format by; say --to FORMAT.")
@@ -88,6 +104,8 @@ def command(src: str, dst: str, **options: Any) -> int:
         allow_pickle=options["allow_pickle"],
         allow_loss=options["allow_loss"],
         overwrite=options["force"],
+        data_only=options["data_only"],
+        strict=options["strict"],
         on_progress=_progress() if sys.stderr.isatty() else None,
     )
     if options["as_json"]:
@@ -116,8 +134,85 @@ def _report(done: Conversion, dst: str) -> None:
         click.echo(said, err=True)
     if len(done.changes) > _SHOWN:
         click.echo(f"  ... {len(done.changes) - _SHOWN} more changes; --json lists them", err=True)
+    _losses(done)
     for note in done.notes:
         click.echo(f"  note: {note}", err=True)
+
+
+def _losses(done: Conversion) -> None:
+    """What R had and the result has not."""
+    from tare.datasets.source import printable
+    from tare.r import Loss
+
+    found = [Loss(**loss) for loss in done.losses]
+    shown = [loss for loss in found if not loss.is_information][:_SHOWN]
+    for loss in shown:
+        click.echo(f"  lost: {printable(str(loss), 140)}", err=True)
+    more = sum(not loss.is_information for loss in found) - len(shown)
+    if more:
+        click.echo(f"  ... {more} more losses; --json lists them", err=True)
+
+
+def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
+    """Every file of a folder: a line each, what failed at the end."""
+    from tare import io
+    from tare.errors import UsageError
+
+    codec = options["codec"] or options["to"]
+    if codec is None:
+        raise UsageError(f"{src} is a folder; say what its files become with --to, such as --to parquet.")
+    if dst == "-" or options["from_"]:
+        raise UsageError("a folder is converted into a folder, and each file's own bytes tell its format.")
+    done = io.convert_folder(
+        src,
+        dst,
+        _pressed(codec, dst, options["compressor"]) or codec,
+        columns=options["columns"].split(",") if options["columns"] else None,
+        encoding=options["encoding"],
+        verify=options["verify"],
+        allow_pickle=options["allow_pickle"],
+        allow_loss=options["allow_loss"],
+        overwrite=options["force"],
+        data_only=options["data_only"],
+        strict=options["strict"],
+        on_file=_file_done,
+    )
+    if options["as_json"]:
+        click.echo(json.dumps(done.as_dict(), indent=1))
+    _summary(done, dst)
+    return 1 if done.of("failed") else 0
+
+
+def _file_done(outcome: Outcome, number: int, total: int) -> None:
+    """The line of one file."""
+    from tare.datasets.source import printable
+    from tare.report import text
+
+    width = len(str(total))
+    head = f"[{number:>{width}}/{total}] {printable(outcome.source, 60)}"
+    made = outcome.conversion
+    if outcome.status == "converted" and made is not None:
+        lost = sum(loss["count"] > 0 for loss in made.losses)
+        more = f"  {lost} kind{'s' * (lost != 1)} of loss" if lost else ""
+        said = f"-> {printable(outcome.target, 60)}  {text.size(made.bytes_in)} -> {text.size(made.bytes_out)}{more}"
+    elif outcome.status == "failed":
+        said = "FAILED"
+    else:
+        said = {"there": "is there already", "left out": "left out: no data that can be told"}[outcome.status]
+    click.echo(f"{head}  {said}", err=True)
+
+
+def _summary(done: Folder, dst: str) -> None:
+    """How many of what, and each failure with its reason."""
+    from tare.datasets.source import printable
+
+    counts = {status: len(done.of(status)) for status in ("converted", "there", "left out", "failed")}
+    words = {"there": "there already (--force replaces)", "left out": "left out", "failed": "failed"}
+    parts = [f"{counts['converted']:,} converted into {printable(dst)}"]
+    parts += [f"{counts[status]:,} {word}" for status, word in words.items() if counts[status]]
+    click.echo(", ".join(parts), err=True)
+    for outcome in done.of("failed"):
+        click.echo(f"  {printable(outcome.source, 60)}: {outcome.error}", err=True)
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -23,19 +23,53 @@ _ROWS = 40
 @click.option(
     "--all", "everything", is_flag=True, help=f"List every column and part, not the {_ROWS} largest."
 )
-def command(file: str, as_json: bool, format_: str | None, everything: bool) -> int:
+@click.option(
+    "--tree", is_flag=True, help="Of files of R: print the structure of what they hold, a line a value."
+)
+@click.option(
+    "--fail-on",
+    metavar="KIND,...",
+    help="Of files of R: exit with 3 if they hold promise, closure, bytecode, active-binding, external-pointer, "
+    "unknown-altrep, mmap-altrep or reference-hook.",
+)
+def command(file: str, *, as_json: bool, format_: str | None, **options: Any) -> int:
     """Say what FILE is (- for standard input): format, compression, columns or shape, and where its bytes go.
 
-    Nothing in the file is run. Exit code: 0, or 1 if it is damaged or unknown.
+    Nothing in the file is run. Exit code: 0; 1 if it is damaged or unknown; 3 if it holds a --fail-on kind.
     """
     from tare.io import inspect
 
-    found = inspect(file, format=format_)
+    unwanted, everything = _unwanted(options["fail_on"]), options["everything"]
+    found = inspect(file, format=format_, tree=options["tree"], everything=everything)
     if as_json:
         click.echo(json.dumps(found.as_dict(), indent=1, default=str))
     else:
         _print(found, None if everything else _ROWS)
-    return 1 if found.error or not found.format else 0
+    if found.error or not found.format:
+        return 1
+    if unwanted and found.kinds is None:
+        click.echo(f"tare: --fail-on is of files of R, and this is {found.title}", err=True)
+        return 2
+    held = [kind for kind in unwanted if (found.kinds or {}).get(kind)]
+    if held:
+        click.echo(f"tare: it holds {', '.join(held)}", err=True)
+    return 3 if held else 0
+
+
+def _unwanted(text: str | None) -> list[str]:
+    """The kinds that --fail-on names.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    from tare.errors import UsageError
+    from tare.inspecting.kinds import KINDS
+
+    names = [name.strip().replace("_", "-") for name in (text or "").split(",") if name.strip()]
+    wrong = next((name for name in names if name not in KINDS), None)
+    if wrong is not None:
+        raise UsageError(f"--fail-on: there is no kind {wrong[:40]!r}; there are {', '.join(KINDS)}")
+    return names
 
 
 def _print(found: Inspection, most: int | None) -> None:
@@ -47,6 +81,12 @@ def _print(found: Inspection, most: int | None) -> None:
         _print_table(found, most)
     elif found.parts:
         _print_parts(found.parts, found.plain_bytes, most)
+    if found.tree is not None:
+        _line("")
+        for line in found.tree:
+            _line(
+                f"  {'  ' * min(line['depth'], 30)}{_safe(line['name'], 60)}  {_safe(line['what'], 100)}".rstrip()
+            )
     for flag in found.flags:
         _line(f"! {flag}")
     for note in dict.fromkeys(found.notes):

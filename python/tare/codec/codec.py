@@ -85,10 +85,13 @@ class Codec:
     def for_path(cls, path: str | os.PathLike[str]) -> Codec | None:
         """The codec that a file name's endings stand for: format, compressor, delimiter.
 
-        The level is the compressor's default. None if no ending is known.
+        The level is the compressor's default, the compressor that the format's own ending implies if
+        none is named. None if no ending is known.
 
         >>> str(Codec.for_path("flights.tsv.gz")), Codec.for_path("notes")
         ('csv:pyarrow,delimiter=tab+gzip:6', None)
+        >>> str(Codec.for_path("flights.rds"))
+        'rds:tare+gzip:6'
         """
         import os
 
@@ -109,7 +112,9 @@ class Codec:
             for key, value in implied.items()
             if key in library.options and library.options[key].default != value
         }
-        compressor, level, pressing = compressor_of(found.name if found is not None else "none")
+        compressor, level, pressing = compressor_of(
+            found.name if found is not None else format.extension_compressors.get(end, "none")
+        )
         return cls(format.id, library.name, tuple(sorted(settings.items())), compressor, level, pressing)
 
     def __str__(self) -> str:

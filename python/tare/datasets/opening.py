@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare.datasets import csvload, documents, tables
+from tare.datasets import csvload, documents, robjects, tables
 from tare.datasets.source import Source, free_memory
 from tare.errors import Limit
 
@@ -22,6 +22,7 @@ class Options:
         encoding: The text's encoding if it is not UTF-8.
         columns: Names of the columns to read; all by default.
         check_names: Whether to note a name that stands twice in one JSON object.
+        losses: A list to fill with what a file of R holds and the value does not; else it is noted.
     """
 
     allow_pickle: bool = False
@@ -29,6 +30,7 @@ class Options:
     encoding: str | None = None
     columns: list[str] | None = None
     check_names: bool = False
+    losses: list[Any] | None = None
 
 
 @dataclass
@@ -71,6 +73,8 @@ def load(source: Source, options: Options) -> Loaded:
             value, partial = _TABLES[source.format](
                 source, max_bytes=options.max_bytes, columns=options.columns
             )
+        elif source.format in robjects.FORMATS:
+            return _robject(source, options)
         else:
             return _document(source, options)
     return Loaded(value, "table", partial, source.notes)
@@ -102,6 +106,19 @@ def _document(source: Source, options: Options) -> Loaded:
     if partial is not None and not isinstance(value, list):
         partial["rows_total"] = 1
     return Loaded(value, "document", partial, source.notes)
+
+
+def _robject(source: Source, options: Options) -> Loaded:
+    from tare import kinds
+
+    value = robjects.load(
+        source,
+        max_bytes=options.max_bytes,
+        encoding=options.encoding,
+        columns=options.columns,
+        losses=options.losses,
+    )
+    return Loaded(value, kinds.kind_of(value), None, source.notes)
 
 
 def _select(source: Source, table: Any, columns: list[str]) -> Any:

@@ -34,17 +34,9 @@ class Known:
 
 
 FOREIGN = (
-    Known("rds", "R data, one object (RDS, binary)", b"X\n\x00\x00\x00"),
-    Known("rds", "R data, one object (RDS, text)", b"A\n2\n"),
-    Known("rds", "R data, one object (RDS, text)", b"A\n3\n"),
-    Known("rdata", "R data, named objects (RData)", b"RDX2\n"),
-    Known("rdata", "R data, named objects (RData)", b"RDX3\n"),
-    Known("rdata", "R data, named objects (RData, text)", b"RDA2\n"),
-    Known("rdata", "R data, named objects (RData, text)", b"RDA3\n"),
-    Known("qs", "R object (qs)", b"\x0b\x0e\x0a\x0c"),
-    Known("qs2", "R object (qs2)", b"\x0b\x0e\x0a\xc1"),
-    Known("qdata", "R data (qdata)", b"\x0b\x0e\x0a\xcd"),
-    Known("fst", "R data frame (fst)", b"PAAP", 44),
+    Known("rdata", "R data of before R 1.4 (RData, version 1)", b"RDX1\n"),
+    Known("rdata", "R data of before R 1.4 (RData, version 1, text)", b"RDA1\n"),
+    Known("rdata", "R data of before R 1.4 (RData, version 1, native)", b"RDB1\n"),
     Known("feather", "Feather version 1", b"FEA1"),
     Known("parquet", "Parquet, encrypted", b"PARE"),
     Known("hdf5", "HDF5", b"\x89HDF\r\n\x1a\n"),
@@ -88,6 +80,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _JSON_START = re.compile(rb'(?:\{\s*(?:"|\}|$)|\[\s*(?:[\[\]{"\-0-9]|true|false|null|$))')
 _YAML_START = re.compile(rb"(?:---(?:\s|$)|%YAML)")
 _YAML_LINE = re.compile(rb"\s*(?:#.*|- .*|[A-Za-z_][\w .-]*:(?: .*)?)?")
+_SURE = ("rds", "fst")  # no magic alone tells all of their files, but their own look at the head is sure
 _MAGIC_IS_OPTIONAL = ("cbor", "pickle")  # untagged CBOR; pickle protocols 0 and 1
 _DELIMITERS = (b",", b"\t", b";", b"|")
 
@@ -104,6 +97,10 @@ def looks_like(head: bytes) -> str | None:
     for format in formats.FORMATS:
         if any(head.startswith(magic) for magic in format.magic):
             return format.id
+    for id in _SURE:
+        sniff = formats.get(id).sniff
+        if sniff is not None and sniff(head):
+            return id
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "pickle"
     if head[:4] == b"\xff\xff\xff\xff" and len(head) >= 8:
@@ -122,14 +119,7 @@ def foreign(head: bytes) -> Known | None:
     >>> foreign(b"SQLite format 3\x00").id
     'sqlite'
     """
-    found = next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
-    if (
-        found is not None
-        and found.magic.startswith(b"A\n")
-        and not re.match(rb"A\n[23]\n\d{5,}\n\d{5,}\n", head)
-    ):
-        return None  # a column of numbers under the name A
-    return found
+    return next((known for known in FOREIGN if head.startswith(known.magic, known.offset)), None)
 
 
 def is_text(head: bytes) -> bool:

@@ -48,6 +48,13 @@ _MODULES = (
     "sqlitejsonb",
     "pgjsonb",
     "variant",
+    "rds",
+    "rdata",
+    "fst",
+    "qs2",
+    "qdata",
+    "qs",
+    "dput",
 )
 _GROUP = "tare.formats"
 

@@ -210,6 +210,7 @@ class Format:
         home: Name of the library that ids leave out when they are printed: for
             formats that are one library's own, such as ``pickle``.
         extension_options: Options that a file ending implies: ``{".tsv": {"delimiter": "tab"}}``.
+        extension_compressors: Compressors that a file ending implies: ``{".rds": "gzip:6"}``.
     """
 
     id: str
@@ -228,6 +229,7 @@ class Format:
     sequence: bool = False
     home: str = ""
     extension_options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    extension_compressors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def default(self) -> Library:

@@ -38,6 +38,8 @@ class Findings:
         parts: Where the bytes go.
         details: Other facts by name.
         flags: What a user must know before reading it.
+        kinds: What it holds beside data, and how often: ``promise``, ``closure`` ...; of R objects only.
+        tree: The structure in lines: depth, name, what; of R objects only.
         notes: Remarks, such as what was estimated.
     """
 
@@ -49,6 +51,8 @@ class Findings:
     parts: list[Part] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
+    kinds: dict[str, int] | None = None
+    tree: list[dict[str, Any]] | None = None
     notes: list[str] = field(default_factory=list)
 
 

@@ -19,17 +19,27 @@ __all__ = ["inspect"]
 _INSPECTORS = {
     "json": "jsons", "ndjson": "jsons", "csv": "csvs", "parquet": "parquets", "arrow": "arrows", "orc": "orcs",
     "pickle": "pickles", "msgpack": "binaries", "cbor": "binaries", "yaml": "yamls", "bson": "bsons", "avro": "avros",
-    "blit": "blits",
+    "blit": "blits", "rds": "robjects", "rdata": "robjects", "qs2": "robjects", "qdata": "robjects", "qs": "robjects",
+    "dput": "robjects", "fst": "fsts",
 }  # fmt: skip
 
 
-def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20) -> Inspection:
+def inspect(
+    path: Any,
+    *,
+    format: str | None = None,
+    max_bytes: int = 128 << 20,
+    tree: bool = False,
+    everything: bool = False,
+) -> Inspection:
     """Say what a file is and where its bytes go; nothing in it is run.
 
     Args:
         path: A path, ``-`` for standard input, or a binary file object.
         format: Id of the format, when neither bytes nor name tell.
         max_bytes: How much of a large file is looked at.
+        tree: Of files of R: also the structure of what they hold, in lines.
+        everything: Whether that has every line.
 
     Raises:
         OSError: The file cannot be read.
@@ -52,7 +62,11 @@ def inspect(path: Any, *, format: str | None = None, max_bytes: int = 128 << 20)
         return found
     try:
         with source.naming():
-            more: Findings = importlib.import_module(f"tare.inspecting.{module}").look(source, max_bytes)
+            looking = importlib.import_module(f"tare.inspecting.{module}")
+            if tree and module == "robjects":
+                more: Findings = looking.look(source, max_bytes, tree=True, everything=everything)
+            else:
+                more = looking.look(source, max_bytes)
     except TareError as error:
         found.error = str(error)
         return found
@@ -67,10 +81,6 @@ def _recognised(source: Source, found: Inspection) -> Inspection:
         found.notes.append("recognised by its first bytes, not read yet")
         if known.executes_code:
             found.flags.append("can run code when read by its usual reader")
-        if known.id == "fst":
-            found.flags.append("its column data carry no checksum")
-        if known.id in ("rds", "rdata", "qs", "qs2"):
-            found.flags.append("may hold functions and promises, which R can run later")
         return found
     found.title = "text of no known format" if recognise.is_text(source.head) else "unknown"
     found.details["first bytes"] = " ".join(f"{byte:02x}" for byte in source.head[:16])
@@ -81,7 +91,7 @@ def _recognised(source: Source, found: Inspection) -> Inspection:
 def _add(found: Inspection, more: Findings) -> None:
     for item in fields(Findings):
         value = getattr(more, item.name)
-        if isinstance(value, list) and item.name != "columns":
+        if isinstance(value, list) and item.name not in ("columns", "tree"):
             getattr(found, item.name).extend(value)
         elif value is not None:
             setattr(found, item.name, value)

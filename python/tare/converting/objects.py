@@ -1,0 +1,158 @@
+"""Files of R: read and written as R has them, and from one format of R to another without a conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.codec import Codec
+from tare.codec.compressing import compressor_id
+from tare.datasets import robjects
+from tare.datasets.source import Source, printable
+from tare.errors import EncodeError
+from tare.r import Loss, RObject, WriteReport
+from tare.r import read as read_r
+from tare.r import write as write_r
+
+__all__ = ["FORMATS", "of_name", "read", "read_object", "same", "stays", "write", "writes"]
+
+FORMATS = robjects.FORMATS
+_TREES = frozenset(FORMATS) - {"fst"}
+
+
+def writes(codec: Codec) -> bool:
+    """Whether it is a codec of R's objects, whose compressor R knows."""
+    known = codec.compressor in (None, "gzip", "bz2", "xz", "zstd") and codec.peer is None
+    own = codec.format_id in ("rds", "rdata") or codec.compressor is None
+    return (
+        codec.format_id in FORMATS and codec.library_name == "tare" and known and own and codec.library.writes
+    )
+
+
+def stays(source_format: str, target: Codec) -> bool:
+    """Whether an object goes from that format to this codec without becoming a value of Python."""
+    return source_format in _TREES and target.format_id in _TREES and writes(target)
+
+
+def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:
+    """A file of R as `tare.r.read` gives it, under the source's name in messages.
+
+    Raises:
+        TareError: As `tare.r.read`.
+    """
+    with source.naming():
+        return read_r(robjects.stored(source), columns=columns, encoding=encoding, format=source.format)
+
+
+def read_object(source: Source, *, encoding: str | None) -> RObject | dict[str, RObject]:
+    """What a file holds, as it is.
+
+    Raises:
+        TareError: As `tare.r.read`.
+    """
+    with source.naming():
+        found: RObject | dict[str, RObject] = read_r(
+            robjects.stored(source), as_="robject", encoding=encoding, format=source.format
+        )
+        return found
+
+
+def write(
+    value: Any,
+    path: Any,
+    codec: Codec,
+    *,
+    sync: bool = True,
+    data_only: bool = False,
+    strict: bool = False,
+    kept: bool = False,
+) -> WriteReport:
+    """Write a value as a codec of R's says, by the core that compresses on its way.
+
+    Args:
+        value: As `tare.r.write` takes it.
+        path: The file, or a binary file object.
+        codec: The codec; see `writes`.
+        sync: Whether to wait until the bytes are on the disk.
+        data_only: Leave out what is no data.
+        strict: Whether a loss is an error.
+        kept: Whether version and encoding stay those that the object was read with, unless the codec says others.
+
+    Raises:
+        EncodeError: R, or the format, has no such value.
+        LossError: Something would be lost, and ``strict``.
+    """
+    options: dict[str, Any] = {
+        name: one for name, one in codec.options.items() if name in ("version", "encoding", "compress")
+    }
+    if kept:
+        options |= dict.fromkeys({"version", "encoding"} - dict(codec.settings).keys() & options.keys())
+    if "level" in codec.options:
+        options["compressor"] = f"zstd:{codec.options['level']}"
+    elif codec.format_id in ("rds", "rdata"):
+        options["compressor"] = (
+            "none"
+            if codec.compressor is None
+            else compressor_id(codec.compressor, codec.level, codec.compressor_settings)
+        )
+    return write_r(
+        value, path, format=codec.format_id, sync=sync, data_only=data_only, strict=strict, **options
+    )
+
+
+def same(value: Any, data: bytes, codec: Codec) -> None:
+    """Read what was written back, and compare it as R's ``identical()`` does.
+
+    Args:
+        value: The R object, or variables by name.
+        data: What was written of it.
+        codec: The codec that wrote it.
+
+    Raises:
+        EncodeError: Something changed.
+    """
+    back = read_r(data, as_="robject", format=codec.format_id)
+    before = value if isinstance(value, dict) else {"": value}
+    after = {name: back[name] for name in before} if isinstance(value, dict) else {"": back}
+    wrong = next((name for name in before if not before[name].identical(after[name])), None)
+    if wrong is not None:
+        where = f" ({printable(wrong, 60)})" if wrong else ""
+        raise EncodeError(
+            f"{codec}: the object{where} would not come back identical. Nothing was written. Choose rds or qs2.",
+            format=codec.format_id,
+        )
+
+
+def of_name(held: RObject | dict[str, RObject], target: Codec, name: str) -> tuple[Any, list[Loss], str]:
+    """What is written of what a file held: one object where the target has one, else variables.
+
+    Args:
+        held: What was read.
+        target: The codec of the result.
+        name: The file's name, for a variable that has none.
+
+    Returns:
+        The value, what is lost by it, and a note for the user; empty if there is nothing to say.
+
+    Raises:
+        EncodeError: Variables whose names a list cannot have.
+    """
+    if target.format_id == "rdata":
+        if isinstance(held, dict):
+            return held, [], ""
+        variable = _variable(name)
+        return {variable: held}, [], f"the object is the variable `{variable}`"
+    if not isinstance(held, dict):
+        return held, [], ""
+    if len(held) == 1:
+        variable, only = next(iter(held.items()))
+        return only, [], f"the object is what was the variable `{printable(variable, 60)}`"
+    if not held:
+        raise EncodeError(f"{target.format_id}: the file has no variables, so there is nothing to write")
+    return held, [], f"the {len(held):,} variables became one named list"
+
+
+def _variable(name: str) -> str:
+    """A name of R made of a file's: its stem, with dots where R has no other sign."""
+    stem = name.partition(".")[0] or "data"
+    clean = "".join(c if c.isalnum() or c in "._" else "." for c in stem)
+    return clean if clean[:1].isalpha() else f"x{clean}"

@@ -1,0 +1,102 @@
+"""Files of R as tables and documents, read by the core from the file itself, its compressor included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tare.datasets.source import Source, free_memory, printable
+from tare.errors import Limit, TareError, Truncated, UsageError
+from tare.r import Loss
+
+__all__ = ["FORMATS", "load", "stored"]
+
+FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "qs", "dput")
+# Compressors that the core undoes itself; a file in another is decompressed before it is read.
+_OURS = frozenset({"gzip", "bz2", "xz", "zstd"})
+_SHOWN = 3
+
+
+def load(
+    source: Source,
+    *,
+    max_bytes: int | None,
+    encoding: str | None,
+    columns: list[str] | None,
+    losses: list[Loss] | None,
+) -> Any:
+    """An Arrow table of a data frame, else lists, dicts and scalars.
+
+    Args:
+        source: The file.
+        max_bytes: Most bytes of memory; by default those that are free.
+        encoding: Encoding of strings without a mark.
+        columns: Names of the columns of a data frame; all by default.
+        losses: A list to fill with what the value has not; without it they become notes.
+
+    Raises:
+        DecodeError: It is not what it should be.
+        Unsupported: It holds what is no data, such as a function.
+        Limit: It takes more memory than there is.
+        UsageError: It has no such column.
+    """
+    from tare.r.frames import part
+    from tare.r.plain import plain_value
+
+    found: list[Loss] = []
+    budget = max_bytes if max_bytes is not None else free_memory()
+    options: dict[str, Any] = {"memory_budget": budget}
+    if encoding is not None:
+        options["encoding"] = encoding
+    try:
+        value = plain_value(stored(source), source.format, options, found)
+    except Limit as error:
+        raise source.error(Limit, _said(source, error), advice="Raise the limit (max_bytes).") from error
+    except Truncated as error:
+        raise source.error(
+            Truncated,
+            _said(source, error),
+            offset=error.offset,
+            advice="The file was cut: fetch or write it again.",
+        ) from error
+    except TareError as error:
+        raise source.error(type(error), _said(source, error), offset=error.offset) from error
+    if columns is not None and hasattr(value, "column_names"):
+        try:
+            value = part(value, columns, None)
+        except UsageError as error:
+            raise source.error(UsageError, str(error)) from None
+    if losses is not None:
+        losses.extend(found)
+    else:
+        source.notes += _notes(found)
+    return value
+
+
+def stored(source: Source) -> str | bytes:
+    """What the core reads: the path of the file, or its bytes."""
+    if (
+        all(name in _OURS for name in source.compressors)
+        and len(source.compressors) < 2
+        and source.format != "fst"
+    ):
+        if source.path is not None:
+            return source.path
+        with source.open_stored() as file:
+            return file.read()
+    if source.path is not None and not source.compressors:
+        return source.path
+    return source.read()[0]
+
+
+def _said(source: Source, error: TareError) -> str:
+    """An error of the core without what `Source.error` says again."""
+    text = printable(str(error), 200).removeprefix(f"{source.format}: ").rstrip(".")
+    return text if error.offset is None else text.removesuffix(f", at byte {error.offset}")
+
+
+def _notes(found: list[Loss]) -> list[str]:
+    real = [loss for loss in found if not loss.is_information]
+    notes = [f"R: not kept: {printable(str(loss), 120)}" for loss in real[:_SHOWN]]
+    if len(real) > _SHOWN:
+        notes.append(f"R: {len(real) - _SHOWN:,} more things are not kept; tare.r.read lists them")
+    return notes

@@ -1,0 +1,25 @@
+"""dput: the R code that makes a value, read by a grammar of data and never run (`dput` of R, control "exact")."""
+
+from __future__ import annotations
+
+from tare.formats.base import Format
+from tare.formats.robjects import LANGUAGES, library
+
+__all__ = ["FORMAT"]
+
+FORMAT = Format(
+    id="dput",
+    title="dput",
+    extensions=(".dput", ".r"),
+    kinds=frozenset({"document", "table"}),
+    spec="https://rdrr.io/r/base/dput.html",
+    languages=LANGUAGES,
+    text=True,
+    libraries=(
+        library(
+            "dput",
+            variants={"table": ()},
+            notes=("Functions, environments and S4 objects have no form in it.",),
+        ),
+    ),
+)

@@ -1,0 +1,143 @@
+"""`tare inspect` and `tare convert` of R's files as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+
+import tare
+from tare import r
+
+TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
+CLOSURE = bytes.fromhex(
+    "580a000000030004020200030500000000055554462d3800000403000000fd0000040200000001000400090000000178000000fb"
+    "000000fe000000060000000100040009000000012b00000002000001ff000000020000000e000000013ff0000000000000000000fe"
+)
+MODEL = b'structure(list(a = 1:3, b = structure(c(1L, 2L), levels = c("u", "v"), class = "factor")), class = "fit")'
+
+
+def run(*arguments, cwd=None, data=b""):
+    done = subprocess.run(
+        [*TARE, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120, check=False
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def model(path):
+    r.write(r.read(MODEL, format="dput", as_="robject"), path)
+
+
+def test_inspect_says_what_an_object_is(tmp_path):
+    """Format, version, writer, type and class; the structure with --tree."""
+    model(tmp_path / "x.rds")
+    code, out, _ = run("inspect", "x.rds", cwd=tmp_path)
+    assert 0 == code
+    assert "RDS" in out.splitlines()[0]
+    for word in ("gzip", "version 3", "4.2.2", "xdr", "fit"):
+        assert word in out, word
+    _, out, _ = run("inspect", "x.rds", "--tree", cwd=tmp_path)
+    lines = [line.strip() for line in out.splitlines()]
+    assert "$a  integer [3]" in lines
+    assert "$b  factor [2] (integer), 2 levels" in lines
+
+
+def test_inspect_counts_what_is_no_data(tmp_path):
+    """A function is flagged; --fail-on exits with 3 for its kind, with 0 for others, with 2 for none of them."""
+    (tmp_path / "f.rds").write_bytes(CLOSURE)
+    code, out, _ = run("inspect", "f.rds", cwd=tmp_path)
+    assert 0 == code
+    assert any(line.startswith("!") and "closure" in line for line in out.splitlines())
+    code, _, err = run("inspect", "f.rds", "--fail-on", "promise,closure", cwd=tmp_path)
+    assert (3, "tare: it holds closure\n") == (code, err)
+    assert 0 == run("inspect", "f.rds", "--fail-on", "promise,external_pointer", cwd=tmp_path)[0]
+    code, _, err = run("inspect", "f.rds", "--fail-on", "virus", cwd=tmp_path)
+    assert 2 == code
+    assert "there are promise, closure" in err
+    found = json.loads(run("inspect", "f.rds", "--json", "--tree", cwd=tmp_path)[1])
+    assert 1 == found["kinds"]["closure"]
+    assert "closure" in found["tree"][0]["what"]
+    (tmp_path / "x.csv").write_bytes(b"a\n1\n")
+    assert 2 == run("inspect", "x.csv", "--fail-on", "promise", cwd=tmp_path)[0]
+
+
+def test_inspect_lists_the_variables_of_rdata(tmp_path):
+    """Each by its name; columns of a single data frame as of any table."""
+    r.write({"p": 1, "q": {"z": "x"}}, tmp_path / "x.RData")
+    code, out, _ = run("inspect", "x.RData", "--tree", cwd=tmp_path)
+    assert 0 == code
+    assert "p  integer [1]" in out
+    assert "$z  character [1]" in out
+    r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "t.rds")
+    _, out, _ = run("inspect", "t.rds", cwd=tmp_path)
+    assert "2 x 2 rows x columns" in out
+
+
+def test_inspect_of_fst_says_that_nothing_guards_its_data(tmp_path):
+    """Columns with their types, and the missing checksum."""
+    r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "t.fst")
+    code, out, _ = run("inspect", "t.fst", cwd=tmp_path)
+    assert 0 == code
+    assert "no checksum" in out
+    assert "2 x 2 rows x columns" in out
+
+
+def test_inspect_of_damage(tmp_path):
+    """Exit code 1, and the byte."""
+    model(tmp_path / "x.rds")
+    data = (tmp_path / "x.rds").read_bytes()
+    (tmp_path / "cut.rds").write_bytes(data[:-10])
+    code, out, _ = run("inspect", "cut.rds", cwd=tmp_path)
+    assert 1 == code
+    assert "!" in out
+
+
+def test_convert_between_formats_of_r(tmp_path):
+    """The object stays what it is; losses are lines; --data-only and --strict do what they say."""
+    model(tmp_path / "x.rds")
+    code, out, err = run("convert", "x.rds", "x.qs2", cwd=tmp_path)
+    assert (0, "") == (code, out)
+    assert "rds -> qs2:tare" in err
+    assert r.read(tmp_path / "x.qs2", as_="robject").identical(r.read(tmp_path / "x.rds", as_="robject"))
+    (tmp_path / "f.rds").write_bytes(CLOSURE)
+    code, _, err = run("convert", "f.rds", "g.rds", "--data-only", cwd=tmp_path)
+    assert 0 == code
+    assert "lost:" in err
+    assert r.read(tmp_path / "g.rds") is None
+    code, _, err = run("convert", "f.rds", "h.rds", "--data-only", "--strict", cwd=tmp_path)
+    assert 1 == code
+    assert not (tmp_path / "h.rds").exists()
+    code, _, err = run("convert", "f.rds", "f.json", cwd=tmp_path)
+    assert 1 == code
+    assert "closure" in err
+
+
+def test_convert_a_folder(tmp_path):
+    """A line a file, failures at the end, exit code 1; without them 0; --json for programs."""
+    (tmp_path / "in").mkdir()
+    model(tmp_path / "in" / "x.rds")
+    tare.write(pa.table({"n": [1, 2]}), tmp_path / "in" / "t.qs2")
+    code, out, err = run("convert", "in", "out", "--to", "rds", cwd=tmp_path)
+    assert (0, "") == (code, out)
+    lines = err.splitlines()
+    assert lines[0].startswith("[1/2] t.qs2  -> t.rds")
+    assert lines[-1] == "2 converted into out"
+    assert (tmp_path / "out" / "x.rds").read_bytes()[:2] == b"\x1f\x8b"
+    code, _, err = run("convert", "in", "tables", "--to", "parquet", cwd=tmp_path)
+    assert 1 == code
+    assert "x.rds  FAILED" in err
+    assert err.splitlines()[-1].startswith("  x.rds: ")
+    code, out, _ = run("convert", "in", "tables", "--to", "parquet", "--json", cwd=tmp_path)
+    assert ["there", "failed"] == [one["status"] for one in json.loads(out)["files"]]
+    for arguments in (
+        ("in", "out"),
+        ("in", "-", "--to", "rds"),
+        ("in", "out", "--to", "rds", "--from", "rds"),
+    ):
+        assert 2 == run("convert", *arguments, cwd=tmp_path)[0], arguments
+    (tmp_path / "file").write_bytes(b"x")
+    code, _, err = run("convert", "in", "file", "--to", "rds", cwd=tmp_path)
+    assert 1 == code
+    assert "Name a folder" in err

@@ -1,0 +1,190 @@
+"""R's formats in the registry: told by their bytes, read and written by the front door."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyarrow as pa
+import pytest
+from conftest import need
+
+import tare
+from tare import formats, r
+from tare.codec import Codec
+from tare.datasets import recognise
+from tare.errors import DecodeError, LossError, TareError, Unsupported
+from tare.io import convert_folder
+
+WRITTEN = ("rds", "rdata", "qs2", "qdata", "dput")
+TABLE = pa.table({"n": pa.array([1, 2, None], pa.int32()), "s": ["a", "b", None]})
+DOCUMENT = {
+    "a": [1, 2, 3],
+    "b": {"c": None, "d": "x", "e": [], "f": {}},
+    "g": [1],
+    "h": [1, "x", [True]],
+    "i": 2.5,
+}
+
+
+@pytest.mark.parametrize("id", [*WRITTEN, "fst"])
+def test_a_table_comes_back(id, tmp_path):
+    """Through the codec and through the front door."""
+    codec = Codec.parse(f"{id}:tare")
+    assert TABLE.to_pydict() == codec.decode(codec.encode(TABLE)).to_pydict()
+    path = tmp_path / f"x{formats.get(id).extensions[0]}"
+    size = tare.write(TABLE, path)
+    assert size == path.stat().st_size
+    found = tare.read(path)
+    assert TABLE.to_pydict() == (found["data"] if id == "rdata" else found).to_pydict()
+    data = tare.open_dataset(path)
+    assert ("table", 3, id) == (data.kind, data.rows, data.format.id)
+
+
+@pytest.mark.parametrize("id", WRITTEN)
+def test_a_document_comes_back(id):
+    """Every list, also of one value or none, every empty dict."""
+    codec = Codec.parse(f"{id}:tare")
+    back = codec.decode(codec.encode(DOCUMENT))
+    assert DOCUMENT == back
+    assert json.dumps(DOCUMENT) == json.dumps(back)
+
+
+def test_endings_imply_what_r_does():
+    """`.rds` is gzip unless said otherwise; qs2 has its own compressor; qs is read only."""
+    assert "rds:tare+gzip:6" == str(Codec.for_path("x.rds"))
+    assert "rdata:tare+gzip:6" == str(Codec.for_path("X.RData")) == str(Codec.for_path("x.rda"))
+    assert "rds:tare+xz:6" == str(Codec.for_path("x.rds.xz"))
+    assert "qs2:tare" == str(Codec.for_path("x.qs2"))
+    assert "fst:tare" == str(Codec.for_path("x.fst"))
+    with pytest.raises(Unsupported, match="only reads"):
+        Codec.parse("qs:tare").encode(TABLE)
+
+
+@pytest.mark.parametrize("group", ["rds", "rdata", "qs", "fst"])
+def test_fixtures_are_told_by_their_bytes_alone(shared, group):
+    """Each is its format, whatever its name says; compressed ones are looked through."""
+    endings = {
+        ".rds": "rds",
+        ".RData": "rdata",
+        ".rda": "rdata",
+        ".fst": "fst",
+        ".qs": "qs",
+        ".qs2": "qs2",
+        ".qdata": "qdata",
+    }
+    files = [
+        path
+        for path in sorted(shared(f"fixtures/{group}").iterdir())
+        if path.suffix in endings and path.stat().st_size
+    ]
+    assert files
+    for path in files[:: max(1, len(files) // 60)]:
+        with open(path, "rb") as file:
+            source = tare.datasets.source.find(file, name="unnamed")
+        assert endings[path.suffix] == source.format, path.name
+
+
+def test_a_column_named_a_is_no_file_of_r():
+    """Text that begins as R's does, and goes on as numbers do not."""
+    assert "csv" != recognise.looks_like(b"A\n2\n3\n")
+    assert recognise.looks_like(b"A\n2\n3\n4\n") != "rds"
+    assert "rds" == recognise.looks_like(b"A\n3\n262658\n197888\n5\nUTF-8\n254\n")
+    assert "rds" == recognise.looks_like(b"A\r\n2\r\n262658\r\n131840\r\n254\r\n")
+
+
+def test_old_files_say_what_they_are(tmp_path, shared):
+    """RData of before R 1.4, and fst of before 0.8, are named and refused."""
+    (tmp_path / "x.RData").write_bytes(b"RDX1\nabcdefgh")
+    with pytest.raises(TareError, match="version 1"):
+        tare.read(tmp_path / "x.RData")
+    old = shared("data/r/fst/previousversion.fst")
+    with pytest.raises(TareError, match=r"0\.8"):
+        tare.read(old)
+
+
+def test_bad_fixtures_are_errors_with_their_name(shared):
+    """Cut, versioned wrongly, too long, empty: an error of ours that begins with the file's name."""
+    files = [path for path in sorted(shared("fixtures/rds").iterdir()) if path.name.startswith("bad")]
+    for path in files:
+        with pytest.raises(TareError) as caught:
+            tare.read(path)
+        assert str(caught.value).startswith(path.name)
+
+
+def test_objects_go_from_format_to_format_unchanged(tmp_path):
+    """From rds to qs2 to RData to rds: the same bytes again, attributes and all."""
+    text = b'structure(list(a = 1:3, b = structure(1, unit = "km")), class = "model")'
+    plain = r.write(r.read(text, format="dput", as_="robject"), None, compressor="none").data
+    (tmp_path / "x.rds").write_bytes(plain)
+    for src, dst in (("x.rds", "x.qs2"), ("x.qs2", "x.RData"), ("x.RData", "y.rds")):
+        done = tare.convert(tmp_path / src, tmp_path / dst)
+        assert [] == done.losses
+    tare.convert(tmp_path / "y.rds", tmp_path / "z.rds", codec="rds")
+    assert plain == (tmp_path / "z.rds").read_bytes()
+
+
+def test_losses_are_listed_and_strict_refuses(tmp_path):
+    """To a table of another format: what is not kept is in the conversion; strict writes nothing."""
+    text = 'structure(list(a = 1:2), row.names = c("p", "q"), class = "data.frame")'
+    r.write(r.read(text.encode(), format="dput", as_="robject"), tmp_path / "x.rds")
+    done = tare.convert(tmp_path / "x.rds", tmp_path / "x.csv")
+    assert ["row_names_dropped"] == [loss["kind"] for loss in done.losses if loss["kind"] != "type_changed"]
+    with pytest.raises(LossError, match="row_names"):
+        tare.convert(tmp_path / "x.rds", tmp_path / "y.csv", strict=True)
+    assert not (tmp_path / "y.csv").exists()
+
+
+def test_a_folder_is_converted_file_by_file(tmp_path):
+    """Names are kept; what fails costs itself; what is there stays; what is no data is left out."""
+    src, dst = tmp_path / "in", tmp_path / "out"
+    (src / "deep").mkdir(parents=True)
+    tare.write(TABLE, src / "a.rds")
+    tare.write(TABLE, src / "deep" / "b.qs2")
+    tare.write({"x": [1, "no table"]}, src / "c.rds")
+    (src / "d.rds").write_bytes((src / "a.rds").read_bytes()[:-9])
+    (src / "notes").write_bytes(b"\x01\x02\x03\x04\x05")
+    tare.write(TABLE, src / "same.csv")
+    tare.write(TABLE, src / "same.rds")
+    seen = []
+    done = convert_folder(
+        src, dst, "parquet", on_file=lambda one, number, total: seen.append((number, total))
+    )
+    assert [(number, 7) for number in range(1, 8)] == seen
+    status = {one.source: one.status for one in done.files}
+    assert {
+        "a.rds": "converted",
+        "c.rds": "failed",
+        "d.rds": "failed",
+        "deep/b.qs2": "converted",
+        "notes": "left out",
+        "same.csv": "converted",
+        "same.rds": "converted",
+    } == status
+    made = sorted(str(path.relative_to(dst)) for path in dst.rglob("*") if path.is_file())
+    assert ["a.parquet", "deep/b.parquet", "same.csv.parquet", "same.rds.parquet"] == made
+    again = convert_folder(src, dst, "parquet")
+    assert 4 == len(again.of("there"))
+
+
+def test_the_core_threads_of_r_are_optional(tmp_path):
+    """R reads what the front door writes."""
+    need(shutil.which("Rscript"), "Rscript is not installed (Debian: r-base-core)")
+    import subprocess
+
+    tare.write(TABLE, tmp_path / "x.rds")
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-e", 'x <- readRDS("x.rds"); cat(identical(x$n, c(1L, 2L, NA)))'],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "TRUE" == done.stdout
+
+
+def test_damage_of_a_checksum_is_told(tmp_path):
+    """qs2 has one: a flipped byte is an error, never another value."""
+    data = bytearray(r.write(list(range(1000)), None, format="qs2").data)
+    for place in range(24, len(data), 7):
+        data[place] ^= 1
+        with pytest.raises(DecodeError):
+            r.read(bytes(data))
+        data[place] ^= 1
