@@ -54,6 +54,7 @@ Proof: what came back
     hooks           options that keep more
     probes          single values that formats lose
     probe_columns   columns that formats lose
+    probe_robjects  the probe set ``robjects/1``, and what each route makes of R objects
 
 Figures, from a record's samples
     series          samples as launch -> round -> time

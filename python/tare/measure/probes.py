@@ -3,8 +3,8 @@
 Each probe is one value, so that no other value in the same document or column
 hides what happens to it. ``values/1`` is for documents; every value is sent
 inside a map, ``{"v": value}``, because some formats hold nothing else at the top.
-``columns/1`` (in ``probe_columns``) is for tables. ``robjects/1`` is for R objects
-and is only named here: no codec holds them yet.
+``columns/1`` (in ``probe_columns``) is for tables. ``robjects/1`` (in
+``probe_robjects``) is for R objects, which no other codec holds.
 
 Probes are written as tagged values, so workers in every language build the same.
 """
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from tare.errors import UsageError
 
-__all__ = ["ROBJECTS", "SETS", "VALUES", "Probe", "encoded", "get", "names", "probes", "value"]
+__all__ = ["SETS", "VALUES", "Probe", "encoded", "get", "names", "probes", "value"]
 
 SETS = ("values/1", "columns/1")
 
@@ -134,29 +134,6 @@ VALUES: tuple[Probe, ...] = (
     Probe("shared", "one list in two places", [{"$def": 1, "of": [1]}, {"$ref": 1}]),
     Probe("cycle", "a list that holds itself", {"$def": 1, "of": [{"$ref": 1}]}, risky=True),
     Probe("depth_2000", "2,000 lists inside each other", {"$nest": 2000, "of": []}, risky=True),
-)
-
-# Named for the codecs of R objects; nothing claims them before those exist.
-ROBJECTS = (
-    "na_logical",
-    "na_integer",
-    "na_real",
-    "na_character",
-    "nan",
-    "factor",
-    "factor_ordered",
-    "date",
-    "posixct_zone",
-    "difftime",
-    "text_latin1",
-    "text_bytes",
-    "attributes",
-    "matrix_dims",
-    "list_column",
-    "closure",
-    "environment_shared",
-    "s4",
-    "integer64",
 )
 
 
