@@ -96,14 +96,18 @@ def _decode(format: str, data: Buffer, **options: Any) -> Any:
 def _subset(format: str, data: Buffer, columns: list[str], **options: Any) -> pa.Table:
     from tare import r
 
-    table: pa.Table = r.read(data, format=format, as_="arrow", columns=columns, loss=[])
-    return table
+    return _only(r.read(data, format=format, as_="arrow", columns=columns, loss=[]))
 
 
 def _rows(format: str, data: Buffer, start: int, count: int, **options: Any) -> pa.Table:
     from tare import r
 
-    table: pa.Table = r.read(data, format=format, as_="arrow", rows=(start, start + count), loss=[])
+    return _only(r.read(data, format=format, as_="arrow", rows=(start, start + count), loss=[]))
+
+
+def _only(held: Any) -> pa.Table:
+    """The table, of RData the one variable that it is."""
+    table: pa.Table = next(iter(held.values())) if isinstance(held, dict) else held
     return table
 
 

@@ -77,7 +77,7 @@ def table(
     exported, lost = core.to_arrow(options)
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
-    return made
+    return made if columns is None or columns == made.column_names else made.select(columns)
 
 
 def faced(made: pa.Table, to: str, names: list[str] | None = None) -> Any:

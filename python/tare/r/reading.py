@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import Unsupported, UsageError
+from tare.errors import Malformed, TareError, Unsupported, UsageError
 from tare.r import frames, sources
 from tare.r.limits import Limits
 from tare.r.losses import Loss, settle
@@ -101,12 +101,24 @@ def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, C
     Args:
         source: A path as text, or bytes.
         options: Of the core: limits, ``format``, ``encoding``.
+
+    Raises:
+        Malformed: It is in another format than ``format``, or damaged.
+        TareError: As `read`.
     """
     from tare._tare import fst_read, r_read
 
-    if options.get("format") == "fst":
-        return fst_read(source, None, None)
-    return r_read(source, dict(options))
+    format = options["format"]
+    told = None if format == "dput" else sources.sniffed(sources.head_of(source))
+    if told not in (None, format):
+        raise Malformed(f"{format}: its bytes are those of {told}", format=format, offset=0)
+    try:
+        return fst_read(source, None, None) if format == "fst" else r_read(source, dict(options))
+    except TareError as error:
+        error.format = error.format or format
+        if told is None and isinstance(error, Unsupported):  # not even its beginning is one of a file of R
+            raise Malformed(str(error), format=format, offset=0) from error
+        raise
 
 
 def _value(held: Core | list[tuple[str, Core]], how: _How, found: list[Loss]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tare.errors import Truncated, Unsupported, UsageError
 
-__all__ = ["FORMATS", "READ", "by_name", "name_of", "opened", "sniffed", "told"]
+__all__ = ["FORMATS", "READ", "by_name", "head_of", "name_of", "opened", "sniffed", "told"]
 
 FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "dput")
 READ = (*FORMATS, "qs")
@@ -67,11 +67,7 @@ def told(source: str | bytes | bytearray | memoryview, format: str | None) -> st
         if format not in READ:
             raise UsageError(f"{format[:40]!r} is no format of R; there are {', '.join(READ)}")
         return format
-    if isinstance(source, str):
-        with open(source, "rb") as file:
-            head = file.read(_HEAD_BYTES)
-    else:
-        head = bytes(source[:_HEAD_BYTES])
+    head = head_of(source)
     name = name_of(source)
     if not head:
         raise Truncated(f"{name}: the file is empty (0 bytes)", offset=0)
@@ -81,6 +77,18 @@ def told(source: str | bytes | bytearray | memoryview, format: str | None) -> st
             f"{name}: no file of R: its first bytes are {head[:8].hex(' ')}. Text of dput is read with format='dput'."
         )
     return found
+
+
+def head_of(source: str | bytes | bytearray | memoryview) -> bytes:
+    """The first bytes of a file, or of bytes.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if not isinstance(source, str):
+        return bytes(source[:_HEAD_BYTES])
+    with open(source, "rb") as file:
+        return file.read(_HEAD_BYTES)
 
 
 def sniffed(head: bytes) -> str | None:

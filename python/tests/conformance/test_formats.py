@@ -15,9 +15,14 @@ from tare.errors import DecodeError, EncodeError, MissingLibrary, NotTrusted, Ta
 
 ALL = [(format, library) for format in formats.FORMATS for library in format.libraries]
 IDS = [f"{format.id}:{library.name}" for format, library in ALL]
-KINDS = [(id, kind) for id, (_, library) in zip(IDS, ALL, strict=True) for kind in library.native]
+# What is only read has nothing to come back; its own tests read files that others wrote.
+KINDS = [
+    (id, kind) for id, (_, library) in zip(IDS, ALL, strict=True) if library.writes for kind in library.native
+]
 TABLES = [id for id, kind in KINDS if kind == "table"]
-SUBSETS = [id for id, (_, library) in zip(IDS, ALL, strict=True) if library.subset is not None]
+SUBSETS = [
+    id for id, (_, library) in zip(IDS, ALL, strict=True) if library.subset is not None and library.writes
+]
 STREAMS = [pair for pair in KINDS if Codec.parse(pair[0]).stream is not None]
 DOCUMENTS = [id for id, kind in KINDS if kind == "document"]
 GARBAGE = (b"\xff\xfe\x00garbage\x80\x81\xc1\n\x00", bytes(range(255, -1, -1)), b"\xc1" * 64)
@@ -172,6 +177,7 @@ PREFIX_TOLERANT = {
     "yaml": "text without an end mark",
     "bson": "each document has its own length: cut between two, fewer remain",
     "arrow": "the stream layout may end after any batch",
+    "dput": "its last line break is not needed",
     "avro": "the last byte of the final mark is not looked at",
     "hdf5": "unused room at the end of the file may go",
     "flexbuffers": "read from the end, where any two bytes may be the type of a value",
@@ -302,7 +308,7 @@ def test_bytes_are_sniffed(id: str, kind: str) -> None:
     """The first bytes of an encoding tell its format, or nothing: never another format."""
     codec = variant(id, kind)
     found = formats.sniff(codec.encode(sample(id, kind))[:4096])
-    silent = {"msgpack", "cbor", "fory", "marshal", "repr", "flexbuffers", "sqlitejsonb", "pgjsonb"}
+    silent = {"msgpack", "cbor", "fory", "marshal", "repr", "flexbuffers", "sqlitejsonb", "pgjsonb", "dput"}
     if codec.format_id in silent:
         assert found is None
     else:
