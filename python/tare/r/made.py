@@ -32,7 +32,10 @@ def core_of(value: Any, found: list[Loss], *, simplify: int = 1) -> Core:
         EncodeError: R has no such value; the path is given.
     """
     from tare._tare import r_from_python
+    from tare.r.robject import RObject
 
+    if isinstance(value, RObject):
+        return value._core  # noqa: SLF001 - as it was read, with the header of its file
     top: list[Any] = [None]
     open_: set[int] = set()
     tasks: list[tuple[Any, Any, Any, str]] = [(top, 0, value, "")]
