@@ -116,7 +116,9 @@ def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, C
         return fst_read(source, None, None) if format == "fst" else r_read(source, dict(options))
     except TareError as error:
         error.format = error.format or format
-        if format == "fst" and told is None and isinstance(error, Unsupported):  # not even its beginning is one of a file of R
+        if (
+            format == "fst" and told is None and isinstance(error, Unsupported)
+        ):  # not even its beginning is one of a file of R
             raise Malformed(str(error), format=format, offset=0) from error
         raise
 

@@ -212,7 +212,7 @@ class RObject:
         Raises:
             UsageError: There is no such version or encoding.
         """
-        return self._core.to_bytes(version=version, encoding=encoding)
+        return self._core.to_bytes(version=version, encoding=encoding or self._core.header["encoding"])
 
     def _converted(self, to: str, *, scalars: bool = False, na: str, strict: bool) -> Any:
         from tare.r.losses import settle

@@ -12,6 +12,7 @@ from tare.errors import EncodeError, Unsupported, UsageError
 from tare.r import sources
 from tare.r.losses import Loss, losses_of, settle
 from tare.r.made import core_of
+from tare.r.robject import RObject
 
 if TYPE_CHECKING:
     from tare._tare import RObject as Core
@@ -63,7 +64,8 @@ def write(  # noqa: PLR0913 - each is an option of writing
         format: ``rds``, ``rdata``, ``qs2``, ``qdata``, ``fst`` or ``dput``; by default what the name's ending
             stands for (.rds .RData .rda .qs2 .qdata .fst .R), RData with ``names``, else RDS.
         version: Of R's serialization: 3, or 2 for R before 3.5.
-        encoding: How numbers are written: ``xdr``, ``native``, ``ascii`` or ``asciihex``.
+        encoding: How numbers are written: ``xdr``, ``native``, ``ascii`` or ``asciihex``; None for that of the
+            file an `RObject` was read from, as None is for the version.
         compressor: Around RDS and RData ``gzip:6``, as R does by default, any other level of gzip, ``bz2``,
             ``xz``, ``zstd`` (R 4.5 and newer) or ``none``; inside qs2 and qdata ``zstd:3``.
         threads: That compress; all by default. The bytes do not depend on it.
@@ -98,6 +100,8 @@ def write(  # noqa: PLR0913 - each is an option of writing
     }
     if compressor is not None:
         options["compressor"] = compressor
+    if encoding is None and isinstance(value, RObject):
+        options["encoding"] = value._core.header["encoding"]  # noqa: SLF001 - as its file has it
     if known == "fst":
         options = {"compress": compress, "threads": threads}
     made = _made(value, known, names, found)
@@ -204,7 +208,6 @@ def _table(value: Any) -> Any:
         EncodeError: It is none.
     """
     from tare import kinds
-    from tare.r.robject import RObject
 
     found = "data.frame" in value.r_class if isinstance(value, RObject) else kinds.kind_of(value) == "table"
     if not found:
