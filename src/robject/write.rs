@@ -67,7 +67,12 @@ pub fn write(
             return write_rdata(&objects, sink, options);
         }
         Format::Qs2 => whole(&mut sink, &qs2::serialize(object, options)?)?,
-        Format::Qdata => whole(&mut sink, &qdata::serialize(object, options)?)?,
+        Format::Qdata => {
+            let mut losses = super::Losses::new(false);
+            let bytes = whole(&mut sink, &qdata::write(object, options, &mut losses)?)?;
+            let loss = losses.into_list();
+            return Ok(WriteReport { bytes, loss });
+        }
         Format::Dput => {
             let (text, loss) = dput::write(object)?;
             let bytes = whole(&mut sink, text.as_bytes())?;
