@@ -52,12 +52,12 @@ mod fst_files {
 
     fn comes_back(table: &Table) {
         for compress in [0, 50, 51] {
-            let options = WriteOptions {
+            let how = WriteOptions {
                 compress,
                 threads: Some(1),
                 ..WriteOptions::default()
             };
-            let file = match fst::to_vec(table, &options) {
+            let file = match fst::to_vec(table, &how) {
                 Ok(file) => file,
                 // Keys of rows that are not sorted: a file may say so, and we never do.
                 Err(error) => {
@@ -66,7 +66,7 @@ mod fst_files {
                     continue;
                 }
             };
-            let again = fst::open(file).and_then(|reader| reader.read(None, None));
+            let again = fst::open_with(file, &options()).and_then(|reader| reader.read(None, None));
             let again = again.expect("what was written can be read");
             let latin1 = |table: &Table| format!("{:?}", table.columns).contains("Latin1");
             assert!(latin1(table) || *table == again, "written at {compress}");
