@@ -331,7 +331,7 @@ def test_a_wrongly_named_file_opens_for_what_it_is(name, data, kind, rows, note,
 
 @pytest.mark.parametrize(
     ("data", "title"),
-    [(b"SQLite format 3\0" + bytes(100), "SQLite"), (b"PK\x03\x04" + bytes(30), "ZIP"), (b"%PDF-1.7\n", "PDF"),
+    [(b"SQLite format 3\0" + bytes(100), "SQLite"), (b"PK\x03\x04" + bytes(30), "ZIP"), (b"%PDF-1.7\n", "PDF")],
 )  # fmt: skip
 def test_what_is_recognised_but_not_read_is_named(data, title, tmp_path):
     """The message names the format, and inspect describes it."""
