@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::compress::{Kind, Reader};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind};
 
 use super::options::Format;
 use super::source::{inflating, wrapper};
