@@ -120,14 +120,14 @@ fn tree(object: &RObject) -> (Vec<Branch>, bool) {
             class: value.class(),
             length: value.length(),
         });
-        let inside = inside(&value);
+        let within = inside(&value);
         if depth >= DEPTH {
-            cut |= !inside.is_empty();
+            cut |= !within.is_empty();
             continue;
         }
         let next = depth.saturating_add(1);
         // One line more than can be shown says that there are more.
-        let shown = inside.into_iter().take(LINES.saturating_add(1));
+        let shown = within.into_iter().take(LINES.saturating_add(1));
         let from = stack.len();
         stack.extend(shown.map(|(name, id)| (next, name, id)));
         if let Some(added) = stack.get_mut(from..) {
@@ -149,7 +149,7 @@ fn inside(value: &RObject) -> Vec<(String, Id)> {
         _ => return Vec::new(),
     };
     let names = value.names().unwrap_or_default();
-    let named = ids.into_iter().enumerate().map(|(at, id)| {
+    let listed = ids.into_iter().enumerate().map(|(at, id)| {
         let name = names
             .get(at)
             .cloned()
@@ -160,5 +160,5 @@ fn inside(value: &RObject) -> Vec<(String, Id)> {
             id,
         )
     });
-    named.collect()
+    listed.collect()
 }

@@ -87,8 +87,8 @@ pub(super) fn parts(list: &RObject) -> Vec<(String, RObject)> {
         return Vec::new();
     };
     let names = arena.attribute(list.id(), "names");
-    let named = names.map(|names| &arena.node(names).body);
-    let name = |at: usize| match named {
+    let texts = names.map(|names| &arena.node(names).body);
+    let name_of = |at: usize| match texts {
         Some(Body::Character(names)) => {
             let bytes = names.get(at).and_then(|text| text.bytes);
             String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
@@ -96,7 +96,7 @@ pub(super) fn parts(list: &RObject) -> Vec<(String, RObject)> {
         _ => String::new(),
     };
     let values = values.iter().enumerate();
-    values.map(|(at, id)| (name(at), list.at(*id))).collect()
+    values.map(|(at, id)| (name_of(at), list.at(*id))).collect()
 }
 
 /// Writes the plain bytes of an `RData` file into memory.

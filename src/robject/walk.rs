@@ -180,13 +180,12 @@ fn walk(object: &RObject, path: &mut Losses, mut meet: impl FnMut(Met, &Losses))
                     at: next,
                     names,
                 });
-                match name_of(arena, names, at) {
-                    Some(name) => stack.push(Step::Name(name, *id)),
-                    None => {
-                        path.enter_index(at);
-                        stack.push(Step::Leave);
-                        stack.push(Step::Value(*id));
-                    }
+                if let Some(name) = name_of(arena, names, at) {
+                    stack.push(Step::Name(name, *id));
+                } else {
+                    path.enter_index(at);
+                    stack.push(Step::Leave);
+                    stack.push(Step::Value(*id));
                 }
             }
             Step::Cells { cells, tail, named } => {

@@ -169,17 +169,14 @@ impl CodeFrame {
                 }
                 Some(Task::Tail { first, cell }) => {
                     let number = input.int()?;
-                    match self.begin_cell(number, input)? {
-                        Some(next) => {
-                            if let Some(CodeCell::Pair { cdr, .. }) = self.cell(cell) {
-                                *cdr = Constant::Cell(next);
-                            }
-                            self.pair(first, next);
+                    if let Some(next) = self.begin_cell(number, input)? {
+                        if let Some(CodeCell::Pair { cdr, .. }) = self.cell(cell) {
+                            *cdr = Constant::Cell(next);
                         }
-                        None => {
-                            self.work.push(Task::Tail { first, cell });
-                            self.work.push(Task::Item(number));
-                        }
+                        self.pair(first, next);
+                    } else {
+                        self.work.push(Task::Tail { first, cell });
+                        self.work.push(Task::Item(number));
                     }
                 }
                 Some(waits) => {

@@ -7,7 +7,7 @@ use crate::{Error, ErrorKind, Result};
 
 use super::emit_code::CodeTask;
 use super::output::Output;
-use super::{ATTRIBUTES, OBJECT, TAG};
+use super::{signed, ATTRIBUTES, OBJECT, TAG};
 
 /// What is left to be written.
 pub(super) enum Task<'a> {
@@ -88,23 +88,22 @@ impl<'a, 'o> Emitter<'a, 'o> {
     /// A cell of a pairlist: a name, and a value of the arena at hand.
     pub(super) fn cell(&mut self, name: &'a str, value: Id) -> Result<()> {
         self.out.int(2 | TAG)?;
-        match self.names.get(name.as_bytes()).copied() {
-            Some(number) => self.reference(number)?,
-            None => {
-                self.known = self.known.saturating_add(1);
-                self.names.insert(name.as_bytes(), self.known);
-                self.out.int(1)?;
-                let encoding = if name.is_ascii() {
-                    TextEncoding::Ascii
-                } else {
-                    TextEncoding::Utf8
-                };
-                let text = Text {
-                    bytes: Some(name.as_bytes()),
-                    levels: encoding.levels(),
-                };
-                self.out.char(text, 0)?;
-            }
+        if let Some(number) = self.names.get(name.as_bytes()).copied() {
+            self.reference(number)?;
+        } else {
+            self.known = self.known.saturating_add(1);
+            self.names.insert(name.as_bytes(), self.known);
+            self.out.int(1)?;
+            let encoding = if name.is_ascii() {
+                TextEncoding::Ascii
+            } else {
+                TextEncoding::Utf8
+            };
+            let text = Text {
+                bytes: Some(name.as_bytes()),
+                levels: encoding.levels(),
+            };
+            self.out.char(text, 0)?;
         }
         self.item(value)
     }
@@ -134,7 +133,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
             match task {
                 Task::Item(id) => self.value(id)?,
                 Task::Cells { cells, tail } => self.cells(cells, tail)?,
-                Task::Rest(cell) => self.rest(cell)?,
+                Task::Rest(cell) => self.rest(cell),
                 Task::Items(ids) => self.items(ids)?,
                 Task::Texts { id, at } => self.texts(id, at)?,
                 Task::Enter(id) => self.enter(id),
@@ -174,19 +173,8 @@ impl<'a, 'o> Emitter<'a, 'o> {
         Ok(())
     }
 
-    /// The flags of a node.
-    fn flags(&self, code: u8, node: &Node) -> i32 {
-        let mut flags = i32::from(code) | i32::from(node.levels) << 12;
-        if node.is_object {
-            flags |= OBJECT;
-        }
-        if !node.attributes.is_null() {
-            flags |= ATTRIBUTES;
-        }
-        flags
-    }
-
     /// Writes a value, or its beginning.
+    #[allow(clippy::too_many_lines, reason = "one arm for each type of the format")]
     fn value(&mut self, id: Id) -> Result<()> {
         let arena = self.arena;
         let node = arena.node(id);
@@ -203,7 +191,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
                 return Ok(());
             }
             Body::Altrep(altrep) if !self.rules.expand => {
-                self.out.int(self.flags(238, node) & !ATTRIBUTES)?;
+                self.out.int(flags_of(238, node) & !ATTRIBUTES)?;
                 self.stack.push(Task::Item(node.attributes));
                 self.stack.push(Task::Item(altrep.state));
                 self.stack.push(Task::Item(altrep.info));
@@ -217,7 +205,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
                 if let Some(number) = self.named(*char) {
                     return self.reference(number);
                 }
-                self.out.int(self.flags(1, node) & !ATTRIBUTES)?;
+                self.out.int(flags_of(1, node) & !ATTRIBUTES)?;
                 self.stack.push(Task::Enter(id));
                 self.stack.push(Task::Item(*char));
                 return Ok(());
@@ -228,7 +216,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
                 frame,
                 hashtab,
             } => {
-                self.out.int(self.flags(4, node) & !ATTRIBUTES)?;
+                self.out.int(flags_of(4, node) & !ATTRIBUTES)?;
                 self.out.int(*locked)?;
                 self.enter(id);
                 for part in [node.attributes, *hashtab, *frame, *enclosure] {
@@ -253,7 +241,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
                 return self.function(5, node, parts);
             }
             Body::Named { code, names } => {
-                self.out.int(self.flags(*code, node) & !ATTRIBUTES)?;
+                self.out.int(flags_of(*code, node) & !ATTRIBUTES)?;
                 self.out.int(0)?;
                 self.out.length(names.len())?;
                 self.stack.push(Task::Enter(id));
@@ -282,25 +270,24 @@ impl<'a, 'o> Emitter<'a, 'o> {
                     bytes: bytes.as_deref(),
                     levels: node.levels,
                 };
-                return self.out.char(text, self.flags(9, node));
+                return self.out.char(text, flags_of(9, node));
             }
             Body::Builtin { special, name } => {
                 self.stack_attributes(node);
-                self.out
-                    .int(self.flags(if *special { 7 } else { 8 }, node))?;
+                self.out.int(flags_of(if *special { 7 } else { 8 }, node))?;
                 self.out.length(name.len())?;
                 return self.out.text(name);
             }
             Body::Bytecode(code) => {
                 self.stack_attributes(node);
-                self.out.int(self.flags(21, node))?;
+                self.out.int(flags_of(21, node))?;
                 self.out.int(code.reps)?;
                 self.stack.push(Task::Code(code, CodeTask::Code(0)));
                 return Ok(());
             }
             body => return self.vector(id, node, body),
         };
-        self.out.int(self.flags(code, node))
+        self.out.int(flags_of(code, node))
     }
 
     /// The number of the symbol of this name, where it was written for another arena or by name.
@@ -319,15 +306,15 @@ impl<'a, 'o> Emitter<'a, 'o> {
         // What does not fit beside the code stands behind it.
         if number > 0x007f_ffff {
             self.out.int(255)?;
-            return self.out.int(number.cast_signed());
+            return self.out.int(signed(number));
         }
-        self.out.int((number << 8 | 255).cast_signed())
+        self.out.int(signed(number << 8 | 255))
     }
 
     fn function(&mut self, code: u8, node: &Node, parts: [Option<Id>; 3]) -> Result<()> {
         let [first, ..] = parts;
         let tag = if first.is_some() { TAG } else { 0 };
-        self.out.int(self.flags(code, node) | tag)?;
+        self.out.int(flags_of(code, node) | tag)?;
         for part in parts.into_iter().rev().flatten() {
             self.stack.push(Task::Item(part));
         }
@@ -344,7 +331,7 @@ impl<'a, 'o> Emitter<'a, 'o> {
             }
             odd.get(&(id, at)).copied()
         };
-        let flags = |code: u8| self.flags(code, node);
+        let flags = |code: u8| flags_of(code, node);
         match body {
             Body::Logical(all) => {
                 self.out.int(flags(10))?;
@@ -395,9 +382,10 @@ impl<'a, 'o> Emitter<'a, 'o> {
 
     /// Strings from number `at` on, up to one with attributes.
     fn texts(&mut self, id: Id, at: usize) -> Result<()> {
-        let body = match self.rules.expand {
-            true => self.arena.data(id, None)?,
-            false => &self.arena.node(id).body,
+        let body = if self.rules.expand {
+            self.arena.data(id, None)?
+        } else {
+            &self.arena.node(id).body
         };
         let Body::Character(all) = body else {
             return Ok(());
@@ -444,7 +432,8 @@ impl<'a, 'o> Emitter<'a, 'o> {
         }
         if cell.attributes.is_null() {
             self.out.int(flags)?;
-            return self.rest(cell);
+            self.rest(cell);
+            return Ok(());
         }
         self.out.int(flags | ATTRIBUTES)?;
         self.stack.push(Task::Rest(cell));
@@ -452,13 +441,24 @@ impl<'a, 'o> Emitter<'a, 'o> {
         Ok(())
     }
 
-    fn rest(&mut self, cell: &'a Cell) -> Result<()> {
+    fn rest(&mut self, cell: &'a Cell) {
         self.stack.push(Task::Item(cell.value));
         if let Some(tag) = cell.tag {
             self.stack.push(Task::Item(tag));
         }
-        Ok(())
     }
+}
+
+/// The flags of a node.
+fn flags_of(code: u8, node: &Node) -> i32 {
+    let mut flags = i32::from(code) | i32::from(node.levels) << 12;
+    if node.is_object {
+        flags |= OBJECT;
+    }
+    if !node.attributes.is_null() {
+        flags |= ATTRIBUTES;
+    }
+    flags
 }
 
 /// What is left out where data alone are written.

@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 use super::budget::Budget;
 use super::text;
 use super::window::Window;
-use super::{ATTRIBUTES, CHAR};
+use super::{unsigned, ATTRIBUTES, CHAR};
 
 /// How numbers are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +93,8 @@ impl<W: Window> Input<W> {
         if !(0..=65_536).contains(&high) {
             return Err(self.malformed(format!("the high half of a length is {high}")));
         }
-        let low = u64::from(low.cast_unsigned());
-        Ok(u64::from(high.cast_unsigned()) << 32 | low)
+        let low = u64::from(unsigned(low));
+        Ok(u64::from(unsigned(high)) << 32 | low)
     }
 
     /// How many elements to make place for: all where so many bytes are there, else few.

@@ -62,10 +62,22 @@ fn has_tag(flags: i32) -> bool {
     flags & TAG != 0
 }
 
+/// The same bits without a sign.
+#[inline]
+fn unsigned(value: i32) -> u32 {
+    u32::from_le_bytes(value.to_le_bytes())
+}
+
+/// The same bits with a sign.
+#[inline]
+fn signed(value: u32) -> i32 {
+    i32::from_le_bytes(value.to_le_bytes())
+}
+
 /// The general purpose bits.
 #[inline]
 fn levels(flags: i32) -> u16 {
-    let bits = flags.cast_unsigned() >> 12 & 0xffff;
+    let bits = unsigned(flags) >> 12 & 0xffff;
     u16::try_from(bits).unwrap_or_default()
 }
 

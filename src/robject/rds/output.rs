@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::robject::{Encoding, Text, NA_INT};
 use crate::{Error, ErrorKind, Result};
 
-use super::text;
+use super::{signed, text};
 
 /// The buffer goes to the sink once it is so long.
 const FLUSH_BYTES: usize = 1 << 18;
@@ -103,8 +103,8 @@ impl<'a> Output<'a> {
         let long = length as u64;
         let half = |bits: u64| u32::try_from(bits & 0xffff_ffff).unwrap_or_default();
         self.int(-1)?;
-        self.int(half(long >> 32).cast_signed())?;
-        self.int(half(long).cast_signed())
+        self.int(signed(half(long >> 32)))?;
+        self.int(signed(half(long)))
     }
 
     /// Writes elements of `N` bytes by blocks.

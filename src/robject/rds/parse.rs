@@ -8,7 +8,7 @@ use super::code::CodeFrame;
 use super::frame::{Frame, Pairs, Parts, Place};
 use super::input::{reserve, Form, Input, Texts};
 use super::window::Window;
-use super::{code, has_attributes, has_tag, is_object, levels};
+use super::{code, has_attributes, has_tag, is_object, levels, unsigned};
 
 /// Reads the items of one serialization.
 pub(super) struct Parser<'a, W> {
@@ -225,18 +225,17 @@ impl<'a, W: Window> Parser<'a, W> {
 
     fn named_symbol(&mut self, flags: i32, char: Id) -> Result<Option<Id>> {
         let known = self.shared.then(|| self.build.known_symbol(char)).flatten();
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let id = self.build.push_node(Node {
-                    body: Body::Symbol(char),
-                    attributes: Id::NULL,
-                    levels: levels(flags),
-                    is_object: is_object(flags),
-                })?;
-                self.build.know_symbol(char, id);
-                id
-            }
+        let id = if let Some(id) = known {
+            id
+        } else {
+            let id = self.build.push_node(Node {
+                body: Body::Symbol(char),
+                attributes: Id::NULL,
+                levels: levels(flags),
+                is_object: is_object(flags),
+            })?;
+            self.build.know_symbol(char, id);
+            id
         };
         self.enter(id);
         Ok(Some(id))
@@ -359,8 +358,8 @@ impl<'a, W: Window> Parser<'a, W> {
     }
 
     fn reference(&mut self, flags: i32) -> Result<Id> {
-        let number = match flags.cast_unsigned() >> 8 {
-            0 => self.input.int()?.cast_unsigned(),
+        let number = match unsigned(flags) >> 8 {
+            0 => unsigned(self.input.int()?),
             number => number,
         };
         let at = usize::try_from(number)

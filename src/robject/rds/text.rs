@@ -67,7 +67,7 @@ fn scaled(bits: u64, scale: i32) -> f64 {
     if bits == 0 {
         return 0.0;
     }
-    let top = 63_i32.saturating_sub(bits.leading_zeros().cast_signed());
+    let top = 63_i32.saturating_sub(i32::try_from(bits.leading_zeros()).unwrap_or(0));
     let exponent = scale.saturating_add(top);
     if exponent > 1023 {
         return f64::INFINITY;
@@ -83,9 +83,9 @@ fn scaled(bits: u64, scale: i32) -> f64 {
         let drop = drop.unsigned_abs();
         let kept = bits.checked_shr(drop).unwrap_or(0);
         let back = kept.checked_shl(drop).unwrap_or(0);
-        let lost = bits.wrapping_sub(back);
+        let rest = bits.wrapping_sub(back);
         let half = 1_u64.checked_shl(drop.saturating_sub(1)).unwrap_or(0);
-        let up = lost > half || (lost == half && kept & 1 == 1);
+        let up = rest > half || (rest == half && kept & 1 == 1);
         kept.saturating_add(u64::from(up))
     };
     // Rounding up may carry into the exponent, which adding to the bits does by itself.

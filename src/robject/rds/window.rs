@@ -111,17 +111,14 @@ impl<C: Chunks> Stream<C> {
                 self.at = 0;
                 return Ok(());
             };
-            self.at = match FRONT.checked_sub(rest.len()) {
-                Some(at) => {
-                    if let Some(front) = next.get_mut(at..FRONT) {
-                        front.copy_from_slice(&rest);
-                    }
-                    at
+            self.at = if let Some(at) = FRONT.checked_sub(rest.len()) {
+                if let Some(front) = next.get_mut(at..FRONT) {
+                    front.copy_from_slice(&rest);
                 }
-                None => {
-                    next.splice(..FRONT.min(next.len()), rest);
-                    0
-                }
+                at
+            } else {
+                next.splice(..FRONT.min(next.len()), rest);
+                0
             };
             self.chunk = next;
         }
