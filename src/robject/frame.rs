@@ -47,7 +47,7 @@ pub fn from_fst(table: Table) -> Result<RObject> {
         rows => vec![NA_INT, rows.wrapping_neg()],
     };
     let row_names = build.push(Body::Integer(row_names))?;
-    let pairs = [("names", names), ("row.names", row_names), ("class", class)];
+    let pairs = [("names", names), ("class", class), ("row.names", row_names)];
     build.set_attributes(root, &pairs)?;
     Ok(build.finish(root))
 }
@@ -75,10 +75,12 @@ fn vector(build: &mut Builder, column: Column) -> Result<Id> {
     };
     let id = build.push(body)?;
     if !column.kind.classes().is_empty() {
-        pairs.push((
-            "class",
-            build.strings(column.kind.classes().iter().copied())?,
-        ));
+        let class = build.strings(column.kind.classes().iter().copied())?;
+        if column.kind == ColumnKind::Nanotime {
+            let package = build.strings(["nanotime"])?;
+            build.set_attributes(class, &[("package", package)])?;
+        }
+        pairs.push(("class", class));
     }
     if let Some(zone) = column.zone.as_deref().filter(|_| column.kind.has_zone()) {
         pairs.push(("tzone", build.strings([zone])?));
@@ -319,6 +321,9 @@ fn texts(column: &RObject, strings: &Strings, losses: &mut Losses) -> Result<Tex
 }
 
 fn scale(column: &RObject, kind: ColumnKind, losses: &Losses) -> Result<TimeScale> {
+    if matches!(kind, ColumnKind::Itime | ColumnKind::ItimeInt) {
+        return Ok(TimeScale::Seconds);
+    }
     if !matches!(kind, ColumnKind::Difftime | ColumnKind::DifftimeInt) {
         return Ok(TimeScale::None);
     }
