@@ -13,6 +13,7 @@ include!("blit.rs");
 include!("fst.rs");
 
 include!("qs.rs");
+include!("robject.rs");
 
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
@@ -43,6 +44,9 @@ fn check(target: &str, data: &[u8]) {
         "blits_open" => blit::opens(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
+        "r_key" => robject::key(data),
+        "rds_ascii" => robject::text(data),
+        "rds_xdr" => robject::xdr(data),
         "dput" => qs_files::dput(data),
         "qdata" => qs_files::qdata(data),
         "qs" => qs_files::qs(data),
@@ -74,6 +78,9 @@ const TARGETS: &[&str] = &[
     "qdata",
     "qs",
     "qs2",
+    "r_key",
+    "rds_ascii",
+    "rds_xdr",
     "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",

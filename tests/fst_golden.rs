@@ -58,3 +58,20 @@ fn fst_is_what_r_wrote() {
     }
     tally.assert_all(17);
 }
+
+#[test]
+fn compress_fst_is_what_r_wrote() {
+    let Some(files) = group("compress_fst") else {
+        return;
+    };
+    let mut tally = Tally::default();
+    for file in &files {
+        let plain = tare::fst::blob::decompress(&file.bytes, &tare::fst::ReadOptions::default());
+        let outcome = plain.map_err(text).and_then(|plain| {
+            let same = plain == file.other(file.text("expected"));
+            same.then_some(()).ok_or_else(|| "other bytes".to_string())
+        });
+        tally.note(&file.name, outcome);
+    }
+    tally.assert_all(4);
+}

@@ -15,7 +15,7 @@ mod r_expected;
 #[path = "common/r_files.rs"]
 mod r_files;
 
-use tare::compress::decompress;
+use tare::compress::{decompress, Compressor};
 use tare::robject::{self, Body, Encoding, Kind, RObject, ReadOptions, WriteOptions};
 use tare::ErrorKind;
 
@@ -23,11 +23,7 @@ use r_expected::{compare, verdict};
 use r_files::{group, text, Fixture, Tally};
 
 fn read(bytes: &[u8]) -> tare::Result<RObject> {
-    let plain = match bytes.first() {
-        Some(b'X' | b'A' | b'B') | None if !bytes.starts_with(b"BZ") => bytes.to_vec(),
-        _ => decompress(bytes, &tare::compress::ReadOptions::default())?,
-    };
-    robject::rds::parse(&plain, &ReadOptions::default())
+    robject::read(bytes, &ReadOptions::default())
 }
 
 /// The bytes below the compressor; those of the file where there is none.
@@ -119,7 +115,9 @@ fn refusal(bytes: &[u8]) -> Result<(), String> {
     };
     use ErrorKind::{Malformed, Truncated, Unsupported};
     let kind = matches!(error.kind(), Malformed | Truncated | Unsupported);
-    let told = kind && error.format().is_some() && error.offset().is_some();
+    // Of an empty file no format can be named.
+    let named = error.format().is_some() || bytes.is_empty();
+    let told = kind && named && error.offset().is_some();
     told.then_some(())
         .ok_or_else(|| format!("{:?}: {error}", error.kind()))
 }
@@ -151,4 +149,51 @@ fn huge_length(bytes: &[u8]) -> Result<(), String> {
     let mut forged = bytes.to_vec();
     forged[27..31].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]);
     refusal(&forged)
+}
+
+fn rdata(file: &Fixture, tally: &mut Tally) -> Result<(), String> {
+    let objects = robject::read_rdata(&file.bytes, &ReadOptions::default()).map_err(text)?;
+    let expected = file.entry["objects"].as_object().unwrap();
+    let mut names: Vec<&String> = objects.iter().map(|(name, _)| name).collect();
+    names.sort();
+    if names != expected.keys().collect::<Vec<_>>() {
+        return Err(format!("names {names:?}"));
+    }
+    for (name, object) in &objects {
+        header(file, object)?;
+        let report = compare(object, &file.tree(expected[name].as_str().unwrap()));
+        verdict(&report).map_err(|fault| format!("{name}: {fault}"))?;
+        tally.add("objects", 1);
+    }
+    let mut again = Vec::new();
+    let options = WriteOptions {
+        encoding: objects
+            .first()
+            .map(|(_, one)| one.arena().header().encoding),
+        version: file.entry["version"]
+            .as_i64()
+            .and_then(|one| i32::try_from(one).ok()),
+        compressor: Some(Compressor::parse("none").unwrap()),
+        ..WriteOptions::default()
+    };
+    robject::write_rdata(&objects, &mut again, &options).map_err(text)?;
+    let plain = match file.text("compression") {
+        "" => decompress(&file.bytes, &tare::compress::ReadOptions::default()).map_err(text)?,
+        _ => plain(file)?,
+    };
+    (again == plain)
+        .then_some(())
+        .ok_or_else(|| "written anew it differs".to_string())
+}
+
+#[test]
+fn rdata_is_what_r_wrote_and_is_written_back_to_the_byte() {
+    let Some(files) = group("rdata") else { return };
+    let mut tally = Tally::default();
+    for file in &files {
+        let outcome = rdata(file, &mut tally);
+        tally.note(&file.name, outcome);
+    }
+    tally.assert_all(12);
+    assert_eq!(71, tally.sum("objects"), "objects compared");
 }

@@ -1,0 +1,9 @@
+//! The same as text.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+include!("../check.rs");
+
+fuzz_target!(|data: &[u8]| check("rds_ascii", data));
