@@ -78,8 +78,7 @@ def _spread(one: Any, path: str, tasks: list[tuple[Any, Any, Any, str]]) -> Any:
         return named
     values: list[Any] = [None] * len(one)
     # What the core would take for a vector is given to it as objects, so that the list stays one.
-    if len(one) == 1 or all(inner is None for inner in one):
-        one = [_alone(inner) for inner in one]
+    one = [_alone(inner) for inner in one]
     tasks.extend((values, place, inner, f"{path}[[{place + 1}]]") for place, inner in enumerate(one))
     return values
 

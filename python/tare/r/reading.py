@@ -59,8 +59,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
         UsageError: An option or column that does not exist.
         OSError: It cannot be read.
 
-    >>> read(b"c(a = 1L, b = NA)", format="dput", as_="pandas").to_dict()
-    {'a': 1, 'b': <NA>}
+    >>> read(b"list(a = 1L, b = NULL)", format="dput", scalars=True)
+    {'a': 1, 'b': None}
     """
     if as_ not in _KINDS:
         raise UsageError(f"as_={as_!r:.40} does not exist; there are {', '.join(_KINDS)}")

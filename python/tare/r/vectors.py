@@ -111,6 +111,8 @@ def storage(core: Core, path: str, found: list[Loss]) -> None:
 def _series(core: Core, settings: Settings, path: str, found: list[Loss], *, plain: bool = False) -> Any:
     # An array alone has no place for R's attributes.
     exported, lost = core.to_arrow({"na": settings.na, "metadata": False})
+    # Names are the index of pandas' series.
+    lost = [one for one in lost if settings.to != "pandas" or one[0] != "@names"]
     found.extend(losses_of(lost, path))
     array = imported(exported)
     return array if plain else _faced(array, settings, core)
