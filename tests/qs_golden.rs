@@ -172,12 +172,11 @@ fn tables_of_several_blocks_agree_between_the_formats() {
             let mut sink = Cursor::new(b"before".to_vec());
             sink.set_position(6);
             let options = WriteOptions::default();
-            match format {
-                "qs2" => qs2::serialize_to(&of_qs2, &options, &mut sink).unwrap(),
-                _ => {
-                    let mut losses = Losses::new(true);
-                    qdata::serialize_to(&of_qs2, &options, &mut losses, &mut sink).unwrap();
-                }
+            if format == "qs2" {
+                qs2::serialize_to(&of_qs2, &options, &mut sink).unwrap();
+            } else {
+                let mut losses = Losses::new(true);
+                qdata::serialize_to(&of_qs2, &options, &mut losses, &mut sink).unwrap();
             }
             let written = must(format, serialize(&of_qs2, &options));
             assert!(sink.into_inner()[6..] == written[..], "{table} {format}");
