@@ -124,10 +124,12 @@ pub(super) struct Parts {
     pub(super) items: [Option<Id>; 4],
     at: usize,
     end: usize,
+    /// The item between them that is not there.
+    left_out: Option<usize>,
 }
 
 impl Parts {
-    /// Waits for the items from number `at` up to `end`, without `left_out`.
+    /// Waits for the items from number `at` up to `end`.
     pub(super) fn new(flags: i32, at: usize, end: usize) -> Self {
         Self {
             flags,
@@ -136,7 +138,14 @@ impl Parts {
             items: [None; 4],
             at,
             end,
+            left_out: None,
         }
+    }
+
+    /// The same without item `place`, which is not the first.
+    pub(super) fn without(mut self, place: usize) -> Self {
+        self.left_out = Some(place);
+        self
     }
 
     /// Takes an item; whether it was the last.
@@ -145,6 +154,9 @@ impl Parts {
             *place = Some(item);
         }
         self.at = self.at.saturating_add(1);
+        if self.left_out == Some(self.at) {
+            self.at = self.at.saturating_add(1);
+        }
         self.at >= self.end
     }
 

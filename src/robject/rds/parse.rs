@@ -275,7 +275,11 @@ impl<'a, W: Window> Parser<'a, W> {
         if code(flags) == 3 && !has_tag(flags) {
             return Err(self.input.malformed("a closure without an environment"));
         }
-        Ok(self.wait(Frame::Parts(Parts::new(flags, first, 4))))
+        let mut parts = Parts::new(flags, first, 4);
+        if !has_tag(flags) {
+            parts = parts.without(1);
+        }
+        Ok(self.wait(Frame::Parts(parts)))
     }
 
     fn environment(&mut self, flags: i32) -> Result<Parts> {
