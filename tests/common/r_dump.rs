@@ -93,8 +93,9 @@ impl Dump<'_> {
         let line = match body {
             Body::Special(special) => format!("{special:?}"),
             Body::Symbol(name) => {
-                let marks = arena.node(*name).levels;
-                format!("symbol {:?} marks {marks} {start}", arena.char(*name))
+                let marks = arena.node(*name);
+                let marks = (marks.levels, marks.is_object);
+                format!("symbol {:?} marks {marks:?} {start}", arena.char(*name))
             }
             Body::Char(bytes) => format!("char {bytes:?} {start}"),
             Body::Logical(values) => format!("logical {values:?} {start}"),

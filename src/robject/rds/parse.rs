@@ -156,7 +156,7 @@ impl<'a, W: Window> Parser<'a, W> {
             10 | 13 | 14 | 15 | 24 => return self.vector(flags),
             16 => {
                 let left = self.input.length()?;
-                let least = if self.input.form == Form::Text { 6 } else { 8 };
+                let least = if self.input.form == Form::Text { 5 } else { 8 };
                 let room = self.input.room(left, least, 4)?;
                 let made = Box::new(Strings::with_capacity(room, 0));
                 return self.texts(flags, left, made);
