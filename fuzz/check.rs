@@ -10,6 +10,7 @@ use tare::compress::{
 use tare::ErrorKind;
 
 include!("blit.rs");
+include!("blit_reads.rs");
 
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
@@ -38,6 +39,7 @@ fn check(target: &str, data: &[u8]) {
         "roundtrip_compress" => comes_back(data),
         "decode_blit" => blit::decodes(data),
         "blits_open" => blit::opens(data),
+        "read_blit" => blit_reads::reads(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
         other => panic!("no target {other}"),
@@ -59,6 +61,7 @@ const TARGETS: &[&str] = &[
     "decompress_zstd",
     "header_bgzf",
     "json_in",
+    "read_blit",
     "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",
