@@ -31,7 +31,9 @@ mod blit_reads {
         errors.extend(queries(&view, text, valid).err());
         errors.extend(paths(&view, text, valid).err());
         errors.extend(columns(&view, text).err());
-        errors.extend(changes(&view, text, valid).err());
+        if is_small(&view) {
+            errors.extend(changes(&view, text, valid).err());
+        }
         if valid {
             errors.retain(|error| {
                 !matches!(
@@ -112,6 +114,13 @@ mod blit_reads {
             chunk.texts()?;
         }
         Ok(())
+    }
+
+    /// Whether it has few values: a few bytes can say 2^28, which are all written again.
+    fn is_small(view: &View<'_>) -> bool {
+        let all = JsonPath::parse("$..*").expect("a query");
+        let found = view.find_within(&all, MOST);
+        found.is_ok_and(|found| found.values().all(|value| value.is_ok()))
     }
 
     /// What is set is there, what is deleted is gone, and the document is one again.
