@@ -56,7 +56,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     let path = path.as_ref();
     let repair = || {
         let file = files::open_locked(path)?;
-        let source = Source::open(file.try_clone().map_err(io_error)?, false)?;
+        let source = Source::whole(file.try_clone().map_err(io_error)?)?;
         let (end, documents) = find(&source)?;
         let cut = source.len().saturating_sub(end);
         drop(source);

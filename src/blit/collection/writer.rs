@@ -188,14 +188,14 @@ impl Writer {
                 return Self::create(path, options, false);
             }
             let file = files::open_locked(path)?;
-            let source = Source::open(file.try_clone().map_err(io_error)?, false)?;
+            let mut source = Source::whole(file.try_clone().map_err(io_error)?)?;
             if source.len() < HEADER {
                 let head = source.read(0, source.len())?;
                 if layout::header(HEADER).starts_with(&head) {
                     return Self::begin(file, path, options);
                 }
             }
-            let end = commits::last_end(&source)?;
+            let end = commits::settled_end(&mut source)?;
             let documents = if end == HEADER {
                 0
             } else {
