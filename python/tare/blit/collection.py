@@ -335,7 +335,7 @@ class Collection(Sequence[Any]):
             push(obj, default)
 
     def commit(self) -> int:
-        """Make sure that all documents so far survive a crash.
+        """Make sure that all documents so far survive a crash; until then nobody else sees them.
 
         Returns:
             Documents that are committed.
@@ -343,7 +343,7 @@ class Collection(Sequence[Any]):
         return self._write().commit()
 
     def rollback(self) -> None:
-        """Drop what was not committed."""
+        """Drop all documents since the last `commit`."""
         self._write().rollback()
 
     def close(self) -> None:
