@@ -1,7 +1,10 @@
 // What must hold of the ways to a part of a document, and of changes to it; a part of check.rs.
 
 mod blit_reads {
-    use tare::blit::{from_json, Edit, JsonOptions, JsonPath, Options, Path, Tree, Value, View};
+    use tare::blit::{
+        from_json, Duplicates, Edit, JsonOptions, JsonPath, Options, Path, Surrogates, Tree, Value,
+        View,
+    };
     use tare::{Error, ErrorKind};
 
     /// Most values that a query looks at.
@@ -128,6 +131,12 @@ mod blit_reads {
     fn changes(view: &View<'_>, pointer: &str, valid: bool) -> Result<(), Error> {
         let new = from_json(br#"{"new": [1, null, "x"]}"#, &Options::default())?;
         let new = View::open(&new)?;
+        // What the document may have and the default options refuse.
+        let options = Options {
+            duplicates: Duplicates::Keep,
+            surrogates: Surrogates::Keep,
+            ..Options::default()
+        };
         for change in 0..3 {
             let mut edit = Edit::new(*view);
             let made = match change {
@@ -135,7 +144,7 @@ mod blit_reads {
                 1 => edit.insert(pointer, Tree::from_view(&new)?),
                 _ => edit.delete(pointer),
             };
-            let document = made.and_then(|()| edit.to_blit(&Options::default()));
+            let document = made.and_then(|()| edit.to_blit(&options));
             let document = match document {
                 Ok(document) => document,
                 Err(_) if !valid => continue,
