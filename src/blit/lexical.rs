@@ -1,5 +1,6 @@
 //! The order of an object's names by their bytes, worked out when it is needed.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::doc::{Doc, Shape};
@@ -12,16 +13,26 @@ const FEW: usize = 6;
 const LEVELS: usize = 8;
 const WORD: usize = 16;
 
+/// Ids of shapes below so many have places of their own from the start, and later ones so many
+/// more for each shape that was sorted.
+const DENSE: (usize, usize) = (64, 16);
+
+/// Names of an object that are sorted where they are found.
+const SMALL: usize = 16;
+
 /// The sorted places of shapes: each once, and none that is in order as it is.
 #[derive(Debug, Default)]
 pub(super) struct Lexical<'v> {
     shapes: Vec<Option<Order>>,
+    /// Those of high ids, of which a small document in a large collection has a few.
+    others: BTreeMap<usize, Order>,
+    sorted: usize,
     /// The place of each key id in the order of all names.
     ranks: Option<Vec<usize>>,
     /// Names that were compared without ranks.
     compared: usize,
     /// All names, where most of them are needed.
-    pub(super) texts: Rc<Texts<'v>>,
+    pub(super) texts: Option<Rc<Texts<'v>>>,
 }
 
 /// The places of a shape in the order of its names; None if as they are.
@@ -91,16 +102,31 @@ impl<'v> Lexical<'v> {
         if let Some(Some(known)) = self.shapes.get(id) {
             return Ok(known.clone());
         }
+        if let Some(known) = self.others.get(&id) {
+            return Ok(known.clone());
+        }
         let order = self.sorted(doc, shape)?;
-        if self.shapes.len() <= id {
-            self.shapes.resize(id.saturating_add(1), None);
-        }
-        if let Some(place) = self.shapes.get_mut(id) {
-            *place = Some(order.clone());
-        }
+        self.keep(id, order.clone());
         Ok(order)
     }
 
+    /// Remembers an order, in memory for the shapes that are used, not for all that there are.
+    fn keep(&mut self, id: usize, order: Order) {
+        let (first, each) = DENSE;
+        if id >= self.sorted.saturating_mul(each).saturating_add(first) {
+            self.others.insert(id, order);
+        } else {
+            if self.shapes.len() <= id {
+                self.shapes.resize(id.saturating_add(1), None);
+            }
+            if let Some(place) = self.shapes.get_mut(id) {
+                *place = Some(order);
+            }
+        }
+        self.sorted = self.sorted.saturating_add(1);
+    }
+
+    #[inline(never)]
     fn sorted(&mut self, doc: &Doc<'v>, shape: &Shape<'v>) -> Result<Order> {
         let (n, all) = (shape.len(), doc.keys.names.n);
         // Names that are not there, any number of them, are those of a damaged document: whoever
@@ -123,12 +149,38 @@ impl<'v> Lexical<'v> {
             slots.sort_by_key(rank);
             return Ok(Some(slots.into()));
         }
+        if n <= SMALL {
+            return self.small(doc, shape);
+        }
         let Some(names) = self.order(doc, n, |slot| shape.id(slot))? else {
             return Ok(None);
         };
         let as_they_are = (0..).zip(&names).all(|(i, name)| i == name.place);
         let places = || names.iter().map(|name| name.place).collect();
         Ok((!as_they_are).then(places))
+    }
+
+    /// The order of a few names, without memory for them.
+    #[inline(never)] // its array is not to be on the stack of every level
+    fn small(&self, doc: &Doc<'v>, shape: &Shape<'v>) -> Result<Order> {
+        let mut names: [(&[u8], u32); SMALL] = [(&[], 0); SMALL];
+        let names = names.get_mut(..shape.len()).unwrap_or_default();
+        for (name, slot) in names.iter_mut().zip(0..) {
+            let id = shape.id(slot as usize);
+            let text = self.texts.as_ref().and_then(|texts| texts.get(id));
+            let text = match text {
+                Some(text) => text,
+                None if id >= doc.keys.names.n => return Ok(None),
+                None => doc.keys.name(id)?,
+            };
+            *name = (text, slot);
+        }
+        // By places as well, so that equal names stay in the order that they have.
+        if names.is_sorted() {
+            return Ok(None);
+        }
+        names.sort_unstable();
+        Ok(Some(names.iter().map(|(_, slot)| *slot).collect()))
     }
 
     /// The place of each key id in the order of all names.
@@ -164,7 +216,8 @@ impl<'v> Lexical<'v> {
         let mut names = Vec::with_capacity(n);
         for (place, i) in (0..n).zip(0..) {
             let id = id(place);
-            let (from, to) = match self.texts.range(id) {
+            let range = self.texts.as_ref().and_then(|texts| texts.range(id));
+            let (from, to) = match range {
                 Some(range) => range,
                 None if id >= all.n => return Ok(None),
                 None => all.at.get(id)?,

@@ -5,7 +5,7 @@ use super::doc::{Doc, Shape};
 use super::json_out::KeyOrder;
 use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
 use super::lexical::Lexical;
-use super::list::{Extent, Item, List};
+use super::list::{Body, Extent, Item, List};
 use super::stack;
 use super::visit::{pooled, unknown_tag, Scalar, Text, TextKind, Visitor, WalkOptions};
 use super::{decimal, lz4, view};
@@ -55,11 +55,43 @@ impl<'v> Walk<'v> {
                 cursor.seek(self.doc, from)?;
                 self.elements(&mut cursor, n, of.end(), visitor)
             }
-            Item::Row { of, i } => {
-                let mut cursor = Cursor::new(self, &of, 1)?;
-                cursor.seek(self.doc, i)?;
-                cursor.next(self, None, visitor)
+            Item::Row { of, i } => self.row(&of, i, visitor),
+        }
+    }
+
+    /// Walks over one row of a table or of tuples, without cursors for its columns that are kept.
+    fn row<V: Visitor>(&mut self, of: &List<'v>, i: usize, visitor: &mut V) -> Result<()> {
+        let k = of.columns();
+        let (slots, keys) = match of.body {
+            Body::Table {
+                shape: id, keys, ..
+            } => {
+                self.enter(k, of.end())?;
+                visitor.begin_object(k, id)?;
+                (self.slots(id, &keys)?, Some(keys))
             }
+            _ => {
+                self.enter(k, of.end())?;
+                visitor.begin_array(k)?;
+                (None, None)
+            }
+        };
+        stack::grown(self.depth, || {
+            for place in 0..k {
+                let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
+                let slot = slot.map_or(place, |slot| slot as usize);
+                let column = of.column(self.doc, slot)?;
+                let key = keys.map(|keys| keys.id(slot));
+                let mut cursor = Cursor::new(self, &column, 1)?;
+                cursor.seek(self.doc, i)?;
+                cursor.next(self, key, visitor)?;
+            }
+            Ok::<(), Error>(())
+        })?;
+        self.leave();
+        match keys {
+            Some(_) => visitor.end_object(),
+            None => visitor.end_array(),
         }
     }
 
