@@ -24,6 +24,8 @@ const SMALL: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Lexical<'v> {
     shapes: Vec<Option<Order>>,
+    /// The first one, often the only one.
+    first: Option<(usize, Order)>,
     /// Those of high ids, of which a small document in a large collection has a few.
     others: BTreeMap<usize, Order>,
     sorted: usize,
@@ -102,7 +104,8 @@ impl<'v> Lexical<'v> {
         if let Some(Some(known)) = self.shapes.get(id) {
             return Ok(known.clone());
         }
-        if let Some(known) = self.others.get(&id) {
+        let first = self.first.as_ref().filter(|first| first.0 == id);
+        if let Some(known) = first.map(|first| &first.1).or_else(|| self.others.get(&id)) {
             return Ok(known.clone());
         }
         let order = self.sorted(doc, shape)?;
@@ -113,7 +116,9 @@ impl<'v> Lexical<'v> {
     /// Remembers an order, in memory for the shapes that are used, not for all that there are.
     fn keep(&mut self, id: usize, order: Order) {
         let (first, each) = DENSE;
-        if id >= self.sorted.saturating_mul(each).saturating_add(first) {
+        if self.sorted == 0 {
+            self.first = Some((id, order));
+        } else if id >= self.sorted.saturating_mul(each).saturating_add(first) {
             self.others.insert(id, order);
         } else {
             if self.shapes.len() <= id {
@@ -163,7 +168,7 @@ impl<'v> Lexical<'v> {
     /// The order of a few names, without memory for them.
     #[inline(never)] // its array is not to be on the stack of every level
     fn small(&self, doc: &Doc<'v>, shape: &Shape<'v>) -> Result<Order> {
-        let mut names: [(&[u8], u32); SMALL] = [(&[], 0); SMALL];
+        let mut names = [(0_u128, 0_u32, &[] as &[u8]); SMALL];
         let names = names.get_mut(..shape.len()).unwrap_or_default();
         for (name, slot) in names.iter_mut().zip(0..) {
             let id = shape.id(slot as usize);
@@ -173,14 +178,25 @@ impl<'v> Lexical<'v> {
                 None if id >= doc.keys.names.n => return Ok(None),
                 None => doc.keys.name(id)?,
             };
-            *name = (text, slot);
+            *name = (word(text), slot, text);
         }
-        // By places as well, so that equal names stay in the order that they have.
-        if names.is_sorted() {
+        // Zeros behind the end are not to be taken for those of a longer name; equal names stay
+        // in the order that they have.
+        for end in 1..names.len() {
+            for at in (1..=end).rev() {
+                let Some([before, name]) = names.get_mut(at.wrapping_sub(1)..=at) else {
+                    break;
+                };
+                if before.0 < name.0 || (before.0 == name.0 && before.2 <= name.2) {
+                    break;
+                }
+                std::mem::swap(before, name);
+            }
+        }
+        if names.is_sorted_by_key(|name| name.1) {
             return Ok(None);
         }
-        names.sort_unstable();
-        Ok(Some(names.iter().map(|(_, slot)| *slot).collect()))
+        Ok(Some(names.iter().map(|name| name.1).collect()))
     }
 
     /// The place of each key id in the order of all names.
@@ -352,6 +368,30 @@ mod tests {
         check(&long.rev().collect::<Vec<_>>());
         let same = |i: usize| format!("net/filter/{}", i % 7).into_bytes();
         check(&(0..90).map(same).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn few_names_of_many_shapes() {
+        use crate::blit::{from_json, JsonOptions, KeyOrder, Options, View};
+        let long = "a".repeat(16);
+        let one = format!(r#"{{"{long}b":1,"a\u0000":2,"{long}a":3,"a":4,"":5,"b":6,"{long}":7}}"#);
+        let sorted =
+            format!(r#"{{"":5,"a":4,"a\u0000":2,"{long}":7,"{long}a":3,"{long}b":1,"b":6}}"#);
+        // Shapes of all ids, met from the last one on, twice each.
+        let other = |i: usize| format!(r#"{{"y{i}":1,"x{i}":{one}}}"#);
+        let others = |other: &dyn Fn(usize) -> String| {
+            let all: Vec<_> = (0..300).chain(0..300).rev().map(other).collect();
+            format!("[{}]", all.join(","))
+        };
+        let text = others(&other);
+        let document = from_json(text.as_bytes(), &Options::default()).unwrap();
+        let lexical = JsonOptions {
+            order: KeyOrder::Lexical,
+            ..JsonOptions::default()
+        };
+        let found = View::open(&document).unwrap().to_json(&lexical).unwrap();
+        let sorted = |i: usize| format!(r#"{{"x{i}":{sorted},"y{i}":1}}"#);
+        assert_eq!(others(&sorted), String::from_utf8(found).unwrap());
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! A walk over a value, in constant time a cell: no header is read twice.
 
-use super::cursor::Cursor;
+use super::cursor::{self, Cursor};
 use super::doc::{Doc, Shape};
 use super::json_out::KeyOrder;
 use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
@@ -82,9 +82,7 @@ impl<'v> Walk<'v> {
                 let slot = slot.map_or(place, |slot| slot as usize);
                 let column = of.column(self.doc, slot)?;
                 let key = keys.map(|keys| keys.id(slot));
-                let mut cursor = Cursor::new(self, &column, 1)?;
-                cursor.seek(self.doc, i)?;
-                cursor.next(self, key, visitor)?;
+                cursor::one(self, &column, i, key, visitor)?;
             }
             Ok::<(), Error>(())
         })?;

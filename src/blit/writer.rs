@@ -52,7 +52,8 @@ pub struct Writer<'s> {
     /// Many documents one after another, instead of one.
     is_many: bool,
     pub(super) tape: Tape<'s>,
-    emitter: Emitter,
+    /// Apart: a writer is moved several times for each document.
+    emitter: Box<Emitter>,
     /// Values whose container is open, the innermost last.
     values: Vec<Node>,
     open: Vec<Open>,
