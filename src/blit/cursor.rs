@@ -453,6 +453,12 @@ impl<'v> Cursor<'v> {
     }
 }
 
+/// Whether [`one`] element is found as soon as the next one.
+#[inline]
+pub(super) fn is_direct(list: &List<'_>) -> bool {
+    matches!(list.body, Body::Generic { .. } | Body::Uniform { .. })
+}
+
 /// Walks over element `i` of a list, behind its key if it has one, unless it is absent.
 ///
 /// # Errors
@@ -505,8 +511,8 @@ pub(super) fn one<'v, V: Visitor>(
 }
 
 #[inline]
-fn stored<'v, V: Visitor>(
-    walk: &mut Walk<'v>,
+fn stored<V: Visitor>(
+    walk: &mut Walk<'_>,
     tag: u8,
     at: Extent,
     key: Option<usize>,

@@ -62,20 +62,17 @@ impl<'v> Walk<'v> {
     /// Walks over one row of a table or of tuples, without cursors for its columns that are kept.
     fn row<V: Visitor>(&mut self, of: &List<'v>, i: usize, visitor: &mut V) -> Result<()> {
         let k = of.columns();
-        let (slots, keys) = match of.body {
-            Body::Table {
-                shape: id, keys, ..
-            } => {
-                self.enter(k, of.end())?;
-                visitor.begin_object(k, id)?;
-                (self.slots(id, &keys)?, Some(keys))
-            }
-            _ => {
-                self.enter(k, of.end())?;
-                visitor.begin_array(k)?;
-                (None, None)
-            }
-        };
+        self.enter(k, of.end())?;
+        let (mut slots, mut keys) = (None, None);
+        if let Body::Table {
+            shape, keys: all, ..
+        } = of.body
+        {
+            visitor.begin_object(k, shape)?;
+            (slots, keys) = (self.slots(shape, &all)?, Some(all));
+        } else {
+            visitor.begin_array(k)?;
+        }
         stack::grown(self.depth, || {
             for place in 0..k {
                 let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
@@ -158,6 +155,17 @@ impl<'v> Walk<'v> {
         self.enter(list.n, at.1)?;
         visitor.begin_object(list.n, id)?;
         let slots = self.slots(id, &shape)?;
+        let direct = slots.as_ref().filter(|_| cursor::is_direct(&list));
+        if let Some(slots) = direct {
+            stack::grown(self.depth, || {
+                slots.iter().try_for_each(|&slot| {
+                    let slot = slot as usize;
+                    cursor::one(self, &list, slot, Some(shape.id(slot)), visitor)
+                })
+            })?;
+            self.leave();
+            return visitor.end_object();
+        }
         let mut cursor = Cursor::new(self, &list, list.n)?;
         stack::grown(self.depth, || {
             if let Some(slots) = slots {
