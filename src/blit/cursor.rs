@@ -197,8 +197,8 @@ impl<'v> Cursor<'v> {
                 let k = list.columns();
                 let mut columns = Vec::with_capacity(k);
                 for place in 0..k {
-                    let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
-                    let slot = slot.map_or(place, |slot| slot as usize);
+                    let slot = slots.as_ref().and_then(|slots| slots.get(place));
+                    let slot = slot.unwrap_or(place);
                     let column = Self::new(walk, &list.column(doc, slot)?, reads)?;
                     columns.push((column, Some(shape.id(slot))));
                 }

@@ -38,7 +38,42 @@ pub(super) struct Lexical<'v> {
 }
 
 /// The places of a shape in the order of its names; None if as they are.
-type Order = Option<Rc<[u32]>>;
+pub(super) type Order = Option<Slots>;
+
+/// Places, a few of them without memory of their own.
+#[derive(Clone, Debug)]
+pub(super) enum Slots {
+    Few([u8; SMALL], u8),
+    Many(Rc<[u32]>),
+}
+
+impl Slots {
+    fn few(slots: impl ExactSizeIterator<Item = u32>) -> Self {
+        let n = u8::try_from(slots.len()).unwrap_or(u8::MAX);
+        let mut few = [0; SMALL];
+        for (place, slot) in few.iter_mut().zip(slots) {
+            *place = u8::try_from(slot).unwrap_or(u8::MAX);
+        }
+        Self::Few(few, n)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::Few(slots, n) => {
+                let slot = slots.get(place).filter(|_| place < usize::from(*n));
+                slot.map(|&slot| usize::from(slot))
+            }
+            Self::Many(slots) => slots.get(place).map(|&slot| slot as usize),
+        }
+    }
+
+    /// All of them.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..).map_while(|place| self.get(place))
+    }
+}
 
 /// All names, where each is found by two numbers; none where few are needed.
 #[derive(Debug, Default)]
@@ -152,7 +187,11 @@ impl<'v> Lexical<'v> {
                 return Ok(None);
             }
             slots.sort_by_key(rank);
-            return Ok(Some(slots.into()));
+            return Ok(Some(if n <= SMALL {
+                Slots::few(slots.into_iter())
+            } else {
+                Slots::Many(slots.into())
+            }));
         }
         if n <= SMALL {
             return self.small(doc, shape);
@@ -161,7 +200,7 @@ impl<'v> Lexical<'v> {
             return Ok(None);
         };
         let as_they_are = (0..).zip(&names).all(|(i, name)| i == name.place);
-        let places = || names.iter().map(|name| name.place).collect();
+        let places = || Slots::Many(names.iter().map(|name| name.place).collect());
         Ok((!as_they_are).then(places))
     }
 
@@ -196,7 +235,7 @@ impl<'v> Lexical<'v> {
         if names.is_sorted_by_key(|name| name.1) {
             return Ok(None);
         }
-        Ok(Some(names.iter().map(|name| name.1).collect()))
+        Ok(Some(Slots::few(names.iter().map(|name| name.1))))
     }
 
     /// The place of each key id in the order of all names.

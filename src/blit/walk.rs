@@ -4,7 +4,7 @@ use super::cursor::{self, Cursor};
 use super::doc::{Doc, Shape};
 use super::json_out::KeyOrder;
 use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
-use super::lexical::Lexical;
+use super::lexical::{Lexical, Order};
 use super::list::{Body, Extent, Item, List};
 use super::stack;
 use super::visit::{pooled, unknown_tag, Scalar, Text, TextKind, Visitor, WalkOptions};
@@ -75,8 +75,8 @@ impl<'v> Walk<'v> {
         }
         stack::grown(self.depth, || {
             for place in 0..k {
-                let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
-                let slot = slot.map_or(place, |slot| slot as usize);
+                let slot = slots.as_ref().and_then(|slots| slots.get(place));
+                let slot = slot.unwrap_or(place);
                 let column = of.column(self.doc, slot)?;
                 let key = keys.map(|keys| keys.id(slot));
                 cursor::one(self, &column, i, key, visitor)?;
@@ -158,8 +158,7 @@ impl<'v> Walk<'v> {
         let direct = slots.as_ref().filter(|_| cursor::is_direct(&list));
         if let Some(slots) = direct {
             stack::grown(self.depth, || {
-                slots.iter().try_for_each(|&slot| {
-                    let slot = slot as usize;
+                slots.iter().try_for_each(|slot| {
                     cursor::one(self, &list, slot, Some(shape.id(slot)), visitor)
                 })
             })?;
@@ -169,8 +168,7 @@ impl<'v> Walk<'v> {
         let mut cursor = Cursor::new(self, &list, list.n)?;
         stack::grown(self.depth, || {
             if let Some(slots) = slots {
-                for &slot in &*slots {
-                    let slot = slot as usize;
+                for slot in slots.iter() {
                     cursor.seek(self.doc, slot)?;
                     cursor.next(self, Some(shape.id(slot)), visitor)?;
                 }
@@ -187,11 +185,7 @@ impl<'v> Walk<'v> {
 
     /// The places of a shape, in the order in which they are walked; None if as they are.
     #[inline]
-    pub(super) fn slots(
-        &mut self,
-        id: usize,
-        shape: &Shape<'v>,
-    ) -> Result<Option<std::rc::Rc<[u32]>>> {
+    pub(super) fn slots(&mut self, id: usize, shape: &Shape<'v>) -> Result<Order> {
         match &mut self.lexical {
             Some(lexical) => lexical.of(self.doc, id, shape),
             None => Ok(None),
