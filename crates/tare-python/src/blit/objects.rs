@@ -55,7 +55,7 @@ pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound
             .getattr("Decimal")?
             .call1((text,))
             .map_err(|_| {
-                let text = format!("a number whose exponent no Decimal has: {:.40}", text);
+                let text = format!("a number whose exponent no Decimal has: {text:.40}");
                 to_py(py, Error::new(ErrorKind::Limit, text).with_format("blit"))
             });
     }
