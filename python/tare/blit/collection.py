@@ -127,6 +127,8 @@ class Collection(Sequence[Any]):
         if document is not None and index.__class__ is not slice:
             return document(index)
         reader = self._read()
+        if not isinstance(index, slice):
+            return reader.document(index)
         indices = range(*index.indices(len(reader)))
         if len(indices) > MOST_DOCUMENTS >> 4:
             raise Limit(
