@@ -97,9 +97,8 @@ def test_a_signal_ends_a_search(query: str) -> None:
 @pytest.mark.alone
 def test_other_threads_run_meanwhile() -> None:
     """Ctrl-C may come from another thread, which needs its turn for it."""
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a run in the background has it ignored
+    # A run in the background has it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
