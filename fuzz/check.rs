@@ -14,6 +14,7 @@ include!("fst.rs");
 
 include!("qs.rs");
 include!("robject.rs");
+include!("blit_reads.rs");
 
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
@@ -42,6 +43,7 @@ fn check(target: &str, data: &[u8]) {
         "roundtrip_compress" => comes_back(data),
         "decode_blit" => blit::decodes(data),
         "blits_open" => blit::opens(data),
+        "read_blit" => blit_reads::reads(data),
         "json_in" => blit::reads_json(data),
         "roundtrip_blit" => blit::comes_back(data),
         "r_key" => robject::key(data),
@@ -81,6 +83,7 @@ const TARGETS: &[&str] = &[
     "r_key",
     "rds_ascii",
     "rds_xdr",
+    "read_blit",
     "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",

@@ -4,6 +4,8 @@
 //! [`compress`] turns streams of any length into standard `.zst`, `.lz4` and `.gz` files and
 //! back, chunk by chunk on all cores, in bounded memory, with random access by plain offset;
 //! `.bz2` and `.xz` go through their libraries. The ids are `zstd:3`, `lz4`, `gzip:6`, `none`.
+//! [`blit`] is a document format that is read without being parsed: a field in nanoseconds, a file
+//! smaller than `MessagePack` or BSON, every number and string exact.
 //! [`message`] has the relay that emulates a link; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example

@@ -9,7 +9,7 @@
 )]
 
 use proptest::prelude::*;
-use tare::blit::{from_json, from_ndjson, JsonOptions, Options, View, Writer};
+use tare::blit::{from_json, from_ndjson, Duplicates, JsonOptions, Options, View, Writer};
 use tare::ErrorKind;
 
 fn back(document: &[u8]) -> String {
@@ -259,6 +259,27 @@ proptest! {
     }
 }
 
+/// Arrays of objects of a few names, also twice, in any order, with and without escapes.
+fn rows() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "a",
+        "b",
+        "name",
+        "longer than others",
+        "e\\n",
+        "\u{e9}",
+    ]);
+    let row = prop::collection::vec((name, 0..3_u8), 0..5).prop_map(|cells| {
+        let cells = cells.iter().map(|(name, value)| match value {
+            0 => format!("\"{name}\":{{\"in {name}\":{{}}}}"),
+            _ => format!("\"{name}\":{value}"),
+        });
+        format!("{{{}}}", cells.collect::<Vec<_>>().join(","))
+    });
+    let rows = prop::collection::vec(row, 1..10);
+    rows.prop_map(|rows| format!("[{}]", rows.join(",")))
+}
+
 /// Writes objects of objects, each name by its text or as one that was met.
 fn objects(writer: &mut Writer<'_>, rows: &[Vec<u8>], met: &mut Vec<tare::blit::Name>) {
     writer.begin_array().unwrap();
@@ -304,6 +325,26 @@ proptest! {
             let mut writer = Writer::new(plain()).unwrap();
             objects(&mut writer, rows, &mut Vec::new());
             prop_assert_eq!(writer.finish().unwrap(), document);
+        }
+    }
+
+    #[test]
+    fn a_text_gives_the_same_whatever_came_before_it(
+        texts in prop::collection::vec((rows(), 0_usize..3), 1..10),
+    ) {
+        let options = |which: usize| Options {
+            duplicates: [Duplicates::Last, Duplicates::Keep, Duplicates::Error][which],
+            ..plain()
+        };
+        let after_others = texts.iter().map(|(text, which)| from_json(text.as_bytes(), &options(*which)));
+        let after_others: Vec<_> = after_others.collect();
+        for ((text, which), found) in texts.iter().zip(after_others) {
+            // A writer begins without what others left.
+            let mut writer = Writer::new(options(*which)).unwrap();
+            match writer.json(text.as_bytes()) {
+                Ok(()) => prop_assert_eq!(writer.finish().unwrap(), found.unwrap()),
+                Err(error) => prop_assert_eq!(error.kind(), found.unwrap_err().kind()),
+            }
         }
     }
 

@@ -227,7 +227,10 @@ impl<'v> Chunk<'v> {
         };
         let list = List::read(self.doc, child, None)?;
         let there: u64 = bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
-        if there != list.n as u64 {
+        // Bits behind the last element would count here, and nowhere else.
+        let used = self.list.n % 8;
+        let end = bits.last().copied().unwrap_or(0);
+        if there != list.n as u64 || (used > 0 && end >> used > 0) {
             let text = "more or fewer elements than bits that are set";
             return Err(malformed("V26", text, self.list.end()));
         }

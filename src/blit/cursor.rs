@@ -1,5 +1,7 @@
 //! A list, read from one element to the next.
 
+mod one;
+
 use super::layout::{malformed, tag, uint};
 use super::lens::Lengths;
 use super::list::{bit, float, number, rank, whole, Body, Extent, List, Ranges};
@@ -8,6 +10,7 @@ use super::visit::{Scalar, Text, TextKind, Visitor};
 use super::walk::Walk;
 use super::{decimal, doc::Doc, layout::int};
 use crate::{Error, Result};
+pub(super) use one::{is_direct, one};
 
 /// Where the next element of a list is.
 pub(super) struct Cursor<'v> {
@@ -197,8 +200,8 @@ impl<'v> Cursor<'v> {
                 let k = list.columns();
                 let mut columns = Vec::with_capacity(k);
                 for place in 0..k {
-                    let slot = slots.as_ref().and_then(|slots| slots.get(place).copied());
-                    let slot = slot.map_or(place, |slot| slot as usize);
+                    let slot = slots.as_ref().and_then(|slots| slots.get(place));
+                    let slot = slot.unwrap_or(place);
                     let column = Self::new(walk, &list.column(doc, slot)?, reads)?;
                     columns.push((column, Some(shape.id(slot))));
                 }

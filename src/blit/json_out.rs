@@ -6,7 +6,7 @@ use super::digits::{push_decimal, push_int, push_uint, Short};
 use super::doc::Doc;
 use super::layout::{flag, malformed};
 use super::lexical::Texts;
-use super::list::Item;
+use super::list::{Item, List};
 use super::number::push_float;
 use super::surrogates;
 use super::view::{ArrayView, ObjectView, View};
@@ -82,8 +82,9 @@ impl View<'_> {
         let item = self.doc.root.item(&self.doc)?;
         // All names are those of some object here, unless they are those of a collection.
         let is_own = self.doc.trailer < self.doc.data.len();
-        let texts = is_own.then(|| Texts::of(&self.doc)).transpose()?;
-        to_json(&self.doc, item, texts.unwrap_or_default(), options)
+        let is_long = self.doc.data.len() >= SMALL;
+        let texts = (is_own && is_long).then(|| Texts::of(&self.doc).map(Rc::new));
+        to_json(&self.doc, item, texts.transpose()?, options)
     }
 }
 
@@ -93,7 +94,7 @@ impl ArrayView<'_> {
     /// # Errors
     /// As there.
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
-        to_json(self.doc, self.item(), Texts::default(), options)
+        to_json(self.doc, self.item(), None, options)
     }
 }
 
@@ -103,35 +104,48 @@ impl ObjectView<'_> {
     /// # Errors
     /// As there.
     pub fn to_json(&self, options: &JsonOptions) -> Result<Vec<u8>> {
-        to_json(self.doc, self.item(), Texts::default(), options)
+        to_json(self.doc, self.item(), None, options)
+    }
+}
+
+/// About how many bytes a value takes.
+fn size(item: &Item<'_>) -> usize {
+    let part = |of: &List<'_>, n: usize| {
+        let all = of.at.1.saturating_sub(of.at.0);
+        let each = all.checked_div(of.n).unwrap_or(all).saturating_add(1);
+        each.saturating_mul(n).min(all)
+    };
+    match item {
+        Item::Stored { at, .. } => at.1.saturating_sub(at.0),
+        Item::Run { of, n, .. } => part(of, *n),
+        Item::Row { of, .. } => part(of, 1),
+        _ => 0,
     }
 }
 
 fn to_json<'v>(
     doc: &'v Doc<'v>,
     item: Item<'v>,
-    texts: Texts<'v>,
+    texts: Option<Rc<Texts<'v>>>,
     options: &JsonOptions,
 ) -> Result<Vec<u8>> {
-    let most = match &item {
-        Item::Stored { at, .. } => at.1.saturating_sub(at.0),
-        Item::Run { of, .. } => of.at.1.saturating_sub(of.at.0),
-        _ => 0,
-    };
-    let texts = Rc::new(texts);
+    let size = size(&item);
     let n = doc.keys.names.n;
     // All names once, with what stands around them; what is too much is never touched.
-    let around = if texts.size() > 0 {
-        n.saturating_mul(8)
-    } else {
+    let names = texts.as_ref().filter(|texts| texts.size() > 0);
+    let names = names.map_or(0, |texts| texts.size().saturating_add(n.saturating_mul(8)));
+    let most = size.saturating_mul(2).saturating_add(names);
+    // A small value has most names once: to keep them would take longer than to find them.
+    let kept = if size < SMALL {
         0
+    } else {
+        n.min(NAMES).min(size / 4)
     };
-    let most = most.saturating_mul(2).saturating_add(texts.size());
     let mut out = Json {
-        out: Vec::with_capacity(most.saturating_add(around).saturating_add(256)),
+        out: Vec::with_capacity(most.saturating_add(256)),
         doc,
-        texts: Rc::clone(&texts),
-        names: vec![[0; NAME]; n.min(NAMES)],
+        texts: texts.clone(),
+        names: vec![[0; NAME]; kept],
         options,
         most: usize::try_from(options.max_output).unwrap_or(usize::MAX),
     };
@@ -165,12 +179,15 @@ const NAME: usize = 32;
 /// and come once.
 const NAMES: usize = 1024;
 
+/// Values of fewer bytes are small.
+const SMALL: usize = 512;
+
 /// Text so far; every value is followed by a comma, which the end of its container replaces.
 struct Json<'v, 'o> {
     out: Vec<u8>,
     doc: &'v Doc<'v>,
     /// All names, if all are needed.
-    texts: Rc<Texts<'v>>,
+    texts: Option<Rc<Texts<'v>>>,
     /// Each name with its quotes and colon, once it was needed; not long ones.
     names: Vec<[u8; NAME]>,
     options: &'o JsonOptions,
@@ -203,15 +220,22 @@ impl Json<'_, '_> {
             let text = "a key that is not there";
             return Err(malformed("V11", text, self.doc.trailer));
         }
-        let name = match self.texts.get(id) {
+        let name = match self.texts.as_ref().and_then(|texts| texts.get(id)) {
             Some(name) => name,
             None => keys.name(id)?,
         };
         let kind = TextKind::of(keys.names.tag).unwrap_or(TextKind::Any);
-        let kept = (kind != TextKind::Any).then(|| quoted(name)).flatten();
-        if let (Some(kept), Some(slot)) = (kept, self.names.get_mut(id)) {
-            *slot = kept;
-            return self.key(id);
+        let is_plain = kind != TextKind::Any;
+        if let Some(slot) = self.names.get_mut(id).filter(|_| is_plain) {
+            if let Some(kept) = quoted(name) {
+                *slot = kept;
+                return self.key(id);
+            }
+        }
+        if name.len() <= 13 && is_plain {
+            let name = Short::of(name).behind(b'"').then(b'"').then(b':');
+            name.push(&mut self.out);
+            return Ok(());
         }
         self.out.reserve(name.len().saturating_add(3));
         self.out.push(b'"');

@@ -1,5 +1,6 @@
 //! The order of an object's names by their bytes, worked out when it is needed.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::doc::{Doc, Shape};
@@ -12,20 +13,67 @@ const FEW: usize = 6;
 const LEVELS: usize = 8;
 const WORD: usize = 16;
 
+/// Ids of shapes below so many have places of their own from the start, and later ones so many
+/// more for each shape that was sorted.
+const DENSE: (usize, usize) = (64, 16);
+
+/// Names of an object that are sorted where they are found.
+const SMALL: usize = 16;
+
 /// The sorted places of shapes: each once, and none that is in order as it is.
 #[derive(Debug, Default)]
 pub(super) struct Lexical<'v> {
     shapes: Vec<Option<Order>>,
+    /// The first one, often the only one.
+    first: Option<(usize, Order)>,
+    /// Those of high ids, of which a small document in a large collection has a few.
+    others: BTreeMap<usize, Order>,
+    sorted: usize,
     /// The place of each key id in the order of all names.
     ranks: Option<Vec<usize>>,
     /// Names that were compared without ranks.
     compared: usize,
     /// All names, where most of them are needed.
-    pub(super) texts: Rc<Texts<'v>>,
+    pub(super) texts: Option<Rc<Texts<'v>>>,
 }
 
 /// The places of a shape in the order of its names; None if as they are.
-type Order = Option<Rc<[u32]>>;
+pub(super) type Order = Option<Slots>;
+
+/// Places, a few of them without memory of their own.
+#[derive(Clone, Debug)]
+pub(super) enum Slots {
+    Few([u8; SMALL], u8),
+    Many(Rc<[u32]>),
+}
+
+impl Slots {
+    fn few(slots: impl ExactSizeIterator<Item = u32>) -> Self {
+        let n = u8::try_from(slots.len()).unwrap_or(u8::MAX);
+        let mut few = [0; SMALL];
+        for (place, slot) in few.iter_mut().zip(slots) {
+            *place = u8::try_from(slot).unwrap_or(u8::MAX);
+        }
+        Self::Few(few, n)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<usize> {
+        match self {
+            Self::Few(slots, n) => {
+                let slot = slots.get(place).filter(|_| place < usize::from(*n));
+                slot.map(|&slot| usize::from(slot))
+            }
+            Self::Many(slots) => slots.get(place).map(|&slot| slot as usize),
+        }
+    }
+
+    /// All of them.
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..).map_while(|place| self.get(place))
+    }
+}
 
 /// All names, where each is found by two numbers; none where few are needed.
 #[derive(Debug, Default)]
@@ -91,16 +139,34 @@ impl<'v> Lexical<'v> {
         if let Some(Some(known)) = self.shapes.get(id) {
             return Ok(known.clone());
         }
+        let first = self.first.as_ref().filter(|first| first.0 == id);
+        if let Some(known) = first.map(|first| &first.1).or_else(|| self.others.get(&id)) {
+            return Ok(known.clone());
+        }
         let order = self.sorted(doc, shape)?;
-        if self.shapes.len() <= id {
-            self.shapes.resize(id.saturating_add(1), None);
-        }
-        if let Some(place) = self.shapes.get_mut(id) {
-            *place = Some(order.clone());
-        }
+        self.keep(id, order.clone());
         Ok(order)
     }
 
+    /// Remembers an order, in memory for the shapes that are used, not for all that there are.
+    fn keep(&mut self, id: usize, order: Order) {
+        let (first, each) = DENSE;
+        if self.sorted == 0 {
+            self.first = Some((id, order));
+        } else if id >= self.sorted.saturating_mul(each).saturating_add(first) {
+            self.others.insert(id, order);
+        } else {
+            if self.shapes.len() <= id {
+                self.shapes.resize(id.saturating_add(1), None);
+            }
+            if let Some(place) = self.shapes.get_mut(id) {
+                *place = Some(order);
+            }
+        }
+        self.sorted = self.sorted.saturating_add(1);
+    }
+
+    #[inline(never)]
     fn sorted(&mut self, doc: &Doc<'v>, shape: &Shape<'v>) -> Result<Order> {
         let (n, all) = (shape.len(), doc.keys.names.n);
         // Names that are not there, any number of them, are those of a damaged document: whoever
@@ -121,14 +187,55 @@ impl<'v> Lexical<'v> {
                 return Ok(None);
             }
             slots.sort_by_key(rank);
-            return Ok(Some(slots.into()));
+            return Ok(Some(if n <= SMALL {
+                Slots::few(slots.into_iter())
+            } else {
+                Slots::Many(slots.into())
+            }));
+        }
+        if n <= SMALL {
+            return self.small(doc, shape);
         }
         let Some(names) = self.order(doc, n, |slot| shape.id(slot))? else {
             return Ok(None);
         };
         let as_they_are = (0..).zip(&names).all(|(i, name)| i == name.place);
-        let places = || names.iter().map(|name| name.place).collect();
+        let places = || Slots::Many(names.iter().map(|name| name.place).collect());
         Ok((!as_they_are).then(places))
+    }
+
+    /// The order of a few names, without memory for them.
+    #[inline(never)] // its array is not to be on the stack of every level
+    fn small(&self, doc: &Doc<'v>, shape: &Shape<'v>) -> Result<Order> {
+        let mut names = [(0_u128, 0_u32, &[] as &[u8]); SMALL];
+        let names = names.get_mut(..shape.len()).unwrap_or_default();
+        for (name, slot) in names.iter_mut().zip(0..) {
+            let id = shape.id(slot as usize);
+            let text = self.texts.as_ref().and_then(|texts| texts.get(id));
+            let text = match text {
+                Some(text) => text,
+                None if id >= doc.keys.names.n => return Ok(None),
+                None => doc.keys.name(id)?,
+            };
+            *name = (word(text), slot, text);
+        }
+        // Zeros behind the end are not to be taken for those of a longer name; equal names stay
+        // in the order that they have.
+        for end in 1..names.len() {
+            for at in (1..=end).rev() {
+                let Some([before, name]) = names.get_mut(at.wrapping_sub(1)..=at) else {
+                    break;
+                };
+                if before.0 < name.0 || (before.0 == name.0 && before.2 <= name.2) {
+                    break;
+                }
+                std::mem::swap(before, name);
+            }
+        }
+        if names.is_sorted_by_key(|name| name.1) {
+            return Ok(None);
+        }
+        Ok(Some(Slots::few(names.iter().map(|name| name.1))))
     }
 
     /// The place of each key id in the order of all names.
@@ -164,7 +271,8 @@ impl<'v> Lexical<'v> {
         let mut names = Vec::with_capacity(n);
         for (place, i) in (0..n).zip(0..) {
             let id = id(place);
-            let (from, to) = match self.texts.range(id) {
+            let range = self.texts.as_ref().and_then(|texts| texts.range(id));
+            let (from, to) = match range {
                 Some(range) => range,
                 None if id >= all.n => return Ok(None),
                 None => all.at.get(id)?,
@@ -299,6 +407,30 @@ mod tests {
         check(&long.rev().collect::<Vec<_>>());
         let same = |i: usize| format!("net/filter/{}", i % 7).into_bytes();
         check(&(0..90).map(same).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn few_names_of_many_shapes() {
+        use crate::blit::{from_json, JsonOptions, KeyOrder, Options, View};
+        let long = "a".repeat(16);
+        let one = format!(r#"{{"{long}b":1,"a\u0000":2,"{long}a":3,"a":4,"":5,"b":6,"{long}":7}}"#);
+        let sorted =
+            format!(r#"{{"":5,"a":4,"a\u0000":2,"{long}":7,"{long}a":3,"{long}b":1,"b":6}}"#);
+        // Shapes of all ids, met from the last one on, twice each.
+        let other = |i: usize| format!(r#"{{"y{i}":1,"x{i}":{one}}}"#);
+        let others = |other: &dyn Fn(usize) -> String| {
+            let all: Vec<_> = (0..300).chain(0..300).rev().map(other).collect();
+            format!("[{}]", all.join(","))
+        };
+        let text = others(&other);
+        let document = from_json(text.as_bytes(), &Options::default()).unwrap();
+        let lexical = JsonOptions {
+            order: KeyOrder::Lexical,
+            ..JsonOptions::default()
+        };
+        let found = View::open(&document).unwrap().to_json(&lexical).unwrap();
+        let sorted = |i: usize| format!(r#"{{"x{i}":{sorted},"y{i}":1}}"#);
+        assert_eq!(others(&sorted), String::from_utf8(found).unwrap());
     }
 
     proptest! {

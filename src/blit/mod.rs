@@ -1,6 +1,33 @@
 //! `blit`: documents that are read without being parsed.
 //!
-//! The layout is specified in `docs/specs/blit.md`.
+//! # Overview
+//! - Made: [`from_json`] and [`from_ndjson`] from text, [`Writer`] from values.
+//! - Read: a [`View`] is opened in nanoseconds and gives its [`Value`]s where they lie; [`Path`] is
+//!   a JSON pointer, [`JsonPath`] a query, [`ArrayView::column`] one property of all elements.
+//! - Given back: [`View::to_json`], in the order of the text or by name; a [`Visitor`] makes
+//!   anything else of it.
+//! - Changed: [`patch()`] replaces a value of the same size where it lies, [`Edit`] anything.
+//! - Many in one file: [`collection`].
+//!
+//! What opens need not be valid: every read is bounded and checked, and [`View::validate`] looks at
+//! the whole. A number that no `f64` holds, a name that stands twice, half of a surrogate pair: each
+//! is refused or kept as [`Options`] say, never changed. The layout is in `docs/specs/blit.md`.
+//!
+//! # Example
+//! ```
+//! use tare::blit::{from_json, JsonOptions, JsonPath, Options, Value, View};
+//!
+//! let text = br#"{"flights":[{"to":"LHR","delay":5},{"to":"JFK","delay":90}]}"#;
+//! let document = from_json(text, &Options::default())?;
+//! let view = View::open(&document)?;
+//! assert!(matches!(view.pointer("/flights/1/delay")?, Some(Value::Int(90))));
+//!
+//! let late = JsonPath::parse("$.flights[?@.delay > 60].to")?;
+//! let found: Vec<_> = view.find(&late)?.values().collect::<tare::Result<_>>()?;
+//! assert!(matches!(&found[..], [Value::Str(to)] if to == "JFK"));
+//! assert_eq!(&text[..], view.to_json(&JsonOptions::default())?);
+//! # Ok::<(), tare::Error>(())
+//! ```
 
 mod account;
 pub mod collection;

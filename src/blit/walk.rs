@@ -1,11 +1,11 @@
 //! A walk over a value, in constant time a cell: no header is read twice.
 
-use super::cursor::Cursor;
+use super::cursor::{self, Cursor};
 use super::doc::{Doc, Shape};
 use super::json_out::KeyOrder;
 use super::layout::{broken, int, malformed, tag, uint, Back, MAX_DEPTH, MAX_LISTS};
-use super::lexical::Lexical;
-use super::list::{Extent, Item, List};
+use super::lexical::{Lexical, Order};
+use super::list::{Body, Extent, Item, List};
 use super::stack;
 use super::visit::{pooled, unknown_tag, Scalar, Text, TextKind, Visitor, WalkOptions};
 use super::{decimal, lz4, view};
@@ -55,11 +55,38 @@ impl<'v> Walk<'v> {
                 cursor.seek(self.doc, from)?;
                 self.elements(&mut cursor, n, of.end(), visitor)
             }
-            Item::Row { of, i } => {
-                let mut cursor = Cursor::new(self, &of, 1)?;
-                cursor.seek(self.doc, i)?;
-                cursor.next(self, None, visitor)
+            Item::Row { of, i } => self.row(&of, i, visitor),
+        }
+    }
+
+    /// Walks over one row of a table or of tuples, without cursors for its columns that are kept.
+    fn row<V: Visitor>(&mut self, of: &List<'v>, i: usize, visitor: &mut V) -> Result<()> {
+        let k = of.columns();
+        self.enter(k, of.end())?;
+        let (mut slots, mut keys) = (None, None);
+        if let Body::Table {
+            shape, keys: all, ..
+        } = of.body
+        {
+            visitor.begin_object(k, shape)?;
+            (slots, keys) = (self.slots(shape, &all)?, Some(all));
+        } else {
+            visitor.begin_array(k)?;
+        }
+        stack::grown(self.depth, || {
+            for place in 0..k {
+                let slot = slots.as_ref().and_then(|slots| slots.get(place));
+                let slot = slot.unwrap_or(place);
+                let column = of.column(self.doc, slot)?;
+                let key = keys.map(|keys| keys.id(slot));
+                cursor::one(self, &column, i, key, visitor)?;
             }
+            Ok::<(), Error>(())
+        })?;
+        self.leave();
+        match keys {
+            Some(_) => visitor.end_object(),
+            None => visitor.end_array(),
         }
     }
 
@@ -128,11 +155,20 @@ impl<'v> Walk<'v> {
         self.enter(list.n, at.1)?;
         visitor.begin_object(list.n, id)?;
         let slots = self.slots(id, &shape)?;
+        let direct = slots.as_ref().filter(|_| cursor::is_direct(&list));
+        if let Some(slots) = direct {
+            stack::grown(self.depth, || {
+                slots.iter().try_for_each(|slot| {
+                    cursor::one(self, &list, slot, Some(shape.id(slot)), visitor)
+                })
+            })?;
+            self.leave();
+            return visitor.end_object();
+        }
         let mut cursor = Cursor::new(self, &list, list.n)?;
         stack::grown(self.depth, || {
             if let Some(slots) = slots {
-                for &slot in &*slots {
-                    let slot = slot as usize;
+                for slot in slots.iter() {
                     cursor.seek(self.doc, slot)?;
                     cursor.next(self, Some(shape.id(slot)), visitor)?;
                 }
@@ -149,11 +185,7 @@ impl<'v> Walk<'v> {
 
     /// The places of a shape, in the order in which they are walked; None if as they are.
     #[inline]
-    pub(super) fn slots(
-        &mut self,
-        id: usize,
-        shape: &Shape<'v>,
-    ) -> Result<Option<std::rc::Rc<[u32]>>> {
+    pub(super) fn slots(&mut self, id: usize, shape: &Shape<'v>) -> Result<Order> {
         match &mut self.lexical {
             Some(lexical) => lexical.of(self.doc, id, shape),
             None => Ok(None),

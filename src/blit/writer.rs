@@ -52,7 +52,8 @@ pub struct Writer<'s> {
     /// Many documents one after another, instead of one.
     is_many: bool,
     pub(super) tape: Tape<'s>,
-    emitter: Emitter,
+    /// Apart: a writer is moved several times for each document.
+    emitter: Box<Emitter>,
     /// Values whose container is open, the innermost last.
     values: Vec<Node>,
     open: Vec<Open>,
@@ -145,14 +146,21 @@ impl<'s> Writer<'s> {
     /// # Errors
     /// `Usage` for options that exclude each other.
     pub fn new(options: Options) -> Result<Self> {
-        Self::over(options, &[])
-    }
-
-    /// Starts a document whose text may lie in `source`.
-    pub(super) fn over(options: Options, source: &'s [u8]) -> Result<Self> {
         let options = options.resolved()?;
         let mut spare = Spare::take();
         spare.emitter.again(&options);
+        Ok(Self::filling(spare, options, &[]))
+    }
+
+    /// Starts a document whose text may lie in `source`.
+    ///
+    /// Names that the last document of this thread had are not looked for again.
+    pub(super) fn over(options: Options, source: &'s [u8]) -> Result<Self> {
+        let options = options.resolved()?;
+        let mut spare = Spare::take();
+        if !spare.emitter.with_names(&options) {
+            spare.emitter.again(&options);
+        }
         Ok(Self::filling(spare, options, source))
     }
 

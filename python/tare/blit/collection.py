@@ -22,6 +22,11 @@ _MODES = ("r", "a", "w", "x")
 _CHUNK_BYTES = 262_144
 _BLOCK_BYTES = 1 << 24
 
+MOST_DOCUMENTS = 1 << 28
+"""Most documents that one list of values is made of; of views, which are larger, a sixteenth.
+
+A few bytes can say that there are four billion like documents."""
+
 
 class SupportsRead(Protocol):
     """A file that is read as bytes."""
@@ -99,7 +104,8 @@ class Collection(Sequence[Any]):
         self._place = os.path.abspath(path)
         self._reader = reader
         self._writer = writer
-        self._document: Callable[[Any], Any] = self._unread if reader is None else reader.document
+        # No method of this very object, which would be kept alive by itself, its lock with it.
+        self._document: Callable[[Any], Any] | None = None if reader is None else reader.document
 
     # --- reading ----------------------------------------------------------------
 
@@ -112,11 +118,25 @@ class Collection(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        """A document as a view, from the end with a negative number; of a slice a list of them."""
-        if index.__class__ is not slice:
-            return self._document(index)
+        """A document as a view, from the end with a negative number; of a slice a list of them.
+
+        Raises:
+            Limit: A slice of more than 2^24 documents: iterate over the collection instead.
+        """
+        document = self._document
+        if document is not None and index.__class__ is not slice:
+            return document(index)
         reader = self._read()
-        return [reader.document(i) for i in range(*index.indices(len(reader)))]
+        if not isinstance(index, slice):
+            return reader.document(index)
+        indices = range(*index.indices(len(reader)))
+        if len(indices) > MOST_DOCUMENTS >> 4:
+            raise Limit(
+                f"a list of {len(indices):,} views; at most {MOST_DOCUMENTS >> 4:,} are made at once: iterate"
+                " over the collection instead",
+                format="blit",
+            )
+        return [reader.document(i) for i in indices]
 
     def __iter__(self) -> Iterator[Any]:
         """Every document as a view."""
@@ -139,8 +159,17 @@ class Collection(Sequence[Any]):
         return self._read().find(index, path, default)
 
     def column(self, path: str | BlitPath, default: Any = None) -> list[Any]:
-        """The values at a JSON pointer, one of each document; ``default`` where there is none."""
+        """The values at a JSON pointer, one of each document; ``default`` where there is none.
+
+        Raises:
+            Limit: More than 2^28 documents: use `get` of each.
+        """
         reader = self._read()
+        if len(reader) > MOST_DOCUMENTS:
+            raise Limit(
+                f"a list of {len(reader):,} values; at most {MOST_DOCUMENTS:,} are made at once: use get() of each",
+                format="blit",
+            )
         parsed = path if isinstance(path, BlitPath) else BlitPath(path)
         return [reader.find(i, parsed, default) for i in range(len(reader))]
 
@@ -232,9 +261,6 @@ class Collection(Sequence[Any]):
     def _closed(self) -> UsageError:
         return UsageError(f"{self.path}: the collection is closed")
 
-    def _unread(self, index: Any) -> Any:
-        return self._read().document(index)
-
     # --- writing ----------------------------------------------------------------
 
     def append(self, obj: Any, *, default: Callable[[Any], Any] | None = None) -> None:
@@ -311,7 +337,7 @@ class Collection(Sequence[Any]):
             push(obj, default)
 
     def commit(self) -> int:
-        """Make sure that all documents so far survive a crash.
+        """Make sure that all documents so far survive a crash; until then nobody else sees them.
 
         Returns:
             Documents that are committed.
@@ -319,7 +345,7 @@ class Collection(Sequence[Any]):
         return self._write().commit()
 
     def rollback(self) -> None:
-        """Drop what was not committed."""
+        """Drop all documents since the last `commit`."""
         self._write().rollback()
 
     def close(self) -> None:
@@ -331,7 +357,7 @@ class Collection(Sequence[Any]):
         if self._writer is not None:
             self._writer.close()
         self._reader = self._writer = None
-        self._document = self._unread
+        self._document = None
 
     def __enter__(self) -> Collection:  # noqa: PYI034 - typing.Self is newer than our oldest Python
         if self._reader is None and self._writer is None:

@@ -358,6 +358,9 @@ def table(rows: BlitListView) -> pa.Table:
         if not name.isprintable() and any("\ud800" <= each <= "\udfff" for each in name):
             text = f"the name {name!r:.80} has half a surrogate pair, which is no UTF-8"
             raise Unsupported(text, format="blit")
+    if not names:  # a table of no columns has no rows, but what is made of a batch keeps their number
+        empty: Any = pa.StructArray.from_buffers(pa.struct([]), len(rows), [None])
+        return pa.Table.from_batches([pa.RecordBatch.from_struct_array(empty)])
     columns: dict[str, Any] = {name: Column(rows, [name]).to_arrow() for name in names}
     return pa.table(columns)
 

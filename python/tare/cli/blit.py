@@ -293,7 +293,8 @@ def _step(value: Any, step: str, before: list[str]) -> Any:
             hint = f": did you mean {', '.join(near)}?" if near else ""
             raise TareError(f"there is no name {step[:80]!r} at {where}{hint}", format="blit") from None
     if hasattr(value, "__getitem__") and not isinstance(value, str | bytes):
-        if not step.isascii() or not step.isdigit() or int(step) >= len(value):
+        is_index = step == "0" or (step.isascii() and step.isdigit() and step[0] != "0")
+        if not is_index or int(step) >= len(value):
             raise TareError(
                 f"there is no element {step[:80]!r} at {where}: it has {len(value):,}", format="blit"
             )

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import Limit
 from tare.formats.base import Buffer, Format, Library, Option
 from tare.formats.scalars import DEFAULT, NATIVE, ROWS_AS_TEXT, hook, parts_of
 
@@ -67,7 +68,7 @@ def _decode(data: Buffer, **options: Any) -> Any:
     if not _is_collection(data):
         return blit.view(data).to_python()
     with _collection(data) as collection:
-        return [_whole(document) for document in collection]
+        return [_whole(document) for document in _listed(collection, data)]
 
 
 def _from_json(text: Buffer, *, canonical: bool, layout: str, **options: Any) -> bytes:
@@ -98,7 +99,7 @@ def _open(data: Buffer, **options: Any) -> Any:
 
     if _is_collection(data):
         with _collection(data) as collection:
-            return list(collection)  # each keeps the file open
+            return list(_listed(collection, data))  # each keeps the file open
     return blit.view(data)
 
 
@@ -117,6 +118,21 @@ def _whole(value: Any) -> Any:
     from tare import blit
 
     return value.to_python() if isinstance(value, blit.View) else value
+
+
+def _listed(collection: blit.Collection, data: Buffer) -> blit.Collection:
+    """The collection, if a list of all its documents is in proportion to its bytes.
+
+    Raises:
+        Limit: More than 64 documents for each byte, and more than 2^24.
+    """
+    if len(collection) > max(1 << 24, 64 * len(data)):
+        raise Limit(
+            f"{len(collection):,} documents in {len(data):,} bytes are not made into one list: iterate over"
+            " tare.blit.open_collection instead",
+            format="blit",
+        )
+    return collection
 
 
 def _is_collection(data: Buffer) -> bool:

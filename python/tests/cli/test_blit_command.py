@@ -111,6 +111,7 @@ def test_get_finds_by_query(file: Path) -> None:
         ("/tittle", 1, "there is no name 'tittle' at the top: did you mean title?"),
         ("/rows/200", 1, "there is no element '200' at /rows: it has 200"),
         ("/rows/-1", 1, "there is no element '-1'"),
+        ("/rows/00", 1, "there is no element '00'"),
         ("/title/0", 1, "there is nothing below /title"),
         ("title", 2, "is no JSON Pointer"),
     ],

@@ -540,3 +540,11 @@ def test_halves_of_pairs_are_looked_up_and_refused_as_all_else_is():
 def test_places_beyond_all_elements_are_index_errors(i: int):
     with pytest.raises(IndexError):
         blit.view(blit.encode([1, 2]))[i]
+
+
+def test_a_number_that_no_decimal_has_is_a_limit():
+    for number in ("1e999999999999999999999", "0.1E-999999999999999999999"):
+        view = blit.view(blit.from_json(f"[{number}]"))
+        with pytest.raises(errors.Limit, match=number[:5]):
+            view.to_python(decimal=True)
+        assert view.to_python() in ([math.inf], [0.0])

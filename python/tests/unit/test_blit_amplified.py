@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import tare
 from tare import blit, errors
 
 ENDLESS = 1 << 40
@@ -183,3 +184,31 @@ def test_an_error_of_a_deep_value_names_the_first_of_its_steps():
     with pytest.raises(errors.Limit) as caught:
         blit.from_json(json.dumps([]).replace("[]", "[" * 2000 + "]" * 2000))
     assert len(str(caught.value)) < 200
+
+
+LIKE_DOCUMENTS = bytes.fromhex(
+    "424c53310100000000000000000000000000a1100000000000000003000000030000000000000000000000668d7276c4"
+    "1cb6aa10000000000000000000000000000000ffffffff01000000000000000000000000000000000000000000000000"
+    "00000001000000000000008200e4d25f244fd5424c53312d656e64"
+)
+"""A collection of 4,294,967,295 documents, each null, in one chunk of three bytes."""
+
+
+def test_lists_of_the_documents_of_a_collection_are_limited(tmp_path: Path):
+    """They are counted before any is made; one by one all can be read."""
+    place = tmp_path / "like.blits"
+    place.write_bytes(LIKE_DOCUMENTS)
+    collection = blit.open_collection(place)
+    assert len(collection) == 2**32 - 1
+    assert collection[2**32 - 2] is None
+    assert list(itertools.islice(collection, 3)) == [None] * 3
+    assert collection[:5] == [None] * 5
+    for all_of in (
+        lambda: collection.column("/a"),
+        lambda: collection[:],
+        lambda: tare.read(place),
+        lambda: tare.convert(place, tmp_path / "like.json"),
+    ):
+        with pytest.raises(errors.Limit, match="4,294,967,295"):
+            all_of()
+    assert not (tmp_path / "like.json").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import io
 import json
 import os
@@ -415,3 +416,23 @@ def test_documents_are_written_as_options_say(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not read"):
         blit.open_collection(place, numbers="text")
     assert blit.repair(place) == (3, 0)
+
+
+def test_a_writer_that_nobody_has_any_more_lets_the_file_go(tmp_path: Path) -> None:
+    """At once, not when the garbage collector comes."""
+    place = tmp_path / "c.blits"
+    gc.disable()
+    try:
+        one = blit.open_collection(place, "w")
+        one.append(1)
+        del one
+        assert os.listdir(tmp_path) == []
+        with blit.open_collection(place, "w") as collection:
+            collection.append(1)
+        one = blit.open_collection(place, "a")
+        one.append(2)
+        del one
+        blit.open_collection(place, "a").close()
+    finally:
+        gc.enable()
+    assert list(blit.open_collection(place)) == [1]

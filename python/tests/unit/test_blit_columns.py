@@ -248,3 +248,19 @@ def test_codes_of_no_string_are_malformed():
         view.column("dict").to_arrow()
     with pytest.raises(errors.Malformed):
         view.to_arrow()
+
+
+def test_a_bit_behind_the_last_element_is_an_error():
+    """It says that there is one element more than there are: no reader lays it out."""
+    document = bytes.fromhex(
+        "424c5431010305070901020702df0e0902060402010502e50e090c00018561620109a11f3f00020180040107020c00010a4254"
+    )
+    column = blit.view(document).column("a")
+    with pytest.raises(errors.Malformed, match="V26"):
+        column.to_numpy()
+
+
+def test_rows_without_columns_are_counted():
+    table = blit.view(blit.encode([{}, {}])).to_arrow()
+    assert (table.num_rows, table.num_columns) == (2, 0)
+    assert blit.view(blit.from_arrow(table)).to_python() == [{}, {}]

@@ -6,7 +6,7 @@ import json
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -75,10 +75,10 @@ def test_an_edited_array_is_read_as_a_list():
 def test_edits_cost_what_they_touch_however_many_there_are():
     def seconds(n: int, edit: Callable[[blit.Edit, int], None]) -> float:
         changes = editing({"o": {}, "l": list(range(n))})
-        start = perf_counter()
+        start = process_time()
         for i in range(n):
             edit(changes, i)
-        return perf_counter() - start
+        return process_time() - start
 
     for edit in (
         lambda changes, i: changes.set(f"/o/k{i}", i),

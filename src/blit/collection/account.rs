@@ -10,11 +10,11 @@ use crate::Result;
 
 /// Where the bytes of a collection go.
 ///
-/// `stored` adds up to the file, and `parts` to the bytes that all chunks have when they are not
+/// `stored` adds up to the commits and the header before them, and `parts` to the bytes that all chunks have when they are not
 /// compressed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Bytes of the file.
+    /// Bytes of the file up to the end of the last commit.
     pub bytes: u64,
     /// Documents, chunks and commits.
     pub documents: u64,

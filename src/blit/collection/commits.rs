@@ -29,14 +29,6 @@ pub(super) struct Commit {
     shift: u32,
 }
 
-/// The commits of a file, the first one first.
-///
-/// # Errors
-/// C1 to C5, and those of the sections KEYS and SHAPES.
-pub(super) fn load(source: &Source) -> Result<Vec<Commit>> {
-    chain(source, last_end(source)?)
-}
-
 /// The commits up to one that ends at `end`, the first one first.
 ///
 /// # Errors
@@ -64,8 +56,26 @@ pub(super) fn chain(source: &Source, mut end: u64) -> Result<Vec<Commit>> {
     Ok(commits)
 }
 
+/// Where the last commit ends that counts, in a file that may be appended to meanwhile.
+///
+/// # Errors
+/// C1 to C3.
+pub(super) fn settled_end(source: &mut Source) -> Result<u64> {
+    /// Commits that may come while the last one is looked for.
+    const TRIES: u32 = 100;
+    let mut tried = 0_u32;
+    loop {
+        let found = last_end(source);
+        tried = tried.saturating_add(1);
+        // The header may know of a commit that came after the file was measured.
+        if found.is_ok() || tried == TRIES || !source.measure()? {
+            return found;
+        }
+    }
+}
+
 /// Where the last commit ends that counts: at the end of the file, or where the header says.
-pub(super) fn last_end(source: &Source) -> Result<u64> {
+fn last_end(source: &Source) -> Result<u64> {
     let len = source.len();
     let header = source.read(0, len.min(HEADER))?;
     let committed = layout::committed_end(&header)?;

@@ -75,7 +75,7 @@ impl Writer {
     /// Appends the lines of whole chunks; those of the last one stay.
     fn push_apart(&mut self, lines: &mut Lines<'_>, threads: usize) -> Result<()> {
         let known = Arc::new(RwLock::new(Known::default()));
-        follow(&known, self, self.committed());
+        follow(&known, self, self.ended());
         let work = Chunking {
             options: self.options,
             known: Arc::clone(&known),
@@ -91,9 +91,9 @@ impl Writer {
                 while let Some((cell, made)) = ring.take()? {
                     self.take(&mut ring, cell, made.is_ok(), &known)?;
                 }
-                let commits = self.committed();
+                let ended = self.ended();
                 self.write_here(cut.text, cut.at)?;
-                follow(&known, self, commits);
+                follow(&known, self, ended);
                 continue;
             }
             let mut cell = loop {
@@ -128,7 +128,7 @@ impl Writer {
     ) -> Result<()> {
         let made = cell.note.made.take().filter(|_| is_made);
         let made = made.filter(|made| read(known).is_of(made));
-        let commits = self.committed();
+        let ended = self.ended();
         let is_written = match made {
             Some(made) => self.whole(|writer| writer.write_made(&mut cell, &made))?,
             None => false,
@@ -136,7 +136,7 @@ impl Writer {
         if !is_written {
             self.write_here(&cell.input, cell.note.at)?;
         }
-        follow(known, self, commits);
+        follow(known, self, ended);
         ring.recycle(cell);
         Ok(())
     }
@@ -173,9 +173,9 @@ fn read(known: &RwLock<Known>) -> std::sync::RwLockReadGuard<'_, Known> {
     known.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the other threads what the writer has had since it had so many documents committed.
-fn follow(known: &RwLock<Known>, writer: &Writer, committed: u64) {
-    let is_new = writer.committed() != committed;
+/// Tells the other threads what the writer has had since it had ended so many documents.
+fn follow(known: &RwLock<Known>, writer: &Writer, ended: u64) {
+    let is_new = writer.ended() != ended;
     if is_new || read(known).is_behind(&writer.values) {
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
         if is_new {

@@ -5,6 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use super::io_error;
+use super::layout::END;
 use crate::{Error, Result};
 
 /// A file, and its name for errors; or what takes bytes once.
@@ -21,6 +22,25 @@ impl Out {
             Self::Pipe(pipe) => pipe.write_all(bytes),
         };
         written.map_err(|error| self.error(error))
+    }
+
+    /// Makes a commit of what ends at `end`: writes the last bytes of its footer.
+    pub(super) fn seal(&mut self, end: u64) -> Result<()> {
+        let Self::File(file, _) = self else {
+            return Ok(());
+        };
+        let at = end.saturating_sub(END.len() as u64);
+        let sealed = file.seek(SeekFrom::Start(at));
+        let sealed = sealed.and_then(|_| file.write_all(END));
+        sealed.map_err(|error| self.error(error))
+    }
+
+    /// Makes sure that all is stored.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let Self::File(file, _) = self else {
+            return Ok(());
+        };
+        file.sync_data().map_err(|error| self.error(error))
     }
 
     /// Makes sure that all is stored, and then says in the header where it ends.

@@ -24,7 +24,8 @@ pub struct ReadOptions {
     /// lie. Without it whole chunks are read, and the checksum of each is verified.
     ///
     /// A file that another program may cut must not be mapped: to touch bytes that are gone ends
-    /// the process.
+    /// the process. What a [`Writer`] takes back is no such thing: it lies behind the last
+    /// commit, and is not mapped.
     pub mmap: bool,
     /// Bytes of decoded chunks that are kept; 64 MiB unless said.
     pub cache: usize,
@@ -77,8 +78,10 @@ impl Collection {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn of(file: File, options: &ReadOptions) -> Result<Self> {
-        let source = Source::open(file, options.mmap)?;
-        let commits = commits::load(&source)?;
+        let mut source = Source::whole(file)?;
+        let end = commits::settled_end(&mut source)?;
+        let source = source.up_to(end, options.mmap)?;
+        let commits = commits::chain(&source, end)?;
         let documents = commits.last().map_or(0, |last| {
             let more = u64::from(last.footer.documents);
             last.footer.before.saturating_add(more)

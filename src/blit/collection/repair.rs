@@ -25,7 +25,7 @@ pub struct Repaired {
 
 /// Cuts off what follows the last whole commit, and says in the header where that ends.
 ///
-/// Of a commit that the header does not have yet, the checksums of all chunks are verified too.
+/// Of commits that the header does not have yet, the checksums of all chunks are verified too.
 /// A whole collection stays as it is.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     let path = path.as_ref();
     let repair = || {
         let file = files::open_locked(path)?;
-        let source = Source::open(file.try_clone().map_err(io_error)?, false)?;
+        let source = Source::whole(file.try_clone().map_err(io_error)?)?;
         let (end, documents) = find(&source)?;
         let cut = source.len().saturating_sub(end);
         drop(source);
@@ -87,8 +87,8 @@ fn find(source: &Source) -> Result<(u64, u64)> {
         for at in memchr::memmem::rfind_iter(&block[..], END) {
             let behind = at.saturating_add(END.len()) as u64;
             let end = from.saturating_add(behind);
-            let recorded = committed.as_ref().is_ok_and(|&committed| end <= committed);
-            if let Some(documents) = whole(source, end, recorded, &mut effort)? {
+            let committed = committed.as_ref().map_or(0, |&committed| committed);
+            if let Some(documents) = whole(source, end, committed, &mut effort)? {
                 return Ok((end, documents));
             }
         }
@@ -108,20 +108,32 @@ fn find(source: &Source) -> Result<(u64, u64)> {
 }
 
 /// The documents up to a commit that ends at `end`; None if it or one before it is not whole.
-fn whole(source: &Source, end: u64, recorded: bool, effort: &mut u64) -> Result<Option<u64>> {
-    let cost = commits::claim(source, end).saturating_add(FOOTER as u64);
-    *effort = effort.checked_sub(cost).ok_or_else(|| {
-        let text = "too many commits that are none: this was made to be slow";
-        wrong(ErrorKind::Limit, "C2", text, end)
-    })?;
+fn whole(source: &Source, end: u64, committed: u64, effort: &mut u64) -> Result<Option<u64>> {
+    let mut spend = |cost: u64| {
+        *effort = effort.checked_sub(cost).ok_or_else(|| {
+            let text = "too many commits that are none: this was made to be slow";
+            wrong(ErrorKind::Limit, "C2", text, end)
+        })?;
+        Ok(())
+    };
+    spend(commits::claim(source, end).saturating_add(FOOTER as u64))?;
     let Ok(all) = commits::chain(source, end) else {
         return Ok(None);
     };
     let Some(last) = all.last() else {
         return Ok(None);
     };
-    if !recorded && !chunks_are_whole(source, last) {
-        return Ok(None);
+    // Of a header that does not say what was committed, the last one is enough.
+    let known = if committed >= HEADER {
+        committed
+    } else {
+        last.footer.start
+    };
+    for commit in all.iter().filter(|commit| commit.end > known) {
+        if !chunks_are_whole(source, commit) {
+            spend(commit.end.saturating_sub(known))?;
+            return Ok(None);
+        }
     }
     let more = u64::from(last.footer.documents);
     Ok(Some(last.footer.before.saturating_add(more)))

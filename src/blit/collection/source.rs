@@ -13,20 +13,39 @@ use crate::{ErrorKind, Result};
 /// A file that is read at any place.
 #[derive(Debug)]
 pub(super) enum Source {
+    /// The bytes up to the end of a commit: what is behind it may be cut off at any time.
     Map(Mmap),
-    /// A file, and how long it was when it was opened.
+    /// A file, and how many of its bytes there are to be read.
     File(File, u64),
 }
 
 impl Source {
-    /// Maps a file, or keeps it open.
-    pub(super) fn open(file: File, mmap: bool) -> Result<Self> {
+    /// A file, as long as it is at the moment.
+    pub(super) fn whole(file: File) -> Result<Self> {
         let len = file.size().map_err(io_error)?;
-        // There are no maps of no bytes, and none of what is no file.
-        if mmap && len > 0 && file.metadata().is_ok_and(|data| data.is_file()) {
-            return super::map::map(&file).map(Self::Map).map_err(io_error);
-        }
         Ok(Self::File(file, len))
+    }
+
+    /// Takes the length that a file has by now, and gives whether that is another one.
+    pub(super) fn measure(&mut self) -> Result<bool> {
+        let Self::File(file, len) = self else {
+            return Ok(false);
+        };
+        let before = std::mem::replace(len, file.size().map_err(io_error)?);
+        Ok(before != *len)
+    }
+
+    /// The bytes up to `end`, where a commit ends: mapped, or in the file as before.
+    pub(super) fn up_to(self, end: u64, mmap: bool) -> Result<Self> {
+        let Self::File(file, _) = self else {
+            return Ok(self);
+        };
+        // There are no maps of what is no file.
+        let maps = mmap && file.metadata().is_ok_and(|data| data.is_file());
+        match usize::try_from(end).ok().filter(|_| maps) {
+            Some(end) => super::map::map(&file, end).map(Self::Map).map_err(io_error),
+            None => Ok(Self::File(file, end)),
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -65,8 +84,12 @@ impl Source {
             }
             Self::File(file, _) => {
                 let mut bytes = vec![0; size.map_err(|_| cut())?];
-                read_exact(file, at, &mut bytes).map_err(io_error)?;
-                Ok(Cow::Owned(bytes))
+                match read_exact(file, at, &mut bytes) {
+                    Ok(()) => Ok(Cow::Owned(bytes)),
+                    // It was longer before.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut()),
+                    Err(error) => Err(io_error(error)),
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::layout::{self, Codec, Entry, Footer, ALIGN, HEADER};
+use super::layout::{self, Codec, Entry, Footer, ALIGN, END, HEADER};
 use super::out::Out;
 use super::source::Source;
 use super::{chunks, commits, copy, files, io_error};
@@ -48,9 +48,10 @@ impl Default for WriteOptions {
 
 /// Appends documents to a collection.
 ///
-/// What was not committed when the writer is dropped is cut off again; a collection that was
-/// started and never committed leaves nothing, and what it was to replace as it was. Memory is
-/// that of one chunk, of the names and shapes of a commit, and 32 bytes for each of its chunks.
+/// What was not committed when the writer is dropped is cut off again, however much that is; a
+/// collection that was started and never committed leaves nothing, and what it was to replace as
+/// it was. Memory is that of one chunk, of the names and shapes of a commit, and 32 bytes for each
+/// of its chunks.
 ///
 /// # Example
 /// ```
@@ -81,8 +82,13 @@ pub struct Writer {
     pub(super) options: WriteOptions,
     /// Where the next byte comes to lie.
     at: u64,
-    /// Where the last commit ends, and the documents in all of them.
+    /// Where what was committed ends, and the documents up to there.
     committed: (u64, u64),
+    /// The same of the last part that was ended, which may be no commit yet.
+    ended: (u64, u64),
+    /// Where the parts end that become commits with the next one: their footers have no last
+    /// bytes yet, so that no one takes them for such.
+    unsealed: Vec<u64>,
     /// The index of the commit that is being written.
     index: Vec<u8>,
     chunks: u32,
@@ -188,14 +194,14 @@ impl Writer {
                 return Self::create(path, options, false);
             }
             let file = files::open_locked(path)?;
-            let source = Source::open(file.try_clone().map_err(io_error)?, false)?;
+            let mut source = Source::whole(file.try_clone().map_err(io_error)?)?;
             if source.len() < HEADER {
                 let head = source.read(0, source.len())?;
                 if layout::header(HEADER).starts_with(&head) {
                     return Self::begin(file, path, options);
                 }
             }
-            let end = commits::last_end(&source)?;
+            let end = commits::settled_end(&mut source)?;
             let documents = if end == HEADER {
                 0
             } else {
@@ -217,6 +223,8 @@ impl Writer {
             options: *options,
             at: committed.0,
             committed,
+            ended: committed,
+            unsealed: Vec::new(),
             index: Vec::new(),
             chunks: 0,
             documents: 0,
@@ -251,7 +259,7 @@ impl Writer {
     #[must_use]
     pub fn len(&self) -> u64 {
         let here = u64::from(self.documents).saturating_add(self.values.complete() as u64);
-        self.committed.1.saturating_add(here)
+        self.ended.1.saturating_add(here)
     }
 
     /// Whether there are none.
@@ -264,6 +272,11 @@ impl Writer {
     #[must_use]
     pub fn committed(&self) -> u64 {
         self.committed.1
+    }
+
+    /// Documents whose names and shapes no longer count for those that come.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended.1
     }
 
     /// Appends the value of a JSON text.
@@ -308,8 +321,10 @@ impl Writer {
 
     /// Makes sure that all documents so far survive a crash, and gives how many there are.
     ///
-    /// After 65,536 chunks and after 16 MiB of names and shapes this happens by itself. The first
-    /// call, also without documents, gives a file that replaces another one its name.
+    /// They are one commit, or several: one ends by itself after 65,536 chunks and after 16 MiB of
+    /// names and shapes. That counts only with this call: until then nobody sees such documents,
+    /// and neither [`rollback`](Self::rollback) nor a crash keeps them. The first call, also
+    /// without documents, gives a file that replaces another one its name.
     ///
     /// # Errors
     /// What the system says, as for [`push_json`](Self::push_json).
@@ -320,7 +335,8 @@ impl Writer {
             if pending > 0 {
                 writer.chunk(pending)?;
             }
-            writer.close()
+            writer.close()?;
+            writer.seal()
         });
         committed?;
         self.settle()?;
@@ -337,7 +353,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Drops what was not committed.
+    /// Drops all documents since the last [`commit`](Self::commit).
     ///
     /// # Errors
     /// `Usage` where it is written to a pipe; what the system says.
@@ -351,6 +367,8 @@ impl Writer {
         }
         self.values = blit::Writer::many(self.options.document)?;
         self.at = self.committed.0;
+        self.ended = self.committed;
+        self.unsealed.clear();
         self.index.clear();
         (self.chunks, self.documents, self.source) = (0, 0, 0);
         self.is_broken = false;
@@ -407,7 +425,7 @@ impl Writer {
         self.source > 0
     }
 
-    /// Ends the commit if the next chunk belongs to another one.
+    /// Ends the part if the next chunk belongs to another commit.
     pub(super) fn close_if_full(&mut self) -> Result<()> {
         if self.is_full() {
             self.close()?;
@@ -455,7 +473,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends a commit, of which all documents are written.
+    /// Ends a part of which all documents are written: a commit, once it is sealed.
     fn close(&mut self) -> Result<()> {
         if self.chunks > 0 {
             self.align()?;
@@ -466,8 +484,8 @@ impl Writer {
                 u32::try_from(n).map_err(|_| error())
             };
             let footer = Footer {
-                start: self.committed.0,
-                before: self.committed.1,
+                start: self.ended.0,
+                before: self.ended.1,
                 documents: self.documents,
                 chunks: self.chunks,
                 nkeys: count(dictionary.nkeys)?,
@@ -482,12 +500,40 @@ impl Writer {
             sections.extend_from_slice(&dictionary.shapes);
             sections.append(&mut self.index);
             footer.write(0, &mut sections);
+            // Whoever opens the file must not take the part for a commit: it may be cut off.
+            let is_file = matches!(self.out, Out::File(..));
+            if let Some((_, end)) = sections.split_last_chunk_mut().filter(|_| is_file) {
+                *end = [0; END.len()];
+            }
             self.write(&sections)?;
-            self.out.record(self.at)?;
-            let documents = self.committed.1.saturating_add(self.documents.into());
-            self.committed = (self.at, documents);
+            if is_file {
+                self.unsealed.push(self.at);
+            }
+            let documents = self.ended.1.saturating_add(self.documents.into());
+            self.ended = (self.at, documents);
             (self.chunks, self.documents) = (0, 0);
         }
+        Ok(())
+    }
+
+    /// Makes commits of all parts since the last one.
+    fn seal(&mut self) -> Result<()> {
+        if self.ended == self.committed {
+            return Ok(());
+        }
+        if let Some((last, earlier)) = self.unsealed.split_last() {
+            for end in earlier {
+                self.out.seal(*end)?;
+            }
+            if !earlier.is_empty() {
+                // The last one leads to these: it is not to be found without them.
+                self.out.sync()?;
+            }
+            self.out.seal(*last)?;
+        }
+        self.out.record(self.at)?;
+        self.unsealed.clear();
+        self.committed = self.ended;
         Ok(())
     }
 

@@ -78,7 +78,7 @@ impl Known {
     pub(in crate::blit) fn follow(&mut self, writer: &Writer<'_>) {
         let Emitter {
             names, sequences, ..
-        } = &writer.emitter;
+        } = &*writer.emitter;
         for &number in names.ids().get(self.keys.len()..).unwrap_or_default() {
             self.keys.push(names.text(number));
         }
@@ -167,7 +167,7 @@ impl Apart {
         }
         let Emitter {
             names, sequences, ..
-        } = &mut self.writer.emitter;
+        } = &mut *self.writer.emitter;
         for key in self.keys.len()..known.keys.len() {
             self.keys.push(names.number(known.keys.get(key), None)?);
         }
@@ -202,7 +202,7 @@ impl Apart {
         };
         let Emitter {
             names, sequences, ..
-        } = &mut writer.emitter;
+        } = &mut *writer.emitter;
         let mut numbers = std::collections::HashMap::new();
         let mut number = |texts: &mut Texts, name: u32| {
             *numbers
@@ -243,7 +243,7 @@ impl Writer<'_> {
         let duplicates = self.options.duplicates;
         let Emitter {
             names, sequences, ..
-        } = &mut self.emitter;
+        } = &mut *self.emitter;
         let numbers: Result<Vec<u32>> = (0..made.names.len())
             .map(|i| names.number(made.names.get(i), None))
             .collect();

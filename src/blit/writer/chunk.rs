@@ -109,7 +109,7 @@ impl Writer<'_> {
         // Documents that were dropped since the last chunk may have given names their ids.
         self.settle_names();
         let options = self.options;
-        let emitter = std::mem::replace(&mut self.emitter, Emitter::of(&options));
+        let emitter = std::mem::replace(&mut *self.emitter, Emitter::of(&options));
         let (names, sequences): (Names, Sequences) = (emitter.names, emitter.sequences);
         let mut flags = 0;
         for (is, bit) in [

@@ -122,7 +122,7 @@ impl Writer<'_> {
         };
         let Emitter {
             names, sequences, ..
-        } = &mut self.emitter;
+        } = &mut *self.emitter;
         let likely = sequences.likely(open.step, open.outer);
         let step = match likely {
             Some((step, number)) if names.text(number) == name => step,
@@ -148,7 +148,7 @@ impl Writer<'_> {
     pub(super) fn close_object(&mut self, open: Open) -> Result<Node> {
         let Emitter {
             names, sequences, ..
-        } = &mut self.emitter;
+        } = &mut *self.emitter;
         let (sequence, places) = sequences.close(open.step, names, self.options.duplicates)?;
         let values = self.values.get(open.values..).unwrap_or_default();
         let node = if let Some(places) = places {

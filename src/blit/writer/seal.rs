@@ -9,7 +9,8 @@ use crate::Result;
 #[derive(Default)]
 pub(super) struct Drained {
     size: usize,
-    sum: xxhash_rust::xxh3::Xxh3Default,
+    /// Half a kilobyte, which most documents do not need.
+    sum: Option<Box<xxhash_rust::xxh3::Xxh3Default>>,
 }
 
 impl Writer<'_> {
@@ -66,7 +67,7 @@ impl Writer<'_> {
     pub fn drain(&mut self) -> Vec<u8> {
         let out = std::mem::take(&mut self.emitter.out);
         self.drained.size = self.drained.size.saturating_add(out.len());
-        self.drained.sum.update(&out);
+        self.drained.sum.get_or_insert_default().update(&out);
         self.emitter.drained = self.drained.size;
         out
     }
@@ -167,12 +168,13 @@ fn seal_behind(
     out.push(u8::try_from(length).unwrap_or(u8::MAX));
     out.extend_from_slice(END_MAGIC);
     if checked {
-        let sum = if drained.size == 0 {
-            xxhash_rust::xxh3::xxh3_64(&out)
-        } else {
-            let mut sum = drained.sum.clone();
-            sum.update(&out);
-            sum.digest()
+        let sum = match &drained.sum {
+            None => xxhash_rust::xxh3::xxh3_64(&out),
+            Some(sum) => {
+                let mut sum = sum.clone();
+                sum.update(&out);
+                sum.digest()
+            }
         };
         out.splice(trailer..trailer, sum.to_le_bytes());
     }

@@ -14,7 +14,7 @@ pub struct Room(pub(super) Spare);
 
 /// What a writer fills, empty.
 pub(super) struct Spare {
-    pub(super) emitter: Emitter,
+    pub(super) emitter: Box<Emitter>,
     pub(super) tape: Tape<'static>,
     pub(super) values: Vec<Node>,
     pub(super) open: Vec<Open>,
@@ -30,7 +30,7 @@ impl Spare {
         let kept = KEPT.try_with(Cell::take).ok().flatten();
         kept.map_or_else(
             || Self {
-                emitter: Emitter::default(),
+                emitter: Box::default(),
                 tape: Tape::default(),
                 values: Vec::new(),
                 open: Vec::new(),

@@ -50,7 +50,14 @@ pub fn number<'py>(py: Python<'py>, text: &str, decimal: bool) -> PyResult<Bound
         });
     }
     if decimal {
-        return py.import("decimal")?.getattr("Decimal")?.call1((text,));
+        return py
+            .import("decimal")?
+            .getattr("Decimal")?
+            .call1((text,))
+            .map_err(|_| {
+                let text = format!("a number whose exponent no Decimal has: {text:.40}");
+                to_py(py, Error::new(ErrorKind::Limit, text).with_format("blit"))
+            });
     }
     py.get_type::<PyFloat>().call1((text,))
 }
