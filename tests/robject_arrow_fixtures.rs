@@ -1,5 +1,12 @@
 //! Every golden object of R as Arrow and back: what is not reported as lost is identical.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at once"
+)]
+
 mod common;
 
 use std::fs;

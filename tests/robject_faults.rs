@@ -148,7 +148,7 @@ fn every_flipped_bit_ends_in_an_error_or_a_value() {
         }
     }
     assert!(
-        flips > 50_000 && errors > 20_000,
+        flips > 40_000 && errors > 15_000,
         "{flips} flips, {errors} errors"
     );
 }

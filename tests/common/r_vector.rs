@@ -24,7 +24,9 @@ pub fn vector(rules: Rules, arena: &Arena, map: &Map<String, Value>, body: &Body
     }
     let mut places: Vec<(usize, &Value)> = Vec::new();
     if let (true, Body::Double(doubles)) = (map.contains_key("first"), body) {
-        let bytes = doubles.iter().flat_map(|one| one.to_bits().swap_bytes().to_le_bytes());
+        let bytes = doubles
+            .iter()
+            .flat_map(|one| one.to_bits().swap_bytes().to_le_bytes());
         let digest = hex(&Md5::digest(bytes.collect::<Vec<u8>>()));
         same(
             "xdr_md5",
