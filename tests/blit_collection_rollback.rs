@@ -219,3 +219,25 @@ fn a_crash_keeps_nothing_of_commits_that_ended_by_themselves() {
     assert_eq!(1, repair(&left).unwrap().documents);
     assert_eq!(whole[16..first], std::fs::read(&left).unwrap()[16..]);
 }
+
+#[test]
+fn an_appender_records_what_it_goes_on_behind() {
+    let folder = Folder::new();
+    let path = folder.join("a.blits");
+    let first = one_document(&path);
+    let mut writer = append(&path);
+    writer.push_json(b"2").unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    // As a writer leaves it that died before it could tell of its last commit.
+    for stale in [first, 0] {
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.splice(8..16, stale.to_le_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        let mut writer = append(&path);
+        writer.push_json(long().as_bytes()).unwrap();
+        // What is not committed hides the end of the last commit: its record leads there.
+        assert_eq!(2, open(&path, true).len());
+        writer.rollback().unwrap();
+    }
+}

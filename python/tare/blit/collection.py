@@ -22,7 +22,7 @@ _MODES = ("r", "a", "w", "x")
 _CHUNK_BYTES = 262_144
 _BLOCK_BYTES = 1 << 24
 
-MOST_DOCUMENTS = 1 << 28
+_MOST_DOCUMENTS = 1 << 28
 """Most documents that one list of values is made of; of views, which are larger, a sixteenth.
 
 A few bytes can say that there are four billion like documents."""
@@ -130,9 +130,9 @@ class Collection(Sequence[Any]):
         if not isinstance(index, slice):
             return reader.document(index)
         indices = range(*index.indices(len(reader)))
-        if len(indices) > MOST_DOCUMENTS >> 4:
+        if len(indices) > _MOST_DOCUMENTS >> 4:
             raise Limit(
-                f"a list of {len(indices):,} views; at most {MOST_DOCUMENTS >> 4:,} are made at once: iterate"
+                f"a list of {len(indices):,} views; at most {_MOST_DOCUMENTS >> 4:,} are made at once: iterate"
                 " over the collection instead",
                 format="blit",
             )
@@ -165,9 +165,9 @@ class Collection(Sequence[Any]):
             Limit: More than 2^28 documents: use `get` of each.
         """
         reader = self._read()
-        if len(reader) > MOST_DOCUMENTS:
+        if len(reader) > _MOST_DOCUMENTS:
             raise Limit(
-                f"a list of {len(reader):,} values; at most {MOST_DOCUMENTS:,} are made at once: use get() of each",
+                f"a list of {len(reader):,} values; at most {_MOST_DOCUMENTS:,} are made at once: use get() of each",
                 format="blit",
             )
         parsed = path if isinstance(path, BlitPath) else BlitPath(path)

@@ -208,8 +208,13 @@ impl Writer {
                 let (footer, ..) = commits::check(&source, end)?;
                 footer.before.saturating_add(footer.documents.into())
             };
+            let told = source.read(8, 8)?.into_owned();
             let mut out = Out::File(file, path.to_path_buf());
             out.cut(end)?;
+            if told != end.to_le_bytes() {
+                // Found at the end of the file alone, where chunks will hide it.
+                out.record(end)?;
+            }
             Self::of(out, options, (end, documents))
         };
         append().map_err(|error| error.with_path(path))
@@ -549,6 +554,10 @@ impl Writer {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.at == self.committed.0 {
+            // What comes now hides the footer of the last commit: only the header tells of it.
+            self.out.sync()?;
+        }
         self.out.write(bytes)?;
         self.at = self.at.saturating_add(bytes.len() as u64);
         Ok(())
