@@ -1,5 +1,7 @@
 //! R's values, as R itself wrote them, as Arrow: types, values, losses, and back.
 
+#![allow(clippy::unwrap_used)] // a failure here is a failed test
+
 mod common;
 
 use std::sync::Arc;

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
-use super::model::{is_na, Altrep, Arena, Body, Id, Kind, NA_INT};
+use super::kind::Kind;
+use super::model::{is_na, Altrep, Arena, Body, Id, NA_INT};
 use super::strings::{Strings, TextEncoding};
 use crate::{Error, ErrorKind, Result};
 

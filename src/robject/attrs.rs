@@ -1,6 +1,7 @@
 //! What R code asks first of an object: its names, class, dimensions and marks.
 
-use super::model::{Arena, Body, Id, Kind, RObject, Special};
+use super::kind::{Kind, Special};
+use super::model::{Arena, Body, Id, RObject};
 use super::strings::Strings;
 use super::text::Recoder;
 use crate::Result;

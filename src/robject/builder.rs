@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
-use super::model::{Arena, Body, Cell, Header, Id, Node, RObject, Special};
+use super::kind::Special;
+use super::model::{Arena, Body, Cell, Header, Id, Node, RObject};
 use super::strings::{Strings, TextEncoding};
 use crate::{Error, ErrorKind, Result};
 

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::model::{Arena, Body, Cell, Id, Node, RObject, Special};
+use super::kind::Special;
+use super::model::{Arena, Body, Cell, Id, Node, RObject};
 use super::{Altrep, Builder};
 use crate::Result;
 

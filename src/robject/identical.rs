@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::model::{is_na, Arena, Body, Bytecode, CodeCell, Constant, Id, RObject};
+use super::code::{Bytecode, CodeCell, Constant};
+use super::model::{is_na, Arena, Body, Id, RObject};
 use super::strings::{Strings, Text, TextEncoding};
 use super::text::{Decoded, Recoder};
 use super::NA_INT;

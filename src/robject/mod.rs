@@ -12,11 +12,13 @@ pub mod arrow;
 mod attrs;
 mod blocks;
 mod builder;
+mod code;
 pub mod dput;
 pub mod frame;
 mod graft;
 mod identical;
 mod inspect;
+mod kind;
 mod lanes;
 mod loss;
 mod model;
@@ -40,12 +42,13 @@ mod write;
 
 pub use altrep::{double_text, Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
+pub use code::{Bytecode, Code, CodeCell, Constant};
 pub use graft::Graft;
 pub use inspect::{inspect, Branch, Inspection};
+pub use kind::{Kind, Special};
 pub use loss::{Loss, LossKind, Losses};
 pub use model::{
-    is_na, Altrep, Arena, Body, Bytecode, Cell, Code, CodeCell, Constant, Encoding, Header, Id,
-    Kind, Node, RObject, Special, NA_INT, NA_REAL,
+    is_na, Altrep, Arena, Body, Cell, Encoding, Header, Id, Node, RObject, NA_INT, NA_REAL,
 };
 pub use options::{Format, ReadOptions, WriteOptions};
 pub use read::{read, read_rdata};

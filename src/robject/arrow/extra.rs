@@ -1,6 +1,7 @@
 //! Which attributes Arrow's own types already say, and which are kept beside them.
 
-use super::super::model::{Arena, Body, Id, Kind};
+use super::super::kind::Kind;
+use super::super::model::{Arena, Body, Id};
 
 /// What a column is by its class: decides its Arrow type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, Fields};
 
+use super::super::kind::Kind;
 use super::super::loss::LossKind;
-use super::super::model::{is_na, Body, Id, Kind, NA_INT, NA_REAL};
+use super::super::model::{is_na, Body, Id, NA_INT, NA_REAL};
 use super::super::{rds, Strings, WriteOptions};
 use super::extra::{self, Meaning};
 use super::flat::refused;

@@ -8,8 +8,9 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Fields, Schema};
 
+use super::super::kind::Special;
 use super::super::loss::{LossKind, Losses};
-use super::super::model::{Arena, Body, Id, RObject, Special};
+use super::super::model::{Arena, Body, Id, RObject};
 use super::super::text::{escaped, Recoder};
 use super::extra::{self, Meaning};
 use super::flat::refused;

@@ -2,7 +2,8 @@
 
 use super::super::account::Account;
 use super::super::altrep::EXPANDED_BYTES;
-use super::super::model::{Body, Id, Node, Special, NA_INT, NA_REAL};
+use super::super::kind::Special;
+use super::super::model::{Body, Id, Node, NA_INT, NA_REAL};
 use super::super::{Builder, RObject, ReadOptions, Strings, TextEncoding};
 use super::calls::{self, Call};
 use super::gather::{Gather, Scalar, Values};

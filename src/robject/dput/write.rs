@@ -1,7 +1,8 @@
 //! Writing R code that R reads the same value from.
 
 use super::super::altrep::EXPANDED_BYTES;
-use super::super::model::{is_na, Arena, Body, Id, Kind, NA_INT};
+use super::super::kind::Kind;
+use super::super::model::{is_na, Arena, Body, Id, NA_INT};
 use super::super::text::Decoded;
 use super::super::{Loss, LossKind, Losses, RObject, Recoder, Strings};
 use super::tables::syntactic;

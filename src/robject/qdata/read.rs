@@ -1,7 +1,8 @@
 //! Reading: the structure with an explicit stack, then the data.
 
 use super::super::account::Account;
-use super::super::model::{Body, Cell, Id, Node, Special};
+use super::super::kind::Special;
+use super::super::model::{Body, Cell, Id, Node};
 use super::super::plain::Plain;
 use super::super::{Builder, RObject, ReadOptions};
 use super::texts;

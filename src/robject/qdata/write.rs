@@ -1,6 +1,7 @@
 //! Writing: the structure in pre-order, then the data by type.
 
-use super::super::model::{Arena, Body, Id, Kind};
+use super::super::kind::Kind;
+use super::super::model::{Arena, Body, Id};
 use super::super::pack::Packer;
 use super::super::text::Decoded;
 use super::super::{LossKind, Losses, RObject, Recoder, Strings};

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::account::Account;
-use super::super::model::{Body, Cell, Id, Node, Special};
+use super::super::kind::Special;
+use super::super::model::{Body, Cell, Id, Node};
 use super::super::plain::Plain;
 use super::super::{rds, Builder, RObject, ReadOptions};
 use super::container::Shuffles;
