@@ -1,5 +1,7 @@
 //! Files of one object read whole and as streams: the same object, whatever the pieces.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at once")]
+
 mod common;
 
 use std::fs::{self, File};

@@ -1,7 +1,10 @@
 //! Files written in other versions, encodings and compressors than they were read from.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at once")]
+
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -194,6 +197,18 @@ fn data_only_leaves_code_out_and_says_so() {
     }
 }
 
+/// A disk without room.
+struct Full;
+
+impl std::io::Write for Full {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("full"))
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn a_value_in_itself_is_refused_and_a_full_sink_is_an_error() {
     let mut build = Builder::new();
@@ -202,15 +217,6 @@ fn a_value_in_itself_is_refused_and_a_full_sink_is_an_error() {
     let error = rds::serialize(&build.finish(list), &WriteOptions::default()).unwrap_err();
     assert_eq!(ErrorKind::Usage, error.kind());
 
-    struct Full;
-    impl std::io::Write for Full {
-        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            Err(std::io::Error::other("full"))
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
     for id in ["none", "gzip:1", "xz:0"] {
         let options = WriteOptions {
             compressor: Some(Compressor::parse(id).unwrap()),
@@ -271,11 +277,13 @@ fn r_reads_every_version_encoding_and_compressor() {
                     let file = place.join(format!("{name}-{version}-{encoding:?}-{kind}.rds"));
                     write(&object, fs::File::create(&file).unwrap(), &options).unwrap();
                     let line = |one: &Path| format!("readRDS('{}')", one.display());
-                    script.push_str(&format!(
-                        "stopifnot(isTRUE(all.equal(unclass({}), unclass({}), tolerance = 1e-14))); ok <- ok + 1\n",
+                    writeln!(
+                        script,
+                        "stopifnot(isTRUE(all.equal(unclass({}), unclass({}), tolerance = 1e-14))); ok <- ok + 1",
                         line(&original),
                         line(&file)
-                    ));
+                    )
+                    .unwrap();
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! R's values, as R itself wrote them, as Arrow: types, values, losses, and back.
 
-#![allow(clippy::unwrap_used)] // a failure here is a failed test
+#![allow(clippy::unwrap_used, reason = "a test stops at once")]
 
 mod common;
 

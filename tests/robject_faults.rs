@@ -50,9 +50,8 @@ fn written(object: &RObject) -> Vec<u8> {
 
 /// What the cut file ends in: an error that says so, at a place within.
 fn refused(name: &str, at: usize, cut: &[u8]) {
-    let error = match read(cut, &limits()) {
-        Ok(_) => panic!("{name} cut at {at} was read"),
-        Err(error) => error,
+    let Err(error) = read(cut, &limits()) else {
+        panic!("{name} cut at {at} was read");
     };
     let kind = error.kind();
     let right = matches!(kind, ErrorKind::Truncated | ErrorKind::Malformed);

@@ -109,12 +109,13 @@ fn three_billion_numbers_stay_deferred() {
 
 /// How a bad file is refused: with the format and a place in the file.
 fn refusal(bytes: &[u8]) -> Result<(), String> {
-    let error = match read(bytes) {
-        Ok(_) => return Err("was read".to_string()),
-        Err(error) => error,
+    let Err(error) = read(bytes) else {
+        return Err("was read".to_string());
     };
-    use ErrorKind::{Malformed, Truncated, Unsupported};
-    let kind = matches!(error.kind(), Malformed | Truncated | Unsupported);
+    let kind = matches!(
+        error.kind(),
+        ErrorKind::Malformed | ErrorKind::Truncated | ErrorKind::Unsupported
+    );
     // Of an empty file no format can be named.
     let named = error.format().is_some() || bytes.is_empty();
     let told = kind && named && error.offset().is_some();

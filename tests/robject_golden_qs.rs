@@ -15,7 +15,7 @@ mod r_files;
 
 use serde_json::Value;
 use tare::compress::decompress;
-use tare::robject::{self, RObject, ReadOptions, WriteOptions};
+use tare::robject::{self, ReadOptions, WriteOptions};
 
 use r_expected::{compare, compare_by, verdict, Rules};
 use r_files::{group, text, Fixture, Tally};

@@ -95,7 +95,7 @@ const CASES: &[(&str, fn())] = &[
         assert!(error.offset().is_some_and(|at| at < 100_000), "{error}");
     }),
     ("lists nested 1 million deep, as allowed", || {
-        nested(1_000_000)
+        nested(1_000_000);
     }),
     ("9,999 lists are within the limit", || {
         deep(&ReadOptions::default(), 9_999).unwrap();
@@ -200,7 +200,7 @@ const CASES: &[(&str, fn())] = &[
     ("CHARSXP of 2^31 - 1", || truncated(&[16, 1, 9, i32::MAX])),
     ("reference 5 of none", || malformed(&[0x05ff])),
     ("reference 99 of none, in a word of its own", || {
-        malformed(&[255, 99])
+        malformed(&[255, 99]);
     }),
     ("reference 0 and -1", || {
         malformed(&[255, 0]);
@@ -211,7 +211,7 @@ const CASES: &[(&str, fn())] = &[
         assert_eq!(ErrorKind::Unsupported, refused(&xdr.int(77).0));
     }),
     ("namespaces of 2^31 - 1 names", || {
-        truncated(&[249, 0, i32::MAX])
+        truncated(&[249, 0, i32::MAX]);
     }),
     ("a table of 2^31 - 1 shared pairs", || {
         let kind = refused(&Xdr::new().ints(&[21, i32::MAX, 13, 0, i32::MAX]).0);

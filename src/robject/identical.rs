@@ -552,8 +552,8 @@ mod tests {
                 id
             }
         };
-        let utf8 = text("\u{e4}".as_bytes(), TextEncoding::Utf8);
-        assert!(same(text(b"\xe4", TextEncoding::Latin1), &utf8));
+        let utf8 = &text("\u{e4}".as_bytes(), TextEncoding::Utf8);
+        assert!(same(text(b"\xe4", TextEncoding::Latin1), utf8));
         assert!(!same(text("\u{e4}".as_bytes(), TextEncoding::Bytes), utf8));
     }
 }

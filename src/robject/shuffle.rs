@@ -128,6 +128,12 @@ fn fill(rest: &[u8], place: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "small numbers of a test"
+    )]
+
     use super::*;
 
     /// The definition, byte by byte.

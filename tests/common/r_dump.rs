@@ -90,7 +90,14 @@ impl Dump<'_> {
             self.stack.push(Task::Node(node.attributes));
             self.stack.push(Task::Line("attributes"));
         }
-        let line = match body {
+        let line = self.line(id, body, &start);
+        self.lines.push(line);
+    }
+
+    /// The line of a node, with what is below it left for later.
+    fn line(&mut self, id: Id, body: &Body, start: &str) -> String {
+        let arena = self.arena;
+        match body {
             Body::Special(special) => format!("{special:?}"),
             Body::Symbol(name) => {
                 let marks = arena.node(*name);
@@ -98,24 +105,6 @@ impl Dump<'_> {
                 format!("symbol {:?} marks {marks:?} {start}", arena.char(*name))
             }
             Body::Char(bytes) => format!("char {bytes:?} {start}"),
-            Body::Logical(values) => format!("logical {values:?} {start}"),
-            Body::Integer(values) => format!("integer {values:?} {start}"),
-            Body::Double(values) => {
-                let bits: Vec<u64> = values.iter().map(|one| self.bits(*one)).collect();
-                format!("double {bits:x?} {start}")
-            }
-            Body::Complex(values) => {
-                let bits: Vec<_> = values
-                    .iter()
-                    .map(|one| one.map(|one| self.bits(one)))
-                    .collect();
-                format!("complex {bits:x?} {start}")
-            }
-            Body::Raw(bytes) => format!("raw {bytes:?} {start}"),
-            Body::Character(strings) => {
-                let texts: Vec<_> = strings.iter().map(|one| (one.bytes, one.levels)).collect();
-                format!("character {texts:?} {start}")
-            }
             Body::List(items) => {
                 self.later(items);
                 format!("list {} {start}", items.len())
@@ -175,8 +164,33 @@ impl Dump<'_> {
                 self.later(&[altrep.info, altrep.state]);
                 format!("deferred {start}")
             }
-        };
-        self.lines.push(line);
+            vector => self.vector(vector, start),
+        }
+    }
+
+    /// The line of a vector without nodes below it.
+    fn vector(&self, body: &Body, start: &str) -> String {
+        match body {
+            Body::Logical(values) => format!("logical {values:?} {start}"),
+            Body::Integer(values) => format!("integer {values:?} {start}"),
+            Body::Double(values) => {
+                let bits: Vec<u64> = values.iter().map(|one| self.bits(*one)).collect();
+                format!("double {bits:x?} {start}")
+            }
+            Body::Complex(values) => {
+                let bits: Vec<_> = values
+                    .iter()
+                    .map(|one| one.map(|one| self.bits(one)))
+                    .collect();
+                format!("complex {bits:x?} {start}")
+            }
+            Body::Raw(bytes) => format!("raw {bytes:?} {start}"),
+            Body::Character(strings) => {
+                let texts: Vec<_> = strings.iter().map(|one| (one.bytes, one.levels)).collect();
+                format!("character {texts:?} {start}")
+            }
+            other => unreachable!("{other:?} is no vector"),
+        }
     }
 
     fn bits(&self, value: f64) -> u64 {

@@ -140,7 +140,7 @@ impl Maker<'_> {
 
     fn cells(&mut self, first: u8) -> Body {
         let mut cells = Vec::new();
-        for at in 0..self.few() + 1 {
+        for at in 0..=self.few() {
             let tag = self.byte();
             let tags = [7, 8, 9].map(|place| self.shared.get(place + 3).copied());
             cells.push(Cell {

@@ -23,7 +23,7 @@ impl Xdr {
     }
 
     pub fn int(&mut self, value: i32) -> &mut Self {
-        self.0.extend_from_slice(&value.to_be_bytes());
+        self.0.extend_from_slice(&value.swap_bytes().to_le_bytes());
         self
     }
 
@@ -35,7 +35,8 @@ impl Xdr {
     }
 
     pub fn double(&mut self, value: f64) -> &mut Self {
-        self.0.extend_from_slice(&value.to_bits().to_be_bytes());
+        self.0
+            .extend_from_slice(&value.to_bits().swap_bytes().to_le_bytes());
         self
     }
 

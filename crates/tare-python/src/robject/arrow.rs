@@ -67,7 +67,6 @@ pub fn made(
         metadata: option(options, "metadata")?.unwrap_or(true),
         columns: option(options, "columns")?,
         nan: choice(options, "na", &["null", "nan"])? == Some(1),
-        ..ToArrow::default()
     };
     let done = py.detach(|| to_arrow(&handle.0, &options));
     let (made, losses) = done.map_err(|error| to_py(py, error))?;
@@ -90,7 +89,6 @@ pub fn r_from_arrow(
             Some(2) => Int64::Double,
             _ => Int64::Auto,
         },
-        ..FromArrow::default()
     };
     let (field, chunks) = imported(value)?;
     let done = py.detach(|| {

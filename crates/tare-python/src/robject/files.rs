@@ -36,15 +36,15 @@ pub fn r_read<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = source.py();
     let signals = Signals::default();
-    let reading = reading(options, &signals)?;
     let dput = option::<String>(options, "format")?.as_deref() == Some("dput");
-    let read = from_source(source, |place| {
+    let options = reading(options, &signals)?;
+    let done = from_source(source, |place| {
         if dput {
-            return text(place).and_then(|text| robject::dput::parse(&text, &reading));
+            return text(place).and_then(|text| robject::dput::parse(&text, &options));
         }
-        robject::read(opened(place)?, &reading)
+        robject::read(opened(place)?, &options)
     })?;
-    let object = read.map_err(|error| signals.raise(py, error))?;
+    let object = done.map_err(|error| signals.raise(py, error))?;
     let named = is_rdata(source)?;
     match named.then(|| object.names()).flatten() {
         _ if !named => Handle(object).into_bound_py_any(py),

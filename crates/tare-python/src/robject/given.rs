@@ -1,4 +1,4 @@
-//! Plain Python and NumPy as R's values.
+//! Plain Python and `NumPy` as R's values.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -43,7 +43,7 @@ struct Work<'a, 'py> {
     done: Vec<Id>,
 }
 
-/// An R value of plain Python, NumPy and Arrow.
+/// An R value of plain Python, `NumPy` and Arrow.
 #[pyfunction]
 pub fn r_from_python<'py>(
     value: &Bound<'py, PyAny>,

@@ -1,4 +1,4 @@
-//! NumPy's arrays as R's vectors, by their buffers.
+//! `NumPy`'s arrays as R's vectors, by their buffers.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -7,7 +7,7 @@ use tare::robject::{Body, Builder, Id, LossKind, Losses, NA_INT, NA_REAL};
 use crate::buffers::with_bytes;
 use crate::error::to_py;
 
-/// NumPy's missing time.
+/// `NumPy`'s missing time.
 const NAT: i64 = i64::MIN;
 
 /// The vector of an array, with its dimensions; None for arrays of objects and text.
@@ -27,11 +27,7 @@ pub fn vector(
         ("b", _) => Body::Logical(bytes(array, "u1")?.into_iter().map(i32::from).collect()),
         ("i", 1..=4) | ("u", 1..=2) => integers(array, losses)?,
         ("i", _) | ("u", 4) => long(array, losses)?,
-        ("u", _) => {
-            let values = eights(array, "<f8")?;
-            Body::Double(values.into_iter().map(f64::from_le_bytes).collect())
-        }
-        ("f", 2..=8) => {
+        ("u", _) | ("f", 2..=8) => {
             let values = eights(array, "<f8")?;
             Body::Double(values.into_iter().map(f64::from_le_bytes).collect())
         }

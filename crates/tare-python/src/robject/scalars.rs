@@ -137,7 +137,7 @@ pub fn vector(items: &[Bound<'_, PyAny>], losses: &mut Losses) -> PyResult<Scala
             class(Body::Double(days), &["Date"])
         }
         Sort::Length => {
-            let seconds = each(items, |item| length(item.cast::<PyDelta>()?))?;
+            let seconds = each(items, |item| Ok(length(item.cast::<PyDelta>()?)))?;
             let mut made = class(Body::Double(seconds), &["difftime"]);
             made.attributes.push(("units", vec!["secs".to_string()]));
             made
@@ -164,19 +164,15 @@ fn times(items: &[Bound<'_, PyAny>], losses: &mut Losses) -> PyResult<Scalars> {
     let start = py.import("datetime")?.getattr("datetime")?;
     let start = start.call1((1970, 1, 1, 0, 0, 0, 0, &utc))?;
     let seconds = each(items, |item| {
-        let aware = match item.getattr("tzinfo")?.is_none() {
-            true => {
-                let named = pyo3::types::PyDict::new(py);
-                named.set_item("tzinfo", &utc)?;
-                item.call_method("replace", (), Some(&named))?
-            }
-            false => item.clone(),
+        let aware = if item.getattr("tzinfo")?.is_none() {
+            let named = pyo3::types::PyDict::new(py);
+            named.set_item("tzinfo", &utc)?;
+            item.call_method("replace", (), Some(&named))?
+        } else {
+            item.clone()
         };
-        length(
-            aware
-                .call_method1("__sub__", (&start,))?
-                .cast::<PyDelta>()?,
-        )
+        let delta = aware.call_method1("__sub__", (&start,))?;
+        Ok(length(delta.cast::<PyDelta>()?))
     })?;
     let classes = ["POSIXct", "POSIXt"].map(str::to_string).to_vec();
     let zone = zone.unwrap_or_else(|| "UTC".to_string());
@@ -206,7 +202,7 @@ fn zones(items: &[Bound<'_, PyAny>]) -> PyResult<Vec<Option<String>>> {
 }
 
 /// Seconds of a `timedelta`.
-fn length(delta: &Bound<'_, PyDelta>) -> PyResult<f64> {
+fn length(delta: &Bound<'_, PyDelta>) -> f64 {
     let micros = i64::from(delta.get_microseconds());
     let seconds = i64::from(delta.get_seconds()) + i64::from(delta.get_days()) * 86_400;
     #[allow(
@@ -215,11 +211,11 @@ fn length(delta: &Bound<'_, PyDelta>) -> PyResult<f64> {
     )]
     let whole = seconds as f64;
     if micros == 0 {
-        return Ok(whole);
+        return whole;
     }
     #[allow(clippy::cast_precision_loss, reason = "the nearest double is meant")]
     let exact = (i128::from(seconds) * 1_000_000 + i128::from(micros)) as f64;
-    Ok(exact / 1e6)
+    exact / 1e6
 }
 
 fn each<'py>(
