@@ -9,6 +9,7 @@
 )]
 
 use std::io::Cursor;
+use std::path::Path;
 
 use serde_json::Value;
 use tare::compress::Compressor;

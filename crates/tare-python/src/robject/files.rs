@@ -28,7 +28,7 @@ const FORMATS: [Format; 6] = [
     Format::Dput,
 ];
 
-/// The objects of a file: one, or of RData each with its name.
+/// The objects of a file: one, or of `RData` each with its name.
 #[pyfunction]
 pub fn r_read<'py>(
     source: &Bound<'py, PyAny>,
@@ -37,34 +37,33 @@ pub fn r_read<'py>(
     let py = source.py();
     let signals = Signals::default();
     let dput = option::<String>(options, "format")?.as_deref() == Some("dput");
-    let options = reading(options, &signals)?;
-    let done = from_source(source, |place| {
+    let options = reader(options, &signals)?;
+    let read = from_source(source, |place| {
         if dput {
             return text(place).and_then(|text| robject::dput::parse(&text, &options));
         }
         robject::read(opened(place)?, &options)
     })?;
-    let object = done.map_err(|error| signals.raise(py, error))?;
-    let named = is_rdata(source)?;
-    match named.then(|| object.names()).flatten() {
-        _ if !named => Handle(object).into_bound_py_any(py),
-        names => {
-            let names = names
-                .unwrap_or_default()
-                .into_iter()
-                .map(Option::unwrap_or_default);
-            let parts = names
-                .enumerate()
-                .filter_map(|(at, name)| Some((name, object.child(at)?)));
-            let pairs: Vec<(String, Handle)> =
-                parts.map(|(name, part)| (name, Handle(part))).collect();
-            pairs.into_bound_py_any(py)
-        }
+    let object = read.map_err(|error| signals.raise(py, error))?;
+    if !is_rdata(source)? {
+        return Handle(object).into_bound_py_any(py);
     }
+    let names = object.names().unwrap_or_default().into_iter();
+    let parts = names
+        .map(Option::unwrap_or_default)
+        .enumerate()
+        .filter_map(|(at, name)| Some((name, Handle(object.child(at)?))));
+    parts
+        .collect::<Vec<(String, Handle)>>()
+        .into_bound_py_any(py)
 }
 
 /// Writes to a file of a path, which says how many bytes, or to bytes.
 #[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what comes from Python comes as a value"
+)]
 pub fn r_write<'py>(
     value: &Bound<'py, PyAny>,
     path: Option<PathBuf>,
@@ -77,16 +76,14 @@ pub fn r_write<'py>(
         Ok(handle) => What::One(handle.get().0.clone()),
         Err(_) => What::Named(named(value)?),
     };
-    let written = py.detach(|| match &path {
-        Some(path) => {
+    let written = py.detach(|| {
+        if let Some(path) = &path {
             let file = File::create(path).map_err(|error| system(error, path))?;
-            what.write(file, &writing).map(|report| (None, report))
+            return what.write(file, &writing).map(|report| (None, report));
         }
-        None => {
-            let mut bytes = Vec::new();
-            let report = what.write(&mut bytes, &writing)?;
-            Ok((Some(bytes), report))
-        }
+        let mut bytes = Vec::new();
+        let report = what.write(&mut bytes, &writing)?;
+        Ok((Some(bytes), report))
     });
     let (bytes, report) = written.map_err(|error| signals.raise(py, error))?;
     let losses = report.loss.into_iter().map(entry).collect();
@@ -97,7 +94,7 @@ pub fn r_write<'py>(
     Ok((said, losses))
 }
 
-/// One object, or those of an RData file.
+/// One object, or those of an `RData` file.
 enum What {
     One(RObject),
     Named(Vec<(String, RObject)>),
@@ -133,7 +130,7 @@ pub fn r_inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let py = source.py();
     let signals = Signals::default();
-    let reading = reading(options, &signals)?;
+    let reading = reader(options, &signals)?;
     let found = from_source(source, |place| robject::inspect(opened(place)?, &reading))?;
     let found = found.map_err(|error| signals.raise(py, error))?;
     let version = |version: Option<[u8; 3]>| {
@@ -198,7 +195,7 @@ fn is_rdata(source: &Bound<'_, PyAny>) -> PyResult<bool> {
     told.map_err(|error: std::io::Error| os_error(source.py(), error))
 }
 
-fn reading(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<ReadOptions> {
+fn reader(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<ReadOptions> {
     let usual = ReadOptions::default();
     Ok(ReadOptions {
         max_depth: option(options, "max_depth")?.unwrap_or(usual.max_depth),

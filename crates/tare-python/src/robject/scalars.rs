@@ -105,8 +105,8 @@ pub fn vector(items: &[Bound<'_, PyAny>], losses: &mut Losses) -> PyResult<Scala
     };
     Ok(match common(items)?.unwrap_or(Sort::Nothing) {
         Sort::Nothing => plain(Body::Logical(vec![NA_INT; items.len()])),
-        Sort::Logical => plain(Body::Logical(integers(items)?.unwrap_or_default())),
-        Sort::Integer => match integers(items)? {
+        Sort::Logical => plain(Body::Logical(integers(items).unwrap_or_default())),
+        Sort::Integer => match integers(items) {
             Some(values) => plain(Body::Integer(values)),
             None => plain(Body::Double(long(items, losses)?)),
         },
@@ -222,15 +222,18 @@ fn each<'py>(
     items: &[Bound<'py, PyAny>],
     one: impl Fn(&Bound<'py, PyAny>) -> PyResult<f64>,
 ) -> PyResult<Vec<f64>> {
-    let value = |item: &Bound<'py, PyAny>| match item.is_none() {
-        true => Ok(f64::from_bits(NA_REAL)),
-        false => one(item),
+    let value = |item: &Bound<'py, PyAny>| {
+        if item.is_none() {
+            Ok(f64::from_bits(NA_REAL))
+        } else {
+            one(item)
+        }
     };
     items.iter().map(value).collect()
 }
 
 /// Integers and bools of 32 bits; None where one has more.
-fn integers(items: &[Bound<'_, PyAny>]) -> PyResult<Option<Vec<i32>>> {
+fn integers(items: &[Bound<'_, PyAny>]) -> Option<Vec<i32>> {
     let mut values = Vec::with_capacity(items.len());
     for item in items {
         if item.is_none() {
@@ -239,10 +242,10 @@ fn integers(items: &[Bound<'_, PyAny>]) -> PyResult<Option<Vec<i32>>> {
         }
         match item.extract::<i32>() {
             Ok(value) if value != NA_INT => values.push(value),
-            _ => return Ok(None),
+            _ => return None,
         }
     }
-    Ok(Some(values))
+    Some(values)
 }
 
 /// Numbers as doubles; integers that no double holds are counted.

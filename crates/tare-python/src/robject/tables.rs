@@ -90,6 +90,10 @@ impl Facts {
 /// Columns and rows of a file as a data frame.
 #[pyfunction]
 #[pyo3(signature = (source, columns=None, rows=None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what comes from Python comes as a value"
+)]
 pub fn fst_read(
     source: &Bound<'_, PyAny>,
     columns: Option<Vec<String>>,
@@ -117,6 +121,10 @@ pub fn fst_read(
 
 /// Writes a data frame.
 #[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what comes from Python comes as a value"
+)]
 pub fn fst_write<'py>(
     value: &Bound<'py, Handle>,
     path: Option<PathBuf>,
@@ -136,18 +144,13 @@ pub fn fst_write<'py>(
     let written = py.detach(|| {
         let (table, losses) = frame::to_fst(object, strict)?;
         writing.keys = keys.map(|keys| positions(&table, &keys)).transpose()?;
-        let (size, bytes) = match &path {
-            Some(path) => {
-                let file = File::create(path).map_err(|error| system(error, path))?;
-                (fst::write(&table, file, &writing)?, None)
-            }
-            None => {
-                let mut sink = memory();
-                let size = fst::write(&table, &mut sink, &writing)?;
-                (size, Some(sink.into_inner()))
-            }
-        };
-        Ok((size, bytes, losses))
+        if let Some(path) = &path {
+            let file = File::create(path).map_err(|error| system(error, path))?;
+            return Ok((fst::write(&table, file, &writing)?, None, losses));
+        }
+        let mut sink = memory();
+        let size = fst::write(&table, &mut sink, &writing)?;
+        Ok((size, Some(sink.into_inner()), losses))
     });
     let (size, bytes, losses) = written.map_err(|error| signals.raise(py, error))?;
     let said = match bytes {
