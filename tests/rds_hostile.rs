@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use common::rds_files::fixtures;
 use tare::compress::{decompress, ReadOptions as Plain};
-use tare::robject::{rdata, rds, read, Body, ReadOptions, Source, WriteOptions};
+use tare::robject::arrow::{to_arrow, ToArrow};
+use tare::robject::{dput, qdata, qs2, rdata, rds, read, Body, ReadOptions, Source, WriteOptions};
 use tare::ErrorKind;
 
 /// `X\n`, version 3, and these ints.
@@ -217,13 +218,22 @@ fn sequences_of_trillions_stay_deferred() {
             ..WriteOptions::default()
         };
         let kind = rds::serialize(&object, &version_2).unwrap_err().kind();
-        if class == "compact_realseq" {
-            assert_eq!(10_000_000_000_000, object.length());
-            assert_eq!(ErrorKind::Limit, kind);
-        } else {
-            // No integer goes so far: it is a class of that name, and opaque.
-            assert_eq!(ErrorKind::Unsupported, kind);
+        assert_eq!(ErrorKind::Limit, kind, "{class}");
+        assert_eq!(10_000_000_000_000, object.length());
+        for budget in [None, Some(u64::MAX)] {
+            let error = object.arena().data(object.id(), budget).unwrap_err();
+            assert_eq!(ErrorKind::Limit, error.kind(), "{class}: {error}");
         }
+        let error = to_arrow(&object, &ToArrow::default()).unwrap_err();
+        assert_eq!(ErrorKind::Limit, error.kind(), "{class}: {error}");
+        let error = dput::write(&object).unwrap_err();
+        assert_eq!(ErrorKind::Limit, error.kind(), "{class}: {error}");
+        let error = qdata::serialize(&object, &WriteOptions::default()).unwrap_err();
+        assert_eq!(ErrorKind::Limit, error.kind(), "{class}: {error}");
+        // In qs2 it is a deferred vector again.
+        let again = qs2::serialize(&object, &WriteOptions::default()).unwrap();
+        let again = qs2::parse(&again, &ReadOptions::default()).unwrap();
+        assert_eq!(object.length(), again.length());
     }
 }
 

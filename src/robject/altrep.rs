@@ -127,7 +127,13 @@ impl Arena {
                 && (double || (-2_147_483_647.0..=2_147_483_647.0).contains(&value))
         };
         let counts = length.fract() == 0.0 && (0.0..9.0e15).contains(&length);
-        if !counts || step.to_bits() & !SIGN != 1.0_f64.to_bits() || !within(first) || !within(last)
+        // Of more integers than there are the length alone counts: it is told, and refused as too
+        // long when someone wants the elements.
+        let endless = !double && length > f64::from(u32::MAX);
+        if !counts
+            || step.to_bits() & !SIGN != 1.0_f64.to_bits()
+            || !within(first)
+            || !(endless || within(last))
         {
             return None;
         }
@@ -243,7 +249,7 @@ impl Arena {
                 first,
                 step,
             }) => {
-                self.claim(length, if double { 8 } else { 4 }, budget)?;
+                self.claim_sequence(double, length, budget)?;
                 sequence(double, length, first, step).into()
             }
             Some(Deferred::Strings { of, scipen, mark }) => {
@@ -268,6 +274,15 @@ impl Arena {
             )
         };
         Error::new(ErrorKind::Unsupported, text)
+    }
+
+    /// Counts what a sequence will take; one of more integers than there are is never made.
+    fn claim_sequence(&self, double: bool, length: u64, budget: Option<u64>) -> Result<()> {
+        if !double && length > u64::from(u32::MAX) {
+            let text = format!("a deferred vector of {length} integers, more than there are");
+            return Err(Error::new(ErrorKind::Limit, text));
+        }
+        self.claim(length, if double { 8 } else { 4 }, budget)
     }
 
     /// Counts what a vector will take against what may be taken.
@@ -313,7 +328,7 @@ impl Arena {
                 }),
                 _,
             ) => {
-                self.claim(length, if double { 8 } else { 4 }, budget)?;
+                self.claim_sequence(double, length, budget)?;
                 sequence(double, length, first, step)
             }
             _ => return Err(self.opaque(of)),
@@ -509,6 +524,18 @@ mod tests {
         let small = deferred("compact_intseq", state([10.0, 1.0, 1.0]));
         assert!(small.arena().data(small.id(), Some(39)).is_err());
         assert!(small.arena().data(small.id(), Some(40)).is_ok());
+    }
+
+    #[test]
+    fn more_integers_than_there_are_have_a_length_and_are_never_made() {
+        for budget in [None, Some(u64::MAX)] {
+            let object = deferred("compact_intseq", state([1e13, 1.0, 1.0]));
+            let arena = object.arena();
+            assert_eq!(10_000_000_000_000, arena.length(object.id()));
+            assert_eq!(Kind::Integer, arena.kind(object.id()));
+            let error = arena.data(object.id(), budget).unwrap_err();
+            assert_eq!(ErrorKind::Limit, error.kind());
+        }
     }
 
     #[test]
