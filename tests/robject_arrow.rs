@@ -92,6 +92,11 @@ fn columns_of_every_class_come_back_identical() {
         "data.frame()",
         "data.frame(a = integer(), b = character(), c = factor(character()))",
         "data.frame(row.names = 1:3)",
+        "mtcars",
+        "data.frame(a = 1:3, row.names = c(30L, 10L, 20L))",
+        "x <- data.frame(id = 1:2); x$df <- data.frame(p = 1:2, row.names = c('u', 'v')); x",
+        "structure(list(a = 1:2), class = c('tbl_df', 'tbl', 'data.frame'), row.names = c('p', 'q'))",
+        "data.frame(row.names = c('no', 'columns'))",
     ];
     // One run of R for all: each is an element of a list.
     let Some(objects) = r(&format!("list({{ {} }})", frames.join(" }, { "))) else {
@@ -101,6 +106,115 @@ fn columns_of_every_class_come_back_identical() {
         println!("{code}");
         back(&objects.child(at).unwrap());
     }
+}
+
+#[test]
+fn names_of_rows_do_not_go_to_other_rows() {
+    let Some(object) =
+        r("data.frame(a = c(1.5, NA), f = factor(c('x', 'y')), row.names = c('p', 'q'))")
+    else {
+        return;
+    };
+    let batch = back(&object).batch().unwrap();
+    let turned = [batch.slice(1, 1), batch.slice(0, 1)];
+    let short = [batch.slice(0, 1)];
+    let renamed = [batch.clone(), batch.clone()];
+    for rows in [&turned[..], &short[..], &renamed[..]] {
+        let (again, losses) = from_batches(rows, &FromArrow::default()).unwrap();
+        let expected =
+            ["@row.names: row_names_dropped: names of rows that are others now (2 values)"];
+        assert_eq!(expected.map(String::from).to_vec(), lost(losses.list()));
+        let names = again.arena().attribute(again.id(), "row.names").unwrap();
+        assert_eq!(
+            Some(&i32::MIN),
+            again.arena().integers_of(names).unwrap().first()
+        );
+    }
+    // One behind the other as they were.
+    let whole = [batch.slice(0, 1), batch.slice(1, 1)];
+    let (again, _) = from_batches(&whole, &FromArrow::default()).unwrap();
+    assert!(object.identical(&again).unwrap());
+    // Without metadata they are lost, and that is said.
+    let plain = ToArrow {
+        metadata: false,
+        ..ToArrow::default()
+    };
+    let (_, losses) = to_arrow(&object, &plain).unwrap();
+    let expected = ["@row.names: row_names_dropped: row names (2 values)"];
+    assert_eq!(expected.map(String::from).to_vec(), lost(losses.list()));
+}
+
+#[test]
+fn names_of_rows_fit_the_columns_that_are_wanted() {
+    let Some(object) = r("data.frame(a = 1:2, b = 3:4, row.names = c('p', 'q'))") else {
+        return;
+    };
+    let options = ToArrow {
+        columns: Some(vec!["b".to_string()]),
+        ..ToArrow::default()
+    };
+    let (made, losses) = to_arrow(&object, &options).unwrap();
+    assert_eq!(Vec::<String>::new(), lost(losses.list()));
+    let (again, losses) = from_batches(&[made.batch().unwrap()], &FromArrow::default()).unwrap();
+    assert_eq!(Vec::<String>::new(), lost(losses.list()));
+    assert_eq!(
+        Some(vec![Some("p".to_string()), Some("q".to_string())]),
+        again.attribute_texts("row.names")
+    );
+}
+
+#[test]
+fn a_vector_that_is_an_s4_object_stays_one() {
+    let code = "n <- structure(c(0, 4.9e-324), class = structure('nanotime', package = 'nanotime'), .S3Class = 'integer64'); \
+                structure(list(n = asS4(n)), class = 'data.frame', row.names = c(NA, -2L))";
+    let Some(object) = r(code) else { return };
+    let levels = |object: &RObject| object.get("n").unwrap().node().levels & 1 << 4;
+    assert_eq!(1 << 4, levels(&object));
+    let made = back(&object);
+    let (again, _) = from_batches(&[made.batch().unwrap()], &FromArrow::default()).unwrap();
+    assert_eq!(1 << 4, levels(&again));
+    // The same bytes: nothing else was lost either.
+    let plain = |object: &RObject| rds::serialize(object, &Default::default()).unwrap();
+    assert!(plain(&object).len() == plain(&again).len());
+}
+
+#[test]
+fn an_address_of_data_table_is_reported() {
+    // R makes none without the package: the pointer is put in here.
+    let mut build = Builder::new();
+    let column = build.push(Body::Integer(vec![1])).unwrap();
+    let frame = build.push(Body::List(vec![column])).unwrap();
+    let (names, rows) = (
+        build.strings(["a"]),
+        build.push(Body::Integer(vec![i32::MIN, -1])),
+    );
+    let class = build.strings(["data.table", "data.frame"]).unwrap();
+    let (protected, tag) = (Id::NULL, Id::NULL);
+    let address = build.push(Body::ExternalPtr { protected, tag }).unwrap();
+    let pairs = [
+        ("names", names.unwrap()),
+        ("row.names", rows.unwrap()),
+        ("class", class),
+        (".internal.selfref", address),
+    ];
+    build.set_attributes(frame, &pairs).unwrap();
+    let object = build.finish(frame);
+    let expected = "@.internal.selfref: address_dropped: address, which data.table makes anew";
+    for metadata in [true, false] {
+        let options = ToArrow {
+            metadata,
+            strict: metadata,
+            ..ToArrow::default()
+        };
+        let (_, losses) = to_arrow(&object, &options).unwrap();
+        let told: Vec<String> = losses.list().iter().map(ToString::to_string).collect();
+        assert!(told.contains(&expected.to_string()), "{told:?}");
+    }
+    let (_, losses) = tare::robject::frame::to_fst(&object, false).unwrap();
+    assert!(losses
+        .list()
+        .iter()
+        .any(|loss| loss.to_string() == expected));
 }
 
 #[test]
@@ -349,7 +463,7 @@ fn a_damaged_key_is_an_error() {
 
 #[test]
 fn strict_ends_at_the_first_loss() {
-    let Some(object) = r("data.frame(a = 1, row.names = 'first')") else {
+    let Some(object) = r("data.frame(t = structure(1e300, class = c('POSIXct', 'POSIXt')))") else {
         return;
     };
     let strict = ToArrow {
@@ -357,7 +471,7 @@ fn strict_ends_at_the_first_loss() {
         ..ToArrow::default()
     };
     let error = to_arrow(&object, &strict).unwrap_err();
-    assert!(error.to_string().contains("row_names_dropped"), "{error}");
+    assert!(error.to_string().contains("value_dropped"), "{error}");
 }
 
 #[test]

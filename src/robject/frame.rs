@@ -358,7 +358,11 @@ fn reported(column: &RObject, kind: ColumnKind, losses: &mut Losses) -> Result<(
 
 fn dropped(object: &RObject, said: &[&str], losses: &mut Losses) -> Result<()> {
     for (name, value) in object.attribute_list() {
-        if said.contains(&name.as_str()) || name == ".internal.selfref" {
+        if said.contains(&name.as_str()) {
+            continue;
+        }
+        if name == ".internal.selfref" {
+            losses.add_selfref()?;
             continue;
         }
         let text = value.summary();

@@ -42,11 +42,13 @@ pub enum LossKind {
     TypeChanged,
     /// A value that the result cannot hold became missing.
     ValueDropped,
+    /// An address that its package makes anew is gone; information, not a loss.
+    AddressDropped,
 }
 
 impl LossKind {
     /// All of them, in the order of the documentation.
-    pub const ALL: [LossKind; 17] = [
+    pub const ALL: [LossKind; 18] = [
         Self::AttributeDropped,
         Self::ClassDropped,
         Self::NanPayload,
@@ -64,6 +66,7 @@ impl LossKind {
         Self::BytesString,
         Self::TypeChanged,
         Self::ValueDropped,
+        Self::AddressDropped,
     ];
 
     /// Its name in reports.
@@ -87,13 +90,17 @@ impl LossKind {
             Self::BytesString => "bytes_string",
             Self::TypeChanged => "type_changed",
             Self::ValueDropped => "value_dropped",
+            Self::AddressDropped => "address_dropped",
         }
     }
 
     /// Whether every value is still there, so that a strict conversion goes on.
     #[must_use]
     pub fn is_information(self) -> bool {
-        matches!(self, Self::AltrepExpanded | Self::TypeChanged)
+        matches!(
+            self,
+            Self::AltrepExpanded | Self::TypeChanged | Self::AddressDropped
+        )
     }
 }
 
@@ -263,6 +270,18 @@ impl Losses {
         }
         self.list.push(loss);
         Ok(())
+    }
+
+    /// Adds the address that data.table keeps in an attribute and makes anew by itself.
+    ///
+    /// # Errors
+    /// None: it is information alone.
+    pub(super) fn add_selfref(&mut self) -> Result<()> {
+        let (kind, r) = (
+            LossKind::AddressDropped,
+            "address, which data.table makes anew",
+        );
+        self.add_at("@.internal.selfref", kind, r, "", 1)
     }
 
     /// The entries so far, in the order of the values.

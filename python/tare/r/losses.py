@@ -11,7 +11,7 @@ from tare.errors import LossError
 __all__ = ["INFORMATION", "Loss", "LossWarning", "losses_of", "settle"]
 
 # Kinds that change no value: told, but no reason to warn or to refuse.
-INFORMATION = frozenset({"altrep_expanded", "type_changed"})
+INFORMATION = frozenset({"address_dropped", "altrep_expanded", "type_changed"})
 _SHOWN = 3
 
 

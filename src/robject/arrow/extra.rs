@@ -3,6 +3,11 @@
 use super::super::kind::Kind;
 use super::super::model::{Arena, Body, Id};
 
+/// The bit of the levels that says that R takes a vector for an S4 object.
+pub const S4_BIT: u16 = 1 << 4;
+/// Its name among attributes that are kept.
+pub const S4: &str = "tare:S4";
+
 /// What a column is by its class: decides its Arrow type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {

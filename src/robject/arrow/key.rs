@@ -51,10 +51,11 @@ pub(super) fn write(
     ascii(&build.finish(root)).map(Some)
 }
 
-/// Attributes as text: a list with a name for each.
+/// Attributes as text: a list with a name for each, and `more` behind them.
 pub(super) fn attributes(
     object: &RObject,
     attributes: &[(&[u8], Id)],
+    more: Vec<(&str, Body)>,
     losses: &mut Losses,
 ) -> Result<String> {
     let mut build = Builder::new();
@@ -62,7 +63,14 @@ pub(super) fn attributes(
         build: &mut build,
         losses,
     };
-    let root = writing.attributes(object, attributes)?;
+    let (mut names, mut values) = writing.copies(object, attributes)?;
+    for (name, body) in more {
+        names.push(name.to_string());
+        values.push(build.push(body)?);
+    }
+    let root = build.push(Body::List(values))?;
+    let names = build.strings(names.iter().map(String::as_str))?;
+    build.set_attributes(root, &[("names", names)])?;
     ascii(&build.finish(root))
 }
 
@@ -179,10 +187,27 @@ impl Writing<'_> {
 
     /// A list of attributes that are data; `NULL` where none is.
     fn attributes(&mut self, object: &RObject, attributes: &[(&[u8], Id)]) -> Result<Id> {
+        let (names, values) = self.copies(object, attributes)?;
+        if values.is_empty() {
+            return Ok(Id::NULL);
+        }
+        let list = self.build.push(Body::List(values))?;
+        let names = self.build.strings(names.iter().map(String::as_str))?;
+        self.build.set_attributes(list, &[("names", names)])?;
+        Ok(list)
+    }
+
+    /// Names and copies of attributes that are data.
+    fn copies(
+        &mut self,
+        object: &RObject,
+        attributes: &[(&[u8], Id)],
+    ) -> Result<(Vec<String>, Vec<Id>)> {
         let (mut names, mut values) = (Vec::new(), Vec::new());
         for (name, value) in attributes {
             if *name == b".internal.selfref" {
-                continue; // an address that data.table makes anew
+                self.losses.add_selfref()?;
+                continue;
             }
             let name = escaped(name);
             let (copy, left_out) = self.build.graft(&object.at(*value), Graft::Data)?;
@@ -197,12 +222,6 @@ impl Writing<'_> {
                 values.push(copy);
             }
         }
-        if values.is_empty() {
-            return Ok(Id::NULL);
-        }
-        let list = self.build.push(Body::List(values))?;
-        let names = self.build.strings(names.iter().map(String::as_str))?;
-        self.build.set_attributes(list, &[("names", names)])?;
-        Ok(list)
+        Ok((names, values))
     }
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use arrow_schema::Field;
 
-use super::super::model::RObject;
+use super::super::loss::LossKind;
+use super::super::model::{Body, RObject, NA_INT};
 use super::super::Graft;
 use super::from::{From, Made};
-use super::{read_r_key, ATTRIBUTES_KEY, TYPE_KEY};
+use super::{extra, read_r_key, rows, ATTRIBUTES_KEY, TYPE_KEY};
 use crate::Result;
 
 /// What a field says of the R type behind it: `kind=storage,rest`.
@@ -112,12 +113,57 @@ impl From<'_> {
     pub(super) fn put_back(&mut self, made: &mut Made, notes: &Notes, key: &Key) -> Result<()> {
         if let Some(text) = &notes.attributes {
             let list = read_r_key(text)?;
+            self.put_rows(made, &list)?;
+            if list.get(extra::S4).is_some() {
+                if let Some(node) = self.build.node_mut(made.id) {
+                    node.levels |= extra::S4_BIT;
+                }
+            }
             self.put_list(made, &list)?;
         }
         match key.attributes() {
             Some(list) => self.put_list(made, &list),
             None => Ok(()),
         }
+    }
+
+    /// Gives a data frame its names of rows again, where its rows are those that had them.
+    fn put_rows(&mut self, made: &mut Made, list: &RObject) -> Result<()> {
+        let (Some(names), Some(digest)) = (list.get("row.names"), list.get(rows::DIGEST)) else {
+            return Ok(());
+        };
+        let arena = self.build.arena();
+        let place = made
+            .attributes
+            .iter()
+            .position(|(known, _)| known == "row.names");
+        let automatic = place.and_then(|at| made.attributes.get(at));
+        let Some((_, automatic)) = automatic else {
+            return Ok(()); // no data frame
+        };
+        let count = match arena.integers_of(*automatic) {
+            Some([NA_INT, rows]) => usize::try_from(rows.unsigned_abs()).unwrap_or(0),
+            _ => 0,
+        };
+        let columns = arena.elements(made.id).iter().copied();
+        let now = rows::digest(arena, columns);
+        let same = match (&now, digest.data()?) {
+            (Body::Character(now), Body::Character(then)) => now.get(0) == then.get(0),
+            _ => false,
+        };
+        if !same || names.length() != count {
+            let (kind, r) = (
+                LossKind::RowNamesDropped,
+                "names of rows that are others now",
+            );
+            let count = names.length() as u64;
+            return self.losses.add_at("@row.names", kind, r, "", count);
+        }
+        let (copy, _) = self.build.graft(&names, Graft::Data)?;
+        if let Some((_, old)) = place.and_then(|at| made.attributes.get_mut(at)) {
+            *old = copy;
+        }
+        Ok(())
     }
 
     fn put_list(&mut self, made: &mut Made, list: &RObject) -> Result<()> {
@@ -127,7 +173,8 @@ impl From<'_> {
                 continue;
             };
             // What the array itself says is not for metadata to change.
-            if matches!(name.as_str(), "levels" | "row.names" | "") {
+            let own = matches!(name.as_str(), extra::S4 | rows::DIGEST);
+            if own || matches!(name.as_str(), "levels" | "row.names" | "") {
                 continue;
             }
             if name == "names" && made.attributes.iter().any(|(known, _)| known == "names") {

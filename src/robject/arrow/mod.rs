@@ -3,7 +3,8 @@
 //! Integers, doubles, texts and their marks of missing values are lent to Arrow where they lie:
 //! an array keeps the arena alive. What Arrow has no type for is reported, never left out in
 //! silence. Attributes go into the schema's key `r`, where R's own arrow package finds them; what
-//! that package would stumble over goes into keys of the field that begin with `tare:`.
+//! that package would stumble over goes into keys of the field that begin with `tare:`: names of
+//! rows among them, which no longer fit once the table was filtered or sorted.
 
 mod extra;
 mod flat;
@@ -14,6 +15,7 @@ mod key;
 mod keyed;
 mod lent;
 mod lists;
+mod rows;
 mod texts;
 mod times;
 mod to;

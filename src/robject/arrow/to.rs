@@ -15,7 +15,7 @@ use super::super::text::{escaped, Recoder};
 use super::extra::{self, Meaning};
 use super::flat::refused;
 use super::lists::list_of_values;
-use super::{key, ATTRIBUTES_KEY, MOST_DEPTH, TYPE_KEY};
+use super::{key, rows, ATTRIBUTES_KEY, MOST_DEPTH, TYPE_KEY};
 use crate::{Error, ErrorKind, Result};
 
 /// How to make Arrow arrays. Further fields may come: end with `..ToArrow::default()`.
@@ -170,7 +170,9 @@ pub fn to_arrow(object: &RObject, options: &ToArrow) -> Result<(Arrowed, Losses)
         if let Some(text) = key::write(object, wanted, &mut to.losses)? {
             metadata.insert(key::KEY.to_string(), text);
         }
-        column.notes.clear();
+        let notes = column.notes.drain(..);
+        let own = notes.filter(|(key, _)| *key == ATTRIBUTES_KEY);
+        metadata.extend(own.map(|(key, text)| (key.to_string(), text)));
     }
     let mut field = column.field("", options.metadata).with_nullable(!is_table);
     if is_table {
@@ -315,9 +317,6 @@ impl To<'_> {
             fields.push(column.field(&name, self.options.metadata));
             columns.push(column.array);
         }
-        if meaning == Meaning::Frame {
-            self.row_names(id)?;
-        }
         let (fields, rows) = (Fields::from(fields), rows.unwrap_or(0));
         let array = if columns.is_empty() {
             StructArray::new_empty_fields(rows, None)
@@ -329,29 +328,6 @@ impl To<'_> {
             Meaning::LongTime => column.of("POSIXlt"),
             _ => column,
         })
-    }
-
-    /// Row names that someone gave.
-    fn row_names(&mut self, id: Id) -> Result<()> {
-        let arena = self.arena;
-        let Some(names) = arena.attribute(id, "row.names") else {
-            return Ok(());
-        };
-        let given = match arena.data(names, None)? {
-            Body::Character(strings) => strings.len(),
-            Body::Integer(values) if values.first() == Some(&super::super::NA_INT) => 0,
-            Body::Integer(values) => {
-                let counted = (1..).zip(values).all(|(n, value)| n == *value);
-                if counted {
-                    0
-                } else {
-                    values.len()
-                }
-            }
-            _ => 0,
-        };
-        let (kind, r) = (LossKind::RowNamesDropped, "row names");
-        self.losses.add_at("@row.names", kind, r, "", given as u64)
     }
 
     /// A matrix in a data frame: each row a list of fixed size.
@@ -395,13 +371,28 @@ impl To<'_> {
             return Ok(column);
         }
         let mut column = column;
-        let own = extra::own_attributes(self.arena, id, meaning);
+        let mut own = extra::own_attributes(self.arena, id, meaning);
+        let row_names = (meaning == Meaning::Frame).then(|| rows::given(self.arena, id));
+        let row_names = row_names.flatten();
         if self.kept && self.elements.is_none() {
-            if !own.is_empty() {
-                let text = key::attributes(self.object, &own, &mut self.losses)?;
+            let mut more = Vec::new();
+            if let Some(names) = row_names {
+                own.push((b"row.names", names));
+                more.push((rows::DIGEST, self.digest(id)));
+            }
+            if self.arena.node(id).levels & extra::S4_BIT != 0 {
+                more.push((extra::S4, Body::Logical(vec![1])));
+            }
+            if !own.is_empty() || !more.is_empty() {
+                let text = key::attributes(self.object, &own, more, &mut self.losses)?;
                 column.notes.push((ATTRIBUTES_KEY, text));
             }
             return Ok(column);
+        }
+        if let Some(names) = row_names {
+            let (kind, count) = (LossKind::RowNamesDropped, self.arena.length(names));
+            self.losses
+                .add_at("@row.names", kind, "row names", "", count as u64)?;
         }
         let mut dropped = extra::kept(self.arena, id, meaning);
         dropped.extend(own);
@@ -412,10 +403,11 @@ impl To<'_> {
     }
 
     pub(super) fn dropped(&mut self, name: &[u8], value: Id, meaning: Meaning) -> Result<()> {
-        if name == b".internal.selfref"
-            || (matches!(meaning, Meaning::Frame | Meaning::LongTime) && name == b"names")
-        {
-            return Ok(()); // an address that data.table makes anew
+        if matches!(meaning, Meaning::Frame | Meaning::LongTime) && name == b"names" {
+            return Ok(());
+        }
+        if name == b".internal.selfref" {
+            return self.losses.add_selfref();
         }
         let is_class = name == b"class";
         if is_class && meaning == Meaning::Frame {
@@ -442,6 +434,19 @@ impl To<'_> {
         }
         let shown = self.object.at(value).summary();
         self.losses.add_at(&format!("@{name}"), kind, &shown, "", 1)
+    }
+
+    /// What the rows of a data frame are told by, of the columns that are made.
+    fn digest(&self, id: Id) -> Body {
+        let children = self.arena.elements(id);
+        let wanted = self.options.columns.as_ref().filter(|_| self.depth == 0);
+        let names = wanted.and_then(|_| self.object.at(id).names());
+        let names = names.unwrap_or_default();
+        let made = children.iter().enumerate().filter(|(at, _)| {
+            let name = names.get(*at).cloned().flatten().unwrap_or_default();
+            wanted.is_none_or(|wanted| wanted.contains(&name))
+        });
+        rows::digest(self.arena, made.map(|(_, child)| *child))
     }
 
     /// The error for a value that Arrow has no type for.
