@@ -74,7 +74,10 @@ pub fn write(
             return Ok(WriteReport { bytes, loss });
         }
         Format::Dput => {
-            let (text, loss) = dput::write(object)?;
+            let (text, loss) = match options.data_only {
+                true => dput::write_data(object)?,
+                false => dput::write(object)?,
+            };
             let bytes = whole(&mut sink, text.as_bytes())?;
             return Ok(WriteReport { bytes, loss });
         }

@@ -60,8 +60,9 @@ pub fn parse(text: &str, options: &ReadOptions) -> Result<RObject> {
 /// NaN and NA are lost, of strings marked as bytes the mark.
 ///
 /// # Errors
-/// `Unsupported` for functions, calls, symbols, environments, S4 objects and pointers, and for
-/// attributes of names that `structure` takes for its own; `Limit` for a value inside itself.
+/// `Unsupported` for functions, calls, symbols, environments, S4 objects and pointers, for strings
+/// with a zero byte, and for attributes of names that `structure` takes for its own; `Limit` for a
+/// value inside itself.
 ///
 /// # Example
 /// ```
@@ -74,5 +75,31 @@ pub fn parse(text: &str, options: &ReadOptions) -> Result<RObject> {
 /// # Ok::<(), tare::Error>(())
 /// ```
 pub fn write(object: &RObject) -> Result<(String, Vec<Loss>)> {
-    write::object(object)
+    write::object(object, false)
+}
+
+/// As [`write()`], with `NULL` in place of functions, compiled code, promises and pointers.
+///
+/// The report has each of them with its path.
+///
+/// # Errors
+/// As [`write()`], but for these.
+///
+/// # Example
+/// ```
+/// use tare::robject::{dput, Body, Builder, Id};
+///
+/// let mut build = Builder::new();
+/// let number = build.push(Body::Integer(vec![1]))?;
+/// let (environment, formals) = (Id::NULL, Id::NULL);
+/// let body = number;
+/// let code = build.push(Body::Closure { environment, formals, body })?;
+/// let list = build.push(Body::List(vec![number, code]))?;
+/// let (text, losses) = dput::write_data(&build.finish(list))?;
+/// assert_eq!("list(1L, NULL)\n", text);
+/// assert_eq!("[[2]]: code_opaque: closure, kept NULL", losses[0].to_string());
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn write_data(object: &RObject) -> Result<(String, Vec<Loss>)> {
+    write::object(object, true)
 }

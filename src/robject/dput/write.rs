@@ -4,7 +4,7 @@ use super::super::altrep::EXPANDED_BYTES;
 use super::super::kind::Kind;
 use super::super::model::{is_na, Arena, Body, Id, NA_INT};
 use super::super::text::Decoded;
-use super::super::{Loss, LossKind, Losses, RObject, Recoder, Strings};
+use super::super::{walk, Loss, LossKind, Losses, RObject, Recoder, Strings};
 use super::tables::syntactic;
 use crate::{Error, ErrorKind, Result};
 
@@ -23,13 +23,16 @@ enum Task {
 }
 
 /// The code, and what it does not keep.
-pub(super) fn object(object: &RObject) -> Result<(String, Vec<Loss>)> {
+///
+/// With `data_only` code and promises are written as `NULL`, which the report says.
+pub(super) fn object(object: &RObject, data_only: bool) -> Result<(String, Vec<Loss>)> {
     let mut writer = Writer {
         arena: object.arena(),
         recoder: Recoder::of(object.arena()),
         losses: Losses::new(false),
         out: String::new(),
         line: 0,
+        data_only,
         tasks: vec![Task::Value(object.id())],
     };
     // A ring of lists, which no file holds, would be written without end.
@@ -50,7 +53,11 @@ pub(super) fn object(object: &RObject) -> Result<(String, Vec<Loss>)> {
         }
     }
     writer.out.push('\n');
-    Ok((writer.out, writer.losses.into_list()))
+    let mut losses = writer.losses.into_list();
+    if data_only {
+        losses.extend(walk::losses(object, true, false));
+    }
+    Ok((writer.out, losses))
 }
 
 struct Writer<'a> {
@@ -60,6 +67,7 @@ struct Writer<'a> {
     out: String,
     /// Where the line at hand begins.
     line: usize,
+    data_only: bool,
     tasks: Vec<Task>,
 }
 
@@ -91,6 +99,14 @@ impl Writer<'_> {
                 | Kind::Character
                 | Kind::Raw
         );
+        let code = matches!(
+            kind,
+            Kind::Closure | Kind::Promise | Kind::Bytecode | Kind::ExternalPtr
+        );
+        if code && self.data_only {
+            self.out.push_str("NULL");
+            return Ok(());
+        }
         if !list && !vector {
             let text = format!("no code makes a value of type {}", kind.name());
             return Err(unsupported(text));
@@ -332,6 +348,11 @@ impl Writer<'_> {
                 self.comma();
             }
             self.name(names, at);
+            if text.bytes.is_some_and(|bytes| bytes.contains(&0)) {
+                return Err(unsupported(
+                    "a string with a zero byte, which no code makes",
+                ));
+            }
             match self.recoder.decode(text) {
                 None if all_na => self.out.push_str("NA_character_"),
                 None => self.out.push_str("NA"),
@@ -388,6 +409,9 @@ fn hex_byte(out: &mut String, byte: u8) {
 /// The name of an argument as it is written; None for bytes that are no text.
 fn tag(name: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(name).ok()?;
+    if name.contains(&0) {
+        return None;
+    }
     if syntactic(name) {
         return Some(text.to_string());
     }
