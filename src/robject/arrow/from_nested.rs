@@ -8,6 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{make_array, Array, ArrayRef};
 use arrow_buffer::NullBuffer;
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 
 use super::super::loss::LossKind;
@@ -290,7 +291,7 @@ impl From<'_> {
         }
         let total = rows.saturating_mul(width);
         let sources = data.iter().collect();
-        let mut turned = arrow_data::transform::MutableArrayData::new(sources, true, total);
+        let mut turned = MutableArrayData::new(sources, true, total);
         for column in 0..width {
             for (at, part) in data.iter().enumerate() {
                 for place in (column..part.len()).step_by(width) {
@@ -354,7 +355,15 @@ fn masked(array: &ArrayRef, outer: Option<&NullBuffer>) -> Result<ArrayRef> {
         return Ok(Arc::clone(array));
     }
     let both = NullBuffer::union(Some(outer), array.nulls());
-    let data = array.to_data().into_builder().nulls(both).build();
+    let mut data = array.to_data();
+    if data.offset() != 0 {
+        // Marks of missing values begin where the buffers do: a slice is copied.
+        let mut whole = MutableArrayData::new(vec![&data], false, data.len());
+        let step = whole.try_extend(0, 0, data.len());
+        step.map_err(|error| refused(&error))?;
+        data = whole.freeze();
+    }
+    let data = data.into_builder().nulls(both).build();
     Ok(make_array(data.map_err(|error| refused(&error))?))
 }
 
