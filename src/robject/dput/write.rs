@@ -115,6 +115,13 @@ impl Writer<'_> {
         let skipped = usize::from(names.is_some() && kind != Kind::Pairlist);
         let mut attributes = Vec::new();
         for (name, value) in self.arena.attributes(id).skip(skipped) {
+            if value.is_null() {
+                // No attribute of R is NULL: structure() would take it away.
+                let place = format!("@{}", super::super::text::escaped(name));
+                let kind = LossKind::AttributeDropped;
+                self.losses.add_at(&place, kind, "NULL", "", 1)?;
+                continue;
+            }
             attributes.push((attribute_name(name)?, value));
         }
         if !attributes.is_empty() {
