@@ -36,6 +36,7 @@ mod shuffle;
 mod sniff;
 mod source;
 mod strings;
+mod tap;
 mod text;
 mod walk;
 mod write;

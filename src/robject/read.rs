@@ -21,6 +21,8 @@ pub(super) struct Loaded {
     pub(super) object: RObject,
     pub(super) format: Format,
     pub(super) wrapper: Kind,
+    /// Bytes once the compressor around it is undone.
+    pub(super) plain: u64,
 }
 
 /// Reads an object from a file of any format but fst: RDS, `RData`, qs2, qdata and qs, in whatever
@@ -90,7 +92,7 @@ pub(super) fn load(source: Source<'_>, options: &ReadOptions) -> Result<Loaded> 
 fn from_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
     check(options.cancel.as_ref())?;
     let kind = wrapper(bytes);
-    let (object, format) = if kind == Kind::None {
+    let (object, format, size) = if kind == Kind::None {
         plain(bytes, options)?
     } else if one_buffer(bytes, kind, options) {
         let plain_bytes = inflate(bytes, kind, options)?;
@@ -105,6 +107,7 @@ fn from_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
         object,
         format,
         wrapper: kind,
+        plain: size,
     })
 }
 
@@ -159,7 +162,7 @@ fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> 
         }
     }
     let whole = head.as_slice().chain(stream);
-    let (object, format) = if kind == Kind::None {
+    let (object, format, size) = if kind == Kind::None {
         chunked(Box::new(Direct(Box::new(whole))), options)?
     } else if options.threads == Some(1) {
         let reader = Reader::new(whole, serial(options))?;
@@ -171,6 +174,7 @@ fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> 
         object,
         format,
         wrapper: kind,
+        plain: size,
     })
 }
 
@@ -199,7 +203,7 @@ fn check(cancel: Option<&CancelToken>) -> Result<()> {
 }
 
 /// Plain bytes of any format, whole.
-fn plain(bytes: &[u8], options: &ReadOptions) -> Result<(RObject, Format)> {
+fn plain(bytes: &[u8], options: &ReadOptions) -> Result<(RObject, Format, u64)> {
     let format = sniff::plain(bytes).ok_or_else(|| sniff::unknown(bytes))?;
     let object = match format {
         Format::Rds => rds::parse(bytes, options),
@@ -209,12 +213,16 @@ fn plain(bytes: &[u8], options: &ReadOptions) -> Result<(RObject, Format)> {
         Format::Qs => qs::parse(bytes, options),
         Format::Dput => Err(sniff::unknown(bytes)),
     };
-    Ok((object?, format))
+    Ok((object?, format, bytes.len() as u64))
 }
 
 /// Plain bytes of any format, chunk by chunk.
-fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObject, Format)> {
-    let mut window = Stream::new(chunks);
+fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObject, Format, u64)> {
+    let mut bytes = 0;
+    let mut window = Stream::new(Counted {
+        chunks,
+        bytes: &mut bytes,
+    });
     let head = window.ahead(sniff::HEAD)?;
     let format = sniff::plain(head).ok_or_else(|| sniff::unknown(head))?;
     let object = match format {
@@ -225,5 +233,22 @@ fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObje
         Format::Qs => qs::read(rds::Bytes::new(window), options),
         Format::Dput => Err(sniff::unknown(window.ahead(sniff::HEAD)?)),
     };
-    Ok((object?, format))
+    Ok((object?, format, bytes))
+}
+
+/// Counts the bytes of the chunks.
+struct Counted<'a, C> {
+    chunks: C,
+    bytes: &'a mut u64,
+}
+
+impl<C: Chunks> Chunks for Counted<'_, C> {
+    fn next(&mut self, used: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let chunk = self.chunks.next(used)?;
+        let size = chunk
+            .as_ref()
+            .map_or(0, |chunk| chunk.len().saturating_sub(rds::FRONT));
+        *self.bytes = self.bytes.saturating_add(size as u64);
+        Ok(chunk)
+    }
 }

@@ -43,6 +43,8 @@ def look(source: Source, max_bytes: int, *, tree: bool = False, everything: bool
     met = Counter(kind.lower().replace(" ", "-") for _, kind in seen["findings"])
     findings.kinds = {kind: met[kind] for kind in KINDS}
     findings.flags = _flags(findings.kinds)
+    if seen["checked"] is False:
+        findings.flags.append("unchecked: it was written without a checksum, so that damage may go unseen")
     _as_data(findings, named)
     if tree:
         findings.tree = _tree(named, None if everything else _MOST)
@@ -60,6 +62,8 @@ def _details(seen: dict[str, Any]) -> dict[str, Any]:
         "min_reader": "read by R from",
         "native_encoding": "text without a mark",
         "nodes": "nodes",
+        "plain_bytes": "bytes without the compressor around it",
+        "payload_bytes": "bytes in its blocks",
     }
     return {words: seen[name] for name, words in names.items() if seen.get(name) not in (None, "")}
 

@@ -144,6 +144,10 @@ pub fn r_inspect<'py>(
     said.set_item("min_reader", version(found.min_reader))?;
     said.set_item("encoding", found.encoding.map(encoding_name))?;
     said.set_item("native_encoding", &found.native_encoding)?;
+    said.set_item("stored_bytes", found.stored_bytes)?;
+    said.set_item("plain_bytes", found.plain_bytes)?;
+    said.set_item("payload_bytes", found.payload_bytes)?;
+    said.set_item("checked", found.checked)?;
     said.set_item("nodes", found.nodes)?;
     let tree = PyList::empty(py);
     for branch in &found.tree {
@@ -154,6 +158,7 @@ pub fn r_inspect<'py>(
             kind,
             &branch.class,
             branch.length,
+            branch.again,
         ))?;
     }
     said.set_item("tree", tree)?;
