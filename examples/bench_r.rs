@@ -7,7 +7,7 @@
 //! | `write-FORMAT` | the values of the file into `--out`: `rds`, `rds-none`, `qs2`, `qdata` |
 //! | `frames` | bare zstd of the blocks of a qs2 or qdata file |
 //! | `dput` | R code of the values, parsed |
-//! | `memory` | one read; the most memory beside what is held at the end |
+//! | `memory` | one read; the most memory beside the result |
 //!
 //! `cpu_s` is the processor's time of all threads for one round, `wall_s` the clock's, each round.
 
@@ -171,14 +171,19 @@ impl Run {
         ))
     }
 
-    /// What a read took beside its result.
+    /// What a read took beside its result, which is what comes free when it is dropped; what the
+    /// reader left lying about is beside it.
     fn memory(&self) -> Outcome<String> {
+        let before = status("VmRSS")?;
         let object = self.object()?;
-        let (most, held) = (status("VmHWM")?, status("VmRSS")?);
+        let (most, after) = (status("VmHWM")?, status("VmRSS")?);
         let elements = object.arena().length(object.id());
+        drop(object);
+        let result = after.saturating_sub(status("VmRSS")?);
+        let beside = most.saturating_sub(before + result);
         Ok(format!(
-            "{{\"most_bytes\":{most},\"held_bytes\":{held},\"beside_bytes\":{},\"elements\":{elements}}}",
-            most.saturating_sub(held)
+            "{{\"before_bytes\":{before},\"most_bytes\":{most},\"result_bytes\":{result},\
+             \"beside_bytes\":{beside},\"elements\":{elements}}}"
         ))
     }
 }

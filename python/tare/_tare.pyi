@@ -7,7 +7,7 @@ else whole.
 """
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
-from typing import Any, Self, TypeAlias, overload
+from typing import Any, BinaryIO, Self, TypeAlias, overload
 
 import pyarrow as pa
 from typing_extensions import Buffer, Unpack
@@ -659,9 +659,9 @@ def r_read(source: Buffer | str, options: dict[str, Any]) -> RObject | list[tupl
     """
 
 def r_write(
-    value: RObject | list[tuple[str, RObject]], path: str | None, options: dict[str, Any]
+    value: RObject | list[tuple[str, RObject]], sink: str | BinaryIO | None, options: dict[str, Any]
 ) -> tuple[bytes | int, list[RLoss]]:
-    """Write to a file of a path, which says how many bytes, or to bytes.
+    """Write to a file of a path or a file object, which says how many bytes, or to bytes.
 
     Options, all of them optional: ``format``, ``version``, ``encoding``, ``compressor``,
     ``threads``, ``members``, ``r_version``, ``data_only``.
@@ -698,8 +698,16 @@ def fst_schema(source: Buffer | str) -> dict[str, Any]:
     of columns), ``file_bytes``.
     """
 
-def fst_read(source: Buffer | str, columns: list[str] | None, rows: tuple[int, int] | None) -> RObject:
-    """Columns and rows (from 0 on, end exclusive) of an fst file as a data frame."""
+def fst_read(
+    source: Buffer | str,
+    columns: list[str] | None,
+    rows: tuple[int, int] | None,
+    options: dict[str, Any] | None = None,
+) -> RObject:
+    """Columns and rows (from 0 on, end exclusive) of an fst file as a data frame.
+
+    Options, all of them optional: ``memory_budget``, ``max_ratio``, ``threads``.
+    """
 
 def fst_write(value: RObject, path: str | None, options: dict[str, Any]) -> tuple[bytes | int, list[RLoss]]:
     """Write a data frame as fst. Options: ``compress`` (0 to 100; 50), ``keys``."""

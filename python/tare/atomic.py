@@ -12,11 +12,13 @@ from typing import BinaryIO, cast
 __all__ = [
     "Replacement",
     "commit_both",
+    "flush_to_disk",
     "make_folders",
     "refuse_unwritable",
     "remove_folders",
     "replacing",
     "replacing_both",
+    "replacing_path",
     "write_atomic",
 ]
 
@@ -57,17 +59,41 @@ def replacing(path: str | os.PathLike[str], *, sync: bool = True) -> Iterator[Bi
     Raises:
         OSError: The file cannot be written; what was at ``path`` is untouched.
     """
+    with replacing_path(path) as temporary, open(temporary, "wb") as file:
+        yield cast(BinaryIO, file)
+        file.flush()
+        if sync and os.path.isfile(temporary):
+            os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def replacing_path(path: str | os.PathLike[str]) -> Iterator[str]:
+    """As `replacing`, for those who open the file themselves, by the name that this gives.
+
+    Args:
+        path: The file; its folder must exist.
+
+    Raises:
+        OSError: The file cannot be written; what was at ``path`` is untouched.
+    """
     place = Replacement(path)
     try:
-        with open(place.temporary, "wb") as file:
-            yield cast(BinaryIO, file)
-            file.flush()
-            if sync and not place.direct:
-                os.fsync(file.fileno())
+        yield place.temporary
         place.commit()
     except BaseException:
         place.abandon()
         raise
+
+
+def flush_to_disk(path: str | os.PathLike[str]) -> None:
+    """Wait until the bytes of a file are on the disk; of what is no file, not at all.
+
+    Raises:
+        OSError: They cannot be written there.
+    """
+    if os.path.isfile(path):
+        with open(path, "rb+") as file:
+            os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -27,6 +27,9 @@ ENCODING = Option(
 LEVEL = Option(3, tuple(range(1, 23)), "Level of zstd, whose frames the format is made of.")
 _NATIVE: Mapping[str, str] = {"document": "python", "table": "arrow"}
 _DEEPEST = 1000
+_THREADED = frozenset({"qs2", "qdata", "fst"})
+# How many threads the core takes; None for all. It belongs to the process, as those of other libraries do.
+_KNOB: dict[str, int | None] = {"threads": None}
 
 
 def library(
@@ -60,7 +63,8 @@ def library(
         distribution="tare",
         options=options or {},
         variants={"document": (), **(variants or {})} if "document" in kinds else variants or {},
-        threads=(1, "all") if format in ("qs2", "qdata", "fst") else (1,),
+        threads=(1, "all") if format in _THREADED else (1,),
+        set_threads=_set_threads,
         subset=partial(_subset, format),
         rows=partial(_rows, format),
         max_depth=_DEEPEST if "document" in kinds else None,
@@ -84,13 +88,20 @@ def _write(
     file: BinaryIO,
     **options: Any,
 ) -> None:
-    file.write(_encode(format, compressor, obj, **options))
+    from tare.r.writing import encoded
+
+    encoded(obj, format, file, **_given(compressor, options))
 
 
 def _decode(format: str, data: Buffer, **options: Any) -> Any:
     from tare.r.writing import decoded
 
-    return decoded(data, format)
+    return decoded(data, format, _KNOB["threads"])
+
+
+def _set_threads(threads: int | None) -> int | None:
+    before, _KNOB["threads"] = _KNOB["threads"], threads
+    return before
 
 
 def _subset(format: str, data: Buffer, columns: list[str], **options: Any) -> pa.Table:
@@ -114,4 +125,5 @@ def _only(held: Any) -> pa.Table:
 def _given(compressor: Callable[[dict[str, Any]], str] | None, options: dict[str, Any]) -> dict[str, Any]:
     """Options of a codec as those of the core: without a compressor around, which the codec adds itself."""
     given = {name: value for name, value in options.items() if name in ("version", "encoding", "compress")}
+    given["threads"] = _KNOB["threads"]
     return given | {"compressor": compressor(options) if compressor is not None else "none"}

@@ -77,7 +77,7 @@ def read(  # noqa: PLR0913 - each is an option of reading
     if known == "fst":
         from tare._tare import fst_read
 
-        value = _one(fst_read(given, columns, window), replace(how, columns=None, rows=None), found)
+        value = _one(fst_read(given, columns, window, options), replace(how, columns=None, rows=None), found)
     else:
         value = _value(objects(given, options), how, found)
     settle(found, loss, strict=strict, what=sources.name_of(source))
@@ -113,7 +113,8 @@ def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, C
     if told not in (None, format):
         raise Malformed(f"{format}: its bytes are those of {told}", format=format, offset=0)
     try:
-        return fst_read(source, None, None) if format == "fst" else r_read(source, dict(options))
+        given = dict(options)
+        return fst_read(source, None, None, given) if format == "fst" else r_read(source, given)
     except TareError as error:
         error.format = error.format or format
         if (

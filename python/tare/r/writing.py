@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare import atomic
 from tare.errors import EncodeError, Unsupported, UsageError
@@ -105,20 +105,27 @@ def write(  # noqa: PLR0913 - each is an option of writing
     if known == "fst":
         options = {"compress": compress, "threads": threads}
     made = _made(value, known, names, found)
+
+    def told() -> None:
+        what = sources.name_of(path) if path else known
+        settle(found, loss if loss is not None else [], strict=strict, what=what)
+
+    if path is not None and not hasattr(path, "write"):
+        with atomic.replacing_path(path) as temporary:
+            size = _stored(made, known, temporary, options, found)
+            told()
+            if sync:
+                atomic.flush_to_disk(temporary)
+        return WriteReport(size, found)
     data = _bytes(made, known, options, found)
-    settle(
-        found, loss if loss is not None else [], strict=strict, what=sources.name_of(path) if path else known
-    )
+    told()
     if path is None:
         return WriteReport(len(data), found, data)
-    if hasattr(path, "write"):
-        path.write(data)
-    else:
-        atomic.write_atomic(path, data, sync=sync)
+    path.write(data)
     return WriteReport(len(data), found)
 
 
-def encoded(value: Any, format: str, **options: Any) -> bytes:
+def encoded(value: Any, format: str, file: BinaryIO | None = None, **options: Any) -> bytes:
     """A table or document as the bytes of a format of R, without a compressor around; what codecs write.
 
     Lists of one value, and lists without any, stay lists, so that `decoded` gives the value again.
@@ -126,23 +133,34 @@ def encoded(value: Any, format: str, **options: Any) -> bytes:
     Args:
         value: A table, or lists, dicts and scalars.
         format: Id of the format.
-        options: ``version``, ``encoding``, ``compressor``, ``compress``.
+        file: Where they go, as they are made; nothing is given back then.
+        options: ``version``, ``encoding``, ``compressor``, ``compress``, ``threads``.
 
     Raises:
         EncodeError: R, or the format, has no such value.
     """
     found: list[Loss] = []
     made = _made(value, format, None, found, simplify=2)
-    given = {name: one for name, one in options.items() if format != "fst" or name == "compress"}
-    return _bytes(made, format, given if format == "fst" else given | {"format": format}, found)
+    if format == "fst":  # its head is written last
+        data = _bytes(made, format, {name: options.get(name) for name in ("compress", "threads")}, found)
+        if file is None:
+            return data
+        file.write(data)
+        return b""
+    given = options | {"format": format}
+    if file is None:
+        return _bytes(made, format, given, found)
+    _stored(made, format, file, given, found)
+    return b""
 
 
-def decoded(data: Any, format: str) -> Any:
+def decoded(data: Any, format: str, threads: int | None = None) -> Any:
     """What `encoded` was given: an Arrow table of a data frame, else lists, dicts and scalars.
 
     Args:
         data: The bytes.
         format: Id of the format.
+        threads: That decompress; all by default.
 
     Raises:
         DecodeError: The bytes are not what they should be.
@@ -150,7 +168,7 @@ def decoded(data: Any, format: str) -> Any:
     """
     from tare.r.plain import plain_value
 
-    return plain_value(data, format, {}, [])
+    return plain_value(data, format, {"threads": threads}, [])
 
 
 def _format(path: Any, format: str | None, names: list[str] | None) -> str:
@@ -217,15 +235,22 @@ def _table(value: Any) -> Any:
 
 
 def _bytes(made: Any, format: str, options: dict[str, Any], found: list[Loss]) -> bytes:
+    """The bytes of what the core writes."""
+    data: bytes = _stored(made, format, None, options, found)
+    return data
+
+
+def _stored(made: Any, format: str, sink: Any, options: dict[str, Any], found: list[Loss]) -> Any:
+    """Write to a path or file object, and say how many bytes; without one the bytes."""
     from tare._tare import fst_write, r_write
 
     if format == "fst":
-        data, lost = fst_write(made, None, options)
+        stored, lost = fst_write(made, sink, options)
     else:
         if options.get("encoding") not in (None, *_ENCODINGS):
             raise UsageError(
                 f"encoding={options['encoding']!r:.40} does not exist; there are {', '.join(_ENCODINGS)}"
             )
-        data, lost = r_write(made, None, options)
+        stored, lost = r_write(made, sink, options)
     found.extend(losses_of(lost))
-    return bytes(data)
+    return stored

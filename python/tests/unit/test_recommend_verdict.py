@@ -115,7 +115,7 @@ def test_without_partial_reads_it_says_what_can_and_what_to_ask_instead():
     verdict = recommend(record, profile="random", must=("subset",))
     assert "No route for random: `json:stdlib` left out (cannot be read in part)." == verdict["sentence"]
     assert [
-        "blit can be read in part, and so can parquet, arrow, orc, which hold tables; "
+        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; "
         "for another use (--for cache, say, without --must subset) `json:stdlib` could qualify"
     ] == verdict["reasons"]
     assert "say)" in recommend(record, profile="random")["reasons"][0]

@@ -352,7 +352,7 @@ def test_no_route_comes_with_what_to_do_instead():
     shown = " ".join(terminal.render(record, profile="random").split())
     assert "No route for random: json:stdlib left out (cannot be read in part)" in shown.replace("`", "")
     assert (
-        "blit can be read in part, and so can parquet, arrow, orc, which hold tables; for another use"
+        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; for another use"
         in shown
     )
 
@@ -473,7 +473,7 @@ def test_markdown_tells_what_to_do_where_no_route_fits():
     shown = markdown.render(record, profile="random").replace("`", "")
     assert "No route for random: json:stdlib left out (cannot be read in part)" in shown
     assert (
-        "blit can be read in part, and so can parquet, arrow, orc, which hold tables; for another use"
+        "blit can be read in part, and so can parquet, arrow, orc and 1 more, which hold tables; for another use"
         in shown
     )
 

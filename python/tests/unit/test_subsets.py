@@ -22,7 +22,7 @@ IN_ROWS = [
     f"{format.id}:{library.name}"
     for format in FORMATS
     for library in format.libraries
-    if library.rows is not None and library.installed
+    if library.rows is not None and library.installed and library.writes
 ]
 DOCUMENT = {
     "list": [{"a/b": None, "k": n, "deep": {"x": [n, {"y": "z" * n}]}} for n in range(50)],

@@ -1,8 +1,7 @@
 //! Files with R objects: read, written, looked at.
 
 use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{BufWriter, Write};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -14,10 +13,13 @@ use tare::{Error, ErrorKind};
 use super::handle::{encoding_name, Handle};
 use super::options::{choice, option};
 use super::report::{entry, Entry};
-use super::sources::{encoding, from_source, system, Place};
+use super::sources::{encoding, from_source, system, Place, Sink};
 use crate::buffers::copied;
 use crate::error::{os_error, to_py};
 use crate::signals::Signals;
+
+/// Bytes that go to a file at once.
+const PIECE: usize = 1 << 20;
 
 const FORMATS: [Format; 6] = [
     Format::Rds,
@@ -58,15 +60,11 @@ pub fn r_read<'py>(
         .into_bound_py_any(py)
 }
 
-/// Writes to a file of a path, which says how many bytes, or to bytes.
+/// Writes to a file of a path or a file object, which says how many bytes, or to bytes.
 #[pyfunction]
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "what comes from Python comes as a value"
-)]
 pub fn r_write<'py>(
     value: &Bound<'py, PyAny>,
-    path: Option<PathBuf>,
+    sink: Option<&Bound<'py, PyAny>>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<(Bound<'py, PyAny>, Vec<Entry>)> {
     let py = value.py();
@@ -76,13 +74,27 @@ pub fn r_write<'py>(
         Ok(handle) => What::One(handle.get().0.clone()),
         Err(_) => What::Named(named(value)?),
     };
+    let sink = sink.map(|sink| Sink::of(sink, &signals)).transpose()?;
     let written = py.detach(|| {
-        if let Some(path) = &path {
-            let file = File::create(path).map_err(|error| system(error, path))?;
-            return what.write(file, &writing).map(|report| (None, report));
-        }
         let mut bytes = Vec::new();
-        let report = what.write(&mut bytes, &writing)?;
+        let report = match sink {
+            None => what.write(&mut bytes, &writing)?,
+            Some(Sink::Object(object)) => {
+                let mut object = BufWriter::with_capacity(PIECE, object);
+                let report = what.write(&mut object, &writing)?;
+                object.flush().map_err(|error| {
+                    Error::new(ErrorKind::Io, error.to_string()).with_source(error)
+                })?;
+                return Ok((None, report));
+            }
+            Some(Sink::Path(path)) => {
+                let file = File::create(&path).map_err(|error| system(error, &path))?;
+                let mut file = BufWriter::with_capacity(PIECE, file);
+                let report = what.write(&mut file, &writing)?;
+                file.flush().map_err(|error| system(error, &path))?;
+                return Ok((None, report));
+            }
+        };
         Ok((Some(bytes), report))
     });
     let (bytes, report) = written.map_err(|error| signals.raise(py, error))?;

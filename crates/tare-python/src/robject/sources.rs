@@ -12,6 +12,8 @@ use super::handle::encoding_name;
 use super::options::choice;
 use crate::buffers::with_bytes;
 use crate::error::to_py;
+use crate::signals::Signals;
+use crate::stored::Stored;
 
 const ENCODINGS: [Encoding; 4] = [
     Encoding::Xdr,
@@ -24,6 +26,26 @@ const ENCODINGS: [Encoding; 4] = [
 pub enum Place<'a> {
     Bytes(&'a [u8]),
     Path(PathBuf),
+}
+
+/// A path, or a file object of Python.
+pub enum Sink {
+    Path(PathBuf),
+    Object(Stored),
+}
+
+impl Sink {
+    /// Where bytes go, as Python says it.
+    pub fn of(sink: &Bound<'_, PyAny>, signals: &Signals) -> PyResult<Self> {
+        if is_path(sink)? {
+            return Ok(Self::Path(sink.extract()?));
+        }
+        Stored::writing(sink, signals).map(Self::Object)
+    }
+}
+
+fn is_path(place: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(place.is_instance_of::<PyString>() || place.hasattr("__fspath__")?)
 }
 
 /// An error of the system, with the path.
@@ -39,7 +61,7 @@ pub fn from_source<T: Send>(
     work: impl FnOnce(&Place<'_>) -> T + Send,
 ) -> PyResult<T> {
     let py = source.py();
-    if source.is_instance_of::<PyString>() || source.hasattr("__fspath__")? {
+    if is_path(source)? {
         let place = Place::Path(source.extract()?);
         return Ok(py.detach(|| work(&place)));
     }

@@ -89,7 +89,7 @@ impl Facts {
 
 /// Columns and rows of a file as a data frame.
 #[pyfunction]
-#[pyo3(signature = (source, columns=None, rows=None))]
+#[pyo3(signature = (source, columns=None, rows=None, options=None))]
 #[allow(
     clippy::needless_pass_by_value,
     reason = "what comes from Python comes as a value"
@@ -98,20 +98,26 @@ pub fn fst_read(
     source: &Bound<'_, PyAny>,
     columns: Option<Vec<String>>,
     rows: Option<(u64, u64)>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Handle> {
     let py = source.py();
     let signals = Signals::default();
-    let options = reading(&signals);
+    let mut reader = reading(&signals);
+    if let Some(options) = options {
+        reader.memory_budget = option(options, "memory_budget")?.or(reader.memory_budget);
+        reader.max_ratio = option(options, "max_ratio")?.or(reader.max_ratio);
+        reader.threads = option(options, "threads")?;
+    }
     let names: Option<Vec<&str>> = columns
         .as_ref()
         .map(|names| names.iter().map(String::as_str).collect());
     let read = from_source(source, |place| {
         let (names, rows) = (names.as_deref(), rows.map(|(start, end)| start..end));
         let table = match place {
-            Place::Bytes(bytes) => fst::open_with(*bytes, &options)?.read(names, rows),
+            Place::Bytes(bytes) => fst::open_with(*bytes, &reader)?.read(names, rows),
             Place::Path(path) => {
                 let file = File::open(path).map_err(|error| system(error, path))?;
-                fst::open_with(file, &options)?.read(names, rows)
+                fst::open_with(file, &reader)?.read(names, rows)
             }
         };
         frame::from_fst(table?)
