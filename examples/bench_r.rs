@@ -124,13 +124,17 @@ fn frames(bytes: &[u8]) -> Outcome<()> {
 }
 
 /// The processor's time of all threads of this process, those that ended included.
+#[cfg(unix)]
 fn processor() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let rest = text.rsplit_once(") ")?.1;
-    let mut words = rest.split(' ').skip(11);
-    let user: f64 = words.next()?.parse().ok()?;
-    let system: f64 = words.next()?.parse().ok()?;
-    Some((user + system) / 100.0)
+    use rustix::time::{clock_gettime, ClockId};
+
+    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    Some(spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9)
+}
+
+#[cfg(not(unix))]
+fn processor() -> Option<f64> {
+    None
 }
 
 /// A line of `/proc/self/status`, in bytes.

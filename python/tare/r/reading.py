@@ -66,22 +66,25 @@ def read(  # noqa: PLR0913 - each is an option of reading
         raise UsageError(f"as_={as_!r:.40} does not exist; there are {', '.join(_KINDS)}")
     if na not in ("null", "nan"):
         raise UsageError(f"na={na!r:.40} does not exist; there are null and nan")
-    given = sources.opened(source)
-    known = sources.told(given, format)
     window = _window(rows)
     how = _How(as_, columns, window, scalars, na)
-    options: dict[str, Any] = Limits.of(limits).options() | {"format": known}
-    if encoding is not None:
-        options["encoding"] = encoding
+    options = Limits.of(limits).options() | ({} if encoding is None else {"encoding": encoding})
     found: list[Loss] = []
+    with sources.naming(source):
+        value = _read(sources.opened(source), format, how, options, found)
+    settle(found, loss, strict=strict, what=sources.name_of(source))
+    return value
+
+
+def _read(source: Any, format: str | None, how: _How, options: dict[str, Any], found: list[Loss]) -> Any:
+    known = sources.told(source, format)
+    options["format"] = known
     if known == "fst":
         from tare._tare import fst_read
 
-        value = _one(fst_read(given, columns, window, options), replace(how, columns=None, rows=None), found)
-    else:
-        value = _value(objects(given, options), how, found)
-    settle(found, loss, strict=strict, what=sources.name_of(source))
-    return value
+        core = fst_read(source, how.columns, how.rows, options)
+        return _one(core, replace(how, columns=None, rows=None), found)
+    return _value(objects(source, options), how, found)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
-from tare.errors import Truncated, Unsupported, UsageError
+from tare.errors import DecodeError, Limit, Truncated, Unsupported, UsageError
 
-__all__ = ["FORMATS", "READ", "by_name", "head_of", "name_of", "opened", "sniffed", "told"]
+__all__ = ["FORMATS", "READ", "by_name", "head_of", "name_of", "naming", "opened", "sniffed", "told"]
 
 FORMATS = ("rds", "rdata", "fst", "qs2", "qdata", "dput")
 READ = (*FORMATS, "qs")
@@ -48,6 +50,28 @@ def opened(source: Any) -> str | bytes | bytearray | memoryview:
         raise UsageError(
             f"a {type(source).__name__} is no path, no bytes and no binary file object"
         ) from None
+
+
+@contextlib.contextmanager
+def naming(source: Any) -> Iterator[None]:
+    """A block in which errors about the contents of a file get its name, and what to do.
+
+    Args:
+        source: The path; nothing is added for bytes and file objects.
+    """
+    try:
+        yield
+    except (DecodeError, Limit, Unsupported) as error:
+        name = name_of(source)
+        if not isinstance(source, str | os.PathLike) or str(error).startswith(name):
+            raise
+        text = f"{name}: {str(error).rstrip('.')}"
+        if isinstance(error, Truncated):
+            text += ". The file ends too early: fetch or write it again."
+        elif isinstance(error, DecodeError):
+            text += ". The file is damaged or is something else: fetch it again, or name its format."
+        path = os.fsdecode(os.fspath(source))
+        raise type(error)(text, format=error.format, offset=error.offset, path=path) from error
 
 
 def told(source: str | bytes | bytearray | memoryview, format: str | None) -> str:

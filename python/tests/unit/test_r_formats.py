@@ -105,11 +105,14 @@ def test_old_files_say_what_they_are(tmp_path, shared):
 
 def test_bad_fixtures_are_errors_with_their_name(shared):
     """Cut, versioned wrongly, too long, empty: an error of ours that begins with the file's name."""
-    files = [path for path in sorted(shared("fixtures/rds").iterdir()) if path.name.startswith("bad")]
+    files = [path for path in sorted(shared("fixtures/rds").iterdir()) if path.name.startswith("BAD")]
+    assert len(files) == 5
     for path in files:
-        with pytest.raises(TareError) as caught:
-            tare.read(path)
-        assert str(caught.value).startswith(path.name)
+        for read in (tare.read, r.read):
+            with pytest.raises(TareError) as caught:
+                read(path)
+            assert str(caught.value).startswith(path.name)
+            assert str(path) == caught.value.path
 
 
 def test_objects_go_from_format_to_format_unchanged(tmp_path):

@@ -203,6 +203,9 @@ def test_limits_are_obeyed():
     assert {"a": {"b": {"c": {"d": 1}}}} == r.read(deep, scalars=True, limits=r.Limits(max_depth=8))
     with pytest.raises(Limit):
         r.read(r.write(list(range(100_000)), None).data, limits={"memory_budget": 1000})
+    fst = r.write(pa.table({"x": range(100_000)}), None, format="fst", loss=[]).data
+    with pytest.raises(Limit, match="memory_budget"):
+        r.read(fst, limits={"memory_budget": 1000})
     with pytest.raises(UsageError, match="max_depth"):
         r.read(deep, limits={"depth": 3})
 
