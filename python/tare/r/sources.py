@@ -62,15 +62,17 @@ def naming(source: Any) -> Iterator[None]:
     try:
         yield
     except (DecodeError, Limit, Unsupported) as error:
-        name = name_of(source)
-        if not isinstance(source, str | os.PathLike) or str(error).startswith(name):
+        if not isinstance(source, str | os.PathLike):
+            raise
+        name, path = name_of(source), os.fsdecode(os.fspath(source))
+        if str(error).startswith(name):
+            error.path = path
             raise
         text = f"{name}: {str(error).rstrip('.')}"
         if isinstance(error, Truncated):
             text += ". The file ends too early: fetch or write it again."
         elif isinstance(error, DecodeError):
             text += ". The file is damaged or is something else: fetch it again, or name its format."
-        path = os.fsdecode(os.fspath(source))
         raise type(error)(text, format=error.format, offset=error.offset, path=path) from error
 
 
