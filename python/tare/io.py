@@ -26,14 +26,13 @@ from tare.converting.options import Converting
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, TareError, Unsupported, UsageError
-from tare.r.losses import settle
+from tare.r.losses import Losses, settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from typing_extensions import Unpack
 
     from tare.inspecting.findings import Inspection
-    from tare.r import Loss
 
 __all__ = ["Conversion", "convert", "convert_folder", "inspect", "read", "write"]
 
@@ -214,7 +213,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *batches.reader(source, columns=columns))
-    losses: list[Loss] = []
+    losses = Losses()
     data = open_dataset(
         src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns,
         check_names=True, losses=losses,
@@ -396,10 +395,18 @@ def _object(source: Source, job: _Job, *, data_only: bool) -> Conversion:
     )  # fmt: skip
 
 
-def _whole(data: Dataset, job: _Job, losses: list[Loss]) -> Conversion:
+def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     codec = _usual(job.codec, job.given, data.kind)
     with _advising(data, codec):
-        encoded = codec.encode(data.value)
+        if data.kind == "table" and objects.writes(codec):
+            done = objects.write(data.value, None, codec, strict=job.strict)
+            losses += done.loss
+            encoded = done.data
+        else:
+            encoded = codec.encode(data.value)
+            if losses.of_schema and not objects.keeps_schema(data.value, codec):
+                losses += losses.of_schema
+                settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
     found: list[dict[str, Any]] = []
     if verify:

@@ -8,12 +8,12 @@ from tare.codec import Codec
 from tare.codec.compressing import compressor_id
 from tare.datasets import robjects
 from tare.datasets.source import Source, printable
-from tare.errors import EncodeError
+from tare.errors import EncodeError, TareError
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
 
-__all__ = ["FORMATS", "of_name", "read", "read_object", "same", "stays", "write", "writes"]
+__all__ = ["FORMATS", "keeps_schema", "of_name", "read", "read_object", "same", "stays", "write", "writes"]
 
 FORMATS = robjects.FORMATS
 _TREES = frozenset(FORMATS) - {"fst"}
@@ -31,6 +31,16 @@ def writes(codec: Codec) -> bool:
 def stays(source_format: str, target: Codec) -> bool:
     """Whether an object goes from that format to this codec without becoming a value of Python."""
     return source_format in _TREES and target.format_id in _TREES and writes(target)
+
+
+def keeps_schema(table: Any, codec: Codec) -> bool:
+    """Whether a file of the codec has what R says of a table in the key ``r`` of its schema."""
+    try:
+        back = codec.decode(codec.encode(table.slice(0, 0)))
+    except TareError:
+        return False
+    metadata = getattr(getattr(back, "schema", None), "metadata", None) or {}
+    return b"r" in metadata
 
 
 def read(source: Source, *, columns: list[str] | None, encoding: str | None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from tare.datasets.source import Source, free_memory, printable
 from tare.errors import Limit, TareError, Truncated, UsageError
 from tare.r import Loss
+from tare.r.losses import Losses
 
 __all__ = ["FORMATS", "load", "stored"]
 
@@ -42,7 +43,7 @@ def load(
     from tare.r.frames import part
     from tare.r.plain import plain_value
 
-    found: list[Loss] = []
+    found: list[Loss] = [] if losses is None else Losses()
     budget = max_bytes if max_bytes is not None else free_memory()
     options: dict[str, Any] = {"memory_budget": budget}
     if encoding is not None:
@@ -67,6 +68,8 @@ def load(
             raise source.error(UsageError, str(error)) from None
     if losses is not None:
         losses.extend(found)
+        if isinstance(losses, Losses) and isinstance(found, Losses):
+            losses.of_schema.extend(found.of_schema)
     else:
         source.notes += _notes(found)
     return value

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from tare.errors import LossError
 
-__all__ = ["INFORMATION", "Loss", "LossWarning", "losses_of", "settle"]
+__all__ = ["INFORMATION", "Loss", "LossWarning", "Losses", "losses_of", "settle"]
 
 # Kinds that change no value: told, but no reason to warn or to refuse.
 INFORMATION = frozenset({"address_dropped", "altrep_expanded", "type_changed"})
@@ -53,6 +53,14 @@ class Loss:
         kept = f", kept {self.kept}" if self.kept else ""
         count = f" ({self.count:,} values)" if self.count != 1 else ""
         return f"{self.path or '.'}: {self.kind}: {self.r}{kept}{count}"
+
+
+class Losses(list[Loss]):
+    """What a table has not of R's, and beside it what is lost too where its schema is not kept."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_schema: list[Loss] = []
 
 
 def losses_of(found: Iterable[tuple[str, str, str, str, int]], at: str = "") -> list[Loss]:

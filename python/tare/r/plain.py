@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tare.r import frames
-from tare.r.losses import Loss
+from tare.r.losses import Loss, Losses
 from tare.r.reading import objects
 from tare.r.values import Settings, converted, is_table
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["plain_value"]
 
 _PLAIN = Settings("plain", scalars=True)
+_BARE = Settings("bare")
 
 
 def plain_value(source: Any, format: str, options: Mapping[str, Any], found: list[Loss]) -> Any:
@@ -25,7 +26,7 @@ def plain_value(source: Any, format: str, options: Mapping[str, Any], found: lis
         source: A path as text, or bytes.
         format: Id of the format.
         options: Limits and ``encoding``, as of the core.
-        found: The list that losses are added to.
+        found: The list that losses are added to; `Losses` have those of a table's schema too.
 
     Raises:
         DecodeError: The bytes are not what they should be.
@@ -34,10 +35,15 @@ def plain_value(source: Any, format: str, options: Mapping[str, Any], found: lis
     """
     held = objects(source, {**options, "format": format})
     if isinstance(held, list):
-        if len(held) == 1 and is_table(held[0][1]):
-            return _of(held[0][1], found)
-        return {name: _of(core, found, f"${name}", nested=True) for name, core in held}
-    return _of(held, found)
+        if len(held) != 1 or not is_table(held[0][1]):
+            return {name: _of(core, found, f"${name}", nested=True) for name, core in held}
+        held = held[0][1]
+    value = _of(held, found)
+    if is_table(held) and isinstance(found, Losses):
+        bare: list[Loss] = []
+        frames.value(held, _BARE, "", bare)
+        found.of_schema.extend(loss for loss in bare if loss not in found)
+    return value
 
 
 def _of(core: Core, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:

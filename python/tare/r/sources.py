@@ -58,6 +58,9 @@ def naming(source: Any) -> Iterator[None]:
 
     Args:
         source: The path; nothing is added for bytes and file objects.
+
+    Raises:
+        DecodeError, Limit, Unsupported: The block raised it; of the same class.
     """
     try:
         yield

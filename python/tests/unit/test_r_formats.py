@@ -132,10 +132,20 @@ def test_objects_go_from_format_to_format_unchanged(tmp_path):
 
 def test_losses_are_listed_and_strict_refuses(tmp_path):
     """To a table of another format: what is not kept is in the conversion; strict writes nothing."""
-    text = 'structure(list(a = 1:2), row.names = c("p", "q"), class = "data.frame")'
+    text = 'structure(list(a = 1:2), row.names = c("p", "q"), source = "x", class = "data.frame")'
     r.write(r.read(text.encode(), format="dput", as_="robject"), tmp_path / "x.rds")
-    done = tare.convert(tmp_path / "x.rds", tmp_path / "x.csv")
-    assert ["row_names_dropped"] == [loss["kind"] for loss in done.losses if loss["kind"] != "type_changed"]
+    lost = ["attribute_dropped", "row_names_dropped"]
+    for name, codec, expected in (
+        ("x.csv", None, lost),
+        ("x.fst", None, lost),
+        ("y.parquet", "parquet:polars", lost),
+        ("x.parquet", None, []),
+        ("x.arrow", None, []),
+    ):
+        done = tare.convert(tmp_path / "x.rds", tmp_path / name, codec=codec)
+        assert expected == sorted(loss["kind"] for loss in done.losses if loss["kind"] != "type_changed"), (
+            name
+        )
     with pytest.raises(LossError, match="row_names"):
         tare.convert(tmp_path / "x.rds", tmp_path / "y.csv", strict=True)
     assert not (tmp_path / "y.csv").exists()
