@@ -228,6 +228,7 @@ def convert_folder(
     codec: str,
     *,
     overwrite: bool = False,
+    on_start: Callable[[folders.Outcome, int, int], None] | None = None,
     on_file: Callable[[folders.Outcome, int, int], None] | None = None,
     **options: Unpack[Converting],
 ) -> folders.Folder:
@@ -242,6 +243,7 @@ def convert_folder(
         codec: Codec id of the results: ``parquet``, ``rds``. Without options and a compressor it is
             written as files of that ending are.
         overwrite: Whether results that are there are made again.
+        on_start: Called before each file with what it is to become, its number and how many there are.
         on_file: Called after each file with what became of it, its number and how many there are.
         options: As of `convert`.
 
@@ -267,6 +269,8 @@ def convert_folder(
 
     done = folders.Folder()
     for number, outcome in enumerate(planned, 1):
+        if on_start is not None:
+            on_start(outcome, number, len(planned))
         try:
             outcome.conversion = one(outcome)
         except (TareError, OSError) as error:

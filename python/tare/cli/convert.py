@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tare.converting.folders import Folder, Outcome
     from tare.io import Conversion
+    from tare.r import Loss
 
 __all__ = ["command"]
 
@@ -61,8 +62,8 @@ def command(src: str, dst: str, **options: Any) -> int:
     written and the first change is shown; a change of type alone is reported.
 
     If SRC is a folder, DST is one too, and --to says what its files become. Names are kept.
-    Each file is a line; those that fail are listed at the end, with exit code 1. Results that
-    are there already are left unless --force.
+    On a terminal each file is a line, elsewhere those that lost something; those that fail are
+    listed at the end, with exit code 1. Results that are there already are left unless --force.
 
     \b
     Examples:
@@ -142,14 +143,12 @@ def _report(done: Conversion, dst: str) -> None:
 def _losses(done: Conversion) -> None:
     """What R had and the result has not."""
     from tare.datasets.source import printable
-    from tare.r import Loss
 
-    found = [Loss(**loss) for loss in done.losses]
-    shown = [loss for loss in found if not loss.is_information][:_SHOWN]
-    for loss in shown:
+    found = _real(done)
+    for loss in found[:_SHOWN]:
         click.echo(f"  lost: {printable(str(loss), 140)}", err=True)
-    more = sum(not loss.is_information for loss in found) - len(shown)
-    if more:
+    more = len(found) - _SHOWN
+    if more > 0:
         click.echo(f"  ... {more} more losses; --json lists them", err=True)
 
 
@@ -175,7 +174,8 @@ def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
         overwrite=options["force"],
         data_only=options["data_only"],
         strict=options["strict"],
-        on_file=_file_done,
+        on_start=_file_begun if sys.stderr.isatty() else None,
+        on_file=_file_done if sys.stderr.isatty() else _file_lost,
     )
     if options["as_json"]:
         click.echo(json.dumps(done.as_dict(), indent=1))
@@ -183,16 +183,41 @@ def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
     return 1 if done.of("failed") else 0
 
 
+def _head(outcome: Outcome, number: int, total: int) -> str:
+    from tare.datasets.source import printable
+
+    width = len(str(total))
+    return f"[{number:>{width}}/{total}] {printable(outcome.source, 60)}"
+
+
+def _file_begun(outcome: Outcome, number: int, total: int) -> None:
+    """What is at work, on a terminal; the line of the file takes its place."""
+    click.echo(f"{_head(outcome, number, total)} ...\r", nl=False, err=True)
+
+
+def _file_lost(outcome: Outcome, number: int, total: int) -> None:
+    """Where nobody watches, the line of a file that lost something alone; the summary has what failed."""
+    if outcome.conversion is not None and _real(outcome.conversion):
+        _file_done(outcome, number, total)
+
+
+def _real(done: Conversion) -> list[Loss]:
+    """The losses by which a value changed."""
+    from tare.r import Loss
+
+    found = [Loss(**loss) for loss in done.losses]
+    return [loss for loss in found if not loss.is_information]
+
+
 def _file_done(outcome: Outcome, number: int, total: int) -> None:
     """The line of one file."""
     from tare.datasets.source import printable
     from tare.report import text
 
-    width = len(str(total))
-    head = f"[{number:>{width}}/{total}] {printable(outcome.source, 60)}"
+    head = _head(outcome, number, total)
     made = outcome.conversion
     if outcome.status == "converted" and made is not None:
-        lost = sum(loss["count"] > 0 for loss in made.losses)
+        lost = len({loss.kind for loss in _real(made)})
         more = f"  {lost} kind{'s' * (lost != 1)} of loss" if lost else ""
         said = f"-> {printable(outcome.target, 60)}  {text.size(made.bytes_in)} -> {text.size(made.bytes_out)}{more}"
     elif outcome.status == "failed":
