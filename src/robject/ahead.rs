@@ -13,7 +13,7 @@ use std::io::Read;
 use std::thread::Scope;
 
 use super::blocks::{Blocks, Decoder, Frame, Payload, BLOCK};
-use super::plain::Source;
+use super::plain::{Given, Source};
 use super::pool::Pool;
 use crate::Result;
 
@@ -127,22 +127,24 @@ impl<R> Drop for Ahead<'_, '_, '_, R> {
 }
 
 impl<R: Read> Source for Ahead<'_, '_, '_, R> {
-    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
+    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<Given> {
         self.blocks.check_cancelled()?;
         self.send(front);
         if self.given == self.sent {
             if let Some(error) = self.failed.take() {
                 return Err(error);
             }
-            return self.blocks.ended();
+            self.blocks.ended()?;
+            return Ok(Given::End);
         }
         let (mut job, done) = self.pool.take(self.given);
         self.given = self.given.saturating_add(1);
         self.offset = job.frame.offset;
         done?;
         std::mem::swap(block, &mut job.block);
+        let given = job.frame.given();
         self.spare.push(job);
-        Ok(true)
+        Ok(given)
     }
 
     fn offset(&self) -> u64 {

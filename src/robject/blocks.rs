@@ -17,15 +17,14 @@
     clippy::cast_possible_truncation
 )]
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 
 use xxhash_rust::xxh3::{xxh3_64, Xxh3Default};
 use zstd_safe::DCtx;
 
 use super::ahead::Ahead;
-use super::plain::{Plain, Source};
+use super::plain::{Given, Plain, Source};
 use super::pool::Pool;
-use super::shuffle;
 use super::{RObject, ReadOptions};
 use crate::compress::default_threads;
 use crate::{Error, ErrorKind, Result};
@@ -239,6 +238,17 @@ pub(super) struct Frame {
     pub(super) offset: u64,
 }
 
+impl Frame {
+    /// What its decoded bytes are.
+    pub(super) fn given(&self) -> Given {
+        if self.shuffled {
+            Given::Planes
+        } else {
+            Given::Plain
+        }
+    }
+}
+
 /// Block after block of a file, not yet decoded.
 pub(super) struct Blocks<'o, R> {
     src: R,
@@ -340,14 +350,14 @@ impl<'o, R: Read> Blocks<'o, R> {
         Ok(true)
     }
 
-    /// The end of the file: false, if the checksum is right.
-    pub(super) fn ended(&mut self) -> Result<bool> {
+    /// The end of the file: an error, if the checksum is wrong.
+    pub(super) fn ended(&mut self) -> Result<()> {
         let Some(hash) = self.hash.take() else {
-            return Ok(false);
+            return Ok(());
         };
         match self.head.hash {
             Some(told) if told != hash.digest().max(1) => Err(mismatch(self.payload)),
-            _ => Ok(false),
+            _ => Ok(()),
         }
     }
 }
@@ -360,13 +370,14 @@ struct Here<'o, R> {
 }
 
 impl<R: Read> Source for Here<'_, R> {
-    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
+    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<Given> {
         self.blocks.check_cancelled()?;
         if !self.blocks.frame(&mut self.frame)? {
-            return self.blocks.ended();
+            self.blocks.ended()?;
+            return Ok(Given::End);
         }
         self.decoder.decode(&self.frame, block, front)?;
-        Ok(true)
+        Ok(self.frame.given())
     }
 
     fn offset(&self) -> u64 {
@@ -381,7 +392,6 @@ impl<R: Read> Source for Here<'_, R> {
 /// Decodes blocks, one after the other.
 pub(super) struct Decoder {
     context: DCtx<'static>,
-    planes: Vec<u8>,
     payload: Payload,
 }
 
@@ -391,14 +401,11 @@ impl Decoder {
             let text = "no memory for a zstd context";
             Error::new(ErrorKind::Limit, text).with_format(payload.name())
         })?;
-        Ok(Self {
-            context,
-            planes: Vec::new(),
-            payload,
-        })
+        Ok(Self { context, payload })
     }
 
-    /// Puts the plain bytes of a frame into `block`, behind `front` bytes of no meaning.
+    /// Puts what is in a frame into `block`, behind `front` bytes of no meaning: plain bytes, or
+    /// their byte planes.
     pub(super) fn decode(
         &mut self,
         frame: &Frame,
@@ -421,20 +428,15 @@ impl Decoder {
             let text = format!("a frame of {size} bytes in a block of {}", stored.len());
             return Err(malformed(text));
         }
-        if frame.shuffled {
-            self.planes.clear();
-            self.planes.reserve_exact(BLOCK);
-            let done = self.context.decompress(&mut self.planes, stored);
-            done.map_err(refused)?;
-            block.resize(front.saturating_add(self.planes.len()), 0);
-            let place = block.get_mut(front..).unwrap_or_default();
-            shuffle::unshuffle_8(&self.planes, place);
-            return Ok(());
+        block.resize(front, 0);
+        block.reserve_exact(BLOCK);
+        // Into the place behind them, which is not set to zero before.
+        let mut place = Cursor::new(&mut *block);
+        place.set_position(front as u64);
+        let size = self.context.decompress(&mut place, stored);
+        if size.map_err(refused)? > BLOCK {
+            return Err(malformed(format!("a block of more than {BLOCK} bytes")));
         }
-        block.resize(front.saturating_add(BLOCK), 0);
-        let place = block.get_mut(front..).unwrap_or_default();
-        let size = self.context.decompress(place, stored).map_err(refused)?;
-        block.truncate(front.saturating_add(size));
         Ok(())
     }
 }

@@ -6,13 +6,29 @@
     clippy::cast_possible_truncation
 )]
 
+use super::rds::{Window, FRONT};
+use super::shuffle;
 use crate::{Error, ErrorKind, Result};
+
+/// Plain bytes that are made of byte planes at once: they stay in the nearest cache until they are
+/// parsed.
+const TILE: usize = 16 << 10;
+
+/// What a source gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given {
+    /// Nothing: there is no more.
+    End,
+    /// Bytes as they are.
+    Plain,
+    /// The byte planes of elements of 8 bytes.
+    Planes,
+}
 
 /// What gives plain bytes block by block.
 pub(super) trait Source {
-    /// Puts the next block in place of what `block` holds, behind `front` bytes of no meaning;
-    /// false behind the last.
-    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool>;
+    /// Puts the next block in place of what `block` holds, behind `front` bytes of no meaning.
+    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<Given>;
 
     /// Where in the file the source stands, for errors.
     fn offset(&self) -> u64;
@@ -26,11 +42,18 @@ pub(super) trait Source {
 /// A cursor over them.
 pub(super) struct Plain<'a> {
     source: Box<dyn Source + 'a>,
+    /// A block, or some elements of `planes`, behind `front` bytes.
     block: Vec<u8>,
     /// Read so far of `block`.
     at: usize,
-    /// Plain bytes in front of `block`.
+    /// With `at` the plain bytes read; a little below 0 where bytes stand in front.
     before: u64,
+    /// A block of byte planes, behind `front` bytes, and how many of its bytes were turned.
+    planes: Vec<u8>,
+    turned: usize,
+    /// Bytes in front of a block, to which what was left of the one before is copied.
+    front: usize,
+    over: bool,
     format: &'static str,
 }
 
@@ -41,13 +64,23 @@ impl<'a> Plain<'a> {
             block: Vec::new(),
             at: 0,
             before: 0,
+            planes: Vec::new(),
+            turned: 0,
+            front: 0,
+            over: false,
             format,
         }
     }
 
+    /// To be read as a [`Window`], before anything is read.
+    pub(super) fn window(&mut self) -> &mut Self {
+        self.front = FRONT;
+        self
+    }
+
     /// How many plain bytes were read.
     pub(super) fn position(&self) -> u64 {
-        self.before.saturating_add(self.at as u64)
+        self.before.wrapping_add(self.at as u64)
     }
 
     /// An error at this place.
@@ -73,21 +106,23 @@ impl<'a> Plain<'a> {
         Ok(self.block.get(self.at..).unwrap_or_default())
     }
 
-    /// Puts the next block into a buffer of the caller's own, behind `front` bytes of no meaning;
-    /// false at the end. Not to be mixed with the other ways of reading.
-    pub(super) fn block_into(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
-        self.source.next(block, front)
-    }
-
+    /// The next run, which is not empty but at the end.
     fn next_block(&mut self) -> Result<()> {
+        self.before = self.position();
+        self.at = 0;
         loop {
-            self.before = self.position();
-            self.at = 0;
-            let more = self.source.next(&mut self.block, 0);
-            match more {
-                Ok(true) if self.block.is_empty() => {}
-                Ok(true) => return Ok(()),
-                Ok(false) => {
+            if self.turn() {
+                break;
+            }
+            match self.source.next(&mut self.block, self.front) {
+                Ok(Given::Plain) if self.block.len() <= self.front => {}
+                Ok(Given::Plain) => break,
+                Ok(Given::Planes) => {
+                    std::mem::swap(&mut self.block, &mut self.planes);
+                    self.turned = 0;
+                }
+                Ok(Given::End) => {
+                    self.over = true;
                     self.block.clear();
                     return Ok(());
                 }
@@ -97,6 +132,52 @@ impl<'a> Plain<'a> {
                 }
             }
         }
+        self.at = self.front;
+        self.before = self.before.wrapping_sub(self.front as u64);
+        Ok(())
+    }
+
+    /// Turns the next elements of the planes at hand; false where there are none.
+    fn turn(&mut self) -> bool {
+        let planes = self.planes.get(self.front..).unwrap_or_default();
+        let left = planes.len().saturating_sub(self.turned);
+        if left == 0 {
+            return false;
+        }
+        // What is left of a block behind whole elements comes with the last of them.
+        let size = if left < TILE.saturating_add(8) {
+            left
+        } else {
+            TILE
+        };
+        self.block.resize(self.front.saturating_add(size), 0);
+        let place = self.block.get_mut(self.front..).unwrap_or_default();
+        shuffle::unshuffle_8_part(planes, self.turned, place);
+        self.turned = self.turned.saturating_add(size);
+        true
+    }
+
+    /// Fetches blocks until `want` bytes lie ready, or there is none left.
+    #[cold]
+    fn join(&mut self, want: usize) -> Result<()> {
+        while self.block.len().saturating_sub(self.at) < want && !self.over {
+            let rest = self.block.get(self.at..).unwrap_or_default().to_vec();
+            let size = rest.len() as u64;
+            self.next_block()?;
+            // What was left is put in front of the block.
+            if let Some(start) = self.at.checked_sub(rest.len()) {
+                if let Some(front) = self.block.get_mut(start..self.at) {
+                    front.copy_from_slice(&rest);
+                }
+                self.before = self.before.wrapping_add(size);
+                self.at = start;
+            } else {
+                self.block.splice(..self.at, rest);
+                self.before = self.before.wrapping_add(self.at as u64);
+                self.at = 0;
+            }
+        }
+        Ok(())
     }
 
     /// Goes on by `bytes`, no more than the run has.
@@ -162,6 +243,8 @@ impl<'a> Plain<'a> {
     /// `Truncated` at once if `bytes` more cannot come, without place for any.
     pub(super) fn expect(&self, bytes: u64) -> Result<()> {
         let here = self.block.len().saturating_sub(self.at) as u64;
+        let behind = self.front.saturating_add(self.turned);
+        let here = here.saturating_add(self.planes.len().saturating_sub(behind) as u64);
         match self.source.at_most() {
             Some(most) if bytes > most.saturating_add(here) => Err(self.ended()),
             _ => Ok(()),
@@ -206,6 +289,30 @@ impl<'a> Plain<'a> {
         }
         let text = "bytes behind the end of the object";
         Err(self.error(ErrorKind::Malformed, text))
+    }
+}
+
+impl Window for &mut Plain<'_> {
+    #[inline]
+    fn ahead(&mut self, want: usize) -> Result<&[u8]> {
+        if self.block.len().saturating_sub(self.at) < want {
+            self.join(want)?;
+        }
+        Ok(self.block.get(self.at..).unwrap_or_default())
+    }
+
+    #[inline]
+    fn advance(&mut self, size: usize) {
+        self.at = self.at.saturating_add(size).min(self.block.len());
+    }
+
+    fn offset(&self) -> u64 {
+        self.position()
+    }
+
+    fn left(&self) -> Option<u64> {
+        let ready = self.block.len().saturating_sub(self.at) as u64;
+        self.over.then_some(ready)
     }
 }
 

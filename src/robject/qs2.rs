@@ -14,7 +14,7 @@ use std::io::{Read, Seek, Write};
 use super::blocks::{parse_slice, parse_stream, Payload};
 use super::pack::{to_file, to_vec, Packer};
 use super::plain::Plain;
-use super::rds::{self, Chunks, Stream, FRONT};
+use super::rds;
 use super::{Encoding, RObject, ReadOptions, WriteOptions};
 use crate::Result;
 
@@ -48,16 +48,7 @@ pub fn read(src: impl Read, options: &ReadOptions) -> Result<RObject> {
 }
 
 fn object(plain: &mut Plain<'_>, options: &ReadOptions) -> Result<RObject> {
-    rds::read_plain(Stream::new(Blocks(plain)), options)
-}
-
-/// The blocks as the parser takes them.
-struct Blocks<'p, 'a>(&'p mut Plain<'a>);
-
-impl Chunks for Blocks<'_, '_> {
-    fn next(&mut self, mut used: Vec<u8>) -> Result<Option<Vec<u8>>> {
-        Ok(self.0.block_into(&mut used, FRONT)?.then_some(used))
-    }
+    rds::read_plain(plain.window(), options)
 }
 
 /// Writes a qs2 file into memory.

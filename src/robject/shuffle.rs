@@ -8,48 +8,120 @@
     clippy::cast_possible_truncation
 )]
 
-/// Elements that are turned at once, so that the compiler uses vector registers.
+/// Elements that are turned at once: as many as a vector register has bytes.
 const RUN: usize = 16;
+
+type Line = [u8; RUN];
 
 /// Fills `plain`, which is as long, with the elements of 8 bytes whose planes are in `planes`.
 pub(super) fn unshuffle_8(planes: &[u8], plain: &mut [u8]) {
-    let count = planes.len() / 8;
-    let (body, rest) = planes.split_at(count.saturating_mul(8));
-    let (place, place_rest) = plain.split_at_mut(body.len().min(plain.len()));
-    if let Some(lines) = split::<8>(body, count) {
-        let mut runs = place.chunks_exact_mut(8 * RUN);
-        let mut at = 0;
-        for place in runs.by_ref() {
-            let elements = join_8(&lines.map(|line| run(line, at)));
-            for (place, element) in place.chunks_exact_mut(8).zip(elements) {
-                place.copy_from_slice(&element.to_le_bytes());
+    unshuffle_8_part(planes, 0, plain);
+}
+
+/// As [`unshuffle_8`] with a part of the plain bytes, from byte `start` on, where an element begins.
+pub(super) fn unshuffle_8_part(planes: &[u8], start: usize, part: &mut [u8]) {
+    let whole = planes.len().saturating_sub(start).min(part.len()) / 8 * 8;
+    let (place, rest) = part.split_at_mut(whole);
+    elements_8(planes, start / 8, place);
+    let behind = planes.get(start.saturating_add(whole)..);
+    fill(behind.unwrap_or_default(), rest);
+}
+
+/// Fills `place` with elements of 8 bytes, from element `first` of those in `planes` on.
+fn elements_8(planes: &[u8], first: usize, place: &mut [u8]) {
+    let lines: [&[u8]; 8] = lines(planes, first);
+    let [a, b, c, d, e, f, g, h] = lines;
+    let woven = pairs(a, b).zip(pairs(c, d));
+    let woven = woven.zip(pairs(e, f).zip(pairs(g, h)));
+    let mut runs = place.chunks_exact_mut(8 * RUN);
+    let turned = runs.len().saturating_mul(RUN);
+    for (place, ((ab, cd), (ef, gh))) in runs.by_ref().zip(woven) {
+        let mut to = 0;
+        for (ab, cd, ef, gh) in [(ab.0, cd.0, ef.0, gh.0), (ab.1, cd.1, ef.1, gh.1)] {
+            let (low, high) = (weave::<2>(ab, cd), weave::<2>(ef, gh));
+            for (low, high) in [(low.0, high.0), (low.1, high.1)] {
+                put(place, &mut to, weave::<4>(low, high));
             }
-            at = at.saturating_add(RUN);
         }
-        singly(&lines, at, runs.into_remainder());
     }
-    fill(rest, place_rest);
+    singly(&lines, turned, runs.into_remainder());
 }
 
 /// As [`unshuffle_8`] with elements of 4 bytes.
 pub(super) fn unshuffle_4(planes: &[u8], plain: &mut [u8]) {
-    let count = planes.len() / 4;
-    let (body, rest) = planes.split_at(count.saturating_mul(4));
-    let (place, place_rest) = plain.split_at_mut(body.len().min(plain.len()));
-    if let Some(lines) = split::<4>(body, count) {
-        let mut runs = place.chunks_exact_mut(4 * RUN);
-        let mut at = 0;
-        for place in runs.by_ref() {
-            let [a, b, c, d] = lines.map(|line| run(line, at));
-            let elements = pairs(&halves(&a, &b), &halves(&c, &d));
-            for (place, element) in place.chunks_exact_mut(4).zip(elements) {
-                place.copy_from_slice(&element.to_le_bytes());
-            }
-            at = at.saturating_add(RUN);
+    let whole = planes.len().min(plain.len()) / 4 * 4;
+    let (place, place_rest) = plain.split_at_mut(whole);
+    let lines: [&[u8]; 4] = lines(planes, 0);
+    let [a, b, c, d] = lines;
+    let mut runs = place.chunks_exact_mut(4 * RUN);
+    let turned = runs.len().saturating_mul(RUN);
+    for (place, (ab, cd)) in runs.by_ref().zip(pairs(a, b).zip(pairs(c, d))) {
+        let mut to = 0;
+        for (ab, cd) in [(ab.0, cd.0), (ab.1, cd.1)] {
+            put(place, &mut to, weave::<2>(ab, cd));
         }
-        singly(&lines, at, runs.into_remainder());
     }
-    fill(rest, place_rest);
+    singly(&lines, turned, runs.into_remainder());
+    fill(planes.get(whole..).unwrap_or_default(), place_rest);
+}
+
+/// The `N` planes, each from element `first` on.
+fn lines<const N: usize>(planes: &[u8], first: usize) -> [&[u8]; N] {
+    let count = planes.len() / N;
+    let mut lines = [&[][..]; N];
+    for (place, line) in lines.iter_mut().zip(planes.chunks_exact(count.max(1))) {
+        *place = line.get(first..).unwrap_or_default();
+    }
+    lines
+}
+
+/// Two planes woven, run by run. As an iterator that ends with the planes nothing inside a loop
+/// leaves it, without which the compiler would use no vector registers.
+fn pairs<'a>(a: &'a [u8], b: &'a [u8]) -> impl Iterator<Item = (Line, Line)> + 'a {
+    let line = |bytes: &[u8]| Line::try_from(bytes).unwrap_or_default();
+    let runs = a.chunks_exact(RUN).zip(b.chunks_exact(RUN));
+    runs.map(move |(a, b)| weave::<1>(line(a), line(b)))
+}
+
+/// `WIDTH` bytes of `a` and of `b` in turn: of their first halves, and of their second ones.
+///
+/// All places are known when this is compiled: each half becomes one instruction.
+#[inline]
+fn weave<const WIDTH: usize>(a: Line, b: Line) -> (Line, Line) {
+    let byte = |at: usize| {
+        let group = at / WIDTH;
+        let from = group / 2 * WIDTH + at % WIDTH;
+        let byte = if group % 2 == 0 {
+            a.get(from)
+        } else {
+            b.get(from)
+        };
+        byte.copied().unwrap_or_default()
+    };
+    (
+        std::array::from_fn(byte),
+        std::array::from_fn(|at| byte(at.wrapping_add(RUN))),
+    )
+}
+
+#[inline]
+fn put(place: &mut [u8], to: &mut usize, made: (Line, Line)) {
+    for made in [made.0, made.1] {
+        let end = to.wrapping_add(RUN);
+        if let Some(place) = place.get_mut(*to..end) {
+            place.copy_from_slice(&made);
+        }
+        *to = end;
+    }
+}
+
+/// Elements from `at` on, which fill no run.
+fn singly<const N: usize>(lines: &[&[u8]; N], at: usize, place: &mut [u8]) {
+    for (at, place) in (at..).zip(place.chunks_exact_mut(N)) {
+        for (place, line) in place.iter_mut().zip(lines) {
+            *place = line.get(at).copied().unwrap_or_default();
+        }
+    }
 }
 
 /// Appends the planes of the elements of 8 bytes in `plain`.
@@ -65,58 +137,6 @@ pub(super) fn shuffle_8(plain: &[u8], planes: &mut Vec<u8>) {
 
 fn le_u64(bytes: &[u8]) -> u64 {
     bytes.try_into().map_or(0, u64::from_le_bytes)
-}
-
-/// The `N` planes of `count` bytes each.
-fn split<const N: usize>(body: &[u8], count: usize) -> Option<[&[u8]; N]> {
-    let mut lines = [&[][..]; N];
-    for (place, line) in lines.iter_mut().zip(body.chunks_exact(count.max(1))) {
-        *place = line;
-    }
-    (count > 0).then_some(lines)
-}
-
-fn run(line: &[u8], at: usize) -> [u8; RUN] {
-    let end = at.saturating_add(RUN);
-    let bytes = line.get(at..end).and_then(|bytes| bytes.try_into().ok());
-    bytes.unwrap_or_default()
-}
-
-fn halves(low: &[u8; RUN], high: &[u8; RUN]) -> [u16; RUN] {
-    std::array::from_fn(|at| u16::from_le_bytes([byte(low, at), byte(high, at)]))
-}
-
-#[inline]
-fn byte(bytes: &[u8; RUN], at: usize) -> u8 {
-    bytes.get(at).copied().unwrap_or_default()
-}
-
-fn pairs(low: &[u16; RUN], high: &[u16; RUN]) -> [u32; RUN] {
-    let mut both = [0; RUN];
-    for ((place, low), high) in both.iter_mut().zip(low).zip(high) {
-        *place = u32::from(*low) | u32::from(*high) << 16;
-    }
-    both
-}
-
-fn join_8(lines: &[[u8; RUN]; 8]) -> [u64; RUN] {
-    let [p0, p1, p2, p3, p4, p5, p6, p7] = lines;
-    let low = pairs(&halves(p0, p1), &halves(p2, p3));
-    let high = pairs(&halves(p4, p5), &halves(p6, p7));
-    let mut both = [0; RUN];
-    for ((place, low), high) in both.iter_mut().zip(&low).zip(&high) {
-        *place = u64::from(*low) | u64::from(*high) << 32;
-    }
-    both
-}
-
-/// Elements from `at` on, which fill no run.
-fn singly<const N: usize>(lines: &[&[u8]; N], at: usize, place: &mut [u8]) {
-    for (at, place) in (at..).zip(place.chunks_exact_mut(N)) {
-        for (place, line) in place.iter_mut().zip(lines) {
-            *place = line.get(at).copied().unwrap_or_default();
-        }
-    }
 }
 
 /// What is behind the last element.
@@ -156,6 +176,11 @@ mod tests {
             assert_eq!(slowly(&plain, 8), planes, "{len}");
             let mut back = vec![0; len];
             unshuffle_8(&planes, &mut back);
+            assert_eq!(plain, back, "{len}");
+            back.fill(0);
+            let (early, late) = back.split_at_mut(len / 16 * 8);
+            unshuffle_8_part(&planes, early.len(), late);
+            unshuffle_8_part(&planes, 0, early);
             assert_eq!(plain, back, "{len}");
             back.fill(0);
             unshuffle_4(&slowly(&plain, 4), &mut back);

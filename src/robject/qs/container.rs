@@ -6,7 +6,7 @@ use xxhash_rust::xxh32::Xxh32;
 use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 use super::super::blocks::read_up_to;
-use super::super::plain::Source;
+use super::super::plain::{Given, Source};
 use super::super::ReadOptions;
 use crate::compress::CancelToken;
 use crate::{Error, ErrorKind, Result};
@@ -370,7 +370,7 @@ fn form(code: u8, base: u64) -> Result<Form> {
 }
 
 impl<R: Read> Source for Blocks<'_, R> {
-    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<bool> {
+    fn next(&mut self, block: &mut Vec<u8>, front: usize) -> Result<Given> {
         let cancel = self.options.cancel.as_ref();
         if cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(Error::new(ErrorKind::Cancelled, "stopped on request"));
@@ -379,7 +379,7 @@ impl<R: Read> Source for Blocks<'_, R> {
             if !self.ended {
                 self.finish()?;
             }
-            return Ok(false);
+            return Ok(Given::End);
         }
         debug_assert!(front == 0, "qs is read by Plain alone");
         match self.form {
@@ -393,7 +393,7 @@ impl<R: Read> Source for Blocks<'_, R> {
         if let Some(hash) = &mut self.hash {
             hash.update(block);
         }
-        Ok(true)
+        Ok(Given::Plain)
     }
 
     fn offset(&self) -> u64 {
