@@ -2,6 +2,8 @@
 
 use super::model::Id;
 
+mod take;
+
 /// How R marked the bytes of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextEncoding {
@@ -199,83 +201,6 @@ impl Strings {
         fill(&mut self.bytes)?;
         self.push(&[], levels);
         Ok(())
-    }
-
-    /// Adds the strings that begin `ready`, at most `most` of them, as R's binary serialization
-    /// has them: flags, length, bytes; `big` says the byte order of the ints.
-    ///
-    /// Stops in front of one that is cut or has attributes, of what is no string, and where ends
-    /// need 64 bits. Answers the bytes and the strings taken.
-    pub(super) fn take_binary(&mut self, ready: &[u8], most: u64, big: bool) -> (usize, u64) {
-        if big {
-            self.take::<true>(ready, most)
-        } else {
-            self.take::<false>(ready, most)
-        }
-    }
-
-    fn take<const BIG: bool>(&mut self, ready: &[u8], most: u64) -> (usize, u64) {
-        let mut rest = ready;
-        let mut left = most;
-        // Flags of the strings in the run at hand; what is no string has others.
-        let mut run = 0;
-        while left > 0 {
-            let Some(head) = rest.first_chunk::<8>() else {
-                break;
-            };
-            let head = u64::from_le_bytes(*head);
-            let head = if BIG {
-                head.swap_bytes().rotate_left(32)
-            } else {
-                head
-            };
-            // The low half are the flags, the high one is the length.
-            let (flags, length) = (head & 0xffff_ffff, head >> 32);
-            if length == 0xffff_ffff && flags & 0x2ff == 9 {
-                self.push_na();
-                rest = rest.get(8..).unwrap_or_default();
-                left = left.saturating_sub(1);
-                continue;
-            }
-            if flags != run && flags & 0x2ff != 9 {
-                break;
-            }
-            let end = (self.bytes.len() as u64).saturating_add(length);
-            let (Ends::Short(ends), Ok(end)) = (&mut self.ends, i32::try_from(end)) else {
-                break;
-            };
-            let size = usize::try_from(length).unwrap_or(usize::MAX);
-            // Most strings are short: a copy of fixed size is quicker than one of the right size.
-            match rest.get(8..24) {
-                Some(wide) if size <= 16 => {
-                    let before = self.bytes.len();
-                    self.bytes.extend_from_slice(wide);
-                    self.bytes.truncate(before.saturating_add(size));
-                }
-                _ => {
-                    let Some(bytes) = rest.get(8..size.saturating_add(8)) else {
-                        break;
-                    };
-                    self.bytes.extend_from_slice(bytes);
-                }
-            }
-            ends.push(end);
-            if flags != run {
-                self.begin_run(u16::try_from(flags >> 12 & 0xffff).unwrap_or(0));
-                run = flags;
-            }
-            if !self.validity.is_empty() {
-                self.mark(true);
-            }
-            rest = rest.get(size.saturating_add(8)..).unwrap_or_default();
-            left = left.saturating_sub(1);
-        }
-        let len = self.len() as u64;
-        if let (Some((end, _)), true) = (self.runs.last_mut(), run != 0) {
-            *end = len;
-        }
-        let taken = ready.len().saturating_sub(rest.len());
-        (taken, most.saturating_sub(left))
     }
 
     /// The string pushed last has these levels: its run may be another than that before it.

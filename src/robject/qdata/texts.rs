@@ -62,6 +62,12 @@ fn whole(run: &[u8], most: u64, strings: &mut Strings) -> (u64, usize) {
     let mut rest = run;
     let mut taken = 0_u64;
     while taken < most {
+        let (used, count) = strings.take_short(rest, most.saturating_sub(taken));
+        rest = rest.get(used..).unwrap_or_default();
+        taken = taken.saturating_add(count);
+        if taken >= most {
+            break;
+        }
         let Some((text, behind)) = one(rest) else {
             break;
         };
