@@ -1,6 +1,7 @@
 //! What a file is and holds, without its values.
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 use crate::compress::Kind as Wrapper;
@@ -106,10 +107,8 @@ pub fn inspect<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Resu
             }
             Source::Bytes(bytes)
         }
-        Source::Stream(stream) => Source::stream(Tapped {
-            stream,
-            tap: Arc::clone(&tap),
-        }),
+        Source::Stream(stream) => tapped(stream, &tap),
+        Source::File(file) => tapped(file, &tap),
     };
     let loaded = load(source, options)?;
     let tap = tap.lock().map(|tap| tap.clone()).unwrap_or_default();
@@ -136,6 +135,11 @@ pub fn inspect<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Resu
         cut,
         findings: findings(object),
     })
+}
+
+fn tapped<'a>(stream: impl Read + Send + 'a, tap: &Arc<Mutex<Tap>>) -> Source<'a> {
+    let tap = Arc::clone(tap);
+    Source::stream(Tapped { stream, tap })
 }
 
 /// Major, minor and patch of a version in one int.

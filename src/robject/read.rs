@@ -1,5 +1,6 @@
 //! Reading a file of any format, told by its bytes.
 
+use std::fs::File;
 use std::io::Read;
 
 use crate::compress::{self, expected_bytes, CancelToken, Kind, Reader};
@@ -7,11 +8,13 @@ use crate::{Error, ErrorKind, Result};
 
 use super::options::Format;
 use super::rds::{self, Chunks, Slice, Stream, Window};
-use super::source::{inflating, with_thread, wrapper, Direct, Source};
+use super::source::{inflating, trailer, with_thread, wrapper, Direct, Source};
 use super::{qdata, qs, qs2, rdata, sniff, RObject, ReadOptions};
 
 /// The largest plain size that is inflated into one buffer, which is quicker than a stream.
 const ONE_BUFFER: usize = 64 << 20;
+/// Plain bytes for each stored one, where nothing tells them.
+const LIKELY_RATIO: u64 = 12;
 /// Below so many stored bytes a thread costs more than it gains.
 const SHORT_BYTES: usize = 128 << 10;
 
@@ -86,6 +89,7 @@ pub(super) fn load(source: Source<'_>, options: &ReadOptions) -> Result<Loaded> 
     match source {
         Source::Bytes(bytes) => from_bytes(bytes, options),
         Source::Stream(stream) => from_stream(stream, options),
+        Source::File(file) => from_file(file, options),
     }
 }
 
@@ -94,8 +98,7 @@ fn from_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
     let kind = wrapper(bytes);
     let (object, format, size) = if kind == Kind::None {
         plain(bytes, options)?
-    } else if one_buffer(bytes, kind, options) {
-        let plain_bytes = inflate(bytes, kind, options)?;
+    } else if let Some(plain_bytes) = inflate(bytes, kind, options)? {
         plain(&plain_bytes, options)?
     } else if bytes.len() < SHORT_BYTES || options.threads == Some(1) {
         let reader = Reader::new(bytes, serial(options))?;
@@ -120,23 +123,40 @@ fn serial(options: &ReadOptions) -> compress::ReadOptions {
 
 /// Whether the plain bytes are said to be few enough for one buffer; the claim is a hint alone.
 fn one_buffer(bytes: &[u8], kind: Kind, options: &ReadOptions) -> bool {
-    let small = |size: usize| {
-        let budget = options.memory_budget.unwrap_or(u64::MAX);
-        size <= ONE_BUFFER && size as u64 <= budget
-    };
-    kind == Kind::Gzip && expected_bytes(bytes, Some(kind)).is_some_and(small)
+    let claim = expected_bytes(bytes, Some(kind)).map(|size| size as u64);
+    kind == Kind::Gzip && claim.is_some_and(|claim| fits(bytes.len() as u64, claim, options))
 }
 
-fn inflate(bytes: &[u8], kind: Kind, options: &ReadOptions) -> Result<Vec<u8>> {
+/// Whether so many stored bytes, said to be `claim` plain ones, are inflated into one buffer.
+fn fits(stored: u64, claim: u64, options: &ReadOptions) -> bool {
+    // Of several members the claim is that of the last: what it does not tell is guessed.
+    let plain = if claim < stored {
+        stored.saturating_mul(LIKELY_RATIO)
+    } else {
+        claim
+    };
+    let budget = options.memory_budget.unwrap_or(u64::MAX);
+    plain.saturating_add(stored) <= ONE_BUFFER as u64 && plain <= budget
+}
+
+/// The plain bytes in one buffer; None where they are too many for that.
+fn inflate(bytes: &[u8], kind: Kind, options: &ReadOptions) -> Result<Option<Vec<u8>>> {
+    if !one_buffer(bytes, kind, options) {
+        return Ok(None);
+    }
     let settings = compress::ReadOptions {
         kind: Some(kind),
         threads: Some(1),
         // A wrong claim ends here and not in memory.
-        max_output: Some((ONE_BUFFER as u64).saturating_mul(2)),
+        max_output: Some(ONE_BUFFER as u64),
         cancel: options.cancel.clone(),
         ..compress::ReadOptions::default()
     };
-    let plain = compress::decompress(bytes, &settings)?;
+    let plain = match compress::decompress(bytes, &settings) {
+        // More than one buffer is to hold: they are read as a stream.
+        Err(error) if error.kind() == ErrorKind::Limit => return Ok(None),
+        plain => plain?,
+    };
     let most = (bytes.len() as u64).saturating_mul(options.max_ratio.unwrap_or(u64::MAX));
     if plain.len() as u64 > most {
         let ratio = options.max_ratio.unwrap_or_default();
@@ -145,25 +165,54 @@ fn inflate(bytes: &[u8], kind: Kind, options: &ReadOptions) -> Result<Vec<u8>> {
         );
         return Err(Error::new(ErrorKind::Limit, text).with_format(kind.name()));
     }
-    Ok(plain)
+    Ok(Some(plain))
 }
 
-/// Stored bytes of a stream that are held whole, so that one buffer may be inflated.
-const HELD_BYTES: usize = 16 << 20;
+/// Stored bytes of a stream that does not seek which are held, so that one buffer may be inflated.
+const HELD_BYTES: usize = 6 << 20;
+
+/// A file says at its end how much is in it, before anything of it is held.
+fn from_file(mut file: File, options: &ReadOptions) -> Result<Loaded> {
+    check(options.cancel.as_ref())?;
+    let head = take(&mut file, sniff::HEAD)?;
+    let known = trailer(&file).filter(|_| wrapper(&head) == Kind::Gzip);
+    let Some((rest, last)) = known else {
+        return streamed(head, Box::new(file), options);
+    };
+    let stored = rest.saturating_add(head.len() as u64);
+    if fits(stored, u64::from(u32::from_le_bytes(last)), options) {
+        let bytes = more(head, &mut file, ONE_BUFFER)?;
+        if bytes.len() < ONE_BUFFER {
+            return from_bytes(&bytes, options);
+        }
+        return streamed(bytes, Box::new(file), options);
+    }
+    streamed(head, Box::new(file), options)
+}
 
 fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> Result<Loaded> {
     check(options.cancel.as_ref())?;
     let mut head = take(&mut stream, sniff::HEAD)?;
-    let kind = wrapper(&head);
-    if kind == Kind::Gzip {
+    if wrapper(&head) == Kind::Gzip {
         head = more(head, &mut stream, HELD_BYTES)?;
         if head.len() < HELD_BYTES {
             return from_bytes(&head, options);
         }
     }
+    streamed(head, stream, options)
+}
+
+/// A stream of which `head` was read, chunk by chunk.
+fn streamed(
+    head: Vec<u8>,
+    stream: Box<dyn Read + Send + '_>,
+    options: &ReadOptions,
+) -> Result<Loaded> {
+    let kind = wrapper(&head);
+    let format = sniff::plain(&head);
     let whole = head.as_slice().chain(stream);
     let (object, format, size) = if kind == Kind::None {
-        chunked(Box::new(Direct(Box::new(whole))), options)?
+        bare(whole, format, options)?
     } else if options.threads == Some(1) {
         let reader = Reader::new(whole, serial(options))?;
         chunked(Box::new(Direct(Box::new(reader))), options)?
@@ -176,6 +225,41 @@ fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> 
         wrapper: kind,
         plain: size,
     })
+}
+
+/// A stream that nothing is around, of a format told by its first bytes.
+fn bare(
+    stream: impl Read,
+    format: Option<Format>,
+    options: &ReadOptions,
+) -> Result<(RObject, Format, u64)> {
+    let mut bytes = 0;
+    let stream = Measured {
+        stream,
+        bytes: &mut bytes,
+    };
+    // The readers of blocks take as much at a time as they need.
+    let (object, format) = match format {
+        Some(Format::Qs2) => (qs2::read(stream, options), Format::Qs2),
+        Some(Format::Qdata) => (qdata::read(stream, options), Format::Qdata),
+        Some(Format::Qs) => (qs::read(stream, options), Format::Qs),
+        _ => return chunked(Box::new(Direct(Box::new(stream))), options),
+    };
+    Ok((object?, format, bytes))
+}
+
+/// Counts the bytes of a stream.
+struct Measured<'a, R> {
+    stream: R,
+    bytes: &'a mut u64,
+}
+
+impl<R: Read> Read for Measured<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let size = self.stream.read(into)?;
+        *self.bytes = self.bytes.saturating_add(size as u64);
+        Ok(size)
+    }
 }
 
 fn take(stream: &mut dyn Read, most: usize) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use crate::compress::{self, Kind, Reader};
@@ -19,6 +19,8 @@ pub enum Source<'a> {
     Bytes(&'a [u8]),
     /// A stream, read to its end.
     Stream(Box<dyn Read + Send + 'a>),
+    /// A file, read from where it stands to its end.
+    File(File),
 }
 
 impl<'a> Source<'a> {
@@ -33,6 +35,7 @@ impl fmt::Debug for Source<'_> {
         match self {
             Self::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
             Self::Stream(_) => f.write_str("Stream"),
+            Self::File(file) => file.fmt(f),
         }
     }
 }
@@ -57,8 +60,21 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Source<'a> {
 
 impl From<File> for Source<'_> {
     fn from(file: File) -> Self {
-        Self::stream(file)
+        Self::File(file)
     }
+}
+
+/// How many bytes of a file follow, and the last four of them; None for what does not seek, and for
+/// fewer.
+pub(super) fn trailer(mut file: &File) -> Option<(u64, [u8; 4])> {
+    let start = file.stream_position().ok()?;
+    let end = file.seek(SeekFrom::End(-4)).ok()?;
+    let mut last = [0; 4];
+    let read = file.read_exact(&mut last);
+    // Back, whatever came of it: what cannot seek did not get here.
+    file.seek(SeekFrom::Start(start)).ok()?;
+    read.ok()?;
+    Some((end.checked_sub(start)?.saturating_add(4), last))
 }
 
 /// Plain bytes of a chunk.
