@@ -81,7 +81,7 @@ fn main() -> Outcome<()> {
             let object = run.object()?;
             let out = run.out.as_ref().ok_or("write needs --out FILE")?;
             run.timed(|| {
-                robject::write(&object, File::create(out)?, &options)?;
+                robject::write_file(&object, File::create(out)?, &options)?;
                 Ok(())
             })?
         }

@@ -58,4 +58,4 @@ pub use source::Source;
 pub use strings::{Offsets, Strings, Text, TextEncoding};
 pub use text::{Decoded, Recoder};
 pub use walk::{findings, Finding, FindingKind};
-pub use write::{write, write_rdata, WriteReport};
+pub use write::{write, write_file, write_rdata, WriteReport};

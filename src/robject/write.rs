@@ -1,6 +1,6 @@
 //! Writing a file: a serialization and the compressor around it, by and by.
 
-use std::io::Write;
+use std::io::{Seek, Write};
 
 use crate::compress::{self, Compressor, Kind, Layout, Writer};
 use crate::{Error, ErrorKind, Result};
@@ -26,7 +26,8 @@ pub struct WriteReport {
 ///
 /// gzip is written as members of 1 MiB on all threads, which R and gzip read as one file; the bytes
 /// do not depend on the number of threads. Version 2 has no deferred vectors: they are written as
-/// their values and reported. Memory is bounded; qs2, qdata and text are made whole: their modules write files by and by.
+/// their values and reported. Memory is bounded, but that qs2, qdata and text
+/// are made whole: [`write_file`] writes qs2 and qdata by and by.
 ///
 /// # Errors
 /// `Usage` for options that the format does not have; `Unsupported` for objects it cannot hold;
@@ -90,6 +91,50 @@ pub fn write(
         Format::Rds | Format::Qs2 => lost(object, options),
         _ => Vec::new(),
     };
+    Ok(WriteReport { bytes, loss })
+}
+
+/// As [`write()`], of a sink that seeks: qs2 and qdata go there block by block, and their checksum is
+/// put into the header at the end. Of a file that does not seek, such as a pipe, the same is written.
+///
+/// # Errors
+/// As [`write()`]. What was written until then stays: give a file under another name.
+///
+/// # Example
+/// ```
+/// use std::io::Cursor;
+/// use tare::robject::{write_file, Builder, Format, WriteOptions};
+///
+/// let mut build = Builder::new();
+/// let root = build.strings(["weighed"])?;
+/// let options = WriteOptions {
+///     format: Format::Qs2,
+///     ..WriteOptions::default()
+/// };
+/// let mut file = Cursor::new(Vec::new());
+/// let report = write_file(&build.finish(root), &mut file, &options)?;
+/// assert_eq!(report.bytes, file.into_inner().len() as u64);
+/// # Ok::<(), tare::Error>(())
+/// ```
+pub fn write_file(
+    object: &RObject,
+    mut file: impl Write + Seek,
+    options: &WriteOptions,
+) -> Result<WriteReport> {
+    let start = match (options.format, file.stream_position()) {
+        (Format::Qs2 | Format::Qdata, Ok(start)) => start,
+        _ => return write(object, file, options),
+    };
+    let loss = if options.format == Format::Qs2 {
+        qs2::serialize_to(object, options, &mut file)?;
+        lost(object, options)
+    } else {
+        let mut losses = super::Losses::new(false);
+        qdata::serialize_to(object, options, &mut losses, &mut file)?;
+        losses.into_list()
+    };
+    let end = file.stream_position().map_err(rds::of_sink)?;
+    let bytes = end.saturating_sub(start);
     Ok(WriteReport { bytes, loss })
 }
 

@@ -1,7 +1,7 @@
 //! Files with R objects: read, written, looked at.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Seek, Write};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -90,7 +90,7 @@ pub fn r_write<'py>(
             Some(Sink::Path(path)) => {
                 let file = File::create(&path).map_err(|error| system(error, &path))?;
                 let mut file = BufWriter::with_capacity(PIECE, file);
-                let report = what.write(&mut file, &writing)?;
+                let report = what.write_file(&mut file, &writing)?;
                 file.flush().map_err(|error| system(error, &path))?;
                 return Ok((None, report));
             }
@@ -121,6 +121,18 @@ impl What {
         match self {
             Self::One(object) => robject::write(object, sink, options),
             Self::Named(objects) => robject::write_rdata(objects, sink, options),
+        }
+    }
+
+    /// As `write`: what has its checksum in front of it seeks back, instead of being held whole.
+    fn write_file(
+        &self,
+        file: impl Write + Seek,
+        options: &WriteOptions,
+    ) -> tare::Result<robject::WriteReport> {
+        match self {
+            Self::One(object) => robject::write_file(object, file, options),
+            Self::Named(_) => self.write(file, options),
         }
     }
 }
