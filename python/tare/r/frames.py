@@ -135,7 +135,7 @@ def part(made: pa.Table, columns: list[str] | None, rows: tuple[int, int] | None
             raise UsageError(f"there is no column {missing[:60]!a}; there are {known[:200]}")
         made = made.select(columns)
     if rows is not None:
-        made = made.slice(rows[0], max(rows[1] - rows[0], 0))
+        made = made.slice(rows[0], rows[1] - rows[0])
     return made
 
 

@@ -34,7 +34,7 @@ class Limits:
         """Limits as a caller gives them: an object of this class, names and values, or None.
 
         Raises:
-            UsageError: There is no limit of that name.
+            UsageError: There is no limit of that name, or it is no number.
 
         >>> Limits.of({"max_depth": 3}) == Limits(max_depth=3)
         True
@@ -43,10 +43,17 @@ class Limits:
             return cls()
         if isinstance(limits, Limits):
             return limits
+        if not isinstance(limits, Mapping):
+            raise UsageError(
+                f"limits= are names with numbers, such as {{'max_depth': 50}}, not {limits!r:.40}"
+            )
         known = [field.name for field in fields(cls)]
         wrong = next((name for name in limits if name not in known), None)
         if wrong is not None:
             raise UsageError(f"there is no limit {wrong[:40]!r}; there are {', '.join(known)}")
+        odd = next((name for name, one in limits.items() if not (one is None or type(one) is int)), None)
+        if odd is not None:
+            raise UsageError(f"the limit {odd} is a whole number or None, not {limits[odd]!r:.40}")
         given: dict[str, Any] = dict(limits)
         return cls(**given)
 

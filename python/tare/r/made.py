@@ -183,7 +183,7 @@ def _columnar(one: Any, path: str) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise EncodeError(f"{path or 'it'}: {str(error)[:160]}", format="rds", path=path) from error
     raise EncodeError(
-        f"{path or 'it'}: R has no value for a {type(one).__name__}: {one!r:.60}", format="rds", path=path
+        f"{path or 'it'}: R has no value for {one!r:.60} ({type(one).__name__})", format="rds", path=path
     )
 
 

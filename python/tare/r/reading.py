@@ -42,7 +42,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
             `RObject` for what is no data; ``arrow``, ``pandas`` and ``polars`` the table or vector of theirs;
             ``robject`` everything as it is. Of an RData file always a dict of its variables.
         columns: Names of the columns of a data frame to read; all by default. Of fst no other is read.
-        rows: First row and the one behind the last; all by default. Of fst no others are read.
+        rows: First row and the one behind the last, of those that are there; all by default. Of fst no
+            others are read.
         scalars: Whether vectors of one value are that value.
         na: ``null``, or ``nan`` to make missing doubles NaN, which is told as a loss.
         strict: Whether the first thing that would be lost is an error.
@@ -66,6 +67,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
         raise UsageError(f"as_={as_!r:.40} does not exist; there are {', '.join(_KINDS)}")
     if na not in ("null", "nan"):
         raise UsageError(f"na={na!r:.40} does not exist; there are null and nan")
+    if isinstance(columns, str):
+        raise UsageError(f"columns= is a list of names: [{columns[:60]!r}]")
     window = _window(rows)
     how = _How(as_, columns, window, scalars, na)
     options = Limits.of(limits).options() | ({} if encoding is None else {"encoding": encoding})
@@ -80,9 +83,13 @@ def _read(source: Any, format: str | None, how: _How, options: dict[str, Any], f
     known = sources.told(source, format)
     options["format"] = known
     if known == "fst":
-        from tare._tare import fst_read
+        from tare._tare import fst_read, fst_schema
 
-        core = fst_read(source, how.columns, how.rows, options)
+        rows = how.rows
+        if rows is not None:
+            last = fst_schema(source)["rows"]
+            rows = min(rows[0], last), min(rows[1], last)
+        core = fst_read(source, how.columns, rows, options)
         return _one(core, replace(how, columns=None, rows=None), found)
     return _value(objects(source, options), how, found)
 
@@ -173,6 +180,8 @@ def _window(rows: tuple[int, int] | slice | range | None) -> tuple[int, int] | N
         if rows.step not in (None, 1) or rows.stop is None:
             raise UsageError("rows= takes rows side by side: (first, behind the last)")
         rows = (rows.start or 0, rows.stop)
+    if not isinstance(rows, tuple | list) or len(rows) != 2 or not all(hasattr(n, "__index__") for n in rows):
+        raise UsageError(f"rows= is (first, behind the last), not {rows!r:.40}")
     first, behind = rows
     if first < 0 or behind < first:
         raise UsageError(

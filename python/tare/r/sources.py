@@ -48,7 +48,7 @@ def opened(source: Any) -> str | bytes | bytearray | memoryview:
         return memoryview(source)
     except TypeError:
         raise UsageError(
-            f"a {type(source).__name__} is no path, no bytes and no binary file object"
+            f"neither path nor bytes nor binary file object: {source!r:.60} ({type(source).__name__})"
         ) from None
 
 

@@ -49,7 +49,7 @@ def write(  # noqa: PLR0913 - each is an option of writing
     threads: int | None = None,
     members: int | None = None,
     data_only: bool = False,
-    names: list[str] | None = None,
+    names: list[str] | str | None = None,
     strict: bool = False,
     loss: list[Loss] | None = None,
     compress: int = 50,
@@ -72,7 +72,7 @@ def write(  # noqa: PLR0913 - each is an option of writing
         members: Members of gzip: 1 for readers that stop after the first. By default one a MiB.
         data_only: Whether promises, functions, bytecode, active bindings and external pointers are
             left out; each is told as a loss.
-        names: Names of the variables of RData, if ``value`` is a list of them.
+        names: Names of the variables of RData, if ``value`` is a list of them; one name makes it the variable.
         strict: Whether the first thing that would be lost is an error; nothing is written then.
         loss: A list to fill too. The report has them in any case, and there is no warning.
         compress: Of fst: 0 = fastest, 100 = smallest, as in R.
@@ -88,7 +88,10 @@ def write(  # noqa: PLR0913 - each is an option of writing
     >>> report.data.splitlines()[:2], report.loss
     ([b'A', b'3'], [])
     """
+    if isinstance(names, str):
+        names, value = [names], [value]
     known = _format(path, format, names)
+    _refuse_unused(known, compressor, members, threads)
     found: list[Loss] = []
     options: dict[str, Any] = {
         "format": known,
@@ -186,6 +189,21 @@ def _format(path: Any, format: str | None, names: list[str] | None) -> str:
             f"{sources.name_of(path)}: the ending names no format of R; say which with format=, such as rds"
         )
     return _format(None, found, names)
+
+
+def _refuse_unused(format: str, compressor: str | None, members: int | None, threads: int | None) -> None:
+    """Refuse what the format would pass over.
+
+    Raises:
+        UsageError: It has no such option.
+    """
+    if members is not None and format not in ("rds", "rdata"):
+        raise UsageError(f"members= are of the gzip around rds and rdata, not of {format}")
+    if compressor is not None and format in ("fst", "dput"):
+        instead = ": its level is compress=" if format == "fst" else ""
+        raise UsageError(f"compressor= is not of {format}{instead}")
+    if threads is not None and type(threads) is not int:
+        raise UsageError(f"threads= is a whole number, or None for all, not {threads!r:.40}")
 
 
 def _made(value: Any, format: str, names: list[str] | None, found: list[Loss], *, simplify: int = 1) -> Any:

@@ -66,7 +66,14 @@ def test_rescue_your_qs_files(root: Path, tmp_path: Path, shared) -> None:
         need(found, f"no fixture of {object_} by qs")
         shutil.copyfile(found[0], folder / "old" / f"{name}.qs")
     said = run_guide(root, "rescue-your-qs-files.md", tmp_path, folder, least=7)
-    for expected in ("qs", "32", "3 converted into rescued/", "1 converted into tables/, 2 failed", "  score.qs: ", "closure"):
+    for expected in (
+        "qs",
+        "32",
+        "3 converted into rescued/",
+        "1 converted into tables/, 2 failed",
+        "  score.qs: ",
+        "closure",
+    ):
         assert expected in said, f"{expected}\n{said}"
     assert {"mtcars.rds", "score.rds", "nested.rds"} == set(os.listdir(folder / "rescued"))
     assert ["mtcars.parquet"] == os.listdir(folder / "tables")

@@ -150,6 +150,14 @@ def test_some_columns_and_rows():
         dput(FRAME, rows=(2, 1))
     with pytest.raises(UsageError, match="side by side"):
         dput(FRAME, rows=slice(0, 9, 2))
+    for wrong in (3, "ab", (1, 2, 3), ("a", "b")):
+        with pytest.raises(UsageError, match="rows="):
+            dput(FRAME, rows=wrong)
+    with pytest.raises(UsageError, match=r"\['n'\]"):
+        dput(FRAME, columns="n")
+    fst = r.write(pa.table({"n": [1, 2, 3]}), None, format="fst").data
+    assert [3] == r.read(fst, rows=(2, 9))["n"].to_pylist()
+    assert 0 == r.read(fst, rows=(5, 9)).num_rows
     with pytest.raises(Unsupported, match="data frames"):
         dput("1L", columns=["a"])
 
@@ -179,7 +187,7 @@ def test_sources(tmp_path):
         assert [1, 2, 3] == r.read(source).tolist()
     with pytest.raises(UsageError, match="binary mode"):
         r.read(io.StringIO("x"))
-    with pytest.raises(UsageError, match="no path"):
+    with pytest.raises(UsageError, match="neither path"):
         r.read(17)
     with pytest.raises(Truncated, match="empty"):
         r.read(b"")

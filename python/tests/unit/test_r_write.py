@@ -249,6 +249,19 @@ def test_files_appear_whole_or_not_at_all(tmp_path):
     assert [2] == r.read(file.getvalue()).tolist()
 
 
+def test_options_that_a_format_has_not_are_refused():
+    """None is passed over in silence; a single name is that of the value."""
+    for options in (
+        {"format": "qs2", "members": 1},
+        {"format": "fst", "compressor": "zstd"},
+        {"format": "dput", "compressor": "gzip:6"},
+        {"threads": "all"},
+    ):
+        with pytest.raises(UsageError, match=next(name for name in options if name != "format")):
+            r.write(table(), None, **options)
+    assert ["flights"] == list(r.read(r.write(table(), None, names="flights").data))
+
+
 def test_wrong_options_are_named():
     """Formats, encodings, versions and compressors that do not exist, and qs, which is not written."""
     for options, error in (
