@@ -96,6 +96,19 @@ impl Builder {
         }
     }
 
+    /// Gives up the nodes from number `from` on, which nothing may name; none of them a symbol.
+    pub(super) fn forget(&mut self, from: usize) {
+        let from = from.max(Special::ALL.len());
+        self.arena.nodes.truncate(from);
+        self.arena.odd_texts.retain(|(id, ..)| id.index() < from);
+    }
+
+    /// Gives up the elements of a vector.
+    pub(super) fn empty(&mut self, id: Id) {
+        self.arena.empty(id);
+        self.arena.odd_texts.retain(|(odd, ..)| *odd != id);
+    }
+
     /// A node made so far.
     #[must_use]
     pub fn node(&self, id: Id) -> &Node {

@@ -421,6 +421,11 @@ impl RObject {
         Self { arena, root }
     }
 
+    /// The arena and the id of the node in it.
+    pub(super) fn into_parts(self) -> (Arc<Arena>, Id) {
+        (self.arena, self.root)
+    }
+
     /// The arena, which clones and parts share.
     #[must_use]
     pub fn arena(&self) -> &Arc<Arena> {

@@ -3,6 +3,7 @@
 use crate::compress::{CancelToken, Compressor};
 
 use super::model::Encoding;
+use super::Columns;
 
 /// How to read. Further fields may come: end with `..ReadOptions::default()`.
 #[derive(Clone, Debug)]
@@ -15,6 +16,11 @@ pub struct ReadOptions {
     pub max_ratio: Option<u64>,
     /// The encoding of strings without a mark, where the file does not say it; UTF-8.
     pub encoding: Option<String>,
+    /// The columns of a data frame that are read; None for all.
+    ///
+    /// Other columns of RDS and qs2 take memory one at a time. `RData`, and what is no data frame,
+    /// is read whole.
+    pub columns: Option<Columns>,
     /// Threads that decompress; None for all.
     pub threads: Option<usize>,
     /// Ends the work early.
@@ -28,6 +34,7 @@ impl Default for ReadOptions {
             memory_budget: None,
             max_ratio: None,
             encoding: None,
+            columns: None,
             threads: None,
             cancel: None,
         }

@@ -1,7 +1,7 @@
 //! Reading a file of any format, told by its bytes.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 
 use crate::compress::{self, expected_bytes, CancelToken, Kind, Reader};
 use crate::{Error, ErrorKind, Result};
@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind, Result};
 use super::options::Format;
 use super::rds::{self, Chunks, Slice, Stream, Window};
 use super::source::{inflating, trailer, with_thread, wrapper, Direct, Source};
-use super::{qdata, qs, qs2, rdata, sniff, RObject, ReadOptions};
+use super::{columns, qdata, qs, qs2, rdata, sniff, Columns, RObject, ReadOptions};
 
 /// The largest plain size that is inflated into one buffer, which is quicker than a stream.
 const ONE_BUFFER: usize = 64 << 20;
@@ -33,12 +33,12 @@ pub(super) struct Loaded {
 ///
 /// The format is told by the bytes. `RData` becomes a list with names. Up to 64 MiB of plain bytes
 /// are inflated at once, more chunk by chunk on a thread of its own, so that at most 16 MiB are
-/// taken beside the object.
+/// taken beside the object. A data frame may be read in part: [`ReadOptions::columns`].
 ///
 /// # Errors
 /// `Truncated`, `Malformed`, `ChecksumMismatch` and `Unsupported` with the byte offset in the plain
 /// bytes, or in the stored ones where the compressor found it; `Limit` for what `options` refuse;
-/// `Cancelled`; `Io`.
+/// `Cancelled`; `Io`; `Usage` for a column that is not there.
 ///
 /// # Example
 /// ```
@@ -86,6 +86,61 @@ pub fn read_rdata<'a>(
 }
 
 pub(super) fn load(source: Source<'_>, options: &ReadOptions) -> Result<Loaded> {
+    let Some(Columns::Named(names)) = &options.columns else {
+        return once(source, options);
+    };
+    let of = |columns| ReadOptions {
+        columns,
+        ..options.clone()
+    };
+    let (names_alone, all) = (of(Some(Columns::At(Vec::new()))), of(None));
+    let (first, mut file) = match &source {
+        Source::Bytes(bytes) => (from_bytes(bytes, &names_alone)?, None),
+        Source::File(file) => {
+            let mut seeking: &File = file;
+            let again = seeking
+                .stream_position()
+                .and_then(|start| Ok((start, file.try_clone()?)));
+            let Ok((start, again)) = again else {
+                return selected(once(source, &all)?, names);
+            };
+            let read = from_file(again, &names_alone)?;
+            (read, Some((seeking, start)))
+        }
+        Source::Stream(_) => return selected(once(source, &all)?, names),
+    };
+    let found = columns::places(&first.object, names)?;
+    drop(first);
+    let wanted = of(found.clone().map(Columns::At));
+    if let Some((file, start)) = &mut file {
+        let back = file.seek(SeekFrom::Start(*start));
+        back.map_err(|error| {
+            let text = format!("cannot read the input a second time: {error}");
+            Error::new(ErrorKind::Io, text).with_source(error)
+        })?;
+    }
+    let loaded = once(source, &wanted)?;
+    match found {
+        Some(places) => Ok(Loaded {
+            object: columns::select(loaded.object, &places)?,
+            ..loaded
+        }),
+        None => Ok(loaded),
+    }
+}
+
+/// The columns of these names, of what was read whole.
+fn selected(loaded: Loaded, names: &[String]) -> Result<Loaded> {
+    let Some(places) = columns::places(&loaded.object, names)? else {
+        return Ok(loaded);
+    };
+    Ok(Loaded {
+        object: columns::select(loaded.object, &places)?,
+        ..loaded
+    })
+}
+
+fn once(source: Source<'_>, options: &ReadOptions) -> Result<Loaded> {
     match source {
         Source::Bytes(bytes) => from_bytes(bytes, options),
         Source::Stream(stream) => from_stream(stream, options),

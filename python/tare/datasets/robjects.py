@@ -48,6 +48,8 @@ def load(
     options: dict[str, Any] = {"memory_budget": budget}
     if encoding is not None:
         options["encoding"] = encoding
+    if columns is not None:
+        options["columns"] = columns
     try:
         value = plain_value(stored(source), source.format, options, found)
     except Limit as error:

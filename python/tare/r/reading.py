@@ -41,7 +41,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
         as_: ``python`` gives a `pyarrow.Table` of a data frame, arrays of vectors, lists and dicts, and
             `RObject` for what is no data; ``arrow``, ``pandas`` and ``polars`` the table or vector of theirs;
             ``robject`` everything as it is. Of an RData file always a dict of its variables.
-        columns: Names of the columns of a data frame to read; all by default. Of fst no other is read.
+        columns: Names of the columns of a data frame to read; all by default. Of fst no other is read, and of
+            RDS and qs2 no other kept in memory.
         rows: First row and the one behind the last, of those that are there; all by default. Of fst no
             others are read.
         scalars: Whether vectors of one value are that value.
@@ -72,6 +73,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
     window = _window(rows)
     how = _How(as_, columns, window, scalars, na)
     options = Limits.of(limits).options() | ({} if encoding is None else {"encoding": encoding})
+    if columns is not None and as_ != "robject":
+        options["columns"] = columns  # of a data frame no other is kept in memory
     found: list[Loss] = []
     with sources.naming(source):
         value = _read(sources.opened(source), format, how, options, found)

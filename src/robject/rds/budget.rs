@@ -36,6 +36,16 @@ impl Budget {
         }
     }
 
+    /// Bytes that may still be taken.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Goes back to what was left, once what was taken since is given up.
+    pub(super) fn give_back(&mut self, left: u64) {
+        self.left = left;
+    }
+
     /// # Errors
     /// `Limit` if more values than allowed are open inside each other.
     #[inline]

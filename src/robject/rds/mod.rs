@@ -19,6 +19,7 @@ mod output;
 mod parse;
 mod serialize;
 mod text;
+mod wanted;
 mod window;
 
 use crate::{Error, ErrorKind, Result};
@@ -120,6 +121,7 @@ pub(crate) fn read_whole<W: Window>(
 ) -> Result<(Id, Header)> {
     let form = begin(&mut window)?;
     let mut parser = Parser::new(window, form, build, options, false);
+    parser.wanted = wanted::Wanted::of(options);
     let mut header = parser.header()?;
     let root = parser.item(options)?;
     header.encoding = parser.input.encoding();

@@ -7,6 +7,7 @@ use super::budget::Budget;
 use super::code::CodeFrame;
 use super::frame::{Frame, Pairs, Parts, Place};
 use super::input::{reserve, Form, Input, Texts};
+use super::wanted::Wanted;
 use super::window::Window;
 use super::{code, has_attributes, has_tag, is_object, levels, unsigned};
 
@@ -19,6 +20,8 @@ pub(super) struct Parser<'a, W> {
     stack: Vec<Frame>,
     /// Whether symbols are those that the builder made before.
     shared: bool,
+    /// The elements of the outermost list that are kept; None for all.
+    pub(super) wanted: Option<Wanted>,
 }
 
 /// Items between questions whether to stop.
@@ -43,6 +46,7 @@ impl<'a, W: Window> Parser<'a, W> {
             table: Vec::new(),
             stack: Vec::new(),
             shared,
+            wanted: None,
         }
     }
 
@@ -72,6 +76,19 @@ impl<'a, W: Window> Parser<'a, W> {
             min_reader,
             native_encoding,
         })
+    }
+
+    /// Nodes made, and values in the table.
+    pub(super) fn made(&self) -> (usize, usize) {
+        (self.build.arena().len(), self.table.len())
+    }
+
+    pub(super) fn give_up(&mut self, from: usize) {
+        self.build.forget(from);
+    }
+
+    pub(super) fn give_up_elements(&mut self, id: Id) {
+        self.build.empty(id);
     }
 
     fn at(&self, error: Error) -> Error {
@@ -169,6 +186,9 @@ impl<'a, W: Window> Parser<'a, W> {
                 let made = reserve(room)?;
                 if left == 0 {
                     return self.items(flags, made);
+                }
+                if self.stack.is_empty() {
+                    self.mark();
                 }
                 Frame::Items { flags, left, made }
             }
@@ -400,6 +420,10 @@ impl<'a, W: Window> Parser<'a, W> {
                 mut left,
                 mut made,
             } => {
+                let item = match &self.wanted {
+                    Some(_) if self.stack.is_empty() => self.kept(made.len(), item),
+                    _ => item,
+                };
                 made.push(item);
                 left = left.saturating_sub(1);
                 if left == 0 {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use pyo3::IntoPyObjectExt;
 use tare::compress::Compressor;
-use tare::robject::{self, Format, RObject, ReadOptions, Source, WriteOptions};
+use tare::robject::{self, Columns, Format, RObject, ReadOptions, Source, WriteOptions};
 use tare::{Error, ErrorKind};
 
 use super::handle::{encoding_name, Handle};
@@ -231,6 +231,7 @@ fn reader(options: &Bound<'_, PyDict>, signals: &Signals) -> PyResult<ReadOption
         memory_budget: option(options, "memory_budget")?.or(usual.memory_budget),
         max_ratio: option(options, "max_ratio")?.or(usual.max_ratio),
         encoding: option(options, "encoding")?,
+        columns: option(options, "columns")?.map(Columns::Named),
         threads: option(options, "threads")?,
         cancel: Some(signals.token()),
     })
