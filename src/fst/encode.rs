@@ -5,7 +5,7 @@ use std::ops::Range;
 use zstd_safe::CCtx;
 
 use super::codec::{Codec, Method, Packing};
-use super::element::{store, Element};
+use super::element::Element;
 use super::fault::FORMAT;
 use super::kind::Form;
 use super::strings::PER;
@@ -59,8 +59,6 @@ impl Family {
 #[derive(Default)]
 pub(super) struct Press {
     packed: Vec<u8>,
-    other: Vec<u8>,
-    trial: Vec<u8>,
     sizes: Vec<i32>,
     text: Vec<u8>,
     zstd: Option<CCtx<'static>>,
@@ -133,15 +131,13 @@ pub(super) fn numbers<T: Element>(
 ) -> Result<Encoded> {
     let mut out = Encoded::default();
     out.bytes.reserve(values.len().saturating_mul(T::SIZE));
-    let mut favourite = None;
     for block in values.chunks(form.per_block()) {
+        // Those that fst's own files have for columns of this kind, and no others.
         let packing = match (form, family) {
             (Form::Logical, _) => Packing::Logical,
-            (Form::Factor | Form::Int, _) => T::narrowest(block),
-            (Form::Double | Form::Int64, Family::Lz4(_) | Family::Zstd(_)) => match favourite {
-                Some(packing) => packing,
-                None => *favourite.insert(better(family, block, press)?),
-            },
+            (Form::Factor, _) => T::narrowest(block),
+            (Form::Int, Family::Lz4(_) | Family::Zstd(_)) => Packing::Sh4,
+            (Form::Int64, Family::Lz4(_) | Family::Zstd(_)) => Packing::Sh8,
             _ => Packing::Plain,
         };
         let start = out.bytes.len();
@@ -154,24 +150,6 @@ pub(super) fn numbers<T: Element>(
         });
     }
     Ok(out)
-}
-
-/// Whether numbers of 8 bytes take less room as they are or shuffled.
-fn better<T: Element>(family: Family, block: &[T], press: &mut Press) -> Result<Packing> {
-    press.other.clear();
-    T::pack(Packing::Sh8, block, &mut press.other);
-    press.trial.clear();
-    compress(family, &press.other, &mut press.zstd, &mut press.trial)?;
-    let shuffled = press.trial.len();
-    press.other.clear();
-    store(block, &mut press.other);
-    press.trial.clear();
-    compress(family, &press.other, &mut press.zstd, &mut press.trial)?;
-    Ok(if shuffled < press.trial.len() {
-        Packing::Sh8
-    } else {
-        Packing::Plain
-    })
 }
 
 /// Appends one block; gives its code.
@@ -196,19 +174,16 @@ fn number_block<T: Element>(
         method: family.method(),
         packing,
     };
+    // What gains nothing is stored packed where fst's files have such blocks; it has no others that
+    // are not compressed beside ones that are.
     let gained = out.len().saturating_sub(start) < press.packed.len();
-    if codec.method != Method::None && !gained && packing != Packing::Short {
+    if codec.method != Method::None
+        && !gained
+        && matches!(packing, Packing::Byte | Packing::Logical)
+    {
         out.truncate(start);
-        codec = Codec {
-            method: Method::None,
-            packing,
-        };
-        if matches!(packing, Packing::Sh4 | Packing::Sh8) {
-            codec.packing = Packing::Plain;
-            store(block, out);
-        } else {
-            out.extend_from_slice(&press.packed);
-        }
+        codec.method = Method::None;
+        out.extend_from_slice(&press.packed);
     }
     codec.code().ok_or_else(|| failed("a codec without a code"))
 }
