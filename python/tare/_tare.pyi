@@ -605,6 +605,9 @@ class RObject:
     def keys(self) -> list[str]:
         """Names of bindings (sorted), slots or elements."""
 
+    def items(self) -> list[tuple[str, RObject]]:
+        """What `keys` names, with its values, in one go."""
+
     def data(self) -> RBuffer:
         """The numbers or bytes of a vector; a deferred vector is made.
 

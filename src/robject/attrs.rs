@@ -230,23 +230,65 @@ impl RObject {
     }
 
     /// The element of a name: of a list, pairlist, environment or S4 object, the first of it.
+    ///
+    /// Time is linear in the number of elements: who wants many takes [`RObject::items`].
     #[must_use]
     pub fn get(&self, name: &str) -> Option<RObject> {
-        let first = |list: Vec<(String, RObject)>| {
-            list.into_iter()
-                .find_map(|(found, value)| (found == name).then_some(value))
-        };
+        let arena = self.arena();
         match &self.node().body {
-            Body::Environment { .. } => first(self.bindings()),
-            Body::S4 => first(self.slots()?),
+            Body::Environment { frame, hashtab, .. } => {
+                let chains = std::iter::once(frame).chain(arena.elements(*hashtab));
+                let mut cells = chains.flat_map(|chain| arena.cells(*chain));
+                cells.find_map(|cell| self.named(cell.tag?, name).then(|| self.at(cell.value)))
+            }
+            Body::S4 => {
+                let mut slots = self.slots()?.into_iter();
+                slots.find_map(|(found, value)| (found == name).then_some(value))
+            }
+            Body::Pairs { cells, .. } => {
+                let tag = |cell: &super::Cell| cell.tag.is_some_and(|tag| self.named(tag, name));
+                // A cell without a tag has an empty name, where another has one.
+                let empty = name.is_empty() && cells.iter().any(|cell| cell.tag.is_some());
+                let found = |cell: &&super::Cell| tag(cell) || (empty && cell.tag.is_none());
+                Some(self.at(cells.iter().find(found)?.value))
+            }
             _ => {
-                let names = self.names()?;
-                let at = names
-                    .iter()
-                    .position(|found| found.as_deref() == Some(name))?;
-                self.child(at)
+                let strings = arena.strings_of(arena.attribute(self.id(), "names")?)?;
+                let recoder = Recoder::of(arena);
+                let same = |text| {
+                    recoder
+                        .decode(text)
+                        .is_some_and(|text| text.shown() == name)
+                };
+                self.child(strings.iter().position(same)?)
             }
         }
+    }
+
+    /// Whether a symbol is of this name.
+    fn named(&self, symbol: Id, name: &str) -> bool {
+        let found = self.arena().symbol(symbol);
+        found.is_some_and(|bytes| {
+            bytes == name.as_bytes()
+                || (std::str::from_utf8(bytes).is_err() && super::text::escaped(bytes) == name)
+        })
+    }
+
+    /// Names and values: bindings sorted by name, slots, or the elements of a list, pairlist or
+    /// call in order; those without a name have an empty one. None for other objects.
+    #[must_use]
+    pub fn items(&self) -> Option<Vec<(String, RObject)>> {
+        Some(match &self.node().body {
+            Body::Environment { .. } => self.bindings(),
+            Body::S4 => self.slots()?,
+            _ => {
+                let names = self.names()?.into_iter().map(Option::unwrap_or_default);
+                let places = names.enumerate();
+                places
+                    .map_while(|(at, name)| Some((name, self.child(at)?)))
+                    .collect()
+            }
+        })
     }
 
     /// Element `index`, from 0 on, of a list, expression, pairlist or call; None for others.
@@ -307,6 +349,44 @@ mod tests {
         assert_eq!(vec!["matrix", "array"], object.at(matrix).class());
         assert_eq!(Some(vec![2, 3]), object.at(matrix).dim());
         assert_eq!(vec!["NULL"], object.at(Id::NULL).class());
+    }
+
+    #[test]
+    fn the_first_of_a_name_is_found_and_all_are_listed() {
+        let mut build = Builder::new();
+        let ids = [1, 2, 3, 4].map(|n| build.push(Body::Integer(vec![n])).unwrap());
+        let list = build.push(Body::List(ids.to_vec())).unwrap();
+        let names = [Some("b"), Some("a"), Some("a"), None];
+        let names = Body::Character(Box::new(Strings::from_iter(names)));
+        let names = build.push(names).unwrap();
+        build.set_attributes(list, &[("names", names)]).unwrap();
+        let pairs = build
+            .pairlist(&[("b", ids[0]), ("a", ids[1]), ("a", ids[2])])
+            .unwrap();
+        let environment = build
+            .push(Body::Environment {
+                locked: 0,
+                enclosure: Id::NULL,
+                frame: pairs,
+                hashtab: Id::NULL,
+            })
+            .unwrap();
+        let object = build.finish(list);
+        for id in [list, pairs, environment] {
+            let object = object.at(id);
+            assert_eq!(Some(ids[1]), object.get("a").map(|found| found.id()));
+            assert_eq!(Some(ids[0]), object.get("b").map(|found| found.id()));
+            assert!(object.get("c").is_none());
+            let items = object.items().unwrap();
+            let found: Vec<Id> = items.iter().map(|(_, value)| value.id()).collect();
+            let expected = match id == environment {
+                true => vec![ids[1], ids[2], ids[0]],
+                false => ids[..found.len()].to_vec(),
+            };
+            assert_eq!(expected, found);
+        }
+        assert_eq!(4, object.items().unwrap().len());
+        assert!(object.at(ids[0]).items().is_none());
     }
 
     #[test]

@@ -123,11 +123,13 @@ class RObject:
 
     def values(self) -> list[Any]:
         """The values of `keys`."""
-        return [self[name] for name in self.keys()]
+        return [value for _, value in self.items()]
 
     def items(self) -> list[tuple[str, Any]]:
-        """Names and values."""
-        return [(name, self[name]) for name in self.keys()]
+        """Names and values; of a name that stands twice each value."""
+        if self._is_vector:
+            return list(zip(self.keys(), self, strict=False))
+        return [(name, RObject(value)) for name, value in self._core.items()]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self.keys()

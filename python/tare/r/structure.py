@@ -66,7 +66,7 @@ def _inner(one: Core, kind: str, depth: int, room: int) -> list[tuple[int, str, 
         return []
     if kind in ("environment", "S4"):
         sign = "$" if kind == "environment" else "@"
-        return [(depth, f"{sign}{name}", one.get(name)) for name in one.keys()[:room]]
+        return [(depth, f"{sign}{name}", value) for name, value in one.items()[:room]]
     names = one.names or []
     return [
         (

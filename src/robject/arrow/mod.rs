@@ -6,6 +6,9 @@
 //! that package would stumble over goes into keys of the field that begin with `tare:`: names of
 //! rows among them, which no longer fit once the table was filtered or sorted.
 
+// Lengths and codes of arrays and keys come from other programs.
+#![deny(clippy::indexing_slicing)]
+
 mod extra;
 mod flat;
 mod from;

@@ -121,6 +121,11 @@ impl Handle {
         }
     }
 
+    /// Names and values of what `keys` names, in one go.
+    fn items(&self) -> Vec<(String, Handle)> {
+        self.0.items().map(handles).unwrap_or_default()
+    }
+
     /// The values of a vector of numbers or bytes, as a buffer.
     fn data(&self, py: Python<'_>) -> PyResult<Buffer> {
         Buffer::new(py, &self.0)
