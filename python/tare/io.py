@@ -395,7 +395,8 @@ def _object(source: Source, job: _Job, *, data_only: bool) -> Conversion:
         file.write(done.data)
     return Conversion(
         source.format, str(job.codec), 0, source.size, done.bytes, False, verify and not done.loss, False, [],
-        [loss.as_dict() for loss in [*losses, *done.loss]], [*source.notes, *filter(None, [note])],
+        [loss.as_dict() for loss in [*losses, *done.loss]],
+        [*source.notes, *filter(None, [note]), *objects.notes_of(job.codec)],
     )  # fmt: skip
 
 
@@ -415,7 +416,7 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     found: list[dict[str, Any]] = []
     if verify:
         found = _verify(data, encoded, codec, job)
-    notes = list(data.notes)
+    notes = [*data.notes, *objects.notes_of(codec)]
     if not verify:
         notes.append("not verified; --verify reads it back")
     with _opened(job.dst) as file:
@@ -507,7 +508,7 @@ def _recompress(source: Source, job: _Job) -> Conversion:
         note += f"; whether they are valid {source.format} was not checked (--verify reads them)"
     return Conversion(
         source.format, str(job.codec), 0, source.size, counted.count, True, bool(job.verify), True, [], [],
-        [*source.notes, note],
+        [*source.notes, note, *objects.notes_of(job.codec)],
     )  # fmt: skip
 
 

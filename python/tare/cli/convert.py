@@ -268,6 +268,9 @@ def _pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
     found = Codec.parse(codec) if codec is not None else Codec.for_path(dst)
     if found is None:
         raise UsageError(f"{dst}: the ending names no format; say which with --codec")
+    ending = os.path.splitext(dst)[1].lower()
+    if codec is None and ending in found.format.extension_compressors:  # what the ending means otherwise
+        return f"{str(found).partition('+')[0]}+{compressor}"
     if found.compressor is not None:
         raise UsageError(f"{found} has a compressor already: not with --compressor {compressor}")
     if dict(found.settings).get("container") == "collection":

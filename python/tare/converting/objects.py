@@ -13,7 +13,18 @@ from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
 
-__all__ = ["FORMATS", "keeps_schema", "of_name", "read", "read_object", "same", "stays", "write", "writes"]
+__all__ = [
+    "FORMATS",
+    "keeps_schema",
+    "notes_of",
+    "of_name",
+    "read",
+    "read_object",
+    "same",
+    "stays",
+    "write",
+    "writes",
+]
 
 FORMATS = robjects.FORMATS
 _TREES = frozenset(FORMATS) - {"fst"}
@@ -31,6 +42,14 @@ def writes(codec: Codec) -> bool:
 def stays(source_format: str, target: Codec) -> bool:
     """Whether an object goes from that format to this codec without becoming a value of Python."""
     return source_format in _TREES and target.format_id in _TREES and writes(target)
+
+
+def notes_of(codec: Codec) -> list[str]:
+    """What to know of the compressor around a file of R: which R reads it."""
+    if codec.format_id not in ("rds", "rdata") or codec.compressor in (None, "gzip", "bz2", "xz"):
+        return []
+    older = "R before 4.5 reads no zstd" if codec.compressor == "zstd" else f"R reads no {codec.compressor}"
+    return [f"{older}; gzip, bz2 and xz are read by every R"]
 
 
 def keeps_schema(table: Any, codec: Codec) -> bool:

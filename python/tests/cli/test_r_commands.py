@@ -140,6 +140,24 @@ def test_a_terminal_shows_each_file(tmp_path):
     assert ["[2/2] x.rds", "2 converted"] == [line[:11] for line in err.splitlines()]
 
 
+def test_another_compressor_than_the_one_of_the_ending(tmp_path):
+    """It takes its place; what R cannot read is said."""
+    (tmp_path / "x.csv").write_bytes(b"a\n1\n")
+    for name, head, note in (
+        ("xz", b"\xfd7zXZ", ""),
+        ("zstd", b"\x28\xb5\x2f\xfd", "R before 4.5 reads no zstd"),
+    ):
+        code, _, err = run("convert", "x.csv", "x.rds", "--force", "--compressor", name, cwd=tmp_path)
+        assert 0 == code, err
+        assert (tmp_path / "x.rds").read_bytes().startswith(head)
+        assert note in err
+        assert bool(note) == ("note:" in err)
+    code, _, err = run("convert", "x.rds", "y.rds", "--codec", "rds+lz4", cwd=tmp_path)
+    assert 0 == code, err
+    assert "R reads no lz4" in err
+    assert 2 == run("convert", "x.csv", "x.rds.gz", "--force", "--compressor", "xz", cwd=tmp_path)[0]
+
+
 def test_convert_a_folder(tmp_path):
     """Quiet in a pipe, failures at the end, exit code 1; without them 0; --json for programs."""
     (tmp_path / "in").mkdir()
