@@ -45,14 +45,14 @@ fn limited(name: &str, test: fn()) {
         .env(CHILD, "1")
         .output()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stdout);
     let fault = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "{}\n{text}\n{fault}",
+        "{}\n{said}\n{fault}",
         output.status
     );
-    assert!(text.contains("1 passed"), "{text}");
+    assert!(said.contains("1 passed"), "{said}");
 }
 
 fn places(size: usize) -> Vec<usize> {
@@ -64,9 +64,8 @@ fn places(size: usize) -> Vec<usize> {
 
 fn refused(name: &str, at: usize, cut: &[u8]) {
     let start = Instant::now();
-    let error = match read(cut, &limits()) {
-        Ok(_) => panic!("{name} cut at {at} was read"),
-        Err(error) => error,
+    let Err(error) = read(cut, &limits()) else {
+        panic!("{name} cut at {at} was read");
     };
     let right = matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Malformed);
     assert!(right, "{name} cut at {at}: {:?}: {error}", error.kind());

@@ -102,7 +102,7 @@ fn three_billion_numbers_stay_deferred() {
     );
     let error = arena.data(id, Some(1 << 30)).unwrap_err();
     assert_eq!(ErrorKind::Limit, error.kind(), "{error}");
-    let error = robject::arrow::to_arrow(&object, &Default::default()).unwrap_err();
+    let error = robject::arrow::to_arrow(&object, &robject::arrow::ToArrow::default()).unwrap_err();
     assert_eq!(ErrorKind::Limit, error.kind(), "{error}");
     let again = robject::rds::serialize(&object, &WriteOptions::default()).unwrap();
     let plain = decompress(&files[0].bytes, &tare::compress::ReadOptions::default()).unwrap();

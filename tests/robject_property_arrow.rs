@@ -37,7 +37,7 @@ proptest! {
             int64: [Int64::Auto, Int64::Integer64][int64],
             ..FromArrow::default()
         };
-        let (object, losses) = from_batches(&[batch.clone()], &from).unwrap();
+        let (object, losses) = from_batches(std::slice::from_ref(batch), &from).unwrap();
         // R's own serialization takes it.
         let plain = rds::serialize(&object, &WriteOptions::default()).unwrap();
         let read = rds::parse(&plain, &ReadOptions::default()).unwrap();
@@ -68,7 +68,7 @@ proptest! {
         }
         // The second time nothing changes, and nothing is told.
         let strict = FromArrow { strict: true, ..from };
-        let (second, _) = from_batches(&[again.clone()], &strict).unwrap();
+        let (second, _) = from_batches(std::slice::from_ref(&again), &strict).unwrap();
         // A list of vectors of several types of number has one afterwards, which is told.
         let same = more.list().iter().all(|loss| loss.kind == LossKind::AltrepExpanded);
         if same && losses.list().iter().all(|loss| loss.kind.is_information()) {

@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Whether some value has names that are no text, which R's structure() makes text of.
+/// Whether some value has names that are no text, which R's `structure()` makes text of.
 fn odd(object: &RObject) -> bool {
     let arena = object.arena();
     let names = arena.ids().filter_map(|id| arena.attribute(id, "names"));

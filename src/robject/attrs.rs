@@ -379,9 +379,10 @@ mod tests {
             assert!(object.get("c").is_none());
             let items = object.items().unwrap();
             let found: Vec<Id> = items.iter().map(|(_, value)| value.id()).collect();
-            let expected = match id == environment {
-                true => vec![ids[1], ids[2], ids[0]],
-                false => ids[..found.len()].to_vec(),
+            let expected = if id == environment {
+                vec![ids[1], ids[2], ids[0]]
+            } else {
+                ids[..found.len()].to_vec()
             };
             assert_eq!(expected, found);
         }

@@ -232,7 +232,7 @@ fn from_file(mut file: File, options: &ReadOptions) -> Result<Loaded> {
     let head = take(&mut file, sniff::HEAD)?;
     let known = trailer(&file).filter(|_| wrapper(&head) == Kind::Gzip);
     let Some((rest, last)) = known else {
-        return streamed(head, Box::new(file), options);
+        return streamed(&head, Box::new(file), options);
     };
     let stored = rest.saturating_add(head.len() as u64);
     if fits(stored, u64::from(u32::from_le_bytes(last)), options) {
@@ -240,9 +240,9 @@ fn from_file(mut file: File, options: &ReadOptions) -> Result<Loaded> {
         if bytes.len() < ONE_BUFFER {
             return from_bytes(&bytes, options);
         }
-        return streamed(bytes, Box::new(file), options);
+        return streamed(&bytes, Box::new(file), options);
     }
-    streamed(head, Box::new(file), options)
+    streamed(&head, Box::new(file), options)
 }
 
 fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> Result<Loaded> {
@@ -254,18 +254,18 @@ fn from_stream(mut stream: Box<dyn Read + Send + '_>, options: &ReadOptions) -> 
             return from_bytes(&head, options);
         }
     }
-    streamed(head, stream, options)
+    streamed(&head, stream, options)
 }
 
 /// A stream of which `head` was read, chunk by chunk.
 fn streamed(
-    head: Vec<u8>,
+    head: &[u8],
     stream: Box<dyn Read + Send + '_>,
     options: &ReadOptions,
 ) -> Result<Loaded> {
-    let kind = wrapper(&head);
-    let format = sniff::plain(&head);
-    let whole = head.as_slice().chain(stream);
+    let kind = wrapper(head);
+    let format = sniff::plain(head);
+    let whole = head.chain(stream);
     let (object, format, size) = if kind == Kind::None {
         bare(whole, format, options)?
     } else if options.threads == Some(1) {

@@ -20,7 +20,7 @@ pub(super) fn unshuffle_8(planes: &[u8], plain: &mut [u8]) {
 
 /// As [`unshuffle_8`] with a part of the plain bytes, from byte `start` on, where an element begins.
 pub(super) fn unshuffle_8_part(planes: &[u8], start: usize, part: &mut [u8]) {
-    let whole = planes.len().saturating_sub(start).min(part.len()) / 8 * 8;
+    let whole = planes.len().saturating_sub(start).min(part.len()) & !7;
     let (place, rest) = part.split_at_mut(whole);
     elements_8(planes, start / 8, place);
     let behind = planes.get(start.saturating_add(whole)..);
@@ -30,9 +30,9 @@ pub(super) fn unshuffle_8_part(planes: &[u8], start: usize, part: &mut [u8]) {
 /// Fills `place` with elements of 8 bytes, from element `first` of those in `planes` on.
 fn elements_8(planes: &[u8], first: usize, place: &mut [u8]) {
     let lines: [&[u8]; 8] = lines(planes, first);
-    let [a, b, c, d, e, f, g, h] = lines;
-    let woven = pairs(a, b).zip(pairs(c, d));
-    let woven = woven.zip(pairs(e, f).zip(pairs(g, h)));
+    let [one, two, three, four, five, six, seven, eight] = lines;
+    let woven = pairs(one, two).zip(pairs(three, four));
+    let woven = woven.zip(pairs(five, six).zip(pairs(seven, eight)));
     let mut runs = place.chunks_exact_mut(8 * RUN);
     let turned = runs.len().saturating_mul(RUN);
     for (place, ((ab, cd), (ef, gh))) in runs.by_ref().zip(woven) {
@@ -49,7 +49,7 @@ fn elements_8(planes: &[u8], first: usize, place: &mut [u8]) {
 
 /// As [`unshuffle_8`] with elements of 4 bytes.
 pub(super) fn unshuffle_4(planes: &[u8], plain: &mut [u8]) {
-    let whole = planes.len().min(plain.len()) / 4 * 4;
+    let whole = planes.len().min(plain.len()) & !3;
     let (place, place_rest) = plain.split_at_mut(whole);
     let lines: [&[u8]; 4] = lines(planes, 0);
     let [a, b, c, d] = lines;
@@ -67,7 +67,7 @@ pub(super) fn unshuffle_4(planes: &[u8], plain: &mut [u8]) {
 
 /// The `N` planes, each from element `first` on.
 fn lines<const N: usize>(planes: &[u8], first: usize) -> [&[u8]; N] {
-    let count = planes.len() / N;
+    let count = planes.len().checked_div(N).unwrap_or_default();
     let mut lines = [&[][..]; N];
     for (place, line) in lines.iter_mut().zip(planes.chunks_exact(count.max(1))) {
         *place = line.get(first..).unwrap_or_default();
@@ -86,6 +86,10 @@ fn pairs<'a>(a: &'a [u8], b: &'a [u8]) -> impl Iterator<Item = (Line, Line)> + '
 /// `WIDTH` bytes of `a` and of `b` in turn: of their first halves, and of their second ones.
 ///
 /// All places are known when this is compiled: each half becomes one instruction.
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "places below 32, known when this is compiled"
+)]
 #[inline]
 fn weave<const WIDTH: usize>(a: Line, b: Line) -> (Line, Line) {
     let byte = |at: usize| {

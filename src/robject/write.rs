@@ -75,9 +75,10 @@ pub fn write(
             return Ok(WriteReport { bytes, loss });
         }
         Format::Dput => {
-            let (text, loss) = match options.data_only {
-                true => dput::write_data(object)?,
-                false => dput::write(object)?,
+            let (text, loss) = if options.data_only {
+                dput::write_data(object)?
+            } else {
+                dput::write(object)?
             };
             let bytes = whole(&mut sink, text.as_bytes())?;
             return Ok(WriteReport { bytes, loss });
@@ -121,9 +122,8 @@ pub fn write_file(
     mut file: impl Write + Seek,
     options: &WriteOptions,
 ) -> Result<WriteReport> {
-    let start = match (options.format, file.stream_position()) {
-        (Format::Qs2 | Format::Qdata, Ok(start)) => start,
-        _ => return write(object, file, options),
+    let (Format::Qs2 | Format::Qdata, Ok(start)) = (options.format, file.stream_position()) else {
+        return write(object, file, options);
     };
     let loss = if options.format == Format::Qs2 {
         qs2::serialize_to(object, options, &mut file)?;

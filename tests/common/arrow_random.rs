@@ -285,7 +285,7 @@ impl Dice {
     }
 
     fn structs(&mut self, rows: usize, depth: usize) -> ArrayRef {
-        let columns: Vec<ArrayRef> = (0..1 + self.below(3))
+        let columns: Vec<ArrayRef> = (0..=self.below(3))
             .map(|_| self.array(rows, depth - 1))
             .collect();
         let fields: Fields = columns

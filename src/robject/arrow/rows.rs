@@ -44,9 +44,9 @@ pub fn digest(arena: &Arena, columns: impl Iterator<Item = Id>) -> Body {
                 }
             }
             (Meaning::Plain, Ok(Body::Integer(values))) => {
-                values
-                    .iter()
-                    .for_each(|value| hash.update(&value.to_le_bytes()));
+                for value in values {
+                    hash.update(&value.to_le_bytes());
+                }
             }
             (Meaning::Plain, Ok(Body::Double(values))) => {
                 for value in values {
