@@ -125,10 +125,7 @@ fn frames(bytes: &[u8]) -> Outcome<()> {
 
 /// The processor's time of all threads of this process, those that ended included.
 #[cfg(unix)]
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "other systems have no such clock"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "other systems have no such clock")]
 fn processor() -> Option<f64> {
     use rustix::time::{clock_gettime, ClockId};
 

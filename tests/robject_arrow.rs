@@ -174,7 +174,8 @@ fn a_vector_that_is_an_s4_object_stays_one() {
     let (again, _) = from_batches(&[made.batch().unwrap()], &FromArrow::default()).unwrap();
     assert_eq!(1 << 4, levels(&again));
     // The same bytes: nothing else was lost either.
-    let plain = |object: &RObject| rds::serialize(object, &WriteOptions::default()).unwrap();
+    let plain =
+        |object: &RObject| rds::serialize(object, &tare::robject::WriteOptions::default()).unwrap();
     assert!(plain(&object).len() == plain(&again).len());
 }
 

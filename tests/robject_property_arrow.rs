@@ -37,7 +37,7 @@ proptest! {
             int64: [Int64::Auto, Int64::Integer64][int64],
             ..FromArrow::default()
         };
-        let (object, losses) = from_batches(std::slice::from_ref(batch), &from).unwrap();
+        let (object, losses) = from_batches(std::slice::from_ref(&batch), &from).unwrap();
         // R's own serialization takes it.
         let plain = rds::serialize(&object, &WriteOptions::default()).unwrap();
         let read = rds::parse(&plain, &ReadOptions::default()).unwrap();
