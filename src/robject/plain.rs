@@ -316,12 +316,12 @@ impl Window for &mut Plain<'_> {
     }
 }
 
-/// Place for `now` more of the `left` that are claimed: twice what there is, 4 MiB at least.
+/// Place for `now` more of the `left` that are claimed: twice what there is, 16 MiB at least.
 fn grow<T>(elements: &mut Vec<T>, now: usize, left: usize) {
     if elements.capacity().saturating_sub(elements.len()) < now {
         let step = elements
             .len()
-            .max(usize::div_euclid(4 << 20, size_of::<T>().max(1)));
+            .max(usize::div_euclid(16 << 20, size_of::<T>().max(1)));
         elements.reserve_exact(step.max(now).min(left.max(now)));
     }
 }

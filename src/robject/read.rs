@@ -361,6 +361,7 @@ fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObje
     let mut window = Stream::new(Counted {
         chunks,
         bytes: &mut bytes,
+        options,
     });
     let head = window.ahead(sniff::HEAD)?;
     let format = sniff::plain(head).ok_or_else(|| sniff::unknown(head))?;
@@ -375,14 +376,16 @@ fn chunked(chunks: Box<dyn Chunks + '_>, options: &ReadOptions) -> Result<(RObje
     Ok((object?, format, bytes))
 }
 
-/// Counts the bytes of the chunks.
+/// Counts the bytes of the chunks, and asks between them whether to stop: a vector may be long.
 struct Counted<'a, C> {
     chunks: C,
     bytes: &'a mut u64,
+    options: &'a ReadOptions,
 }
 
 impl<C: Chunks> Chunks for Counted<'_, C> {
     fn next(&mut self, used: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        check(self.options.cancel.as_ref())?;
         let chunk = self.chunks.next(used)?;
         let size = chunk
             .as_ref()

@@ -25,6 +25,10 @@ pub(super) type OddText = (u64, Box<str>);
 /// Place that is made at once for a vector whose bytes are not seen yet.
 const TRUSTED_BYTES: usize = 1 << 20;
 
+/// The same for numbers, of which one vector alone is open at a time: few are longer, and growing
+/// them by and by would copy what is there.
+const TRUSTED_NUMBERS: usize = 16 << 20;
+
 /// A window, the form of its numbers, and what reading may take.
 pub(super) struct Input<W> {
     pub(super) window: W,
@@ -101,6 +105,14 @@ impl<W: Window> Input<W> {
     ///
     /// `least` is what each takes in the file, `size` in memory; both are counted.
     pub(super) fn room(&mut self, count: u64, least: u64, size: usize) -> Result<usize> {
+        self.room_of(count, least, size, TRUSTED_BYTES)
+    }
+
+    fn numbers(&mut self, count: u64, least: u64, size: usize) -> Result<usize> {
+        self.room_of(count, least, size, TRUSTED_NUMBERS)
+    }
+
+    fn room_of(&mut self, count: u64, least: u64, size: usize, trusted: usize) -> Result<usize> {
         let needed = count.saturating_mul(least);
         if self.window.left().is_some_and(|left| needed > left) {
             return Err(self.truncated("a vector"));
@@ -114,7 +126,7 @@ impl<W: Window> Input<W> {
         };
         Ok(match self.window.left() {
             Some(_) => count,
-            None => count.min(TRUSTED_BYTES.div_euclid(size.max(1))),
+            None => count.min(trusted.div_euclid(size.max(1))),
         })
     }
 
@@ -147,7 +159,7 @@ impl<W: Window> Input<W> {
 
     pub(super) fn ints(&mut self, count: u64) -> Result<Vec<i32>> {
         let least = if self.form == Form::Text { 2 } else { 4 };
-        let room = self.room(count, least, 4)?;
+        let room = self.numbers(count, least, 4)?;
         let mut made = reserve(room)?;
         match self.form {
             Form::Big => self.bulk(count, &mut made, |b| i32::from_le_bytes(b).swap_bytes())?,
@@ -163,7 +175,7 @@ impl<W: Window> Input<W> {
 
     pub(super) fn doubles(&mut self, count: u64, odd: &mut Vec<OddText>) -> Result<Vec<f64>> {
         let least = if self.form == Form::Text { 2 } else { 8 };
-        let room = self.room(count, least, 8)?;
+        let room = self.numbers(count, least, 8)?;
         let mut made = reserve(room)?;
         match self.form {
             Form::Big => self.bulk(count, &mut made, big_double)?,
@@ -183,7 +195,7 @@ impl<W: Window> Input<W> {
         odd: &mut Vec<OddText>,
     ) -> Result<Vec<[f64; 2]>> {
         let least = if self.form == Form::Text { 4 } else { 16 };
-        let room = self.room(count, least, 16)?;
+        let room = self.numbers(count, least, 16)?;
         let mut made = reserve(room)?;
         match self.form {
             Form::Big => self.bulk(count, &mut made, |b| pair(b).map(big_double))?,
@@ -201,7 +213,7 @@ impl<W: Window> Input<W> {
 
     pub(super) fn raw(&mut self, count: u64) -> Result<Vec<u8>> {
         let least = if self.form == Form::Text { 3 } else { 1 };
-        let room = self.room(count, least, 1)?;
+        let room = self.numbers(count, least, 1)?;
         let mut made = reserve(room)?;
         if self.form == Form::Text {
             for _ in 0..count {
