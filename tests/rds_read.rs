@@ -202,3 +202,19 @@ fn what_is_more_than_data_is_found_with_its_path() {
     let kinds: Vec<_> = found.findings.iter().map(|one| one.kind).collect();
     assert!(kinds.contains(&FindingKind::Bytecode) && kinds.contains(&FindingKind::Closure));
 }
+
+#[test]
+fn many_members_are_read_though_the_last_tells_of_few_bytes() {
+    // Of more plain bytes than one buffer holds, with members of 1 MiB each.
+    let mut build = tare::robject::Builder::new();
+    let values: Vec<i32> = (0..36 << 20).collect();
+    let id = build.push(tare::robject::Body::Integer(values)).unwrap();
+    let mut stored = Vec::new();
+    let options = WriteOptions {
+        compressor: Some(Compressor::parse("gzip:1").unwrap()),
+        ..WriteOptions::default()
+    };
+    tare::robject::write(&build.finish(id), &mut stored, &options).unwrap();
+    let object = read(&stored, &ReadOptions::default()).unwrap();
+    assert_eq!(36 << 20, object.length());
+}
