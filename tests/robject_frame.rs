@@ -83,3 +83,30 @@ fn what_fst_has_no_place_for_is_reported_or_refused() {
     let error = to_fst(&object.at(numbers), false).unwrap_err();
     assert_eq!(tare::ErrorKind::Unsupported, error.kind());
 }
+
+#[test]
+fn rows_have_names_of_their_own_unless_they_are_numbered_from_1_on() {
+    let cases = [
+        (vec![i32::MIN, -3], 0),
+        (vec![i32::MIN, 3], 0),
+        (vec![1, 2, 3], 0),
+        (vec![3, 4, 5], 3),
+        (vec![1, 2, 4], 3),
+    ];
+    for (numbers, told) in cases {
+        let mut build = Builder::new();
+        let column = build.push(Body::Integer(vec![7, 8, 9])).unwrap();
+        let list = build.push(Body::List(vec![column])).unwrap();
+        let names = build.strings(["a"]).unwrap();
+        let class = build.strings(["data.frame"]).unwrap();
+        let rows = build.push(Body::Integer(numbers.clone())).unwrap();
+        let pairs = [("names", names), ("class", class), ("row.names", rows)];
+        build.set_attributes(list, &pairs).unwrap();
+        let (_, losses) = to_fst(&build.finish(list), false).unwrap();
+        let counted: u64 = losses.list().iter().map(|loss| loss.count).sum();
+        assert_eq!(told, counted, "{numbers:?}");
+        if told > 0 {
+            assert_eq!(LossKind::RowNamesDropped, losses.list()[0].kind);
+        }
+    }
+}

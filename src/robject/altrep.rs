@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
+use super::double_text::double_text;
 use super::kind::Kind;
 use super::model::{is_na, Altrep, Arena, Body, Id, NA_INT};
 use super::strings::{Strings, TextEncoding};
@@ -228,7 +229,7 @@ impl Arena {
     /// The body of a node; that of a deferred vector is made on the first call and kept.
     ///
     /// `budget` is what all vectors made in this arena may take together, in bytes; None for
-    /// [`EXPANDED_BYTES`]. Attributes stay those of the node asked for.
+    /// the memory budget that the file was read with, else [`EXPANDED_BYTES`]. Attributes stay those of the node asked for.
     ///
     /// # Errors
     /// `Limit` beyond the budget; `Unsupported` for classes that are not of base R and for
@@ -287,7 +288,7 @@ impl Arena {
 
     /// Counts what a vector will take against what may be taken.
     fn claim(&self, elements: u64, size: u64, budget: Option<u64>) -> Result<()> {
-        let most = budget.unwrap_or(EXPANDED_BYTES);
+        let most = budget.unwrap_or(self.expanded_most);
         let bytes = elements.saturating_mul(size);
         let before = self.expanded_bytes.fetch_add(bytes, Ordering::Relaxed);
         let total = before.saturating_add(bytes);
@@ -400,78 +401,10 @@ fn sequence(double: bool, length: u64, first: f64, step: f64) -> Numbers<'static
     }
 }
 
-/// A double as R's `as.character` writes it: 15 significant digits at most, in the shorter of
-/// fixed and scientific notation, fixed where that is at most `scipen` characters longer.
-///
-/// R computes the digits in extended precision, so that a last digit can differ where a value lies
-/// within rounding of the middle between two.
-///
-/// # Example
-/// ```
-/// use tare::robject::double_text;
-///
-/// assert_eq!("1e+05", double_text(100_000.0, 0, "."));
-/// assert_eq!("123456", double_text(123_456.0, 0, "."));
-/// assert_eq!("0,333333333333333", double_text(1.0 / 3.0, 0, ","));
-/// ```
-#[must_use]
-pub fn double_text(value: f64, scipen: i32, mark: &str) -> String {
-    if is_na(value) {
-        return "NA".into();
-    }
-    if value.is_nan() {
-        return "NaN".into();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "Inf" } else { "-Inf" }.into();
-    }
-    if value == 0.0 {
-        return "0".into();
-    }
-    let digits = format!("{:.14e}", value.abs());
-    let (mantissa, power) = digits.split_once('e').unwrap_or((&digits, "0"));
-    let power: i32 = power.parse().unwrap_or_default();
-    let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
-    let places = i32::try_from(mantissa.len())
-        .unwrap_or(0)
-        .saturating_sub(2)
-        .max(0);
-    let behind = places.saturating_sub(power).max(0);
-    let point = |places: i32| {
-        if places > 0 {
-            places.saturating_add(1)
-        } else {
-            0
-        }
-    };
-    let fixed_width = power.max(0).saturating_add(1).saturating_add(point(behind));
-    let exponent_width = if power.abs() >= 100 { 5 } else { 4 };
-    let scientific_width = 1_i32
-        .saturating_add(point(places))
-        .saturating_add(exponent_width);
-    let text = if fixed_width <= scientific_width.saturating_add(scipen) {
-        let behind = usize::try_from(behind).unwrap_or_default();
-        format!("{:.behind$}", value.abs())
-    } else {
-        let sign = if power < 0 { '-' } else { '+' };
-        format!("{mantissa}e{sign}{:02}", power.abs())
-    };
-    let text = if mark == "." {
-        text
-    } else {
-        text.replace('.', mark)
-    };
-    if value < 0.0 {
-        format!("-{text}")
-    } else {
-        text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robject::{Builder, RObject};
+    use crate::robject::{rds, Builder, RObject, ReadOptions, WriteOptions};
 
     /// A deferred vector of a class of base R.
     fn deferred(class: &str, state: impl FnOnce(&mut Builder) -> Id) -> RObject {
@@ -524,6 +457,17 @@ mod tests {
         let small = deferred("compact_intseq", state([10.0, 1.0, 1.0]));
         assert!(small.arena().data(small.id(), Some(39)).is_err());
         assert!(small.arena().data(small.id(), Some(40)).is_ok());
+        // What it was read with holds where nothing else is named.
+        for (budget, fits) in [(3_999, false), (4_000, true)] {
+            let sequence = deferred("compact_intseq", state([1000.0, 1.0, 1.0]));
+            let plain = rds::serialize(&sequence, &WriteOptions::default()).unwrap();
+            let options = ReadOptions {
+                memory_budget: Some(budget),
+                ..ReadOptions::default()
+            };
+            let read = rds::parse(&plain, &options).unwrap();
+            assert_eq!(fits, read.arena().data(read.id(), None).is_ok(), "{budget}");
+        }
     }
 
     #[test]
@@ -556,38 +500,5 @@ mod tests {
         let object = deferred("mmap_integer", state([1.0, 1.0, 1.0]));
         let error = object.arena().data(object.id(), None).unwrap_err();
         assert!(error.to_string().contains("not opened"), "{error}");
-    }
-
-    /// What `as.character` of R 4.2.2 prints.
-    #[test]
-    fn doubles_are_written_as_r_does() {
-        for (value, text) in [
-            (1e5, "1e+05"),
-            (123_456.0, "123456"),
-            (1e-5, "1e-05"),
-            (0.0001, "1e-04"),
-            (1e15, "1e+15"),
-            (123_456_789_012_345_678.0, "123456789012345680"),
-            (0.1, "0.1"),
-            (1.0 / 3.0, "0.333333333333333"),
-            (1e300, "1e+300"),
-            (1.5e-10, "1.5e-10"),
-            (1e4, "10000"),
-            (100_000.1, "100000.1"),
-            (3e5, "3e+05"),
-            (120_000.0, "120000"),
-            (0.1 + 0.2, "0.3"),
-            (5e-324, "4.94065645841247e-324"),
-            (9_007_199_254_740_992.0, "9007199254740992"),
-            (99_999.999_999_999, "99999.999999999"),
-            (-22.0 / 7.0 * 1e10, "-31428571428.5714"),
-            (-0.0, "0"),
-            (f64::NEG_INFINITY, "-Inf"),
-        ] {
-            assert_eq!(text, double_text(value, 0, "."));
-        }
-        assert_eq!("100000", double_text(1e5, 10, "."));
-        assert_eq!("0.00001", double_text(1e-5, 10, "."));
-        assert_eq!("1e+20", double_text(1e20, 10, "."));
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
+use super::altrep::EXPANDED_BYTES;
 use super::kind::Special;
 use super::model::{Arena, Body, Cell, Header, Id, Node, RObject};
+use super::options::ReadOptions;
 use super::strings::{Strings, TextEncoding};
 use crate::{Error, ErrorKind, Result};
 
@@ -52,10 +54,19 @@ impl Builder {
                 nodes: nodes.collect(),
                 odd_texts: Vec::new(),
                 header: Header::default(),
+                expanded_most: EXPANDED_BYTES,
                 expanded_bytes: AtomicU64::new(0),
             },
             symbols: HashMap::new(),
         }
+    }
+
+    /// As [`Builder::new`], for what is read with these options: their budget holds for deferred
+    /// vectors too, whenever they are made.
+    pub(super) fn reading(options: &ReadOptions) -> Self {
+        let mut build = Self::new();
+        build.arena.expanded_most = options.memory_budget.unwrap_or(EXPANDED_BYTES);
+        build
     }
 
     /// Adds a node without attributes.

@@ -183,11 +183,22 @@ fn table_classes(object: &RObject, losses: &mut Losses) -> Result<()> {
         let text = class.join(", ");
         losses.add_at("@class", LossKind::ClassDropped, &text, "data.frame", 1)?;
     }
-    let given = object
-        .attribute_texts("row.names")
-        .map_or(0, |names| names.len());
+    let given = named_rows(object)?;
     let kind = LossKind::RowNamesDropped;
     losses.add_at("@row.names", kind, "row names", "", given as u64)
+}
+
+/// How many rows have a name of their own: none where they are numbered from 1 on.
+fn named_rows(object: &RObject) -> Result<usize> {
+    let Some(names) = object.arena().attribute(object.id(), "row.names") else {
+        return Ok(0);
+    };
+    Ok(match object.at(names).data()? {
+        // Of two integers, the first of them NA: the count of rows that are numbered.
+        Body::Integer(names) if names.first() == Some(&NA_INT) => 0,
+        Body::Integer(names) if (1..).zip(names).all(|(row, name)| row == *name) => 0,
+        names => names.len(),
+    })
 }
 
 fn column(column: &RObject, name: String, losses: &mut Losses) -> Result<Column> {

@@ -322,6 +322,8 @@ pub struct Arena {
     /// Ascii doubles whose text is not what their value prints as, by node and element.
     pub(super) odd_texts: Vec<(Id, u64, Box<str>)>,
     pub(super) header: Header,
+    /// Bytes that deferred vectors may take when they are made, where the caller names no other.
+    pub(super) expanded_most: u64,
     /// Bytes that deferred vectors took when they were made.
     pub(super) expanded_bytes: AtomicU64,
 }

@@ -26,7 +26,7 @@ pub fn parse(plain: &[u8], options: &ReadOptions) -> Result<Vec<(String, RObject
 pub(super) fn read_plain<W: Window>(window: W, options: &ReadOptions) -> Result<RObject> {
     let inner = |mut window: W| {
         magic(&mut window)?;
-        let mut build = Builder::new();
+        let mut build = Builder::reading(options);
         let (root, header) = rds::read_whole(window, &mut build, options)?;
         build.set_header(header);
         let list = listed(&mut build, root)?;

@@ -37,7 +37,7 @@ pub(super) fn plain(head: &[u8]) -> Option<Format> {
 
 /// The format and compressor of a file that begins with `head`; None for what is none of R's.
 ///
-/// 1 KiB is enough. Text made by `dput` has no first bytes of its own and is never told.
+/// 1 KiB is enough, but of bzip2, whose first block is made as a whole: 1 MiB holds one. Text made by `dput` has no first bytes of its own and is never told.
 ///
 /// # Example
 /// ```

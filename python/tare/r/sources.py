@@ -26,6 +26,7 @@ _ENDINGS = {
     ".dput": "dput",
 }
 _HEAD_BYTES = 4096
+_BZIP2_BYTES = 1 << 20  # holds any first block, of which nothing is known before its end
 
 
 def opened(source: Any) -> str | bytes | bytearray | memoryview:
@@ -115,9 +116,11 @@ def head_of(source: str | bytes | bytearray | memoryview) -> bytes:
         OSError: It cannot be read.
     """
     if not isinstance(source, str):
-        return bytes(source[:_HEAD_BYTES])
+        head = bytes(source[:_HEAD_BYTES])
+        return bytes(source[:_BZIP2_BYTES]) if head.startswith(b"BZh") else head
     with open(source, "rb") as file:
-        return file.read(_HEAD_BYTES)
+        head = file.read(_HEAD_BYTES)
+        return head + file.read(_BZIP2_BYTES) if head.startswith(b"BZh") else head
 
 
 def sniffed(head: bytes) -> str | None:

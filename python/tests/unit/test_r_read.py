@@ -203,6 +203,17 @@ def test_sources(tmp_path):
         r.read(data, na="x")
 
 
+def test_bzip2_is_told_by_its_bytes(tmp_path):
+    """Nothing of it is known before the first block, of up to 900 kB, is there as a whole."""
+    noise = np.random.default_rng(7).random(200_000)
+    file = r.write(noise, None, format="rds", compressor="bz2:9").data
+    assert file.startswith(b"BZh") and len(file) > 1 << 20
+    path = tmp_path / "noise"
+    path.write_bytes(file)
+    for source in (file, io.BytesIO(file), path):
+        np.testing.assert_array_equal(noise, r.read(source))
+
+
 def test_limits_are_obeyed():
     """Depth and memory; a limit that does not exist is named with those that do."""
     deep = r.write({"a": {"b": {"c": {"d": 1}}}}, None).data

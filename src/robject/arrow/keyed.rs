@@ -1,6 +1,7 @@
 //! What metadata says of columns: the key `r`, and the notes of a field.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use arrow_schema::Field;
@@ -64,11 +65,49 @@ impl Notes {
 #[derive(Clone, Debug)]
 pub struct Key {
     object: Option<RObject>,
+    /// Its columns, looked up once for all of them.
+    columns: OnceCell<Option<Columns>>,
+}
+
+/// The columns of a key, and where each name first stands.
+#[derive(Clone, Debug)]
+struct Columns {
+    list: RObject,
+    names: Vec<Option<String>>,
+    places: HashMap<String, usize>,
+}
+
+impl Columns {
+    fn of(key: &RObject) -> Option<Self> {
+        let list = key.get("columns")?;
+        let names = list.names()?;
+        let mut places = HashMap::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            if let Some(name) = name {
+                places.entry(name.clone()).or_insert(at);
+            }
+        }
+        Some(Self {
+            list,
+            names,
+            places,
+        })
+    }
+
+    /// Names may repeat; then the place decides.
+    fn find(&self, at: usize, name: &str) -> Option<RObject> {
+        let here = self.names.get(at).and_then(Option::as_deref) == Some(name);
+        let at = if here { at } else { *self.places.get(name)? };
+        self.list.child(at)
+    }
 }
 
 impl Key {
     pub fn new(object: Option<RObject>) -> Self {
-        Self { object }
+        Self {
+            object,
+            columns: OnceCell::new(),
+        }
     }
 
     /// The part of a column: by name where the key has names, as it has for R's arrow package.
@@ -76,18 +115,8 @@ impl Key {
         let Some(object) = &self.object else {
             return Self::new(None);
         };
-        let columns = object.get("columns");
-        let found = columns.as_ref().and_then(|columns| {
-            let names = columns.names()?;
-            // Names may repeat; then the place decides.
-            if names
-                .get(at)
-                .is_some_and(|found| found.as_deref() == Some(name))
-            {
-                return columns.child(at);
-            }
-            columns.get(name)
-        });
+        let columns = self.columns.get_or_init(|| Columns::of(object));
+        let found = columns.as_ref().and_then(|columns| columns.find(at, name));
         // A key without columns says of each that there is nothing to put back.
         let none = object.at(super::super::Id::NULL);
         Self::new(Some(found.unwrap_or(none)))

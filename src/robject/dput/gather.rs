@@ -1,6 +1,6 @@
 //! What `c` makes: one buffer, typed anew where a value of a higher type comes.
 
-use super::super::altrep::double_text;
+use super::super::double_text::double_text;
 use super::super::model::{is_na, Body, Id, NA_INT, NA_REAL};
 use super::super::{Builder, Strings, TextEncoding};
 use super::lex::Text;

@@ -51,7 +51,7 @@ pub(super) fn object(text: &str, options: &ReadOptions) -> Result<RObject> {
     bounded.memory_budget.get_or_insert(EXPANDED_BYTES);
     let mut parser = Parser {
         lexer: Lexer::new(text),
-        build: Builder::new(),
+        build: Builder::reading(options),
         account: Account::new(&bounded, "dput"),
         options,
         stack: Vec::new(),

@@ -1,6 +1,5 @@
 //! Writing R code that R reads the same value from.
 
-use super::super::altrep::EXPANDED_BYTES;
 use super::super::kind::Kind;
 use super::super::model::{is_na, Arena, Body, Id, NA_INT};
 use super::super::text::Decoded;
@@ -135,7 +134,7 @@ impl Writer<'_> {
         }
         match kind {
             Kind::List => {
-                if let Body::List(items) = self.arena.data(id, Some(EXPANDED_BYTES))? {
+                if let Body::List(items) = self.arena.data(id, None)? {
                     self.parts("list(", items.iter().copied(), names.as_deref());
                 }
                 Ok(())
@@ -211,7 +210,7 @@ impl Writer<'_> {
     }
 
     fn vector(&mut self, id: Id, names: Option<&[String]>) -> Result<()> {
-        match self.arena.data(id, Some(EXPANDED_BYTES))? {
+        match self.arena.data(id, None)? {
             Body::Logical(values) => {
                 let text = |out: &mut String, value: &i32| {
                     out.push_str(match *value {

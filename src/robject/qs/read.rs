@@ -26,7 +26,7 @@ pub(super) fn object(
         plain,
         shuffles,
         options,
-        build: Builder::new(),
+        build: Builder::reading(options),
         account: Account::new(options, "qs"),
         stack: Vec::new(),
         environments: HashMap::new(),

@@ -106,7 +106,7 @@ pub fn parse(plain: &[u8], options: &ReadOptions) -> Result<RObject> {
 
 /// As [`parse`], from a window, to its end.
 pub(crate) fn read_plain<W: Window>(window: W, options: &ReadOptions) -> Result<RObject> {
-    let mut build = Builder::new();
+    let mut build = Builder::reading(options);
     let (root, header) =
         read_whole(window, &mut build, options).map_err(|error| error.with_format(NAME))?;
     build.set_header(header);
