@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tare import atomic, kinds
+from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, compressor_id
 from tare.converting import batches, changes, folders, objects, refused
 from tare.converting.options import Converting
@@ -175,7 +175,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     value changed, nothing is written, unless `allow_loss`; a changed type is only reported.
 
     Args:
-        src: What `open_dataset` opens.
+        src: What `open_dataset` opens. A pipe is read once, as standard input is.
         dst: The file to write, or a binary file object.
         codec: Codec id of the result; by default what the name's ending stands for.
         format: Id of the source's format, when neither bytes nor name tell.
@@ -186,7 +186,8 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         allow_pickle: Read sources that can run code; only for files you trust.
         allow_loss: Keep a result in which values changed.
         overwrite: Whether a file that is there may be replaced.
-        data_only: From R to R: leave out promises, functions, bytecode, active bindings and external pointers.
+        data_only: Leave out promises, functions, bytecode, active bindings and external pointers of R, from
+            R and into it; each is a loss.
         strict: Write nothing if an R object would lose something; without it `Conversion.losses` tells.
         on_progress: Called with bytes of the source read so far and its bytes in all, for large
             sources; for Parquet and Arrow files that is reckoned from rows and batches.
@@ -195,27 +196,42 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         FileExistsError: `dst` is there and may not be replaced.
         EncodeError: The format cannot hold the data, or values would change.
         LossError: Something of an R object would be lost, and ``strict``.
+        UsageError: ``data_only`` where neither side is a format of R.
         TareError: The source cannot be read; as `open_dataset`.
     """
     target = _codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
         raise FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
-    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, strict, on_progress)
-    if isinstance(src, os.PathLike) or (isinstance(src, str) and os.path.exists(src)):
-        source = find(src, format=format)
+    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, on_progress)
+    source = _source(src, format)
+    losses = Losses()
+    if data_only:
+        objects.refuse_without_r(source.format if source is not None else None, target)
+    if source is not None:
         same = _same_bytes(source, target, job, codec)
         if objects.stays(source.format, target) and columns is None and (data_only or not same):
-            return _object(source, job, data_only=data_only)
+            return _object(source, job)
         if same:
             if verify:
                 open_dataset(src, format=format, allow_pickle=allow_pickle)  # raises if it is no such file
             return _recompress(source, job)
+        if data_only and source.format in objects.FORMATS and source.format != "fst":
+            value = objects.data_of(source, encoding=encoding, columns=columns, losses=losses)
+            told = formats.get(source.format)
+            data = Dataset(
+                value, name=source.name, format=told, bytes_disk=source.size, notes=tuple(source.notes)
+            )
+            settle(losses, [], strict=strict, what=printable(data.name))
+            return _whole(data, job, losses)
         if _streams(source, target, job):
             with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
                 return _stream(source, job, *batches.reader(source, columns=columns))
-    losses = Losses()
+    if source is not None and source.data is not None:  # what could be read once only
+        src, name = source.data, source.name
+    else:
+        name = None
     data = open_dataset(
-        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns,
+        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns, name=name,
         check_names=True, losses=losses,
     )  # fmt: skip
     settle(losses, [], strict=strict, what=printable(data.name))
@@ -321,8 +337,18 @@ class _Job:
     encoding: str | None
     allow_loss: bool
     verify: bool | None
+    data_only: bool
     strict: bool
     on_progress: Callable[[int, int], None] | None
+
+
+def _source(src: Any, format: str | None) -> Source | None:
+    """Where the bytes come from; None for what is no file, such as a table or the name of built-in data."""
+    if isinstance(src, str):
+        known = src == "-" or os.path.exists(src)
+    else:
+        known = isinstance(src, os.PathLike) or hasattr(src, "read")
+    return find(src, format=format) if known else None
 
 
 def _codec_for(path: Any, codec: str | None) -> Codec:
@@ -383,12 +409,12 @@ def _opened(dst: Any) -> Iterator[BinaryIO]:
         yield file
 
 
-def _object(source: Source, job: _Job, *, data_only: bool) -> Conversion:
+def _object(source: Source, job: _Job) -> Conversion:
     """From one format of R to another: every object stays what it is."""
     held = objects.read_object(source, encoding=job.encoding)
     value, losses, note = objects.of_name(held, job.codec, source.name)
     verify = source.size <= VERIFY_BYTES if job.verify is None else job.verify
-    done = objects.write(value, None, job.codec, data_only=data_only, strict=job.strict, kept=True)
+    done = objects.write(value, None, job.codec, data_only=job.data_only, strict=job.strict, kept=True)
     if verify and not done.loss:
         objects.same(value, done.data, job.codec)
     with _opened(job.dst) as file:
@@ -402,10 +428,12 @@ def _object(source: Source, job: _Job, *, data_only: bool) -> Conversion:
 
 def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
     codec = _usual(job.codec, job.given, data.kind)
+    left_out = False
     with _advising(data, codec):
         if data.kind == "table" and objects.writes(codec):
-            done = objects.write(data.value, None, codec, strict=job.strict)
+            done = objects.write(data.value, None, codec, data_only=job.data_only, strict=job.strict)
             losses += done.loss
+            left_out = job.data_only and bool(done.loss)
             encoded = done.data
         else:
             encoded = codec.encode(data.value)
@@ -413,12 +441,15 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
                 losses += losses.of_schema
                 settle(losses.of_schema, [], strict=job.strict, what=printable(data.name))
     verify = data.bytes_memory <= VERIFY_BYTES if job.verify is None else job.verify
+    verify = verify and not left_out  # it differs, as was asked for
     found: list[dict[str, Any]] = []
     if verify:
         found = _verify(data, encoded, codec, job)
     notes = [*data.notes, *objects.notes_of(codec)]
     if not verify:
-        notes.append("not verified; --verify reads it back")
+        notes.append(
+            f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
+        )
     with _opened(job.dst) as file:
         file.write(encoded)
     return Conversion(
@@ -516,7 +547,7 @@ def _streams(source: Source, target: Codec, job: _Job) -> bool:
     large = source.size * (6 if source.compressors or source.format == "parquet" else 1) > STREAM_BYTES
     simple = target.library_name in ("pyarrow", "orjson") and job.encoding is None
     return (
-        large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
+        source.path is not None and large and simple and not job.verify and source.format in batches.READ and target.format_id in batches.WRITTEN
         and not (source.format == target.format_id == "ndjson")
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ _SHOWN = 8
 @click.option(
     "--data-only",
     is_flag=True,
-    help="From R to R: leave out promises, functions, bytecode, active bindings, external pointers.",
+    help="From and to R: leave out promises, functions, bytecode, active bindings, external pointers.",
 )
 @click.option("--strict", is_flag=True, help="Write nothing if an R object would lose something.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")

@@ -8,18 +8,20 @@ from tare.codec import Codec
 from tare.codec.compressing import compressor_id
 from tare.datasets import robjects
 from tare.datasets.source import Source, printable
-from tare.errors import EncodeError, TareError
+from tare.errors import EncodeError, TareError, UsageError
 from tare.r import Loss, RObject, WriteReport
 from tare.r import read as read_r
 from tare.r import write as write_r
 
 __all__ = [
     "FORMATS",
+    "data_of",
     "keeps_schema",
     "notes_of",
     "of_name",
     "read",
     "read_object",
+    "refuse_without_r",
     "same",
     "stays",
     "write",
@@ -83,6 +85,41 @@ def read_object(source: Source, *, encoding: str | None) -> RObject | dict[str, 
             robjects.stored(source), as_="robject", encoding=encoding, format=source.format
         )
         return found
+
+
+def refuse_without_r(source_format: str | None, target: Codec) -> None:
+    """Refuse to leave out what is no data where neither side could hold it.
+
+    Raises:
+        UsageError: Neither is a format of R.
+    """
+    if source_format not in FORMATS and target.format_id not in FORMATS:
+        raise UsageError(
+            "data_only (--data-only) leaves out what R has beside data, and neither side is a format of R"
+        )
+
+
+def data_of(source: Source, *, encoding: str | None, columns: list[str] | None, losses: list[Loss]) -> Any:
+    """A file of R as a table or document, without what is no data.
+
+    Promises, functions, bytecode, active bindings and external pointers are left out wherever they stand,
+    also inside what a table keeps as bytes of R. What else has no value, such as calls, becomes None.
+
+    Args:
+        source: The file.
+        encoding: Encoding of strings without a mark.
+        columns: Names of the columns of a data frame; all by default.
+        losses: The list that what is left out is added to.
+
+    Raises:
+        TareError: As `tare.r.read`.
+    """
+    held = read_object(source, encoding=encoding)
+    kept = "rdata" if isinstance(held, dict) else "rds"
+    done = write_r(held, None, format=kept, version=3, encoding="native", compressor="none", data_only=True)
+    losses.extend(done.loss)
+    plain = Source(source.name, data=done.data, size=done.bytes, format=kept)
+    return robjects.load(plain, max_bytes=None, encoding=None, columns=columns, losses=losses, data_only=True)
 
 
 def write(

@@ -16,7 +16,7 @@ class Converting(TypedDict, total=False):
         verify: Read the result back and compare.
         allow_pickle: Read sources that can run code.
         allow_loss: Keep a result in which values changed.
-        data_only: From R to R: leave out what is no data.
+        data_only: Leave out what R has beside data.
         strict: Write nothing if an R object would lose something.
     """
 

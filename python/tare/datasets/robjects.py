@@ -24,6 +24,7 @@ def load(
     encoding: str | None,
     columns: list[str] | None,
     losses: list[Loss] | None,
+    data_only: bool = False,
 ) -> Any:
     """An Arrow table of a data frame, else lists, dicts and scalars.
 
@@ -33,10 +34,11 @@ def load(
         encoding: Encoding of strings without a mark.
         columns: Names of the columns of a data frame; all by default.
         losses: A list to fill with what the value has not; without it they become notes.
+        data_only: Whether what is no data becomes None, with a loss.
 
     Raises:
         DecodeError: It is not what it should be.
-        Unsupported: It holds what is no data, such as a function.
+        Unsupported: It holds what is no data, such as a function, and not ``data_only``.
         Limit: It takes more memory than there is.
         UsageError: It has no such column.
     """
@@ -51,7 +53,7 @@ def load(
     if columns is not None:
         options["columns"] = columns
     try:
-        value = plain_value(stored(source), source.format, options, found)
+        value = plain_value(stored(source), source.format, options, found, data_only=data_only)
     except Limit as error:
         raise source.error(Limit, _said(source, error), advice="Raise the limit (max_bytes).") from error
     except Truncated as error:

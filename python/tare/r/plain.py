@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.r import frames
@@ -19,7 +20,9 @@ _PLAIN = Settings("plain", scalars=True)
 _BARE = Settings("bare")
 
 
-def plain_value(source: Any, format: str, options: Mapping[str, Any], found: list[Loss]) -> Any:
+def plain_value(
+    source: Any, format: str, options: Mapping[str, Any], found: list[Loss], *, data_only: bool = False
+) -> Any:
     """An Arrow table of a data frame, and of an RData file of nothing but one; else lists, dicts, scalars.
 
     Args:
@@ -27,18 +30,20 @@ def plain_value(source: Any, format: str, options: Mapping[str, Any], found: lis
         format: Id of the format.
         options: Limits and ``encoding``, as of the core.
         found: The list that losses are added to; `Losses` have those of a table's schema too.
+        data_only: Whether what is no data becomes None, with a loss.
 
     Raises:
         DecodeError: The bytes are not what they should be.
-        Unsupported: It holds what is no data, such as a function.
+        Unsupported: It holds what is no data, such as a function, and not ``data_only``.
         Limit: It goes beyond a limit.
     """
     held = objects(source, {**options, "format": format})
+    settings = replace(_PLAIN, data_only=data_only)
     if isinstance(held, list):
         if len(held) != 1 or not is_table(held[0][1]):
-            return {name: _of(core, found, f"${name}", nested=True) for name, core in held}
+            return {name: _of(core, settings, found, f"${name}", nested=True) for name, core in held}
         held = held[0][1]
-    value = _of(held, found)
+    value = _of(held, settings, found)
     if is_table(held) and isinstance(found, Losses):
         bare: list[Loss] = []
         frames.value(held, _BARE, "", bare)
@@ -46,11 +51,11 @@ def plain_value(source: Any, format: str, options: Mapping[str, Any], found: lis
     return value
 
 
-def _of(core: Core, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:
+def _of(core: Core, settings: Settings, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:
     inner: list[Loss] = []
     if is_table(core) and not nested:
         value: Any = frames.table(core, "null", "", inner)
     else:
-        value = converted(core, _PLAIN, inner)
+        value = converted(core, settings, inner)
     found.extend(Loss(path + one.path, one.kind, one.r, one.kept, one.count) for one in inner)
     return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,7 @@ _BZIP2_BYTES = 1 << 20  # holds any first block, of which nothing is known befor
 
 
 def opened(source: Any) -> str | bytes | bytearray | memoryview:
-    """A source as the core takes it: a path as text, or bytes.
+    """A source as the core takes it: a path as text, or bytes; a pipe is read, as it can be only once.
 
     Raises:
         UsageError: A file object that gives text, or what is no source at all.
@@ -43,14 +44,26 @@ def opened(source: Any) -> str | bytes | bytearray | memoryview:
             raise UsageError("the file object gives text; open it in binary mode ('rb')")
         return bytes(data)
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        return os.fsdecode(path)
+        path = os.fsdecode(os.fspath(source))
+        if _is_pipe(path):
+            with open(path, "rb") as file:
+                return file.read()
+        return path
     try:
         return memoryview(source)
     except TypeError:
         raise UsageError(
             f"neither path nor bytes nor binary file object: {source!r:.60} ({type(source).__name__})"
         ) from None
+
+
+def _is_pipe(path: str) -> bool:
+    """Whether it gives its bytes once only: a pipe, a terminal, a socket."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 @contextlib.contextmanager

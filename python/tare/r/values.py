@@ -31,12 +31,14 @@ class Settings:
         scalars: Whether vectors of one value are that value.
         na: ``null``, or ``nan`` to make missing doubles NaN.
         nested: Whether lists become lists and dicts; otherwise they are refused.
+        data_only: Whether what is no data becomes None in ``plain`` values, instead of an error.
     """
 
     to: str
     scalars: bool = False
     na: str = "null"
     nested: bool = False
+    data_only: bool = False
 
 
 def is_table(core: Core) -> bool:
@@ -115,10 +117,13 @@ def _begun(
             return vectors.value(core, settings, path, found), None
     if kind in _LISTS and lists:
         return _container(core, settings, path, found)
+    if settings.to == "plain" and settings.data_only:
+        found.append(Loss(path, "value_dropped", kind, "null"))
+        return None, None
     if settings.to == "plain":
         raise Unsupported(
             f"{path or 'it'} is a value of R's type {kind}, which is no data: write the object to .rds or .qs2, "
-            "or leave it out with data_only",
+            "or convert it with data_only, which leaves it out",
             format="rds",
             path=path,
         )

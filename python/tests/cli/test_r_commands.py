@@ -115,6 +115,87 @@ def test_convert_between_formats_of_r(tmp_path):
     assert "closure" in err
 
 
+def with_code(path):
+    """A data frame with a column of lists, in which a closure stands, and beside it a list with a call."""
+    closure = r.read(CLOSURE, as_="robject")
+    frame = r.read(b'structure(list(a = 1:2, l = list(1, "FN")), row.names = c(NA, -2L), class = "data.frame")',
+                   format="dput", as_="robject")  # fmt: skip
+    plain = frame.to_bytes(version=3, encoding="xdr")
+    text = bytes.fromhex("000000100000000100040009") + b"\0\0\0\x02FN"
+    assert 1 == plain.count(text)
+    inside = closure.to_bytes(version=3, encoding="xdr")[23:]
+    path.write_bytes(plain.replace(text, inside))
+
+
+def test_data_only_holds_on_every_route(tmp_path):
+    """From R to another format and back into R nothing but data is left, and each loss is told."""
+    with_code(tmp_path / "x.rds")
+    assert ["closure"] == r.read(tmp_path / "x.rds", as_="robject").flags
+    code, _, err = run("convert", "x.rds", "x.parquet", cwd=tmp_path)
+    assert 0 == code
+    code, _, err = run("convert", "x.parquet", "kept.rds", cwd=tmp_path)
+    assert ["closure"] == r.read(tmp_path / "kept.rds", as_="robject").flags
+    code, _, err = run("convert", "x.parquet", "into.rds", "--data-only", cwd=tmp_path)
+    assert 0 == code
+    assert "lost:" in err
+    assert [] == r.read(tmp_path / "into.rds", as_="robject").flags
+    code, _, err = run("convert", "x.rds", "clean.parquet", "--data-only", cwd=tmp_path)
+    assert 0 == code
+    assert "lost:" in err
+    code, _, err = run("convert", "clean.parquet", "back.rds", cwd=tmp_path)
+    assert [] == r.read(tmp_path / "back.rds", as_="robject").flags
+    code, _, err = run("convert", "x.rds", "no.parquet", "--data-only", "--strict", cwd=tmp_path)
+    assert 1 == code
+    assert not (tmp_path / "no.parquet").exists()
+
+
+def test_data_only_makes_a_document_of_what_has_code(tmp_path):
+    """What is no data becomes null; where R is on neither side the option is an error of usage."""
+    (tmp_path / "x.rds").write_bytes(r.write({"f": r.read(CLOSURE, as_="robject"), "a": 1}, None).data)
+    code, _, err = run("convert", "x.rds", "x.json", cwd=tmp_path)
+    assert 1 == code
+    assert "data_only" in err
+    code, _, err = run("convert", "x.rds", "x.json", "--data-only", cwd=tmp_path)
+    assert 0 == code
+    assert "lost:" in err
+    assert 1 == json.loads((tmp_path / "x.json").read_text())["a"]
+    code, _, err = run("convert", "x.json", "x.msgpack", "--data-only", cwd=tmp_path)
+    assert 2 == code
+    assert "--data-only" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
+def test_a_named_pipe_is_read_once(tmp_path):
+    """As standard input is: to another format, to R's, by inspect and by `tare.r.read`."""
+    import os
+    import threading
+
+    r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "x.rds")
+    data, pipe = (tmp_path / "x.rds").read_bytes(), tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def fed():
+        writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
+        writer.start()
+        return writer
+
+    for arguments in (
+        ("convert", "pipe", "x.parquet"),
+        ("convert", "pipe", "y.parquet", "--from", "rds"),
+        ("convert", "pipe", "x.qs2"),
+        ("inspect", "pipe"),
+    ):
+        writer = fed()
+        code, _, err = run(*arguments, cwd=tmp_path)
+        writer.join(10)
+        assert (0, False) == (code, writer.is_alive()), err
+    assert 2 == tare.read(tmp_path / "x.parquet").num_rows
+    assert 2 == tare.read(tmp_path / "x.qs2").num_rows
+    writer = fed()
+    assert 2 == r.read(pipe).num_rows
+    writer.join(10)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo terminals")
 def test_a_terminal_shows_each_file(tmp_path):
     """What is at work, and then what became of it; a pipe has a line of what was lost alone."""
