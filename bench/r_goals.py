@@ -305,10 +305,10 @@ def read_memory(input: str, limit_mib: int) -> Found:
     return found["beside_bytes"], limit, found["beside_bytes"] / limit, found
 
 
-def block_read(input: str) -> Found:
-    """qs2 or qdata beside bare zstd of its blocks."""
+def block_read(input: str, keep: bool) -> Found:
+    """qs2 or qdata beside bare zstd of its blocks, in new memory or in what an earlier read freed."""
     path = _flights()[input]
-    return _turns(_cpu("read", path), _cpu("frames", path))
+    return _turns(_cpu("read", path, *(["--keep"] if keep else [])), _cpu("frames", path))
 
 
 def _as_published(ours: Callable[[], float], figure: str) -> Found:
@@ -351,6 +351,11 @@ def _feather(task: str, clock: Callable[[], float]) -> Callable[[], float]:
 def fst_read_feather() -> Found:
     """Fst beside Feather, the processor's time."""
     return _turns(_fst("read", ("--threads", "1")), _feather("read", time.process_time))
+
+
+def fst_read_feather_kept() -> Found:
+    """The same in memory that an earlier read freed, as pyarrow's own pool keeps it."""
+    return _turns(_fst("read", ("--threads", "1", "--keep")), _feather("read", time.process_time))
 
 
 def fst_read_feather_wall() -> Found:

@@ -61,9 +61,10 @@ impl Clock {
     }
 }
 
-/// Lets the C library keep what a round frees for the next, as the peers keep their buffers and
-/// pools: glibc keeps up to twice the largest block that it saw freed, 64 MiB at most. Without it
-/// each round pays the kernel for the pages of its result again.
+/// With `--keep` the C library keeps what a round frees for the next, as a process that has read
+/// before does, and as the peers keep their buffers and pools: glibc keeps up to twice the largest
+/// block that it saw freed, 64 MiB at most. Without it each round pays the kernel for the pages of
+/// its result, as the first read of a process does.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
 }
@@ -79,7 +80,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .ok_or("usage: bench_fst FILE [--threads N] [--rounds N]")?;
     let threads = number("--threads");
     let rounds = number("--rounds").unwrap_or(7);
-    keep_memory();
+    if words.iter().any(|word| word == "--keep") {
+        keep_memory();
+    }
     let file = std::fs::File::open(path)?;
     let read = ReadOptions {
         threads,

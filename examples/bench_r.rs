@@ -1,4 +1,4 @@
-//! Times of R's formats: `bench_r TASK FILE [--out FILE] [--threads N] [--rounds N]`, one JSON line.
+//! Times of R's formats: `bench_r TASK FILE [--out FILE] [--threads N] [--rounds N] [--keep]`, one JSON line.
 //!
 //! | Task | What is timed |
 //! |---|---|
@@ -33,11 +33,13 @@ struct Run {
     read: ReadOptions,
     threads: Option<usize>,
     rounds: usize,
+    keep: bool,
 }
 
-/// Lets the C library keep what a round frees for the next, as the peers keep their buffers and
-/// pools: glibc keeps up to twice the largest block that it saw freed, 64 MiB at most. Without it
-/// each round pays the kernel for the pages of its result again.
+/// With `--keep` the C library keeps what a round frees for the next, as a process that has read
+/// before does, and as the peers keep their buffers and pools: glibc keeps up to twice the largest
+/// block that it saw freed, 64 MiB at most. Without it each round pays the kernel for the pages of
+/// its result, as the first read of a process does.
 fn keep_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(31 << 20)));
 }
@@ -49,7 +51,9 @@ fn main() -> Outcome<()> {
         words.get(at + 1)
     };
     let [task, path, ..] = words.as_slice() else {
-        return Err("usage: bench_r TASK FILE [--out FILE] [--threads N] [--rounds N]".into());
+        return Err(
+            "usage: bench_r TASK FILE [--out FILE] [--threads N] [--rounds N] [--keep]".into(),
+        );
     };
     let threads = after("--threads").and_then(|text| text.parse().ok());
     let run = Run {
@@ -60,6 +64,7 @@ fn main() -> Outcome<()> {
             ..ReadOptions::default()
         },
         threads,
+        keep: words.iter().any(|word| word == "--keep"),
         rounds: after("--rounds")
             .and_then(|text| text.parse().ok())
             .unwrap_or(5),
@@ -160,7 +165,9 @@ impl Run {
 
     /// Rounds of some work.
     fn timed(&self, work: impl Fn() -> Outcome<()>) -> Outcome<String> {
-        keep_memory();
+        if self.keep {
+            keep_memory();
+        }
         work()?;
         let mut walls = Vec::new();
         let before = processor();
