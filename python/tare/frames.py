@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-__all__ = ["arrow_from_pandas", "arrow_from_polars", "pandas_from_arrow", "plain", "polars_from_arrow"]
+__all__ = [
+    "arrow_from_pandas",
+    "arrow_from_polars",
+    "only_counts",
+    "pandas_from_arrow",
+    "plain",
+    "polars_from_arrow",
+]
 
 
 # pandas' types of whole numbers, floats and truth values that hold nulls of their own.
@@ -67,7 +74,7 @@ def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
     arrays = [_array(name, frame.iloc[:, place]) for place, name in enumerate(names)]
     dtypes = [str(dtype) for dtype in frame.dtypes]
     levels: list[Any] = []
-    counts = _only_counts(frame.index)
+    counts = only_counts(frame.index)
     if not counts:
         levels = [
             f"__index_level_{place}__" if name is None else str(name)
@@ -99,8 +106,12 @@ def arrow_from_polars(frame: pl.DataFrame) -> pa.Table:
     """A table of the same columns; categories get 32-bit indices, as Arrow's default is.
 
     Raises:
-        EncodeError: Polars cannot give it, for example because a name holds a NUL.
+        EncodeError: Polars cannot give it, for example because a name holds a NUL; a column holds objects of
+            Python, of which polars gives where they are in memory.
     """
+    odd = next((name for name, kind in frame.schema.items() if "Object" in str(kind)), None)
+    if odd is not None:
+        raise EncodeError(f"column {odd[:80]!r}: polars holds its values as objects of Python", path=odd)
     try:
         return plain(frame.to_arrow())
     except (KeyboardInterrupt, SystemExit):
@@ -239,7 +250,7 @@ def _array(name: str, series: pd.Series) -> Any:
         raise EncodeError(f"column {name[:80]!r}: no one type holds its values: {text}", path=name) from error
 
 
-def _only_counts(index: pd.Index) -> bool:
+def only_counts(index: pd.Index) -> bool:
     """Whether an index is 0, 1, 2, ... without a name, whatever way it is stored."""
     import pandas as pd
 

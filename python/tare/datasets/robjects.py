@@ -40,7 +40,7 @@ def load(
         DecodeError: It is not what it should be.
         Unsupported: It holds what is no data, such as a function, and not ``data_only``.
         Limit: It takes more memory than there is.
-        UsageError: It has no such column.
+        UsageError: It has no such column, or is no data frame.
     """
     from tare.r.frames import part
     from tare.r.plain import plain_value
@@ -70,6 +70,8 @@ def load(
             value = part(value, columns, None)
         except UsageError as error:
             raise source.error(UsageError, str(error)) from None
+    elif columns is not None:
+        raise source.error(UsageError, "columns are of a data frame, and this is none")
     if losses is not None:
         losses.extend(found)
         if isinstance(losses, Losses) and isinstance(found, Losses):

@@ -185,11 +185,14 @@ def matrix(array: Any, names: Core | None) -> pd.DataFrame:
     def labels(one: Core | None) -> Any:
         return None if one is None or one.type == "NULL" else _index(texts(one))
 
+    titles = (None if names is None else names.names) or [None, None]
+
     frame = _of_masked(array) if hasattr(array, "mask") else pd.DataFrame(array)
     if labels(rows) is not None:
         frame.index = labels(rows)
     if labels(columns) is not None:
         frame.columns = labels(columns)
+    frame.index.name, frame.columns.name = (title or None for title in titles[:2])
     return frame
 
 

@@ -122,7 +122,35 @@ def _leaf(one: Any, path: str, found: list[Loss]) -> Any:
     names = _row_names(one)
     if names is not None:
         return _named_rows(_of_arrow(_columnar(one.reset_index(drop=True), path), path, found), names)
-    return _of_arrow(_columnar(one, path), path, found)
+    made = _of_arrow(_columnar(one, path), path, found)
+    return _named(made, one.index, path, found) if _is_series(one) else made
+
+
+def _is_series(one: Any) -> bool:
+    """Whether it is a series of pandas."""
+    return type(one).__module__.partition(".")[0] == "pandas" and type(one).__name__ == "Series"
+
+
+def _named(core: Core, index: Any, path: str, found: list[Loss]) -> Core:
+    """The vector with the names that a series has as its index; an index of anything else is a loss."""
+    from tare.frames import only_counts
+
+    names = index.tolist() if index.nlevels == 1 else []
+    if not len(index) or only_counts(index):
+        return core
+    if not names or not all(isinstance(name, str) for name in names):
+        found.append(Loss(f"{path}@names", "attribute_dropped", f"index of {index.dtype}"))
+        return core
+    from tare._tare import r_from_python, r_read
+
+    plain = core.to_bytes(3, "xdr")
+    flags = int.from_bytes(plain[_HEADER_BYTES : _HEADER_BYTES + 4], "big")
+    begun = _words(flags | _ATTRIBUTES).join((plain[:_HEADER_BYTES], plain[_HEADER_BYTES + 4 :]))
+    texts = r_from_python(names, {})[0].to_bytes(3, "xdr")[_HEADER_BYTES:]
+    pair = _words(_TAGGED, 1, 0x40009, 5) + b"names" + texts + _words(254)
+    made = r_read((begun[:-4] if flags & _ATTRIBUTES else begun) + pair, {"format": "rds"})
+    assert not isinstance(made, list)
+    return made
 
 
 def _row_names(one: Any) -> list[str] | None:
@@ -152,6 +180,9 @@ def _named_rows(core: Core, names: list[str]) -> Core:
 
 # Of version 3 with UTF-8 as native encoding.
 _HEADER_BYTES = 23
+# Bits of the word before a value, and that of a pairlist's node with a tag.
+_ATTRIBUTES = 0x200
+_TAGGED = 0x402
 
 
 def _words(*words: int) -> bytes:
@@ -162,8 +193,30 @@ def _columnar(one: Any, path: str) -> Any:
     """A table or array of another library as one of Arrow.
 
     Raises:
-        EncodeError: It is none.
+        EncodeError: It is none, or has values that are nothing outside their library.
     """
+    made = _as_arrow(one, path)
+    schema = getattr(made, "schema", None)
+    types = (
+        {field.name: field.type for field in schema}
+        if schema is not None
+        else {"": getattr(made, "type", None)}
+    )
+    odd = next((name for name, kind in types.items() if getattr(kind, "extension_name", "") == _PERIOD), None)
+    if odd is not None:
+        where = f"{path}${odd}" if odd else path
+        raise EncodeError(
+            f"{where or 'it'}: R has no periods; make them times with .dt.to_timestamp()",
+            format="rds",
+            path=where,
+        )
+    return made
+
+
+_PERIOD = "pandas.period"
+
+
+def _as_arrow(one: Any, path: str) -> Any:
     import pyarrow as pa
 
     from tare import kinds
@@ -171,8 +224,12 @@ def _columnar(one: Any, path: str) -> Any:
     library = type(one).__module__.partition(".")[0]
     if kinds.kind_of(one) == "table":
         return kinds.convert(one, "arrow")
+    if library == "polars" and "Object" in str(getattr(one, "dtype", "")):
+        raise EncodeError(
+            f"{path or 'it'}: polars holds its values as objects of Python", format="rds", path=path
+        )
     try:
-        if library == "pandas" and type(one).__name__ == "Series":
+        if _is_series(one):
             return kinds.convert(one.to_frame("x").reset_index(drop=True), "arrow").column(0)
         if library == "numpy" and getattr(one, "ndim", 0) == 0:
             return pa.array([one.item()])

@@ -140,6 +140,8 @@ def objects(source: Any, options: Mapping[str, Any]) -> Core | list[tuple[str, C
 def _value(held: Core | list[tuple[str, Core]], how: _How, found: list[Loss]) -> Any:
     if not isinstance(held, list):
         return _one(held, how, found)
+    if (how.columns is not None or how.rows is not None) and not any(is_table(core) for _, core in held):
+        raise Unsupported("columns= and rows= are of data frames, and none of the variables is one")
     named = {}
     for name, core in held:
         inner: list[Loss] = []

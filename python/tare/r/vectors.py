@@ -92,6 +92,8 @@ def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) ->
     """Factors, dates, times, 64-bit integers: the type of Arrow that says the same."""
     array = _series(core, settings, path, found, plain=True)
     storage(core, path, found)
+    if settings.to == "polars" and core.attribute("levels") is not None:
+        found.append(Loss(f"{path}@levels", "attribute_dropped", "levels and their order", "values"))
     if settings.to == "plain" or (settings.scalars and len(array) == 1):
         values = array.to_pylist()
         return values[0] if settings.scalars and len(values) == 1 else values
@@ -214,6 +216,7 @@ def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: t
     if settings.to == "pandas" and len(dim) == 2:
         from tare.r.frames import matrix
 
+        found.append(Loss(path, "type_changed", "matrix", "data frame"))
         return matrix(array, names)
     if names is not None and names.type != "NULL":
         found.append(Loss(f"{path}@dimnames", "attribute_dropped", shown(names)))

@@ -207,7 +207,8 @@ def test_bzip2_is_told_by_its_bytes(tmp_path):
     """Nothing of it is known before the first block, of up to 900 kB, is there as a whole."""
     noise = np.random.default_rng(7).random(200_000)
     file = r.write(noise, None, format="rds", compressor="bz2:9").data
-    assert file.startswith(b"BZh") and len(file) > 1 << 20
+    assert file.startswith(b"BZh")
+    assert len(file) > 1 << 20
     path = tmp_path / "noise"
     path.write_bytes(file)
     for source in (file, io.BytesIO(file), path):
@@ -294,3 +295,28 @@ def test_missing_constants():
     assert ["integer", "logical", "character", "double", "integer"] == [one.type for one in back]
     assert [None, None, None, None] == [one[0] for one in back][:4]
     assert [1, None] == r.read(data)[4].to_pylist()
+
+
+def test_an_ordered_factor_as_a_series_of_polars_is_told():
+    """Of a table's column it was told already."""
+    text = b'structure(1:2, levels = c("u", "v"), class = c("ordered", "factor"))'
+    found = []
+    r.read(text, format="dput", as_="polars", loss=found)
+    assert ["@levels"] == [loss.path for loss in found]
+
+
+def test_a_matrix_as_a_data_frame_keeps_the_names_of_its_dimensions():
+    """That it is no matrix any more is told."""
+    text = b'structure(1:4, dim = c(2L, 2L), dimnames = list(r = c("u", "v"), k = c("a", "b")))'
+    found = []
+    frame = r.read(text, format="dput", as_="pandas", loss=found)
+    assert ("r", "k") == (frame.index.name, frame.columns.name)
+    assert ["type_changed"] == [loss.kind for loss in found]
+
+
+def test_columns_of_variables_that_are_no_tables():
+    """They are refused, not passed over."""
+    data = r.write({"a": 1, "b": "x"}, None, format="rdata").data
+    for options in ({"columns": ["x"]}, {"rows": (0, 1)}):
+        with pytest.raises(Unsupported, match="data frames"):
+            r.read(data, **options)

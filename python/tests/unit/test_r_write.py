@@ -277,3 +277,40 @@ def test_wrong_options_are_named():
         r.write(1, "x.unknown")
     with pytest.raises(EncodeError, match="tables"):
         r.write({"a": 1}, None, format="fst")
+
+
+def test_values_that_only_their_library_knows_are_refused():
+    """Objects in polars and periods of pandas are no numbers of R."""
+    objects = pl.Series("o", [object()], dtype=pl.Object)
+    periods = pd.Series(pd.period_range("2020-01", periods=2, freq="M"))
+    for value in (objects, objects.to_frame(), periods, periods.to_frame("p"), {"x": periods.to_frame("p")}):
+        with pytest.raises(EncodeError, match=r"objects of Python|periods"):
+            r.write(value, None)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: [1, 2], lambda: ["x", None], lambda: [True, False], lambda: [1.5, None]]
+)
+def test_the_index_of_a_series_is_its_names(made):
+    """Texts are names, which come back as the index; another index is told; counting rows is none."""
+    series = pd.Series(made(), index=["p", "\u00e9"])
+    report = r.write(series, None)
+    assert [] == [loss for loss in report.loss if not loss.is_information]
+    back = r.read(report.data, as_="pandas", strict=True)
+    assert ["p", "\u00e9"] == back.index.tolist() == r.read(report.data, as_="robject").names
+    assert series.isna().tolist() == back.isna().tolist()
+    assert series.dropna().tolist() == back.dropna().tolist()
+    assert None is r.read(r.write(pd.Series(made()), None).data, as_="robject").names
+    with pytest.raises(LossError, match="index"):
+        r.write(pd.Series(made(), index=[5, 7]), None, strict=True)
+
+
+def test_names_of_a_series_with_attributes():
+    """A factor and times keep theirs beside the names."""
+    for series in (
+        pd.Series(["x", "y"], index=["a", "b"], dtype="category"),
+        pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01"], utc=True), index=["a", "b"]),
+    ):
+        held = r.read(r.write(series, None).data, as_="robject")
+        assert ["a", "b"] == held.names
+        assert series.tolist() == held.to_pandas().tolist()
