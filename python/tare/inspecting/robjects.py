@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["look"]
 
 _MOST = 200
+_QS_MAGIC = b"\x0b\x0e\x0a\x0c"
+# By the halves of one byte: what compressed, and which types are shuffled.
+_QS_COMPRESSORS = ("zstd", "lz4", "lz4hc", "zstd in one stream", "none")
+_QS_SHUFFLED = ("logical", "integer", "double", "complex")
+_QS_PRESETS = {0x10: "fast", 0x1F: "balanced", 0x0F: "high", 0x3F: "archive", 0x40: "uncompressed"}
 
 
 def look(source: Source, max_bytes: int, *, tree: bool = False, everything: bool = False) -> Findings:
@@ -35,11 +40,18 @@ def look(source: Source, max_bytes: int, *, tree: bool = False, everything: bool
     from tare.r.reading import objects
 
     given = stored(source)
-    seen: dict[str, Any] = r_inspect(given, {"format": source.format})
+    # Text of R has no header, and its grammar nothing beside data.
+    seen: dict[str, Any] = (
+        {"findings": [], "checked": None}
+        if source.format == "dput"
+        else r_inspect(given, {"format": source.format})
+    )
     held = objects(given, {"format": source.format})
     findings = Findings(version=_version(seen), kind="")
     named = held if isinstance(held, list) else [("", held)]
-    findings.details = _details(seen) | _what(held)
+    findings.details = _details(seen) | blocks(source.format, source.head) | _what(held)
+    if seen["checked"]:
+        findings.details["checksum"] = "there, and right"
     met = Counter(kind.lower().replace(" ", "-") for _, kind in seen["findings"])
     findings.kinds = {kind: met[kind] for kind in KINDS}
     findings.flags = _flags(findings.kinds)
@@ -65,7 +77,34 @@ def _details(seen: dict[str, Any]) -> dict[str, Any]:
         "plain_bytes": "bytes without the compressor around it",
         "payload_bytes": "bytes in its blocks",
     }
+    if seen.get("compressor") == "none":  # it would be the size of the file again
+        del names["plain_bytes"]
     return {words: seen[name] for name, words in names.items() if seen.get(name) not in (None, "")}
+
+
+def blocks(format: str, head: bytes) -> dict[str, str]:
+    """What the header of a qs, qs2 or qdata file says of the compressor inside.
+
+    >>> blocks("qs2", bytes.fromhex("0b0e0ac101010201"))
+    {'compressor inside': 'zstd, blocks may be shuffled'}
+    >>> blocks("qs", bytes.fromhex("0b0e0a0c0000000003011f00"))
+    {'compressor inside': 'lz4, logical, integer, double, complex shuffled', 'as preset': 'balanced'}
+    """
+    if format in ("qs2", "qdata") and len(head) > 7:
+        name = "zstd" if head[5] == 1 else f"unknown ({head[5]})"
+        return {"compressor inside": f"{name}, {'blocks may be shuffled' if head[7] else 'not shuffled'}"}
+    if format != "qs":
+        return {}
+    start = 8 if head.startswith(_QS_MAGIC) else 0
+    if len(head) <= start + 2:
+        return {}
+    packed = head[start + 2]
+    turned = ", ".join(name for place, name in enumerate(_QS_SHUFFLED) if packed >> place & 1)
+    kind = packed >> 4
+    name = _QS_COMPRESSORS[kind] if kind < len(_QS_COMPRESSORS) else f"unknown ({kind})"
+    preset = _QS_PRESETS.get(packed)
+    made = {"compressor inside": f"{name}, {f'{turned} shuffled' if turned else 'not shuffled'}"}
+    return made | ({"as preset": preset} if preset else {})
 
 
 def _what(held: Core | list[tuple[str, Core]]) -> dict[str, Any]:

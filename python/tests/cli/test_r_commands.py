@@ -76,6 +76,27 @@ def test_inspect_lists_the_variables_of_rdata(tmp_path):
     assert "2 x 2 rows x columns" in out
 
 
+def test_inspect_reads_code_by_its_name(tmp_path):
+    """A file named .R is text of dput, as it is for a conversion."""
+    (tmp_path / "x.R").write_bytes(MODEL)
+    code, out, err = run("inspect", "x.R", cwd=tmp_path)
+    assert (0, "") == (code, err)
+    assert "fit [2] (list)" in out
+    assert "!" not in out
+
+
+@pytest.mark.parametrize("format", ["qs2", "qdata"])
+def test_inspect_says_what_is_inside(format, tmp_path):
+    """The compressor and the checksum; the size of the file stands once."""
+    size = r.write(pa.table({"n": list(range(1000))}), tmp_path / f"x.{format}").bytes
+    code, out, _ = run("inspect", f"x.{format}", cwd=tmp_path)
+    assert 0 == code
+    for word in ("zstd, blocks may be shuffled", "there, and right"):
+        assert word in out, word
+    assert 1 == sum(f" {size} " in line + " " for line in out.splitlines())
+    assert "bytes without the compressor around it" not in out
+
+
 def test_inspect_of_fst_says_that_nothing_guards_its_data(tmp_path):
     """Columns with their types, and the missing checksum."""
     r.write(pa.table({"n": [1, None], "s": ["a", "b"]}), tmp_path / "t.fst")
