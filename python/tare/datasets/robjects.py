@@ -7,6 +7,7 @@ from typing import Any
 from tare.datasets.source import Source, free_memory, printable
 from tare.errors import Limit, TareError, Truncated, UsageError
 from tare.r import Loss
+from tare.r.arguments import checked_encoding
 from tare.r.losses import Losses
 
 __all__ = ["FORMATS", "load", "stored"]
@@ -49,7 +50,7 @@ def load(
     budget = max_bytes if max_bytes is not None else free_memory()
     options: dict[str, Any] = {"memory_budget": budget}
     if encoding is not None:
-        options["encoding"] = encoding
+        options["encoding"] = checked_encoding(encoding)
     if columns is not None:
         options["columns"] = columns
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import UsageError
+from tare.errors import Unsupported, UsageError
 from tare.r.losses import Loss, losses_of
 from tare.r.vectors import imported, storage
+from tare.r.zones import in_known_zone
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from tare._tare import RObject as Core
     from tare.r.values import Settings
 
-__all__ = ["faced", "matrix", "narrowed", "part", "row_names", "series", "table", "texts", "value"]
+__all__ = [
+    "faced",
+    "matrix",
+    "narrowed",
+    "part",
+    "polars_of",
+    "row_names",
+    "series",
+    "table",
+    "texts",
+    "value",
+]
 
 _ROWS = "row_names_dropped"
 
@@ -77,7 +89,26 @@ def table(
     exported, lost = core.to_arrow(options)
     found.extend(losses_of(lost, path))
     made: pa.Table = imported(exported)
-    return made if columns is None or columns == made.column_names else made.select(columns)
+    if not keyed:
+        for place, field in enumerate(made.schema):
+            column = in_known_zone(made.column(place), f"{path}${field.name}", found)
+            if column.type != field.type:
+                made = made.set_column(place, field.with_type(column.type), column)
+    return made if columns is None or columns == made.column_names else _selected(made, columns)
+
+
+def _selected(made: pa.Table, columns: list[str]) -> pa.Table:
+    """The columns of those names, in their order.
+
+    Raises:
+        UsageError: Two have one of them.
+    """
+    twice = next((name for name in columns if made.column_names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(
+            f"{made.column_names.count(twice)} columns are named {twice[:60]!a}; read all of them"
+        )
+    return made.select(columns)
 
 
 def faced(made: pa.Table, to: str, names: list[str] | None = None) -> Any:
@@ -96,12 +127,27 @@ def faced(made: pa.Table, to: str, names: list[str] | None = None) -> Any:
             frame.index = _index(names)
         return frame
     if to == "polars":
-        from tare.kinds import convert
-
-        return convert(made, "polars")
+        return polars_of(made)
     if to == "numpy":
         return made.to_pandas().to_numpy()
     return made
+
+
+def polars_of(made: Any) -> Any:
+    """A table or array of Arrow as a data frame or series of polars.
+
+    Raises:
+        Unsupported: Polars has no such values, or names.
+    """
+    import polars as pl
+
+    from tare.kinds import convert
+
+    try:
+        return convert(made, "polars") if hasattr(made, "schema") else pl.from_arrow(made)
+    except pl.exceptions.PolarsError as error:
+        first = str(error).partition("\n")[0][:160]
+        raise Unsupported(f"polars does not take it: {first}. as_='arrow' gives it") from error
 
 
 def narrowed(made: pa.Table) -> pa.Table:
@@ -133,7 +179,7 @@ def part(made: pa.Table, columns: list[str] | None, rows: tuple[int, int] | None
         if missing is not None:
             known = ", ".join(made.column_names)
             raise UsageError(f"there is no column {missing[:60]!a}; there are {known[:200]}")
-        made = made.select(columns)
+        made = _selected(made, columns)
     if rows is not None:
         made = made.slice(rows[0], rows[1] - rows[0])
     return made
@@ -174,8 +220,8 @@ def series(array: Any, names: list[str | None] | None) -> pd.Series:
     return made
 
 
-def matrix(array: Any, names: Core | None) -> pd.DataFrame:
-    """A data frame of a matrix, with the names of its rows and columns."""
+def matrix(array: Any, names: Core | None, path: str, found: list[Loss]) -> pd.DataFrame:
+    """A data frame of a matrix, with the names of its rows and columns; other ones than those are lost."""
     import pandas as pd
 
     rows, columns = (
@@ -188,10 +234,15 @@ def matrix(array: Any, names: Core | None) -> pd.DataFrame:
     titles = (None if names is None else names.names) or [None, None]
 
     frame = _of_masked(array) if hasattr(array, "mask") else pd.DataFrame(array)
-    if labels(rows) is not None:
-        frame.index = labels(rows)
-    if labels(columns) is not None:
-        frame.columns = labels(columns)
+    axes: list[Any] = [labels(rows), labels(columns)]
+    for axis, one in enumerate(axes):
+        if one is not None and len(one) != frame.shape[axis]:
+            found.append(Loss(f"{path}@dimnames", "attribute_dropped", f"{len(one):,} names of an axis"))
+            axes[axis] = None
+    if axes[0] is not None:
+        frame.index = axes[0]
+    if axes[1] is not None:
+        frame.columns = axes[1]
     frame.index.name, frame.columns.name = (title or None for title in titles[:2])
     return frame
 

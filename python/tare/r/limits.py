@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tare.errors import UsageError
+from tare.r.arguments import checked_number
 
 __all__ = ["Limits"]
 
@@ -28,6 +29,15 @@ class Limits:
     max_depth: int = 10_000
     memory_budget: int | None = None
     max_ratio: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no number of at least 0.
+
+        Raises:
+            UsageError: One is none.
+        """
+        for field in fields(self):
+            checked_number(field.name, getattr(self, field.name))
 
     @classmethod
     def of(cls, limits: Limits | Mapping[str, int | None] | None) -> Limits:
@@ -51,9 +61,6 @@ class Limits:
         wrong = next((name for name in limits if name not in known), None)
         if wrong is not None:
             raise UsageError(f"there is no limit {wrong[:40]!r}; there are {', '.join(known)}")
-        odd = next((name for name, one in limits.items() if not (one is None or type(one) is int)), None)
-        if odd is not None:
-            raise UsageError(f"the limit {odd} is a whole number or None, not {limits[odd]!r:.40}")
         given: dict[str, Any] = dict(limits)
         return cls(**given)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import Malformed, TareError, Unsupported, UsageError
 from tare.r import frames, sources
+from tare.r.arguments import MOST, checked_encoding, checked_names, checked_text
 from tare.r.limits import Limits
 from tare.r.losses import Loss, settle
 from tare.r.values import Settings, converted, is_table
@@ -68,8 +69,8 @@ def read(  # noqa: PLR0913 - each is an option of reading
         raise UsageError(f"as_={as_!r:.40} does not exist; there are {', '.join(_KINDS)}")
     if na not in ("null", "nan"):
         raise UsageError(f"na={na!r:.40} does not exist; there are null and nan")
-    if isinstance(columns, str):
-        raise UsageError(f"columns= is a list of names: [{columns[:60]!r}]")
+    columns, encoding = checked_names("columns", columns), checked_encoding(encoding)
+    checked_text("format", format)
     window = _window(rows)
     how = _How(as_, columns, window, scalars, na)
     options = Limits.of(limits).options() | ({} if encoding is None else {"encoding": encoding})
@@ -192,4 +193,4 @@ def _window(rows: tuple[int, int] | slice | range | None) -> tuple[int, int] | N
         raise UsageError(
             f"rows=({first}, {behind}): the first row is 0, and the second number is behind the last"
         )
-    return first, behind
+    return min(int(first), MOST), min(int(behind), MOST)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, cast
 
-from tare.errors import Unsupported
+from tare.errors import Malformed, Unsupported
 from tare.r.losses import Loss, losses_of
+from tare.r.zones import in_known_zone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +53,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
 def scalar(core: Core, place: int) -> Any:
     """One value of a vector; None if it is missing."""
     if _attribute(core, "class") is not None:
-        return imported(core.to_arrow({})[0])[place].as_py()
+        return in_known_zone(imported(core.to_arrow({})[0]), "", [])[place].as_py()
     if core.type == "character":
         return core.strings()[place]
     item = _numbers(core)[place]
@@ -117,6 +119,8 @@ def _series(core: Core, settings: Settings, path: str, found: list[Loss], *, pla
     lost = [one for one in lost if settings.to != "pandas" or one[0] != "@names"]
     found.extend(losses_of(lost, path))
     array = imported(exported)
+    if settings.to not in ("python", "arrow") or settings.scalars:
+        array = in_known_zone(array, path, found)
     return array if plain else _faced(array, settings, core)
 
 
@@ -125,11 +129,12 @@ def _faced(array: Any, settings: Settings, core: Core) -> Any:
     if settings.to == "pandas":
         from tare.r.frames import series
 
-        return series(array, core.names)
+        # A time in parts has their names, which are not those of its values.
+        return series(array, None if core.type == "list" else core.names)
     if settings.to == "polars":
-        import polars as pl
+        from tare.r.frames import polars_of
 
-        return pl.from_arrow(array)
+        return polars_of(array)
     if settings.to == "numpy":
         return array.to_numpy(zero_copy_only=False)
     return array
@@ -208,6 +213,11 @@ def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: t
         flat: Any = _objects(_strings(core, path, found))
     else:
         flat = _masked(core, settings, path, found)
+    if math.prod(dim) != len(flat) or min(dim, default=0) < 0:
+        raise Malformed(
+            f"{path or 'it'} has {len(flat):,} values, and the dimensions {' x '.join(map(str, dim))}",
+            format="rds",
+        )
     array = flat.reshape(dim, order="F")
     names = _attribute(core, "dimnames")
     rest = [(name, inner) for name, inner in core.attributes if name not in ("dim", "dimnames")]
@@ -217,7 +227,7 @@ def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: t
         from tare.r.frames import matrix
 
         found.append(Loss(path, "type_changed", "matrix", "data frame"))
-        return matrix(array, names)
+        return matrix(array, names, path, found)
     if names is not None and names.type != "NULL":
         found.append(Loss(f"{path}@dimnames", "attribute_dropped", shown(names)))
     if settings.to == "plain":

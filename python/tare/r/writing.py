@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare import atomic
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.r import sources
+from tare.r.arguments import checked_names, checked_number, checked_text
 from tare.r.losses import Loss, losses_of, settle
 from tare.r.made import core_of
 from tare.r.robject import RObject
@@ -90,8 +91,14 @@ def write(  # noqa: PLR0913 - each is an option of writing
     """
     if isinstance(names, str):
         names, value = [names], [value]
+    names = checked_names("names", names)
+    checked_text("format", format)
+    checked_text("compressor", compressor)
+    for name, number, least in (("version", version, 2), ("members", members, 0), ("threads", threads, 0)):
+        checked_number(name, number, least=least, most=1 << 16)
+    checked_number("compress", compress, most=100)
     known = _format(path, format, names)
-    _refuse_unused(known, compressor, members, threads)
+    _refuse_unused(known, compressor, members)
     found: list[Loss] = []
     options: dict[str, Any] = {
         "format": known,
@@ -191,7 +198,7 @@ def _format(path: Any, format: str | None, names: list[str] | None) -> str:
     return _format(None, found, names)
 
 
-def _refuse_unused(format: str, compressor: str | None, members: int | None, threads: int | None) -> None:
+def _refuse_unused(format: str, compressor: str | None, members: int | None) -> None:
     """Refuse what the format would pass over.
 
     Raises:
@@ -202,8 +209,6 @@ def _refuse_unused(format: str, compressor: str | None, members: int | None, thr
     if compressor is not None and format in ("fst", "dput"):
         instead = ": its level is compress=" if format == "fst" else ""
         raise UsageError(f"compressor= is not of {format}{instead}")
-    if threads is not None and type(threads) is not int:
-        raise UsageError(f"threads= is a whole number, or None for all, not {threads!r:.40}")
 
 
 def _made(value: Any, format: str, names: list[str] | None, found: list[Loss], *, simplify: int = 1) -> Any:
