@@ -471,7 +471,10 @@ def _advising(data: Dataset, codec: Codec) -> Iterator[None]:
         if part is not None:
             path = part[0]
             where = f", at {printable(path) or 'the top'} ({printable(repr(part[1]), 40)})"
-        text = f"{printable(data.name)}: {str(error).rstrip('.')}{where}. Nothing was written. {advice}"
+        said = str(error).rstrip(".")
+        if data.kind == "document" and "document" not in codec.format.kinds:
+            said = f"{codec.format_id} holds tables, and this is none: {said}"
+        text = f"{printable(data.name)}: {said}{where}. Nothing was written. {advice}"
         raise type(error)(text, format=error.format, path=path) from error
 
 

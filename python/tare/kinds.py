@@ -179,7 +179,9 @@ def _to_arrow(obj: Any, now: str) -> pa.Table:
     if now == "records":
         obj = _columns_of(obj)
     elif now != "columns":
-        raise Unsupported(f"a {type(obj).__name__} is not a table: expected rows, columns or a data frame")
+        raise Unsupported(
+            f"a value of type {type(obj).__name__} is not a table: expected rows, columns or a data frame"
+        )
     arrays = [_array(name, values) for name, values in obj.items()]
     if len({len(array) for array in arrays}) > 1:
         raise Unsupported("the columns of a table have one length; these have several")
@@ -255,7 +257,7 @@ def _columns_of(records: list[Any]) -> dict[str, list[Any]]:
     names: dict[str, None] = {}
     for row in records:
         if not isinstance(row, dict):
-            raise Unsupported(f"a row of a table is a dict, not a {type(row).__name__}")
+            raise Unsupported(f"a row of a table is a dict, not of type {type(row).__name__}")
         names.update(dict.fromkeys(row))
     bad = _first(name for name in names if not isinstance(name, str))
     if bad is not None:

@@ -61,6 +61,7 @@ def command(src: str, dst: str, **options: Any) -> int:
     DST appears when it is complete, or not at all. If values would change, nothing is
     written and the first change is shown; a change of type alone is reported.
 
+    If DST is a folder or ends with a slash, the result stands in it under the name of SRC.
     If SRC is a folder, DST is one too, and --to says what its files become. Names are kept.
     On a terminal each file is a line, elsewhere those that lost something; those that fail are
     listed at the end, with exit code 1. Results that are there already are left unless --force.
@@ -82,6 +83,10 @@ def command(src: str, dst: str, **options: Any) -> int:
         raise UsageError("--to and --codec both name the format of DST; give one.")
     if src != "-" and os.path.isdir(src):
         return _folder(src, dst, options)
+    if dst.endswith(("/", os.sep)) or (dst != "-" and os.path.isdir(dst)):
+        from tare.converting.folders import inside
+
+        dst = inside(dst, src, options["codec"] or options["to"])
     codec = _pressed(options["codec"] or options["to"], dst, options["compressor"])
     if dst == "-" and codec is None:
         raise UsageError("standard output has no name to tell the format by; say --to FORMAT.")
@@ -237,7 +242,8 @@ def _summary(done: Folder, dst: str) -> None:
     parts += [f"{counts[status]:,} {word}" for status, word in words.items() if counts[status]]
     click.echo(", ".join(parts), err=True)
     for outcome in done.of("failed"):
-        click.echo(f"  {printable(outcome.source, 60)}: {outcome.error}", err=True)
+        said = outcome.error.removeprefix(f"{printable(os.path.basename(outcome.source))}: ")
+        click.echo(f"  {printable(outcome.source, 60)}: {said}", err=True)
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -12,7 +12,7 @@ from tare.codec import Codec
 from tare.datasets.source import printable
 from tare.errors import UsageError
 
-__all__ = ["Folder", "Outcome", "ending_of", "plan"]
+__all__ = ["Folder", "Outcome", "ending_of", "inside", "plan"]
 
 _LAYERS = 3  # compressors in compressors, as elsewhere
 
@@ -125,6 +125,26 @@ def ending_of(codec: str) -> str:
     if found.compressor is None or found.format.extension_compressors.get(ending) is not None:
         return ending
     return ending + next(c.extension for c in compress.COMPRESSORS if c.name == found.compressor)
+
+
+def inside(folder: str, src: str, codec: str | None) -> str:
+    """The path of what a file becomes in a folder, which is made if it is not there: its name, another ending.
+
+    Args:
+        folder: The folder.
+        src: The file that is converted.
+        codec: Codec id of the result.
+
+    Raises:
+        UsageError: Nothing says what it becomes, or what it is called.
+        OSError: The folder cannot be made.
+    """
+    if codec is None or src == "-":
+        what = "what the result is called" if src == "-" else "what the file becomes there (--to)"
+        raise UsageError(f"{printable(folder)}: is a folder; say {what}.")
+    target = os.path.join(folder, _stem(os.path.basename(src)) + ending_of(codec))
+    os.makedirs(folder, exist_ok=True)
+    return target
 
 
 def _files(src: str, dst: str) -> Iterator[str]:

@@ -185,6 +185,27 @@ def test_data_only_makes_a_document_of_what_has_code(tmp_path):
     assert "--data-only" in err
 
 
+def test_a_folder_as_the_target_of_one_file(tmp_path):
+    """The result stands in it under the source's name; without a format it is an error of usage."""
+    model(tmp_path / "x.rds")
+    for folder in ("new/", "new", "new/deep/"):
+        code, _, err = run("convert", "x.rds", folder, "--to", "qs2", "--force", cwd=tmp_path)
+        assert 0 == code, err
+        assert (tmp_path / folder / "x.qs2").is_file()
+    code, _, err = run("convert", "x.rds", "new", cwd=tmp_path)
+    assert 2 == code
+    assert "--to" in err
+
+
+def test_what_is_no_table_says_so_once(tmp_path):
+    """The name of a file that fails stands once, and the reason first."""
+    (tmp_path / "in").mkdir()
+    r.write([1, 2], tmp_path / "in" / "v.rds")
+    code, _, err = run("convert", "in", "out", "--to", "parquet", cwd=tmp_path)
+    assert 1 == code
+    assert "  v.rds: parquet holds tables, and this is none" in err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
 def test_a_named_pipe_is_read_once(tmp_path):
     """As standard input is: to another format, to R's, by inspect and by `tare.r.read`."""
