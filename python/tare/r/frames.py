@@ -111,7 +111,7 @@ def _selected(made: pa.Table, columns: list[str]) -> pa.Table:
     return made.select(columns)
 
 
-def faced(made: pa.Table, to: str, names: list[str] | None = None) -> Any:
+def faced(made: pa.Table, to: str, names: list[str] | list[int] | None = None) -> Any:
     """A table as what was asked for.
 
     Args:
@@ -185,9 +185,13 @@ def part(made: pa.Table, columns: list[str] | None, rows: tuple[int, int] | None
     return made
 
 
-def row_names(core: Core) -> list[str] | None:
-    """Names of the rows that are text; None where they only count."""
+def row_names(core: Core) -> list[str] | list[int] | None:
+    """Names of the rows, which are text or numbers; None where they only count."""
     found = core.attribute("row.names")
+    if found is not None and found.type == "integer":
+        numbers = imported(found.to_arrow({})[0]).to_pylist()
+        counts = None in numbers or numbers == list(range(1, len(numbers) + 1))
+        return None if counts else numbers
     if found is None or found.type != "character":
         return None
     return texts(found)
@@ -258,7 +262,7 @@ def _of_masked(array: Any) -> pd.DataFrame:
     return frame.set_axis(range(len(columns)), axis=1)
 
 
-def _index(names: list[str]) -> pd.Index:
+def _index(names: list[str] | list[int]) -> pd.Index:
     import pandas as pd
 
     return pd.Index(names)

@@ -153,18 +153,22 @@ def _named(core: Core, index: Any, path: str, found: list[Loss]) -> Core:
     return made
 
 
-def _row_names(one: Any) -> list[str] | None:
-    """The index of a data frame of pandas, if R can have it as names of rows: texts, each once."""
+def _row_names(one: Any) -> list[str] | list[int] | None:
+    """The index of a data frame of pandas, if R can have it as names of rows: texts or integers, each once."""
     if type(one).__module__.partition(".")[0] != "pandas" or type(one).__name__ != "DataFrame":
         return None
     index = one.index
     if index.nlevels > 1 or index.name is not None or not len(index) or not index.is_unique:
         return None
     names = index.tolist()
+    if index.dtype.kind in "iu":
+        from tare.frames import only_counts
+
+        return None if only_counts(index) or not all(_LEAST <= name < 2**31 for name in names) else names
     return names if all(isinstance(name, str) for name in names) else None
 
 
-def _named_rows(core: Core, names: list[str]) -> Core:
+def _named_rows(core: Core, names: list[str] | list[int]) -> Core:
     """The data frame with names of rows, which its serialization has last."""
     from tare._tare import r_from_python, r_read
 

@@ -314,3 +314,20 @@ def test_names_of_a_series_with_attributes():
         held = r.read(r.write(series, None).data, as_="robject")
         assert ["a", "b"] == held.names
         assert series.tolist() == held.to_pandas().tolist()
+
+
+def test_rows_of_a_filtered_frame_keep_their_numbers():
+    """An index of whole numbers is R's row names, not a column; one that counts is neither."""
+    frame = pd.DataFrame({"a": [1, 2, 3, 4]})
+    part = frame[frame["a"] % 2 == 0]
+    data = r.write(part, None).data
+    held = r.read(data, as_="robject")
+    assert ["a"] == held.names
+    assert [1, 3] == list(dict(held.attributes)["row.names"])
+    found = []
+    assert [1, 3] == r.read(data, as_="pandas", loss=found).index.tolist()
+    assert [] == [loss for loss in found if not loss.is_information]
+    assert ["a", "__index_level_0__"] == r.read(
+        r.write(frame.set_axis([2**40, 1, 2, 3]), None).data, as_="robject"
+    ).names
+    assert [0, 1, 2, 3] == r.read(r.write(frame, None).data, as_="pandas").index.tolist()
