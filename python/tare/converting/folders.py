@@ -148,7 +148,7 @@ def inside(folder: str, src: str, codec: str | None) -> str:
 
 
 def _files(src: str, dst: str) -> Iterator[str]:
-    """Paths under the folder, with ``/``; links to folders are not followed."""
+    """Paths under the folder, with ``/``; links to folders are not followed, pipes and devices are left."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -160,8 +160,10 @@ def _files(src: str, dst: str) -> Iterator[str]:
             if not name.startswith(".") and os.path.realpath(os.path.join(folder, name)) != dst
         ]
         for name in files:
-            if not name.startswith("."):
-                yield os.path.relpath(os.path.join(folder, name), src).replace(os.sep, "/")
+            path = os.path.join(folder, name)
+            if name.startswith(".") or (os.path.exists(path) and not os.path.isfile(path)):
+                continue
+            yield os.path.relpath(path, src).replace(os.sep, "/")
 
 
 def _stem(name: str) -> str:

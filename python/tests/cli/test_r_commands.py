@@ -207,6 +207,16 @@ def test_what_is_no_table_says_so_once(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
+    """What is no regular file is no data of the folder's."""
+    (tmp_path / "in").mkdir()
+    os.mkfifo(tmp_path / "in" / "pipe.rds")
+    r.write([1, 2], tmp_path / "in" / "v.rds")
+    code, _, err = run("convert", "in", "out", "--to", "qs2", cwd=tmp_path)
+    assert (0, "1 converted into out\n") == (code, err)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes")
 def test_a_named_pipe_is_read_once(tmp_path):
     """As standard input is: to another format, to R's, by inspect and by `tare.r.read`."""
     import os
