@@ -16,8 +16,10 @@ mod qs_files {
         }
     }
 
+    /// qs2 has version 3 alone, whichever its payload had.
     fn writing(threads: usize) -> WriteOptions {
         WriteOptions {
+            version: Some(3),
             threads: Some(threads),
             ..WriteOptions::default()
         }
