@@ -565,3 +565,23 @@ fn rows_that_a_struct_leaves_out_are_na() {
         lost(losses.list())
     );
 }
+
+#[test]
+fn the_order_of_a_data_table_goes_with_rows_that_are_others() {
+    let code = "structure(list(k = c('a', 'b', 'c'), v = 1:3), row.names = c(NA, -3L), \
+                class = c('data.table', 'data.frame'), sorted = 'k')";
+    let Some(object) = r(code) else { return };
+    let made = back(&object);
+    let batch = made.batch().unwrap();
+    let (fewer, losses) = from_batches(&[batch.slice(1, 2)], &FromArrow::default()).unwrap();
+    let names: Vec<String> = fewer
+        .attribute_list()
+        .into_iter()
+        .map(|pair| pair.0)
+        .collect();
+    assert!(!names.iter().any(|name| name == "sorted"), "{names:?}");
+    assert!(names.iter().any(|name| name == "class"), "{names:?}");
+    let told = lost(losses.list());
+    assert_eq!(1, told.len(), "{told:?}");
+    assert!(told[0].contains("@sorted"), "{told:?}");
+}

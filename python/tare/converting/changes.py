@@ -126,6 +126,8 @@ def _restore(back: Any, wanted: Any) -> Any:
     """The column in its old type, exactly or not at all."""
     import pyarrow as pa
 
+    if pa.types.is_null(wanted) and back.null_count == len(back):
+        return pa.chunked_array([pa.nulls(len(back))])
     if pa.types.is_dictionary(back.type):
         back = back.cast(back.type.value_type)
     if pa.types.is_dictionary(wanted):

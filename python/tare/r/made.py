@@ -251,9 +251,19 @@ def _as_arrow(one: Any, path: str) -> Any:
 def _of_arrow(one: Any, path: str, found: list[Loss]) -> Core:
     from tare._tare import r_from_arrow
 
-    made, lost = r_from_arrow(one, {})
+    made, lost = r_from_arrow(_with_levels(one), {})
     found.extend(losses_of(lost, path))
     return made
+
+
+def _with_levels(one: Any) -> Any:
+    """A table without rows as a batch: as a stream it has no batch, and the levels of its factors stand in those."""
+    import pyarrow as pa
+
+    if not isinstance(one, pa.Table) or one.num_rows:
+        return one
+    columns = [column.combine_chunks() for column in one.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=one.schema)
 
 
 def _vector(values: list[Any] | tuple[Any, ...], least: int) -> Any:

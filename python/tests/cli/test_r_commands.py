@@ -12,6 +12,7 @@ import pytest
 
 import tare
 from tare import r
+from tare.dataset import open_dataset
 
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
 CLOSURE = bytes.fromhex(
@@ -317,3 +318,22 @@ def test_convert_a_folder(tmp_path):
     code, _, err = run("convert", "in", "file", "--to", "rds", cwd=tmp_path)
     assert 1 == code
     assert "Name a folder" in err
+
+
+@pytest.mark.parametrize("name", ["x.rds", "x.fst", "x.qs2", "x.RData"])
+def test_a_column_without_values_changes_its_type_alone(tmp_path, name):
+    """R's missing value of no other type is a logical one."""
+    (tmp_path / "x.csv").write_text("a,b\n1,\n2,\n")
+    code, _, err = run("convert", "x.csv", name, cwd=tmp_path)
+    assert 0 == code, err
+    back = open_dataset(tmp_path / name).value
+    assert [None, None] == back.column("b").to_pylist()
+
+
+@pytest.mark.parametrize("ending", ["rds", "fst", "qs2"])
+def test_a_table_without_rows_keeps_its_levels(tmp_path, ending):
+    """The levels are in the batches, of which an empty table has none as a stream."""
+    levels = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), ["u", "v"])
+    r.write(pa.table({"f": levels}), tmp_path / f"x.{ending}")
+    back = r.read(tmp_path / f"x.{ending}", as_="robject")
+    assert ["u", "v"] == dict(back["f"].attributes)["levels"].to_python()

@@ -140,8 +140,10 @@ impl Key {
 impl From<'_> {
     /// Gives a vector the attributes that metadata keeps for it; those of the key come last.
     pub(super) fn put_back(&mut self, made: &mut Made, notes: &Notes, key: &Key) -> Result<()> {
+        let mut digest = None;
         if let Some(text) = &notes.attributes {
             let list = read_r_key(text)?;
+            digest = list.get(rows::DIGEST);
             self.put_rows(made, &list)?;
             if list.get(extra::S4).is_some() {
                 if let Some(node) = self.build.node_mut(made.id) {
@@ -150,10 +152,50 @@ impl From<'_> {
             }
             self.put_list(made, &list)?;
         }
-        match key.attributes() {
-            Some(list) => self.put_list(made, &list),
-            None => Ok(()),
+        let Some(list) = key.attributes() else {
+            return Ok(());
+        };
+        let stale = self.stale(made, &list, digest.as_ref())?;
+        self.put_list(made, &list)?;
+        if stale {
+            made.attributes
+                .retain(|(name, _)| !rows::ORDER.contains(&name.as_ref()));
         }
+        Ok(())
+    }
+
+    /// Whether a table of data.table has an order in its metadata that its rows no longer have:
+    /// data.table searches in them as sorted and does not look.
+    fn stale(&mut self, made: &Made, list: &RObject, digest: Option<&RObject>) -> Result<bool> {
+        let class = list.get("class").and_then(|class| class.texts());
+        let table =
+            class.is_some_and(|class| class.iter().any(|one| one.as_deref() == Some("data.table")));
+        let order = rows::ORDER.iter().filter(|name| list.get(name).is_some());
+        let order: Vec<&str> = order.copied().collect();
+        if !table || order.is_empty() || self.same_rows(made, digest)? {
+            return Ok(false);
+        }
+        for name in order {
+            let (kind, r) = (
+                LossKind::AttributeDropped,
+                "an order of rows that are others now",
+            );
+            self.losses.add_at(&format!("@{name}"), kind, r, "", 1)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the rows are those that the digest was made of.
+    fn same_rows(&self, made: &Made, digest: Option<&RObject>) -> Result<bool> {
+        let Some(digest) = digest else {
+            return Ok(false);
+        };
+        let arena = self.build.arena();
+        let now = rows::digest(arena, arena.elements(made.id).iter().copied());
+        Ok(match (&now, digest.data()?) {
+            (Body::Character(now), Body::Character(then)) => now.get(0) == then.get(0),
+            _ => false,
+        })
     }
 
     /// Gives a data frame its names of rows again, where its rows are those that had them.
@@ -174,12 +216,7 @@ impl From<'_> {
             Some([NA_INT, rows]) => usize::try_from(rows.unsigned_abs()).unwrap_or(0),
             _ => 0,
         };
-        let columns = arena.elements(made.id).iter().copied();
-        let now = rows::digest(arena, columns);
-        let same = match (&now, digest.data()?) {
-            (Body::Character(now), Body::Character(then)) => now.get(0) == then.get(0),
-            _ => false,
-        };
+        let same = self.same_rows(made, Some(&digest))?;
         if !same || names.length() != count {
             let (kind, r) = (
                 LossKind::RowNamesDropped,

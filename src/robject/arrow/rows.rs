@@ -13,6 +13,9 @@ use super::extra::{meaning, Meaning};
 /// The name of the digest among attributes that are kept.
 pub const DIGEST: &str = "tare:rows";
 
+/// Attributes by which data.table knows the order of the rows.
+pub const ORDER: [&str; 2] = ["sorted", "index"];
+
 /// The names of rows that someone gave; None where they are counted.
 pub fn given(arena: &Arena, frame: Id) -> Option<Id> {
     let names = arena.attribute(frame, "row.names")?;

@@ -378,6 +378,13 @@ impl To<'_> {
             let mut more = Vec::new();
             if let Some(names) = row_names {
                 own.push((b"row.names", names));
+            }
+            let ordered = meaning == Meaning::Frame
+                && self.arena.inherits(id, "data.table")
+                && rows::ORDER
+                    .iter()
+                    .any(|name| self.arena.attribute(id, name).is_some());
+            if ordered || row_names.is_some() {
                 more.push((rows::DIGEST, self.digest(id)));
             }
             if self.arena.node(id).levels & extra::S4_BIT != 0 {
