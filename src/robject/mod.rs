@@ -40,6 +40,7 @@ mod source;
 mod strings;
 mod tap;
 mod text;
+mod texts;
 mod walk;
 mod write;
 

@@ -2,6 +2,7 @@
 
 use super::super::account::Account;
 use super::super::plain::Plain;
+use super::super::texts;
 use super::super::{Strings, TextEncoding};
 use crate::{ErrorKind, Result};
 
@@ -15,30 +16,17 @@ pub(super) fn name(plain: &mut Plain<'_>, text: &mut Vec<u8>) -> Result<()> {
 
 /// `count` strings.
 pub(super) fn vector(plain: &mut Plain<'_>, count: u64, account: &mut Account) -> Result<Strings> {
-    plain.expect(count)?;
-    let believed = usize::try_from(count.min(1 << 20)).unwrap_or_default();
-    let mut strings = Strings::with_capacity(believed, 0);
     let mut text = Vec::new();
-    let mut left = count;
-    while left > 0 {
-        let known = strings.bytes().len();
-        let (read, used) = whole(plain.run()?, left, &mut strings);
-        plain.advance(used);
-        left = left.saturating_sub(read);
-        if left > 0 {
-            // The end of the block cuts the next one.
-            match length(plain)? {
-                None => strings.push_na(),
-                Some(length) => {
-                    bytes(plain, length, &mut text)?;
-                    strings.push(&text, TextEncoding::guess(&text).levels());
-                }
+    texts::read(plain, count, account, whole, |plain, strings| {
+        match length(plain)? {
+            None => strings.push_na(),
+            Some(length) => {
+                bytes(plain, length, &mut text)?;
+                strings.push(&text, TextEncoding::guess(&text).levels());
             }
-            left = left.saturating_sub(1);
         }
-        account.take(strings.bytes().len().saturating_sub(known) as u64, 1)?;
-    }
-    Ok(strings)
+        Ok(())
+    })
 }
 
 /// The length in front of a string; None for NA.

@@ -3,6 +3,7 @@
 use super::super::account::Account;
 use super::super::plain::Plain;
 use super::super::shuffle::{unshuffle_4, unshuffle_8};
+use super::super::texts;
 use super::super::{Strings, TextEncoding};
 use crate::{ErrorKind, Result};
 
@@ -98,12 +99,7 @@ fn planes(plain: &mut Plain<'_>, count: u64, width: u32) -> Result<Vec<u64>> {
 /// The header of a string: its length, None for NA, and how it is marked.
 pub(super) fn text_head(plain: &mut Plain<'_>) -> Result<(Option<u64>, TextEncoding)> {
     let byte = plain.byte()?;
-    let encoding = match byte >> 6 {
-        0 => TextEncoding::Native,
-        1 => TextEncoding::Utf8,
-        2 => TextEncoding::Latin1,
-        _ => TextEncoding::Bytes,
-    };
+    let encoding = encoding(byte);
     let length = match byte & 0x3F {
         short @ 0x20..=0x3F => u64::from(short & 0x1F),
         0x01 => u64::from(plain.byte()?),
@@ -130,6 +126,16 @@ pub(super) fn text(plain: &mut Plain<'_>, text: &mut Vec<u8>) -> Result<Option<T
     Ok(Some(mark(text, encoding)))
 }
 
+/// The first two bits of a string's head.
+fn encoding(head: u8) -> TextEncoding {
+    match head >> 6 {
+        0 => TextEncoding::Native,
+        1 => TextEncoding::Utf8,
+        2 => TextEncoding::Latin1,
+        _ => TextEncoding::Bytes,
+    }
+}
+
 /// R marks no ASCII string otherwise.
 fn mark(text: &[u8], encoding: TextEncoding) -> TextEncoding {
     if text.is_ascii() {
@@ -141,27 +147,14 @@ fn mark(text: &[u8], encoding: TextEncoding) -> TextEncoding {
 
 /// `count` strings.
 pub(super) fn texts(plain: &mut Plain<'_>, count: u64, account: &mut Account) -> Result<Strings> {
-    plain.expect(count)?;
-    let believed = usize::try_from(count.min(1 << 20)).unwrap_or_default();
-    let mut strings = Strings::with_capacity(believed, 0);
     let mut place = Vec::new();
-    let mut left = count;
-    while left > 0 {
-        let known = strings.bytes().len();
-        let (read, used) = whole(plain.run()?, left, &mut strings);
-        plain.advance(used);
-        left = left.saturating_sub(read);
-        if left > 0 {
-            // Longer than 31 bytes, or cut by the end of the block.
-            match text(plain, &mut place)? {
-                Some(encoding) => strings.push(&place, encoding.levels()),
-                None => strings.push_na(),
-            }
-            left = left.saturating_sub(1);
+    texts::read(plain, count, account, whole, |plain, strings| {
+        match text(plain, &mut place)? {
+            Some(encoding) => strings.push(&place, encoding.levels()),
+            None => strings.push_na(),
         }
-        account.take(strings.bytes().len().saturating_sub(known) as u64, 1)?;
-    }
-    Ok(strings)
+        Ok(())
+    })
 }
 
 /// Takes the short strings that lie whole in `run`, `most` at most; how many, and their bytes.
@@ -176,12 +169,7 @@ fn whole(run: &[u8], most: u64, strings: &mut Strings) -> (u64, usize) {
             let Some((text, behind)) = behind.split_at_checked(usize::from(*first & 0x1F)) else {
                 break;
             };
-            let encoding = match first >> 6 {
-                0 => TextEncoding::Native,
-                1 => TextEncoding::Utf8,
-                2 => TextEncoding::Latin1,
-                _ => TextEncoding::Bytes,
-            };
+            let encoding = encoding(*first);
             strings.push(text, mark(text, encoding).levels());
             rest = behind;
         } else if *first & 0x3F == 0x0F {
