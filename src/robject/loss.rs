@@ -20,8 +20,6 @@ pub enum LossKind {
     EncodingChanged,
     /// A number has fewer digits.
     Precision,
-    /// The part of a day or second is gone.
-    FractionDropped,
     /// A length of time is counted in another unit.
     UnitsChanged,
     /// The names of rows are gone.
@@ -48,14 +46,13 @@ pub enum LossKind {
 
 impl LossKind {
     /// All of them, in the order of the documentation.
-    pub const ALL: [LossKind; 18] = [
+    pub const ALL: [LossKind; 17] = [
         Self::AttributeDropped,
         Self::ClassDropped,
         Self::NanPayload,
         Self::NaToNan,
         Self::EncodingChanged,
         Self::Precision,
-        Self::FractionDropped,
         Self::UnitsChanged,
         Self::RowNamesDropped,
         Self::DuplicateNames,
@@ -79,7 +76,6 @@ impl LossKind {
             Self::NaToNan => "na_to_nan",
             Self::EncodingChanged => "encoding_changed",
             Self::Precision => "precision",
-            Self::FractionDropped => "fraction_dropped",
             Self::UnitsChanged => "units_changed",
             Self::RowNamesDropped => "row_names_dropped",
             Self::DuplicateNames => "duplicate_names",
