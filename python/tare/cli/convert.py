@@ -104,14 +104,7 @@ def command(src: str, dst: str, **options: Any) -> int:
         target,
         codec=codec,
         format=options["from_"],
-        columns=options["columns"].split(",") if options["columns"] else None,
-        encoding=options["encoding"],
-        verify=options["verify"],
-        allow_pickle=options["allow_pickle"],
-        allow_loss=options["allow_loss"],
-        overwrite=options["force"],
-        data_only=options["data_only"],
-        strict=options["strict"],
+        **_shared(options),
         on_progress=_progress() if sys.stderr.isatty() else None,
     )
     if options["as_json"]:
@@ -171,14 +164,7 @@ def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
         src,
         dst,
         _pressed(codec, dst, options["compressor"]) or codec,
-        columns=options["columns"].split(",") if options["columns"] else None,
-        encoding=options["encoding"],
-        verify=options["verify"],
-        allow_pickle=options["allow_pickle"],
-        allow_loss=options["allow_loss"],
-        overwrite=options["force"],
-        data_only=options["data_only"],
-        strict=options["strict"],
+        **_shared(options),
         on_start=_file_begun if sys.stderr.isatty() else None,
         on_file=_file_done if sys.stderr.isatty() else _file_lost,
     )
@@ -186,6 +172,20 @@ def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
         click.echo(json.dumps(done.as_dict(), indent=1))
     _summary(done, dst)
     return 1 if done.of("failed") else 0
+
+
+def _shared(options: dict[str, Any]) -> dict[str, Any]:
+    """Options that mean the same for a file and for each of a folder."""
+    return {
+        "columns": options["columns"].split(",") if options["columns"] else None,
+        "encoding": options["encoding"],
+        "verify": options["verify"],
+        "allow_pickle": options["allow_pickle"],
+        "allow_loss": options["allow_loss"],
+        "overwrite": options["force"],
+        "data_only": options["data_only"],
+        "strict": options["strict"],
+    }
 
 
 def _head(outcome: Outcome, number: int, total: int) -> str:
