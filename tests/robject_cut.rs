@@ -9,6 +9,8 @@
     reason = "a test stops at once"
 )]
 
+#[path = "common/child.rs"]
+mod child;
 mod common;
 #[path = "common/r_files.rs"]
 mod r_files;
@@ -18,10 +20,9 @@ use std::time::{Duration, Instant};
 use tare::robject::{dput, rds, read, ReadOptions, WriteOptions};
 use tare::{fst, ErrorKind};
 
+use child::in_a_gibibyte;
 use r_files::group;
 
-/// The name of the variable that tells the child from its parent.
-const CHILD: &str = "TARE_TEST_R_CUT";
 const PLACES: usize = 1_000;
 
 fn limits() -> ReadOptions {
@@ -30,29 +31,6 @@ fn limits() -> ReadOptions {
         threads: Some(1),
         ..ReadOptions::default()
     }
-}
-
-/// Runs a test in a child that has a gibibyte of addresses.
-fn limited(name: &str, test: fn()) {
-    if std::env::var_os(CHILD).is_some() {
-        return test();
-    }
-    let script =
-        format!("ulimit -v 1048576 && exec \"$0\" --exact {name} --nocapture --test-threads=1");
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .arg(std::env::current_exe().unwrap())
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let fault = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{}\n{said}\n{fault}",
-        output.status
-    );
-    assert!(said.contains("1 passed"), "{said}");
 }
 
 fn places(size: usize) -> Vec<usize> {
@@ -78,7 +56,7 @@ fn refused(name: &str, at: usize, cut: &[u8]) {
 
 #[test]
 fn files_from_elsewhere_are_errors_when_they_are_cut() {
-    limited("files_from_elsewhere_are_errors_when_they_are_cut", || {
+    in_a_gibibyte("files_from_elsewhere_are_errors_when_they_are_cut", || {
         let Some(root) = common::shared("data/r") else {
             return;
         };
@@ -120,7 +98,7 @@ fn files_from_elsewhere_are_errors_when_they_are_cut() {
 
 #[test]
 fn files_in_blocks_are_errors_when_they_are_cut() {
-    limited("files_in_blocks_are_errors_when_they_are_cut", || {
+    in_a_gibibyte("files_in_blocks_are_errors_when_they_are_cut", || {
         let mut cuts = 0;
         for name in ["qs", "qs2", "qdata", "rdata"] {
             let Some(files) = group(name) else { return };
@@ -141,7 +119,7 @@ fn files_in_blocks_are_errors_when_they_are_cut() {
 
 #[test]
 fn tables_are_errors_when_they_are_cut() {
-    limited("tables_are_errors_when_they_are_cut", || {
+    in_a_gibibyte("tables_are_errors_when_they_are_cut", || {
         let Some(folder) = common::shared("data/r") else {
             return;
         };
@@ -160,7 +138,7 @@ fn tables_are_errors_when_they_are_cut() {
 
 #[test]
 fn flipped_bits_of_twenty_files_in_blocks_end_in_an_error_or_a_value() {
-    limited(
+    in_a_gibibyte(
         "flipped_bits_of_twenty_files_in_blocks_end_in_an_error_or_a_value",
         || {
             let (mut flips, mut files) = (0, 0);
