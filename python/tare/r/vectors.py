@@ -31,7 +31,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
     Raises:
         Unsupported: A matrix or complex numbers have no form in what is wanted.
     """
-    classes = _attribute(core, "class")
+    classes = core.attribute("class")
     if core.type == "list" or classes is not None:
         return _with_class(core, settings, path, found)
     dim = core.dim
@@ -52,7 +52,7 @@ def value(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
 
 def scalar(core: Core, place: int) -> Any:
     """One value of a vector; None if it is missing."""
-    if _attribute(core, "class") is not None:
+    if core.attribute("class") is not None:
         return in_known_zone(imported(core.to_arrow({})[0]), "", [])[place].as_py()
     if core.type == "character":
         return core.strings()[place]
@@ -84,10 +84,6 @@ def imported(exported: RArrow) -> Any:
     if exported.is_table:
         return pa.Table.from_batches([pa.record_batch(cast(Any, exported))])
     return pa.array(cast(Any, exported))
-
-
-def _attribute(core: Core, name: str) -> Core | None:
-    return core.attribute(name)
 
 
 def _with_class(core: Core, settings: Settings, path: str, found: list[Loss]) -> Any:
@@ -194,8 +190,7 @@ def _missing(kind: str, numbers: np.ndarray[Any, Any]) -> Any:
     import numpy as np
 
     if kind == "double":
-        bits = numbers.view("<u8")
-        return np.flatnonzero(np.isnan(numbers) & ((bits & 0xFFFF_FFFF) == 1954))
+        return np.flatnonzero(_na_mask(numbers))
     return np.flatnonzero(numbers == _NA_INT)
 
 
@@ -219,7 +214,7 @@ def _matrix(core: Core, settings: Settings, path: str, found: list[Loss], dim: t
             format="rds",
         )
     array = flat.reshape(dim, order="F")
-    names = _attribute(core, "dimnames")
+    names = core.attribute("dimnames")
     rest = [(name, inner) for name, inner in core.attributes if name not in ("dim", "dimnames")]
     for name, inner in rest:
         found.append(Loss(f"{path}@{name}", "attribute_dropped", shown(inner)))
