@@ -28,6 +28,28 @@ pub enum ErrorKind {
     Usage,
     /// A value that other bytes cannot replace in place; it can be changed by encoding anew.
     NotPatchable,
+    /// A store has no such key.
+    KeyNotFound,
+    /// A store's key names an object that does not exist.
+    ObjectNotFound,
+    /// A store's object is not what its hash says. Never reported as not found.
+    Corrupt,
+    /// An option against what an existing store was made with.
+    ConfigMismatch,
+    /// Somebody else holds a lock for longer than was waited.
+    Busy,
+    /// The disk, a quota or a server's memory is full; nothing was changed.
+    NoSpace,
+    /// A key that the store, or its driver, cannot hold.
+    KeyInvalid,
+    /// Other bytes have the same hash.
+    Collision,
+    /// A key is not what the change expected.
+    Conflict,
+    /// Writing to what was opened for reading.
+    ReadOnly,
+    /// A store of a newer version, or with features that are not known.
+    StoreVersion,
     /// The caller asked to stop.
     Cancelled,
     /// A fault of this crate.
@@ -59,6 +81,7 @@ struct Inner {
     format: Option<&'static str>,
     offset: Option<u64>,
     path: Option<PathBuf>,
+    details: Vec<(&'static str, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -72,6 +95,7 @@ impl Error {
             format: None,
             offset: None,
             path: None,
+            details: Vec::new(),
             source: None,
         }))
     }
@@ -101,6 +125,13 @@ impl Error {
     #[must_use]
     pub fn with_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.0.path = Some(path.into());
+        self
+    }
+
+    /// Keeps a fact that callers act on beside the text, as `key` or `hash`.
+    #[must_use]
+    pub fn with_detail(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.details.push((name, value.into()));
         self
     }
 
@@ -136,6 +167,19 @@ impl Error {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
+    }
+
+    /// The facts beside the text, in the order they were kept.
+    #[must_use]
+    pub fn details(&self) -> &[(&'static str, String)] {
+        &self.0.details
+    }
+
+    /// One of the [`details`](Self::details).
+    #[must_use]
+    pub fn detail(&self, name: &str) -> Option<&str> {
+        let mut found = self.0.details.iter().filter(|(known, _)| *known == name);
+        found.next().map(|(_, value)| value.as_str())
     }
 
     /// Gives the error below this one away.

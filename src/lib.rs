@@ -6,6 +6,7 @@
 //! `.bz2` and `.xz` go through their libraries. The ids are `zstd:3`, `lz4`, `gzip:6`, `none`.
 //! [`blit`] is a document format that is read without being parsed: a field in nanoseconds, a file
 //! smaller than `MessagePack` or BSON, every number and string exact.
+//! [`store`] keeps objects under keys by the hash of their content, in memory, folders and on servers.
 //! [`message`] has the relay that emulates a link; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
@@ -31,7 +32,8 @@
 //! writer of a short document filled, at most 1 MiB each.
 //!
 //! # Features
-//! None yet. No feature will ever change the bytes written.
+//! `store-object`, `store-redis` and `store-postgres` add drivers of [`store`]. No feature changes the
+//! bytes written.
 
 pub mod blit;
 pub mod compress;
@@ -39,5 +41,6 @@ mod error;
 pub mod fst;
 pub mod message;
 pub mod robject;
+pub mod store;
 
 pub use error::{Error, ErrorKind, Result};
