@@ -19,26 +19,52 @@ TareError
 +- NotComparable(ValueError)      two records of different machines or data
 +- WorkerError                    a measuring process failed
 +- MissingLibrary(ImportError)    an optional library; the text has the install line
++- StoreError                     what a store says, with key, namespace, store, hash, place
+   +- KeyNotFound(KeyError)       no such key
+   +- HashNotFound(KeyError)      no such object, though a key may name it
+   +- Corrupt                     an object that is not what its hash says
+   +- ConfigMismatch(ValueError)  an option against what an existing store was made with
+   +- Busy(TimeoutError)          somebody else holds a lock for longer than was waited
+   +- NoSpace(OSError)            the disk, a quota or a server's memory is full
+   +- KeyInvalid(ValueError)      a key that the store cannot hold
+   +- Collision                   other bytes have the same hash
+   +- Conflict                    a key is not what the change expected
+   +- ReadOnly                    writing to what was opened for reading
+   +- StoreVersion                a store of a newer version
 ```
 Errors of the operating system stay ``OSError``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
+    "Busy",
     "ChecksumMismatch",
+    "Collision",
+    "ConfigMismatch",
+    "Conflict",
+    "Corrupt",
     "DecodeError",
     "EncodeError",
+    "HashNotFound",
+    "KeyInvalid",
+    "KeyNotFound",
     "Limit",
     "LossError",
     "Malformed",
     "MissingLibrary",
+    "NoSpace",
     "NotComparable",
     "NotFound",
     "NotPatchable",
     "NotTrusted",
     "PlanError",
+    "ReadOnly",
     "RecordError",
+    "StoreError",
+    "StoreVersion",
     "TareError",
     "Truncated",
     "Unsupported",
@@ -205,3 +231,122 @@ class MissingLibrary(TareError, ImportError):
     """An optional library is not installed; the message has the install line."""
 
     kind = "missing_library"
+
+
+class StoreError(TareError):
+    """What a store says.
+
+    Args:
+        message: What was wrong, where, and what to do.
+        format: The driver at work, if known.
+        offset: Byte offset in the object, if known.
+        path: File, if known.
+        key: The key.
+        keys: All keys, of a call that was about several.
+        namespace: Their namespace.
+        store: The store's URL, without secrets.
+        hash: Hash of the object.
+        place: Where the object lies, in the driver's words.
+        expected: What should have been there.
+        got: What was there.
+    """
+
+    kind = "store"
+
+    def __init__(  # noqa: PLR0913 - each is a fact that callers act on
+        self,
+        message: str = "",
+        *,
+        format: str | None = None,
+        offset: int | None = None,
+        path: str | None = None,
+        key: str | None = None,
+        keys: Sequence[str] = (),
+        namespace: str | None = None,
+        store: str | None = None,
+        hash: str | None = None,
+        place: str | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+    ) -> None:
+        super().__init__(message, format=format, offset=offset, path=path)
+        self.key = key
+        self.keys = tuple(keys) or (() if key is None else (key,))
+        self.namespace = namespace
+        self.store = store
+        self.hash = hash
+        self.place = place
+        self.expected = expected
+        self.got = got
+
+
+class KeyNotFound(StoreError, KeyError):
+    """The store has no such key; of several, `keys` has all that are missing."""
+
+    kind = "key_not_found"
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a `KeyError` would quote it
+
+
+class HashNotFound(StoreError, KeyError):
+    """The store has no such object; `key` is the one that names it, if one was asked for."""
+
+    kind = "hash_not_found"
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a `KeyError` would quote it
+
+
+class Corrupt(StoreError):
+    """An object is not what its hash says, or cannot be decompressed or decoded. Never told as not found."""
+
+    kind = "corrupt"
+
+
+class ConfigMismatch(StoreError, ValueError):
+    """An option against what an existing store was made with; both values are named."""
+
+    kind = "config_mismatch"
+
+
+class Busy(StoreError, TimeoutError):
+    """Somebody else holds a lock, or the database, for longer than was waited."""
+
+    kind = "busy"
+
+
+class NoSpace(StoreError, OSError):
+    """The disk, a quota or a server's memory is full. No key was changed, and temporary files are gone."""
+
+    kind = "no_space"
+
+
+class KeyInvalid(StoreError, ValueError):
+    """A key that the store, or its driver, cannot hold; nothing was written."""
+
+    kind = "key_invalid"
+
+
+class Collision(StoreError):
+    """Other bytes have the same hash; nothing was written."""
+
+    kind = "collision"
+
+
+class Conflict(StoreError):
+    """A key is not what the change expected; nothing was changed."""
+
+    kind = "conflict"
+
+
+class ReadOnly(StoreError):
+    """Writing to a store that was opened for reading."""
+
+    kind = "read_only"
+
+
+class StoreVersion(StoreError):
+    """A store of a newer version, or with features that this one does not know."""
+
+    kind = "store_version"

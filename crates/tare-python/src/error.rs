@@ -4,8 +4,19 @@ use std::io;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use tare::{Error, ErrorKind};
+
+/// Facts that errors of stores carry beside the text.
+const STORE_FACTS: [&str; 7] = [
+    "key",
+    "namespace",
+    "store",
+    "hash",
+    "place",
+    "expected",
+    "got",
+];
 
 /// The Python exception for an error of the core; an unknown kind becomes `TareError`.
 ///
@@ -21,6 +32,17 @@ pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
         ErrorKind::Limit => "Limit",
         ErrorKind::NotFound | ErrorKind::Usage => "UsageError",
         ErrorKind::NotPatchable => "NotPatchable",
+        ErrorKind::KeyNotFound => "KeyNotFound",
+        ErrorKind::ObjectNotFound => "HashNotFound",
+        ErrorKind::Corrupt => "Corrupt",
+        ErrorKind::ConfigMismatch => "ConfigMismatch",
+        ErrorKind::Busy => "Busy",
+        ErrorKind::NoSpace => "NoSpace",
+        ErrorKind::KeyInvalid => "KeyInvalid",
+        ErrorKind::Collision => "Collision",
+        ErrorKind::Conflict => "Conflict",
+        ErrorKind::ReadOnly => "ReadOnly",
+        ErrorKind::StoreVersion => "StoreVersion",
         _ => "TareError",
     };
     instance(py, class, &error).unwrap_or_else(|error| error)
@@ -54,7 +76,19 @@ pub fn instance(py: Python<'_>, class: &str, error: &Error) -> PyResult<PyErr> {
     keywords.set_item("format", error.format())?;
     keywords.set_item("offset", error.offset())?;
     keywords.set_item("path", error.path().map(|path| path.display().to_string()))?;
-    let class = py.import("tare.errors")?.getattr(class)?;
+    let errors = py.import("tare.errors")?;
+    let class = errors.getattr(class)?;
+    if class
+        .cast::<PyType>()?
+        .is_subclass(&errors.getattr("StoreError")?)?
+    {
+        let keys = error.details().iter().filter(|(name, _)| *name == "keys");
+        let keys: Vec<&str> = keys.map(|(_, key)| key.as_str()).collect();
+        for name in STORE_FACTS {
+            keywords.set_item(name, error.detail(name))?;
+        }
+        keywords.set_item("keys", keys)?;
+    }
     let value = class.call((error.to_string(),), Some(&keywords))?;
     Ok(PyErr::from_value(value))
 }
