@@ -1,6 +1,6 @@
 """Data in memory: which kind a value is, and conversion between the kinds.
 
-Two kinds of data, *documents* and *tables*, live in these in-memory kinds:
+Two kinds of data, *documents* and *tables*, and lone *arrays* live in these in-memory kinds:
 
 | memory kind | what it is | data |
 |---|---|---|
@@ -10,6 +10,7 @@ Two kinds of data, *documents* and *tables*, live in these in-memory kinds:
 | ``arrow`` | `pyarrow.Table` | table |
 | ``pandas`` | `pandas.DataFrame` | table |
 | ``polars`` | `polars.DataFrame` | table |
+| ``numpy`` | `numpy.ndarray` | array, for what holds one and nothing else |
 
 Arrow is the hub. What a kind cannot hold is its loss and no codec's: to judge a
 codec, compare what came back with ``convert(convert(table, native), "arrow")``,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MEMORY_KINDS", "convert", "count_items", "kind_of", "memory_kind", "resident_bytes"]
 
-MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars")
+MEMORY_KINDS = ("python", "records", "columns", "arrow", "pandas", "polars", "numpy")
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pandas", "DataFrame"): "pandas",
@@ -85,8 +86,8 @@ def convert(obj: Any, to: str) -> Any:
     >>> convert([{"a": 1, "b": None}, {"a": 2, "b": "x"}], "columns")
     {'a': [1, 2], 'b': [None, 'x']}
     """
-    if to not in MEMORY_KINDS or to == "python":
-        raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:])}")
+    if to not in MEMORY_KINDS[1:-1]:
+        raise UsageError(f"there is no table kind {to!r}; there are {', '.join(MEMORY_KINDS[1:-1])}")
     now = _library_kind(obj) or (
         "records" if isinstance(obj, list) else "columns" if isinstance(obj, dict) else ""
     )

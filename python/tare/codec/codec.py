@@ -384,13 +384,13 @@ class Codec:
         """The kind of data that a value is taken for, and what makes it one of the native kind."""
         kind = kinds.kind_of(obj)
         if kind == "document" and "document" not in self.library.native:
-            kind = "table"
+            kind = "array" if "array" in self.library.native else "table"
         native = self.native(kind)
         self.require()
         limit = self.library.max_depth
         if limit is not None and kind == "document" and deeper_than(obj, limit):
             raise too_deep(self, limit)
-        return kind, lambda: obj if native == "python" else kinds.convert(obj, native)
+        return kind, lambda: obj if native in ("python", "numpy") else kinds.convert(obj, native)
 
     def decode(self, data: Buffer, *, trust: bool = False, max_bytes: int | None = None) -> Any:
         """Decode bytes to the native in-memory kind, whole.

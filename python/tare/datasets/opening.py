@@ -90,7 +90,7 @@ def _document(source: Source, options: Options) -> Loaded:
         allow_pickle=options.allow_pickle,
         check_names=options.check_names,
     )
-    if kinds.kind_of(value) == "table" or "document" not in formats.get(source.format).kinds:
+    if kinds.kind_of(value) == "table" or formats.get(source.format).kinds == {"table"}:
         value = kinds.convert(value, "arrow")
         if options.columns is not None:
             value = _select(source, value, options.columns)

@@ -44,6 +44,7 @@ _MODULES = (
     "orc",
     "avro",
     "hdf5",
+    "npy",
     "flexbuffers",
     "sqlitejsonb",
     "pgjsonb",

@@ -120,7 +120,7 @@ class Library(Installable):
         native: For each kind of data it takes, the in-memory kind that its
             ``encode`` takes and its ``decode`` gives: ``python`` for documents;
             ``arrow``, ``pandas``, ``polars``, ``records`` (list of dicts) or
-            ``columns`` (dict of lists) for tables.
+            ``columns`` (dict of lists) for tables; ``numpy`` for arrays.
         encode: ``encode(obj, **options) -> Buffer``, options resolved.
         decode: ``decode(data, **options) -> obj``.
         modules: What must be importable; empty for the standard library.
@@ -196,7 +196,7 @@ class Format:
         title: Name as its own specification writes it.
         extensions: File endings, with the dot, most usual first.
         magic: Byte strings a file starts with; empty for text formats.
-        kinds: Kinds of data it can hold: ``document``, ``table``.
+        kinds: Kinds of data it can hold: ``document``, ``table``, ``array``.
         spec: Address of the written specification; empty if there is none.
         languages: Languages with an independent, kept reader.
         libraries: The implementations, the default one first.

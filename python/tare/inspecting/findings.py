@@ -31,7 +31,7 @@ class Findings:
 
     Args:
         version: Version of the format the file names, if any.
-        kind: ``document`` or ``table``.
+        kind: ``document``, ``table`` or ``array``.
         rows: Rows of a table, values of a stream, items of a list; None if unknown.
         columns: Name, type, and missing values of each column, for a table.
         shape: Depth and counts, for a document.

@@ -20,7 +20,7 @@ _INSPECTORS = {
     "json": "jsons", "ndjson": "jsons", "csv": "csvs", "parquet": "parquets", "arrow": "arrows", "orc": "orcs",
     "pickle": "pickles", "msgpack": "binaries", "cbor": "binaries", "yaml": "yamls", "bson": "bsons", "avro": "avros",
     "blit": "blits", "rds": "robjects", "rdata": "robjects", "qs2": "robjects", "qdata": "robjects", "qs": "robjects",
-    "dput": "robjects", "fst": "fsts",
+    "dput": "robjects", "fst": "fsts", "npy": "npys",
 }  # fmt: skip
 
 
