@@ -717,3 +717,17 @@ def fst_write(value: RObject, path: str | None, options: dict[str, Any]) -> tupl
 
 def sniff_r(start: bytes) -> str | None:
     """The format of R that bytes begin with: rds, rdata, qs2, qdata, qs or fst; None for others."""
+
+class Blake3:
+    """BLAKE3 of bytes that come in parts.
+
+    >>> Blake3().hexdigest()[:16]
+    'af1349b9f5f9a1a6'
+    """
+
+    def __init__(self) -> None: ...
+    def update(self, data: Buffer) -> None:
+        """Takes further bytes; the GIL is released for many."""
+
+    def hexdigest(self) -> str:
+        """The hash of all that came, in hex digits."""

@@ -16,6 +16,7 @@ mod relay;
 mod robject;
 mod shared;
 mod signals;
+mod store;
 mod stored;
 mod writer;
 
@@ -48,6 +49,7 @@ mod _tare {
             .collect();
         module.add("__features__", features)?;
         super::blit::add(module)?;
-        super::robject::add(module)
+        super::robject::add(module)?;
+        super::store::add(module)
     }
 }

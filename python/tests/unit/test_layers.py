@@ -31,6 +31,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "converting": DATA | {"codec", "datasets"},
     "inspecting": DATA | {"codec", "datasets"},
     "io": DATA | {"codec", "datasets", "dataset", "converting", "inspecting"},
+    "store": DATA | {"codec"},
     "media": frozenset({"_tare"}),
     "route": DATA | {"codec", "media", "io"},
     "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "route"},

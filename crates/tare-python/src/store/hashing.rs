@@ -1,0 +1,53 @@
+//! BLAKE3 of bytes that come in parts: what `tare.store.hashing` feeds.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use tare::store::{Algorithm, Hasher};
+
+use crate::buffers::{copied_bytes, in_steps, with_bytes};
+
+/// From this many bytes on the GIL is released.
+const LONG: usize = 64 << 10;
+/// Bytes of a step of what others may change.
+const STEP_BYTES: usize = 1 << 20;
+
+#[pyclass(frozen, module = "tare._tare")]
+pub struct Blake3(Mutex<Hasher>);
+
+#[pymethods]
+impl Blake3 {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::new(Hasher::new(Algorithm::Blake3, 0)))
+    }
+
+    fn update(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        if copied_bytes(data)?.is_some_and(|size| size > STEP_BYTES) {
+            return in_steps(data, STEP_BYTES, |step| {
+                py.detach(|| self.take(step));
+                Ok(())
+            });
+        }
+        with_bytes(data, |bytes| {
+            if bytes.len() < LONG {
+                self.take(bytes);
+            } else {
+                py.detach(|| self.take(bytes));
+            }
+            Ok(())
+        })
+    }
+
+    fn hexdigest(&self) -> String {
+        let hasher = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hasher.clone().finish().hex()
+    }
+}
+
+impl Blake3 {
+    fn take(&self, bytes: &[u8]) {
+        let mut hasher = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        hasher.update(bytes);
+    }
+}
