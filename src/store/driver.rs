@@ -61,6 +61,10 @@ impl Durability {
 
 /// What a driver is and can do.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent abilities, each with a name"
+)]
 pub struct Info {
     /// Its name: `folder`.
     pub driver: &'static str,
@@ -484,6 +488,13 @@ pub trait Driver: Send + Sync {
         let _ = canonical;
         let text = "canonical hashes are kept by folder and memory stores only";
         Err(Error::new(ErrorKind::Unsupported, text).with_format(self.info().driver))
+    }
+
+    /// Whether plain bytes that do not hash to `hash` are its object all the same: where a layout names
+    /// objects by other bytes than those that it stores.
+    fn accepts(&self, hash: &Hash, plain: &[u8]) -> bool {
+        let _ = (hash, plain);
+        false
     }
 
     /// Notes that an object was found damaged, for other processes; best effort.

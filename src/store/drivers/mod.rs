@@ -1,1 +1,3 @@
 //! The drivers, one a file.
+
+pub mod memory;
