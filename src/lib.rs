@@ -42,5 +42,6 @@ pub mod fst;
 pub mod message;
 pub mod robject;
 pub mod store;
+pub mod testing;
 
 pub use error::{Error, ErrorKind, Result};
