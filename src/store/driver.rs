@@ -480,6 +480,17 @@ pub trait Driver: Send + Sync {
     /// As [`open_object`](Self::open_object).
     fn list_namespaces(&self) -> Result<Vec<String>>;
 
+    /// The hash by which an object of these plain bytes goes, where its layout knows more than one form of
+    /// a value and names them all by one. Asked where the bytes do not hash to the object's name; None if
+    /// they are of the usual form, so that the object is damaged.
+    ///
+    /// # Errors
+    /// As reading, and what decoding them finds.
+    fn rehash(&self, plain: &mut (dyn Read + Send)) -> Result<Option<Hash>> {
+        let _ = plain;
+        Ok(None)
+    }
+
     /// The objects whose canonical hash this is, in order.
     ///
     /// # Errors
