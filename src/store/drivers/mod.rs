@@ -1,3 +1,4 @@
 //! The drivers, one a file.
 
 pub mod memory;
+pub mod storr;
