@@ -24,6 +24,14 @@ pub enum Source<'a> {
     Read(&'a mut dyn Read),
 }
 
+/// What lies at a hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum There {
+    Absent,
+    Whole,
+    Damaged,
+}
+
 /// An object that is ready to be named.
 pub(super) struct Ready<'a> {
     pub(super) hash: Hash,
@@ -220,14 +228,15 @@ impl Store {
         let hash = self.hash_bytes(parts);
         let total: usize = parts.iter().map(|part| part.len()).sum();
         if total > SMALL {
-            let known = !rewrite && self.exists_whole(&hash, total as u64)?;
-            if known {
+            let there = self.state_of(&hash, total as u64)?;
+            if there == There::Whole && !rewrite {
                 return Ok(Ready { hash, object: None });
             }
             let mut writer = self.writer(codec, options)?;
             writer.expect(hash, total as u64);
             parts.iter().try_for_each(|part| writer.push(part))?;
-            let (_, object) = writer.staged()?;
+            let (_, mut object) = writer.staged()?;
+            object.replace = there == There::Damaged;
             return Ok(Ready {
                 hash,
                 object: Some(object),
@@ -244,15 +253,14 @@ impl Store {
         })
     }
 
-    /// Whether an object of so many plain bytes exists and is whole, as far as this process knows or finds out.
-    fn exists_whole(&self, hash: &Hash, plain_len: u64) -> Result<bool> {
+    /// What is known, or found out, of an object of so many plain bytes: its length always, its bytes once.
+    fn state_of(&self, hash: &Hash, plain_len: u64) -> Result<There> {
         let Some(Some(meta)) = self.driver().stat_objects(&[*hash])?.pop() else {
-            return Ok(false);
+            return Ok(There::Absent);
         };
-        if meta.plain_len.is_some_and(|len| len != plain_len) {
-            return Ok(false);
-        }
-        Ok(self.inner.seen.has(hash) || self.is_whole(hash)?)
+        let whole = meta.plain_len.is_none_or(|len| len == plain_len)
+            && (self.inner.seen.has(hash) || self.is_whole(hash)?);
+        Ok(if whole { There::Whole } else { There::Damaged })
     }
 
     fn are_whole(&self, hashes: &[Hash]) -> Result<bool> {
