@@ -131,33 +131,26 @@ impl Store {
         source: Source<'_>,
         options: &SetOptions,
     ) -> Result<Hash> {
-        let mut writer = match source {
+        let parts = match source {
+            Source::Bytes(parts) => parts,
             Source::Read(reader) => {
                 let mut writer = self.writer(codec, options)?;
                 writer.take_all(reader)?;
-                writer
-            }
-            Source::Bytes(parts) => {
-                let ready = self.ready(codec, parts, options, false)?;
-                let hash = ready.hash;
-                let objects = ready.object.into_iter().collect();
-                let doubtful = self.apply(Batch {
-                    objects,
-                    changes: Vec::new(),
-                    durability: self.durability(options),
-                })?;
-                if !self.are_whole(&doubtful)? {
-                    let ready = self.ready(codec, parts, options, true)?;
-                    self.apply(Batch {
-                        objects: ready.object.into_iter().collect(),
-                        changes: Vec::new(),
-                        durability: self.durability(options),
-                    })?;
-                }
-                return Ok(hash);
+                return writer.keep();
             }
         };
-        writer.keep()
+        for rewrite in [false, true] {
+            let ready = self.ready(codec, parts, options, rewrite)?;
+            let doubtful = self.apply(Batch {
+                objects: ready.object.into_iter().collect(),
+                changes: Vec::new(),
+                durability: self.durability(options),
+            })?;
+            if rewrite || self.are_whole(&doubtful)? {
+                return Ok(ready.hash);
+            }
+        }
+        Err(nothing_made())
     }
 
     /// Sets all of these keys to one object.

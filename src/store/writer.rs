@@ -126,9 +126,8 @@ impl ObjectWriter {
     ///
     /// # Errors
     /// As [`Store::set_object`].
-    pub fn keep(&mut self) -> Result<Hash> {
-        let fresh = self.store.writer(&self.codec, &self.options)?;
-        std::mem::replace(self, fresh).end(None)
+    pub fn keep(self) -> Result<Hash> {
+        self.end(None)
     }
 
     fn end(mut self, named: Option<(Key<'_>, &str, Expect)>) -> Result<Hash> {
