@@ -501,13 +501,6 @@ pub trait Driver: Send + Sync {
         Err(Error::new(ErrorKind::Unsupported, text).with_format(self.info().driver))
     }
 
-    /// Whether plain bytes that do not hash to `hash` are its object all the same: where a layout names
-    /// objects by other bytes than those that it stores.
-    fn accepts(&self, hash: &Hash, plain: &[u8]) -> bool {
-        let _ = (hash, plain);
-        false
-    }
-
     /// Notes that an object was found damaged, for other processes; best effort.
     fn mark_suspect(&self, hash: &Hash) {
         let _ = hash;
