@@ -17,6 +17,7 @@ use super::plain::{compare, plain, Likeness};
 use super::scratch::{foreign, Whole};
 use super::sink::StagedFile;
 use super::StorrDriver;
+use crate::store::write::WEAK_BYTES;
 use crate::store::{Applied, Batch, Change, Durability, Expect, Hash, Key, NewBody, NewObject};
 use crate::{Error, ErrorKind, Result};
 
@@ -26,8 +27,6 @@ const ONE_BY_ONE: usize = 8;
 const FRESH: Duration = Duration::from_secs(12 * 3600);
 /// What was written longer ago lies on the disk.
 const SETTLED: Duration = Duration::from_secs(600);
-/// A hash of so few bytes is shared by different values soon.
-const WEAK_BYTES: usize = 4;
 
 /// How temporary files are made to last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +94,8 @@ impl StorrDriver {
         if plan.known.contains(&object.hash) && !object.replace {
             return Ok(false);
         }
-        if !replace && object.hash.as_bytes().len() <= WEAK_BYTES {
-            replace = self.is_damaged(&path, &object)?;
+        if there.is_some() && object.hash.as_bytes().len() <= WEAK_BYTES {
+            replace |= self.is_damaged(&path, &object)?;
         }
         plan.known.insert(object.hash);
         if let (Some(found), false) = (&there, replace) {
