@@ -1,9 +1,47 @@
 //! The kit that every driver passes, run over those that need no server.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at once")]
+
+mod common;
+
 use tare::store::drivers::memory;
+use tare::store::drivers::storr::{self, StorrOptions};
+use tare::store::Algorithm;
 use tare::testing::driver_conformance;
+
+use common::folder::Folder;
 
 #[test]
 fn memory_conforms() -> tare::Result<()> {
     driver_conformance(&|| Ok(Box::new(memory::open("conformance"))))
+}
+
+fn storr_conforms(options: &StorrOptions) -> tare::Result<()> {
+    let folder = Folder::new();
+    driver_conformance(&|| Ok(Box::new(storr::open(folder.join("storr"), options)?)))
+}
+
+#[test]
+fn storr_conforms_by_default() -> tare::Result<()> {
+    storr_conforms(&StorrOptions::default())
+}
+
+#[test]
+fn storr_conforms_with_mangled_keys_and_without_compression() -> tare::Result<()> {
+    storr_conforms(&StorrOptions {
+        compress: Some(false),
+        mangle_key: Some(true),
+        hash_algorithm: Some(Algorithm::Sha512),
+        ..StorrOptions::default()
+    })
+}
+
+#[test]
+fn storr_conforms_with_a_hash_of_32_bits() -> tare::Result<()> {
+    storr_conforms(&StorrOptions {
+        mangle_key: Some(true),
+        mangle_key_pad: Some(true),
+        hash_algorithm: Some(Algorithm::XxHash32),
+        ..StorrOptions::default()
+    })
 }

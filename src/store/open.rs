@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::{Error, ErrorKind, Result};
 
 use super::drivers::memory;
-use super::{Driver, OpenOptions, Store};
+use super::drivers::storr::{self, StorrOptions};
+use super::{Algorithm, Driver, OpenOptions, Store};
 
 impl Store {
     /// Opens the store that a URL names, or makes it.
@@ -35,12 +36,58 @@ fn driver(url: &str, options: &OpenOptions) -> Result<Box<dyn Driver>> {
             refuse_options("memory", options, &[])?;
             Ok(Box::new(memory::open(rest)))
         }
+        "storr" => Ok(Box::new(storr::open(rest, &storr_options(options)?)?)),
         "" | "folder" | "file" => {
-            let _ = Path::new(rest);
+            if is_storr(Path::new(rest)) {
+                return Ok(Box::new(storr::open(rest, &storr_options(options)?)?));
+            }
             Err(missing("folder"))
         }
         _ => {
             let text = format!("no driver {scheme:?} for the store {url:?}");
+            Err(Error::new(ErrorKind::Usage, text))
+        }
+    }
+}
+
+/// Whether a folder is one of R's storr: it has `config` and `keys`, and no marker of ours.
+fn is_storr(path: &Path) -> bool {
+    let is_folder = |name: &str| path.join(name).is_dir();
+    is_folder("config") && is_folder("keys") && !path.join("tare-store.json").exists()
+}
+
+fn storr_options(options: &OpenOptions) -> Result<StorrOptions> {
+    const KNOWN: [&str; 5] = [
+        "compress",
+        "mangle_key",
+        "mangle_key_pad",
+        "hash_algorithm",
+        "allow_dot_keys",
+    ];
+    refuse_options("storr", options, &KNOWN)?;
+    let mut storr = StorrOptions {
+        read_only: options.read_only,
+        create: options.create,
+        ..StorrOptions::default()
+    };
+    for (name, value) in &options.driver {
+        match name.as_str() {
+            "compress" => storr.compress = Some(flag(name, value)?),
+            "mangle_key" => storr.mangle_key = Some(flag(name, value)?),
+            "mangle_key_pad" => storr.mangle_key_pad = Some(flag(name, value)?),
+            "allow_dot_keys" => storr.allow_dot_keys = flag(name, value)?,
+            _ => storr.hash_algorithm = Some(Algorithm::by_name(value)?),
+        }
+    }
+    Ok(storr)
+}
+
+fn flag(name: &str, value: &str) -> Result<bool> {
+    match value {
+        "true" | "True" | "TRUE" | "1" => Ok(true),
+        "false" | "False" | "FALSE" | "0" => Ok(false),
+        _ => {
+            let text = format!("{name}={value:?} is neither true nor false");
             Err(Error::new(ErrorKind::Usage, text))
         }
     }
