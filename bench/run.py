@@ -3,8 +3,8 @@
 Definitions are data (``bench/definitions/NAME.toml``); what a goal measures is the
 function of its name in the definition's module, or the ``function`` that it names, called
 ``with`` what it says. A goal with ``each`` stands for one goal per input. One line per goal is
-printed and a record with the machine's description is kept under ``bench/records/``, unless
-``--quick`` asks only whether everything runs.
+printed, with its ``note`` if it has one, and a record with the machine's description is kept
+under ``bench/records/``, unless ``--quick`` asks only whether everything runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
         row = rows[-1]
         print(
             f"{row['name']} | {show(row['ours'])} | {show(row['peer'])} | {show(row['ratio'])} | "
-            f"{goal['goal']} | {row['verdict']}",
+            f"{goal['goal']} | {row['verdict']}" + (f" | {goal['note']}" if "note" in goal else ""),
             flush=True,
         )
         if not quick:
@@ -149,6 +149,10 @@ LIBRARIES = (
     "rich",
     "click",
     "zstandard",
+    "diskcache",
+    "joblib",
+    "obstore",
+    "blake3",
 )
 
 if __name__ == "__main__":
