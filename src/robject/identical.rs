@@ -404,7 +404,7 @@ fn names(a: &Body, b: &Body) -> bool {
 }
 
 /// Whether row names are 1, 2, ... in any of their forms.
-fn automatic(arena: &Arena, names: Id) -> bool {
+pub(super) fn automatic(arena: &Arena, names: Id) -> bool {
     match arena.data(names, None) {
         Ok(Body::Integer(values)) => {
             matches!(values.as_slice(), [NA_INT, _]) || (1..).zip(values).all(|(n, v)| n == *v)

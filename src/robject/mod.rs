@@ -12,6 +12,7 @@ pub mod arrow;
 mod attrs;
 mod blocks;
 mod builder;
+mod canonical;
 mod code;
 mod columns;
 mod double_text;
@@ -46,6 +47,7 @@ mod write;
 
 pub use altrep::{Deferred, EXPANDED_BYTES};
 pub use builder::Builder;
+pub use canonical::canonical_bytes;
 pub use code::{Bytecode, Code, CodeCell, Constant};
 pub use columns::Columns;
 pub use double_text::double_text;
