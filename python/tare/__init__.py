@@ -17,6 +17,7 @@ __all__ = [
     "Dataset",
     "Result",
     "Route",
+    "Store",
     "TareError",
     "__version__",
     "convert",
@@ -26,6 +27,7 @@ __all__ = [
     "inspect",
     "measure",
     "open_dataset",
+    "open_store",
     "read",
     "write",
 ]
@@ -39,12 +41,14 @@ if TYPE_CHECKING:
     from tare.io import convert, inspect, read, write
     from tare.measure.result import Result
     from tare.route import Route
+    from tare.store import Store, open_store
 
 _HOMES = {
     "Codec": "tare.codec",
     "Dataset": "tare.dataset",
     "Result": "tare.measure.result",
     "Route": "tare.route",
+    "Store": "tare.store",
     "TareError": "tare.errors",
     "__version__": "tare._version",
     "convert": "tare.io",
@@ -52,10 +56,11 @@ _HOMES = {
     "encode": "tare.codec",
     "inspect": "tare.io",
     "open_dataset": "tare.dataset",
+    "open_store": "tare.store",
     "read": "tare.io",
     "write": "tare.io",
 }
-_MODULES = ("blit", "compress", "formats", "measure", "r")
+_MODULES = ("blit", "compress", "formats", "measure", "r", "store")
 
 
 def __getattr__(name: str) -> Any:

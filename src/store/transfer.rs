@@ -22,7 +22,7 @@ const PAGE: usize = 256;
 
 /// What turns a value of one codec into bytes that the other store holds: codec and bytes in, codec and
 /// bytes out.
-pub type Convert<'a> = dyn FnMut(&str, Bytes) -> Result<(String, Bytes)> + 'a;
+pub type Convert<'a> = dyn FnMut(&str, Bytes) -> Result<(String, Bytes)> + Send + 'a;
 
 /// How to copy. Further fields may come: end with `..TransferOptions::default()`.
 #[derive(Default)]

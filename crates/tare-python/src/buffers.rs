@@ -162,7 +162,8 @@ fn unseen<'a>(bytes: &'a Bound<'_, PyBytes>) -> &'a mut [u8] {
     }
 }
 
-fn contiguous(data: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+/// The buffer of an object, whose bytes lie in one piece and are no pointers.
+pub fn contiguous(data: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
     let buffer = PyUntypedBuffer::get(data).map_err(|error| worded(data, error))?;
     if !buffer.is_c_contiguous() && !buffer.is_fortran_contiguous() {
         let text =

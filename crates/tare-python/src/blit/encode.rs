@@ -56,6 +56,23 @@ pub fn encode<'py>(
     room::finished(py, writer, met)
 }
 
+/// Puts a document of Python objects behind what is there; halves of surrogate pairs are kept.
+pub fn document(obj: &Bound<'_, PyAny>, into: &mut Vec<u8>) -> PyResult<()> {
+    let py = obj.py();
+    let options = Options {
+        surrogates: Surrogates::Keep,
+        ..Options::default()
+    };
+    let (mut writer, met) = room::writer(py, options).map_err(|error| to_py(py, error))?;
+    let mut walk = Walk::new(py, &mut writer, None, true).with(met);
+    walk.value(Seen::of(obj)).map_err(|fault| fault.raise(py))?;
+    let met = walk.met();
+    room::finished_as(py, writer, met, |document| {
+        into.extend_from_slice(document);
+        Ok(())
+    })
+}
+
 /// A document of JSON text; the options are those of `Writing`.
 ///
 /// Raises:

@@ -56,6 +56,11 @@ impl Held {
         Self::of(buffer.py(), Owner::Copy(copy))
     }
 
+    /// Opens a copy of a document.
+    pub fn copy(py: Python<'_>, document: &[u8]) -> PyResult<Arc<Self>> {
+        Self::of(py, Owner::Copy(Arc::from(document)))
+    }
+
     fn of(py: Python<'_>, owner: Owner) -> PyResult<Arc<Self>> {
         let view = View::open(bytes(py, &owner)).map_err(|error| to_py(py, error))?;
         let view = forever(view);

@@ -31,6 +31,9 @@ mod walk;
 
 use pyo3::prelude::*;
 
+pub use encode::document;
+pub use view::value_of;
+
 /// Adds the functions and classes, which `tare.blit` gives their names.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [

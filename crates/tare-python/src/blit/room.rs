@@ -44,7 +44,17 @@ pub fn finished<'py>(
     writer: Writer<'static>,
     met: Met,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let finished = writer.finish_for_reuse(|document| copied(py, document));
+    finished_as(py, writer, met, |document| copied(py, document))
+}
+
+/// What `take` makes of the document, whose room and names are left to the next.
+pub fn finished_as<T>(
+    py: Python<'_>,
+    writer: Writer<'static>,
+    met: Met,
+    take: impl FnOnce(&[u8]) -> PyResult<T>,
+) -> PyResult<T> {
+    let finished = writer.finish_for_reuse(take);
     let (document, room) = finished.map_err(|error| to_py(py, error))?;
     let kept = room.map(|room| Kept {
         room,

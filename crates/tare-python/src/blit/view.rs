@@ -45,6 +45,21 @@ pub fn view<'py>(buffer: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     whole(buffer.py(), Held::open(buffer)?)
 }
 
+/// The whole value of a document as Python objects; numbers with a fraction that are kept as text as `Decimal`.
+pub fn value_of<'py>(py: Python<'py>, document: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    const MOST: u64 = 1 << 28;
+    let view = tare::blit::View::open(document).map_err(|error| to_py(py, error))?;
+    let root = view.root().map_err(|error| to_py(py, error))?;
+    if !matches!(root, Value::NumText(_)) {
+        if let Some(scalar) = objects::scalar(py, &root)? {
+            return Ok(scalar);
+        }
+    }
+    let held = Held::copy(py, document)?;
+    let value = held.root().map_err(|error| to_py(py, error))?;
+    super::made::made(py, (&held, &value), true, Numbers::Decimal, MOST)
+}
+
 /// The whole value of a document.
 pub fn whole(py: Python<'_>, held: Arc<Held>) -> PyResult<Bound<'_, PyAny>> {
     let value = held.root().map_err(|error| to_py(py, error))?;

@@ -1,6 +1,23 @@
 //! The Python face of `tare::store`, on which `tare.store` is built.
 
+#![allow(
+    clippy::doc_markdown,
+    reason = "what documents a function or a class is what Python's help() shows"
+)]
+
+mod batches;
+mod core;
+mod fault;
+mod given;
 mod hashing;
+mod keys;
+mod opening;
+mod reading;
+mod reports;
+mod streams;
+mod transfer;
+mod upkeep;
+mod values;
 
 use pyo3::prelude::*;
 
@@ -8,5 +25,10 @@ use pyo3::prelude::*;
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("Blake3", py.get_type::<hashing::Blake3>())?;
-    Ok(())
+    module.add("StoreCore", py.get_type::<core::Core>())?;
+    module.add("StoreHandle", py.get_type::<opening::Handle>())?;
+    module.add("StoreReader", py.get_type::<streams::Reader>())?;
+    module.add("StoreWriter", py.get_type::<streams::Writer>())?;
+    module.add_function(wrap_pyfunction!(opening::store_open, module)?)?;
+    module.add_function(wrap_pyfunction!(transfer::store_copy, module)?)
 }

@@ -1,0 +1,885 @@
+//! `StoreCore`: what `tare.store.Store` is derived from, so that its verbs are one call each.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use tare::store::{Batch, Change, Durability, Expect, Key, KeyRecord, NewKey, Pending, Store};
+use tare::{Error, ErrorKind};
+
+use super::given::{set_options, Given};
+use super::keys::{hash, text, Several};
+use super::opening::{Handle, Shared};
+use super::reading::{self, Found};
+use super::values::{self, Codec, Encoded, Source};
+use super::{fault, reports, streams, upkeep};
+use crate::buffers::copied;
+use crate::error::to_py;
+use crate::signals::Signals;
+
+/// From this many bytes on a signal ends the writing of a value.
+const SIGNALLED: usize = 64 << 10;
+
+/// A namespace of an open store, at the level of the core.
+#[pyclass(frozen, subclass, module = "tare._tare", name = "StoreCore")]
+pub struct Core {
+    pub shared: Arc<Shared>,
+    namespace: String,
+    /// Whether documents and bytes are encoded here: no codec is given for all, and none is fixed.
+    quick: bool,
+}
+
+type Bytes<'py> = Bound<'py, PyBytes>;
+
+impl Core {
+    #[inline]
+    fn key<'a>(
+        &'a self,
+        key: &'a Bound<'_, PyAny>,
+        namespace: Option<&'a Bound<'_, PyAny>>,
+    ) -> PyResult<Key<'a>> {
+        Ok(Key::new(self.space(namespace)?, text(key)?))
+    }
+
+    #[inline]
+    fn space<'a>(&'a self, namespace: Option<&'a Bound<'_, PyAny>>) -> PyResult<&'a str> {
+        match namespace {
+            Some(given) if !given.is_none() => text(given),
+            _ => Ok(&self.namespace),
+        }
+    }
+
+    fn several(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Several> {
+        Several::read(keys, namespace, &self.namespace)
+    }
+
+    /// A value as bytes: here, or by `tare.store`; `whole` asks for no stream.
+    fn encoded(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        codec: Option<&str>,
+        whole: bool,
+    ) -> PyResult<Encoded> {
+        let py = slf.py();
+        if codec.is_none() && slf.get().quick {
+            let mut bytes = Vec::new();
+            match values::quick(value, &mut bytes) {
+                Some(Ok(known)) => {
+                    return Ok(Encoded {
+                        codec: Codec::Known(known),
+                        source: Source::Own(bytes),
+                    })
+                }
+                Some(Err(error)) => return Err(refused(slf, value, error)),
+                None => {}
+            }
+        }
+        let made = slf.call_method1(pyo3::intern!(py, "_encoded"), (value, codec, whole))?;
+        values::made(&made)
+    }
+
+    /// Sets a key to what was encoded.
+    fn put(
+        slf: &Bound<'_, Self>,
+        key: Key<'_>,
+        encoded: &Encoded,
+        compressor: Option<&str>,
+        if_hash: Option<&str>,
+        if_absent: bool,
+    ) -> PyResult<String> {
+        let py = slf.py();
+        let this = slf.get();
+        let store = this.shared.store()?;
+        let codec = encoded.codec.name();
+        let signals = (encoded.source.len() >= SIGNALLED).then(Signals::default);
+        let options = set_options(py, compressor, if_hash, if_absent, signals.as_ref())?;
+        if let Source::Stream(stream) = &encoded.source {
+            this.refuse_batch(py)?;
+            let signals = signals.unwrap_or_default();
+            return streams::set(stream.bind(py), &store, key, codec, &options, &signals);
+        }
+        let parts = encoded.source.parts();
+        let done = if this.shared.batches.is_open() {
+            let batches = &this.shared.batches;
+            py.detach(|| {
+                let set = |pending: &mut Pending| pending.set(key, codec, &parts, &options);
+                batches.with(set)
+            })
+            .ok_or_else(|| no_batch(py))?
+        } else {
+            py.detach(|| store.set(key, codec, tare::store::Source::Bytes(&parts), &options))
+        };
+        match done {
+            Ok(hash) => Ok(hash.hex()),
+            Err(error) if error.kind() == ErrorKind::Cancelled => {
+                Err(signals.unwrap_or_default().raise(py, error))
+            }
+            Err(error) => Err(fault::about(py, error, key)),
+        }
+    }
+
+    fn refuse_batch(&self, py: Python<'_>) -> PyResult<()> {
+        if self.shared.batches.is_open() {
+            let text = "a stream cannot wait for the end of a batch: set it outside, or its bytes";
+            return Err(to_py(py, Error::new(ErrorKind::Usage, text)));
+        }
+        Ok(())
+    }
+
+    /// What is to be given for a key that is missing.
+    fn missed<'py>(
+        slf: &Bound<'py, Self>,
+        key: Key<'_>,
+        default: Given,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let found = slf.call_method1(
+            pyo3::intern!(py, "_missed"),
+            (key.key, key.namespace, matches!(default, Given::Absent)),
+        )?;
+        let (there, value): (bool, Bound<'py, PyAny>) = found.extract()?;
+        match default {
+            _ if there => Ok(value),
+            Given::Value(default) => Ok(default.into_bound(py)),
+            Given::Absent => {
+                let store = slf.get().shared.store()?;
+                Err(fault::missing(py, &[key], &store.info().url))
+            }
+        }
+    }
+
+    fn look<'py>(
+        slf: &Bound<'py, Self>,
+        key: Key<'_>,
+        default: Given,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let store = slf.get().shared.store()?;
+        let found = py.detach(|| reading::look(&store, key));
+        match found.map_err(|error| fault::about(py, error, key))? {
+            Some(found) => {
+                reading::value_at(py, found, key, |codec, bytes| decoded(slf, codec, bytes))
+            }
+            None => Self::missed(slf, key, default),
+        }
+    }
+
+    fn records(&self, py: Python<'_>, several: &Several) -> PyResult<Vec<Option<KeyRecord>>> {
+        let store = self.shared.store()?;
+        let keys = several.keys();
+        let found = py.detach(|| store.get_records(&keys));
+        found.map_err(|error| fault::raised(py, error))
+    }
+
+    pub fn store(&self) -> PyResult<Store> {
+        self.shared.store()
+    }
+}
+
+/// What `tare.store` makes of bytes of a codec.
+fn decoded<'py>(
+    slf: &Bound<'py, Core>,
+    codec: &str,
+    bytes: Bytes<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    slf.call_method1(pyo3::intern!(slf.py(), "_decoded"), (codec, bytes))
+}
+
+/// The error of a document that holds what no document does, in the words of a store.
+#[cold]
+fn refused(slf: &Bound<'_, Core>, value: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = slf.py();
+    let told = slf.call_method1("_refused", (value, error.clone_ref(py)));
+    told.map_or_else(|raised| raised, PyErr::from_value)
+}
+
+#[cold]
+fn no_batch(py: Python<'_>) -> PyErr {
+    to_py(py, Error::new(ErrorKind::Usage, "the batch has ended"))
+}
+
+#[pymethods]
+impl Core {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        handle: &Handle,
+        namespace: &str,
+        codec: Option<&str>,
+    ) -> PyResult<Self> {
+        let store = handle.0.store()?;
+        tare::store::check_key(Key::new(namespace, "k")).map_err(|error| to_py(py, error))?;
+        Ok(Self {
+            shared: Arc::clone(&handle.0),
+            namespace: namespace.to_owned(),
+            quick: codec.is_none() && store.info().codec.is_none(),
+        })
+    }
+
+    #[getter]
+    fn _handle(&self) -> Handle {
+        Handle(Arc::clone(&self.shared))
+    }
+
+    /// The namespace that is meant where none is named.
+    #[getter]
+    fn default_namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Facts of the driver, by name.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        reports::info(py, self.store()?.info())
+    }
+
+    /// The value at a key, verified.
+    ///
+    /// Args:
+    ///     key: The key.
+    ///     namespace: Its namespace; None for the store's own.
+    ///     default: What is given where there is no such key.
+    ///
+    /// Raises:
+    ///     KeyNotFound: No such key, and no default.
+    ///     HashNotFound: The key names an object that does not exist.
+    ///     Corrupt: The object is damaged, or cannot be decoded.
+    #[pyo3(signature = (key, namespace = None, default = Given::Absent))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+        default: Given,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let key = slf.get().key(key, namespace)?;
+        Self::look(slf, key, default)
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let key = slf.get().key(key, None)?;
+        Self::look(slf, key, Given::Absent)
+    }
+
+    /// Set a key to a value; its content hash.
+    ///
+    /// Args:
+    ///     key: The key.
+    ///     value: Any value that a codec holds; a binary file object is read to its end in bounded memory.
+    ///     namespace: Its namespace; None for the store's own.
+    ///     codec: Codec id; by default chosen by the kind of the value.
+    ///     compressor: Compressor id, ``auto`` or ``none``; by default the store's.
+    ///     if_hash: The key must name this object now.
+    ///     if_absent: There must be no such key yet.
+    ///
+    /// Raises:
+    ///     Conflict: The key is not what was expected.
+    ///     Unsupported, EncodeError: No codec holds the value, or this one does not.
+    ///     KeyInvalid, ReadOnly, NoSpace, Busy: Nothing was changed.
+    #[pyo3(signature = (key, value, namespace = None, codec = None, compressor = None, if_hash = None, if_absent = false))]
+    #[allow(clippy::too_many_arguments, reason = "each is an option of the verb")]
+    fn set<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        value: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+        codec: Option<&str>,
+        compressor: Option<&str>,
+        if_hash: Option<&str>,
+        if_absent: bool,
+    ) -> PyResult<String> {
+        let key = slf.get().key(key, namespace)?;
+        let whole = slf.get().shared.batches.is_open();
+        let encoded = Self::encoded(slf, value, codec, whole)?;
+        Self::put(slf, key, &encoded, compressor, if_hash, if_absent)
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        Self::set(slf, key, value, None, None, None, None, false).map(drop)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let there = self.del_(py, key, None)?;
+        if !there.is_truthy()? {
+            let key = self.key(key, None)?;
+            return Err(fault::missing(py, &[key], &self.store()?.info().url));
+        }
+        Ok(())
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = self.key(key, None)?;
+        let store = self.store()?;
+        let found = py.detach(|| store.exists(key));
+        found.map_err(|error| fault::about(py, error, key))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let store = self.store()?;
+        let counted = py.detach(|| {
+            let mut keys = store.keys(&self.namespace, "");
+            keys.try_fold(0, |n, key| key.map(|_| n + 1))
+        });
+        counted.map_err(|error| fault::raised(py, error))
+    }
+
+    /// Whether keys exist; their objects are not looked at.
+    ///
+    /// Args:
+    ///     key: A key, or a list of keys.
+    ///     namespace: Their namespace, or one for each; None for the store's own.
+    ///
+    /// Returns:
+    ///     A bool, or a list of them for lists.
+    #[pyo3(signature = (key, namespace = None))]
+    fn exists<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let several = self.several(key, namespace)?;
+        let found = self.records(py, &several)?;
+        several.answer(py, found.iter().map(Option::is_some).collect())
+    }
+
+    /// Delete keys; whether they were there. Objects stay until they are collected.
+    ///
+    /// Args:
+    ///     key: A key, or a list of keys.
+    ///     namespace: Their namespace, or one for each; None for the store's own.
+    ///
+    /// Returns:
+    ///     A bool, or a list of them for lists; within a batch whether they are there now.
+    #[pyo3(signature = (key, namespace = None))]
+    fn del_<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let several = self.several(key, namespace)?;
+        let store = self.store()?;
+        let keys = several.keys();
+        let batches = &self.shared.batches;
+        let there = py.detach(|| {
+            if !batches.is_open() {
+                return store.del(&keys);
+            }
+            let there = store.get_records(&keys)?;
+            let done = batches.with(|pending| keys.iter().try_for_each(|key| pending.del(*key)));
+            done.unwrap_or(Ok(()))?;
+            Ok(there.iter().map(Option::is_some).collect())
+        });
+        several.answer(py, there.map_err(|error| fault::raised(py, error))?)
+    }
+
+    /// The values of keys, in their order.
+    ///
+    /// Args:
+    ///     keys: The keys.
+    ///     namespace: Their namespace, or one for each; None for the store's own.
+    ///     missing: What stands for a key that does not exist.
+    ///
+    /// Raises:
+    ///     KeyNotFound: Keys do not exist, and nothing stands for them; `keys` names all of them.
+    ///     HashNotFound, Corrupt: As `get` says.
+    #[pyo3(signature = (keys, namespace = None, missing = Given::Absent))]
+    fn mget<'py>(
+        slf: &Bound<'py, Self>,
+        keys: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+        missing: Given,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = slf.py();
+        let store = slf.get().store()?;
+        let several = slf.get().several(keys, namespace)?;
+        let keys = several.keys();
+        let found = py.detach(|| -> tare::Result<Vec<Option<Found>>> {
+            let found = store.get_many(&keys)?.into_iter();
+            let read = found.map(|object| object.map(|object| reading::opened(&store, object)));
+            read.map(Option::transpose).collect()
+        });
+        let found = found.map_err(|error| fault::raised(py, error))?;
+        let absent = found.iter().zip(&keys).filter(|(found, _)| found.is_none());
+        let absent: Vec<Key<'_>> = absent.map(|(_, key)| *key).collect();
+        let mut instead = Vec::new();
+        if !absent.is_empty() {
+            let hooked: bool = slf.getattr(pyo3::intern!(py, "_has_hook"))?.extract()?;
+            if !hooked && matches!(missing, Given::Absent) {
+                return Err(fault::missing(py, &absent, &store.info().url));
+            }
+            for key in &absent {
+                let given = match &missing {
+                    Given::Absent => Given::Absent,
+                    Given::Value(value) => Given::Value(value.clone_ref(py)),
+                };
+                instead.push(Self::missed(slf, *key, given)?);
+            }
+        }
+        let mut instead = instead.into_iter();
+        let out = PyList::empty(py);
+        for (found, key) in found.into_iter().zip(keys) {
+            let value = match found {
+                Some(found) => {
+                    reading::value_at(py, found, key, |codec, bytes| decoded(slf, codec, bytes))?
+                }
+                None => instead.next().unwrap_or_else(|| py.None().into_bound(py)),
+            };
+            out.append(value)?;
+        }
+        Ok(out)
+    }
+
+    /// Set keys to values in one batch; their hashes. Of a key that is there twice the last value stands.
+    ///
+    /// Args:
+    ///     keys: The keys.
+    ///     values: As many values.
+    ///     namespace: Their namespace, or one for each; None for the store's own.
+    ///     codec: Codec id for all; by default chosen by the kind of each value.
+    ///     compressor: Compressor id, ``auto`` or ``none``; by default the store's.
+    ///
+    /// Raises:
+    ///     As `set`. Where the driver's batches are atomic, nothing was changed then.
+    #[pyo3(signature = (keys, values, namespace = None, codec = None, compressor = None))]
+    fn mset(
+        slf: &Bound<'_, Self>,
+        keys: &Bound<'_, PyAny>,
+        values: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+        codec: Option<&str>,
+        compressor: Option<&str>,
+    ) -> PyResult<Vec<String>> {
+        let py = slf.py();
+        let this = slf.get();
+        let store = this.store()?;
+        let several = this.several(keys, namespace)?;
+        let keys = several.keys();
+        let given = values.try_iter()?;
+        let encoded = given.map(|value| Self::encoded(slf, &value?, codec, true));
+        let encoded: Vec<Encoded> = encoded.collect::<PyResult<_>>()?;
+        if encoded.len() != keys.len() {
+            let text = format!("{} keys and {} values", keys.len(), encoded.len());
+            return Err(to_py(py, Error::new(ErrorKind::Usage, text)));
+        }
+        let total: usize = encoded.iter().map(|one| one.source.len()).sum();
+        let signals = (total >= SIGNALLED).then(Signals::default);
+        let options = set_options(py, compressor, None, false, signals.as_ref())?;
+        let parts: Vec<Vec<&[u8]>> = encoded.iter().map(|one| one.source.parts()).collect();
+        let names = encoded.iter().map(|one| one.codec.name());
+        let values = keys.iter().zip(names).zip(&parts);
+        let values: Vec<(Key<'_>, &str, &[&[u8]])> = values
+            .map(|((key, codec), parts)| (*key, codec, parts.as_slice()))
+            .collect();
+        let batches = &this.shared.batches;
+        let done = py.detach(|| {
+            if !batches.is_open() {
+                return store.set_many(&values, &options);
+            }
+            let all = |pending: &mut Pending| {
+                let set = values.iter();
+                set.map(|(key, codec, parts)| pending.set(*key, codec, parts, &options))
+                    .collect()
+            };
+            batches.with(all).unwrap_or_else(|| Ok(Vec::new()))
+        });
+        match done {
+            Ok(hashes) => Ok(hashes.iter().map(tare::store::Hash::hex).collect()),
+            Err(error) => Err(signals.unwrap_or_default().raise(py, error)),
+        }
+    }
+
+    /// Store a value that no key names; its hash. It is collected after grace.
+    #[pyo3(signature = (value, codec = None, compressor = None))]
+    fn set_value(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        codec: Option<&str>,
+        compressor: Option<&str>,
+    ) -> PyResult<String> {
+        let py = slf.py();
+        let encoded = Self::encoded(slf, value, codec, true)?;
+        let store = slf.get().store()?;
+        let options = set_options(py, compressor, None, false, None)?;
+        let parts = encoded.source.parts();
+        let name = encoded.codec.name();
+        let done = py.detach(|| {
+            let source = tare::store::Source::Bytes(&parts);
+            store.set_object(name, source, &options)
+        });
+        done.map(|hash| hash.hex())
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// The value of a hash, whether or not a key names it.
+    ///
+    /// Args:
+    ///     hash: Its hex digits.
+    ///     codec: Codec id; by default that of its first writer.
+    ///
+    /// Raises:
+    ///     HashNotFound: No such object.
+    ///     Corrupt: It is damaged.
+    #[pyo3(signature = (hash, codec = None))]
+    fn get_value<'py>(
+        slf: &Bound<'py, Self>,
+        hash: &str,
+        codec: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let wanted = self::hash(py, hash)?;
+        let store = slf.get().store()?;
+        let found = py.detach(|| reading::opened(&store, store.get_object(&wanted)?));
+        let found = found.map_err(|error| fault::raised(py, error))?;
+        reading::value(py, found, codec, |codec, bytes| decoded(slf, codec, bytes))
+    }
+
+    /// The hash that a value has in this store; nothing is stored.
+    #[pyo3(signature = (value, codec = None))]
+    fn _hash_bytes(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        codec: Option<&str>,
+    ) -> PyResult<String> {
+        let encoded = Self::encoded(slf, value, codec, true)?;
+        let store = slf.get().store()?;
+        let parts = encoded.source.parts();
+        Ok(slf.py().detach(|| store.hash_bytes(&parts)).hex())
+    }
+
+    /// Let all of these keys name one value; its hash.
+    #[pyo3(signature = (keys, value, namespace = None, codec = None, compressor = None))]
+    fn fill(
+        slf: &Bound<'_, Self>,
+        keys: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+        codec: Option<&str>,
+        compressor: Option<&str>,
+    ) -> PyResult<String> {
+        let py = slf.py();
+        let several = slf.get().several(keys, namespace)?;
+        let encoded = Self::encoded(slf, value, codec, true)?;
+        let store = slf.get().store()?;
+        let options = set_options(py, compressor, None, false, None)?;
+        let (keys, parts) = (several.keys(), encoded.source.parts());
+        let done = py.detach(|| store.fill(&keys, encoded.codec.name(), &parts, &options));
+        done.map(|hash| hash.hex())
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// Records of keys, as hash, codec and microseconds since 1970; None for each that does not exist.
+    #[pyo3(signature = (keys, namespace = None))]
+    fn _records(
+        &self,
+        py: Python<'_>,
+        keys: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Option<(String, String, i64)>>> {
+        let found = self.records(py, &self.several(keys, namespace)?)?;
+        let found = found.into_iter();
+        let row = |record: KeyRecord| (record.hash.hex(), record.codec, record.time);
+        Ok(found.map(|record| record.map(row)).collect())
+    }
+
+    /// The hash of the object that a key names.
+    ///
+    /// Raises:
+    ///     KeyNotFound: No such key.
+    #[pyo3(signature = (key, namespace = None))]
+    fn get_hash(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let key = self.key(key, namespace)?;
+        let store = self.store()?;
+        let found = py.detach(|| store.get_hash(key));
+        found
+            .map(|hash| hash.hex())
+            .map_err(|error| fault::about(py, error, key))
+    }
+
+    /// Let keys name what other keys name; their hashes. No bytes are moved.
+    #[pyo3(signature = (src, dest, namespace, namespace_dest))]
+    fn _duplicate(
+        &self,
+        py: Python<'_>,
+        src: &Bound<'_, PyAny>,
+        dest: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+        namespace_dest: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let (from, to) = (
+            self.several(src, namespace)?,
+            self.several(dest, namespace_dest)?,
+        );
+        let (from, to) = (from.keys(), to.keys());
+        if from.len() != to.len() {
+            let text = format!("{} keys to copy to {} keys", from.len(), to.len());
+            return Err(to_py(py, Error::new(ErrorKind::Usage, text)));
+        }
+        let pairs: Vec<(Key<'_>, Key<'_>)> = from.into_iter().zip(to).collect();
+        let store = self.store()?;
+        let done = py.detach(|| store.duplicate(&pairs));
+        let done = done.map_err(|error| fault::raised(py, error))?;
+        Ok(done.iter().map(tare::store::Hash::hex).collect())
+    }
+
+    fn _clear(&self, py: Python<'_>, namespace: &str) -> PyResult<u64> {
+        let store = self.store()?;
+        py.detach(|| store.clear(namespace))
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// At most `limit` keys behind `after`.
+    fn _page(
+        &self,
+        py: Python<'_>,
+        namespace: &str,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> PyResult<Vec<String>> {
+        let store = self.store()?;
+        let page = py.detach(|| store.driver().list_keys(namespace, prefix, after, limit));
+        let page = page.map_err(|error| fault::raised(py, error))?;
+        Ok(page.into_iter().map(|entry| entry.key).collect())
+    }
+
+    /// At most `limit` hashes behind `after`.
+    fn _hashes(&self, py: Python<'_>, after: Option<&str>, limit: usize) -> PyResult<Vec<String>> {
+        let after = after.map(|text| hash(py, text)).transpose()?;
+        let store = self.store()?;
+        let page = py.detach(|| store.driver().list_hashes(after.as_ref(), limit));
+        let page = page.map_err(|error| fault::raised(py, error))?;
+        Ok(page.iter().map(tare::store::Hash::hex).collect())
+    }
+
+    /// The namespaces that hold a key, sorted.
+    fn namespaces(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let store = self.store()?;
+        py.detach(|| store.namespaces())
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// What is known of objects: plain and stored bytes, compressor, codec; None for each that does not exist.
+    #[allow(clippy::type_complexity, reason = "a row that Python takes apart")]
+    fn _stat_objects(
+        &self,
+        py: Python<'_>,
+        hashes: Vec<String>,
+    ) -> PyResult<Vec<Option<(Option<u64>, u64, &'static str, String)>>> {
+        let hashes = hashes.iter().map(|text| hash(py, text));
+        let hashes: Vec<_> = hashes.collect::<PyResult<_>>()?;
+        let store = self.store()?;
+        let found = py.detach(|| store.driver().stat_objects(&hashes));
+        let found = found.map_err(|error| fault::raised(py, error))?;
+        let rows = found.into_iter().map(|meta| {
+            meta.map(|meta| {
+                let name = meta.compressor.name();
+                (meta.plain_len, meta.stored_len, name, meta.codec)
+            })
+        });
+        Ok(rows.collect())
+    }
+
+    /// The file that holds exactly the stored bytes of an object, if there is one; the object was verified.
+    fn _local_file(&self, py: Python<'_>, hash: &str) -> PyResult<Option<std::path::PathBuf>> {
+        let wanted = self::hash(py, hash)?;
+        let store = self.store()?;
+        let found = py.detach(|| {
+            store.get_object(&wanted)?.verify()?;
+            store.driver().local_file(&wanted)
+        });
+        found.map_err(|error| fault::raised(py, error))
+    }
+
+    /// All plain bytes at a key, whatever their codec is.
+    fn _bytes<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        namespace: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(String, Bound<'py, PyAny>)> {
+        let key = self.key(key, namespace)?;
+        let store = self.store()?;
+        let found = py.detach(|| reading::look(&store, key));
+        let found = found.map_err(|error| fault::about(py, error, key))?;
+        match found {
+            None => Err(fault::missing(py, &[key], &store.info().url)),
+            Some(Found::Bytes(codec, bytes)) => Ok((codec, copied(py, &bytes)?.into_any())),
+            Some(Found::Object(object)) => {
+                let codec = object.codec.clone();
+                let found = Found::Object(object);
+                let raw = Some(values::RAW);
+                Ok((
+                    codec,
+                    reading::value(py, found, raw, |_, bytes| Ok(bytes.into_any()))?,
+                ))
+            }
+        }
+    }
+
+    /// A verified stream of the plain bytes at a key, and its codec.
+    fn _reader(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        namespace: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(streams::Reader, String)> {
+        let key = self.key(key, namespace)?;
+        streams::Reader::open(py, &self.store()?, key)
+    }
+
+    /// A stream into an object that a key names when it is complete.
+    fn _writer(
+        &self,
+        py: Python<'_>,
+        codec: &str,
+        compressor: Option<&str>,
+    ) -> PyResult<streams::Writer> {
+        self.refuse_batch(py)?;
+        streams::Writer::open(py, &self.store()?, codec, compressor)
+    }
+
+    fn _begin(&self, py: Python<'_>, durability: Option<&str>) -> PyResult<()> {
+        let durability = durability.map(Durability::by_name).transpose();
+        let durability = durability.map_err(|error| to_py(py, error))?;
+        let pending = Pending::new(&self.store()?, durability);
+        if self.shared.batches.begin(pending) {
+            return Ok(());
+        }
+        let text = "this thread has an open batch: end it first";
+        Err(to_py(py, Error::new(ErrorKind::Usage, text)))
+    }
+
+    fn _end(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
+        let pending = self.shared.batches.end();
+        let done = py.detach(|| match pending {
+            Some(pending) if commit => pending.commit(),
+            _ => Ok(()),
+        });
+        done.map_err(|error| fault::raised(py, error))
+    }
+
+    /// Make all that was acknowledged last, whatever the durability.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.store()?;
+        py.detach(|| store.flush())
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// Forget cached objects, and which were verified.
+    fn flush_cache(&self) -> PyResult<()> {
+        self.store()?.flush_cache();
+        Ok(())
+    }
+
+    /// Make all of it last and let it go; later calls raise `ValueError`. Those of other namespaces too.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.shared.close(py)
+    }
+
+    fn _destroy(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.store()?;
+        py.detach(|| store.destroy())
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    /// Lets keys name objects that exist: rows of namespace, key, hash and codec, in one batch.
+    fn _name(&self, py: Python<'_>, rows: Vec<(String, String, String, String)>) -> PyResult<()> {
+        let mut changes = Vec::with_capacity(rows.len());
+        let store = self.store()?;
+        for (space, key, hash, codec) in &rows {
+            let key = Key::new(space, key);
+            let checked = tare::store::check_key(key).and_then(|()| store.driver().check_key(key));
+            checked.map_err(|error| fault::about(py, error, key))?;
+            let hash = self::hash(py, hash)?;
+            changes.push(Change {
+                key,
+                to: Some(NewKey { hash, codec }),
+                expect: Expect::Any,
+            });
+        }
+        let batch = Batch {
+            objects: Vec::new(),
+            changes,
+            durability: store.options().durability,
+        };
+        py.detach(|| store.driver().apply(batch))
+            .map(drop)
+            .map_err(|error| fault::raised(py, error))
+    }
+
+    fn _find(&self, py: Python<'_>, canonical: &str) -> PyResult<Vec<String>> {
+        let wanted = hash(py, canonical)?;
+        let store = self.store()?;
+        let found = py.detach(|| store.find(&wanted));
+        let found = found.map_err(|error| fault::raised(py, error))?;
+        Ok(found.iter().map(tare::store::Hash::hex).collect())
+    }
+
+    fn _stat<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let store = self.store()?;
+        let stat = py.detach(|| store.stat());
+        reports::stat(py, &stat.map_err(|error| fault::raised(py, error))?)
+    }
+
+    fn _gc<'py>(
+        &self,
+        py: Python<'py>,
+        grace_s: f64,
+        dry_run: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        upkeep::gc(py, &self.store()?, grace_s, dry_run)
+    }
+
+    fn _check<'py>(
+        &self,
+        py: Python<'py>,
+        full: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        upkeep::check(py, &self.store()?, full, progress.as_ref())
+    }
+
+    fn _repair<'py>(
+        &self,
+        py: Python<'py>,
+        apply: bool,
+        purge: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        upkeep::repair(py, &self.store()?, apply, purge)
+    }
+
+    fn exists_object<'py>(
+        &self,
+        py: Python<'py>,
+        hash: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let several = Several::read(hash, None, &self.namespace)?;
+        let keys = several.keys();
+        let hashes = keys.iter().map(|key| self::hash(py, key.key));
+        let hashes: Vec<_> = hashes.collect::<PyResult<_>>()?;
+        let store = self.store()?;
+        let found = py.detach(|| store.exist_objects(&hashes));
+        several.answer(py, found.map_err(|error| fault::raised(py, error))?)
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.shared.store().is_err()
+    }
+}
