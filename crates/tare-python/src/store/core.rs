@@ -3,203 +3,25 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
-use tare::store::{Batch, Change, Durability, Expect, Key, KeyRecord, NewKey, Pending, Store};
+use pyo3::types::PyList;
+use tare::store::{Durability, Key, KeyRecord, Pending};
 use tare::{Error, ErrorKind};
 
 use super::given::{set_options, Given};
-use super::keys::{hash, text, Several};
+use super::keys::{hash, Several};
 use super::opening::{Handle, Shared};
-use super::reading::{self, Found};
-use super::values::{self, Codec, Encoded, Source};
-use super::{fault, reports, streams, upkeep};
-use crate::buffers::copied;
+use super::reading;
+use super::verbs::{self, decoded};
+use super::{fault, many, reports, streams, upkeep};
 use crate::error::to_py;
-use crate::signals::Signals;
-
-/// From this many bytes on a signal ends the writing of a value.
-const SIGNALLED: usize = 64 << 10;
 
 /// A namespace of an open store, at the level of the core.
 #[pyclass(frozen, subclass, module = "tare._tare", name = "StoreCore")]
 pub struct Core {
     pub shared: Arc<Shared>,
-    namespace: String,
+    pub namespace: String,
     /// Whether documents and bytes are encoded here: no codec is given for all, and none is fixed.
-    quick: bool,
-}
-
-type Bytes<'py> = Bound<'py, PyBytes>;
-
-impl Core {
-    #[inline]
-    fn key<'a>(
-        &'a self,
-        key: &'a Bound<'_, PyAny>,
-        namespace: Option<&'a Bound<'_, PyAny>>,
-    ) -> PyResult<Key<'a>> {
-        Ok(Key::new(self.space(namespace)?, text(key)?))
-    }
-
-    #[inline]
-    fn space<'a>(&'a self, namespace: Option<&'a Bound<'_, PyAny>>) -> PyResult<&'a str> {
-        match namespace {
-            Some(given) if !given.is_none() => text(given),
-            _ => Ok(&self.namespace),
-        }
-    }
-
-    fn several(
-        &self,
-        keys: &Bound<'_, PyAny>,
-        namespace: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Several> {
-        Several::read(keys, namespace, &self.namespace)
-    }
-
-    /// A value as bytes: here, or by `tare.store`; `whole` asks for no stream.
-    fn encoded(
-        slf: &Bound<'_, Self>,
-        value: &Bound<'_, PyAny>,
-        codec: Option<&str>,
-        whole: bool,
-    ) -> PyResult<Encoded> {
-        let py = slf.py();
-        if codec.is_none() && slf.get().quick {
-            let mut bytes = Vec::new();
-            match values::quick(value, &mut bytes) {
-                Some(Ok(known)) => {
-                    return Ok(Encoded {
-                        codec: Codec::Known(known),
-                        source: Source::Own(bytes),
-                    })
-                }
-                Some(Err(error)) => return Err(refused(slf, value, error)),
-                None => {}
-            }
-        }
-        let made = slf.call_method1(pyo3::intern!(py, "_encoded"), (value, codec, whole))?;
-        values::made(&made)
-    }
-
-    /// Sets a key to what was encoded.
-    fn put(
-        slf: &Bound<'_, Self>,
-        key: Key<'_>,
-        encoded: &Encoded,
-        compressor: Option<&str>,
-        if_hash: Option<&str>,
-        if_absent: bool,
-    ) -> PyResult<String> {
-        let py = slf.py();
-        let this = slf.get();
-        let store = this.shared.store()?;
-        let codec = encoded.codec.name();
-        let signals = (encoded.source.len() >= SIGNALLED).then(Signals::default);
-        let options = set_options(py, compressor, if_hash, if_absent, signals.as_ref())?;
-        if let Source::Stream(stream) = &encoded.source {
-            this.refuse_batch(py)?;
-            let signals = signals.unwrap_or_default();
-            return streams::set(stream.bind(py), &store, key, codec, &options, &signals);
-        }
-        let parts = encoded.source.parts();
-        let done = if this.shared.batches.is_open() {
-            let batches = &this.shared.batches;
-            py.detach(|| {
-                let set = |pending: &mut Pending| pending.set(key, codec, &parts, &options);
-                batches.with(set)
-            })
-            .ok_or_else(|| no_batch(py))?
-        } else {
-            py.detach(|| store.set(key, codec, tare::store::Source::Bytes(&parts), &options))
-        };
-        match done {
-            Ok(hash) => Ok(hash.hex()),
-            Err(error) if error.kind() == ErrorKind::Cancelled => {
-                Err(signals.unwrap_or_default().raise(py, error))
-            }
-            Err(error) => Err(fault::about(py, error, key)),
-        }
-    }
-
-    fn refuse_batch(&self, py: Python<'_>) -> PyResult<()> {
-        if self.shared.batches.is_open() {
-            let text = "a stream cannot wait for the end of a batch: set it outside, or its bytes";
-            return Err(to_py(py, Error::new(ErrorKind::Usage, text)));
-        }
-        Ok(())
-    }
-
-    /// What is to be given for a key that is missing.
-    fn missed<'py>(
-        slf: &Bound<'py, Self>,
-        key: Key<'_>,
-        default: Given,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let found = slf.call_method1(
-            pyo3::intern!(py, "_missed"),
-            (key.key, key.namespace, matches!(default, Given::Absent)),
-        )?;
-        let (there, value): (bool, Bound<'py, PyAny>) = found.extract()?;
-        match default {
-            _ if there => Ok(value),
-            Given::Value(default) => Ok(default.into_bound(py)),
-            Given::Absent => {
-                let store = slf.get().shared.store()?;
-                Err(fault::missing(py, &[key], &store.info().url))
-            }
-        }
-    }
-
-    fn look<'py>(
-        slf: &Bound<'py, Self>,
-        key: Key<'_>,
-        default: Given,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let store = slf.get().shared.store()?;
-        let found = py.detach(|| reading::look(&store, key));
-        match found.map_err(|error| fault::about(py, error, key))? {
-            Some(found) => {
-                reading::value_at(py, found, key, |codec, bytes| decoded(slf, codec, bytes))
-            }
-            None => Self::missed(slf, key, default),
-        }
-    }
-
-    fn records(&self, py: Python<'_>, several: &Several) -> PyResult<Vec<Option<KeyRecord>>> {
-        let store = self.shared.store()?;
-        let keys = several.keys();
-        let found = py.detach(|| store.get_records(&keys));
-        found.map_err(|error| fault::raised(py, error))
-    }
-
-    pub fn store(&self) -> PyResult<Store> {
-        self.shared.store()
-    }
-}
-
-/// What `tare.store` makes of bytes of a codec.
-fn decoded<'py>(
-    slf: &Bound<'py, Core>,
-    codec: &str,
-    bytes: Bytes<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    slf.call_method1(pyo3::intern!(slf.py(), "_decoded"), (codec, bytes))
-}
-
-/// The error of a document that holds what no document does, in the words of a store.
-#[cold]
-fn refused(slf: &Bound<'_, Core>, value: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    let py = slf.py();
-    let told = slf.call_method1("_refused", (value, error.clone_ref(py)));
-    told.map_or_else(|raised| raised, PyErr::from_value)
-}
-
-#[cold]
-fn no_batch(py: Python<'_>) -> PyErr {
-    to_py(py, Error::new(ErrorKind::Usage, "the batch has ended"))
+    pub quick: bool,
 }
 
 #[pymethods]
@@ -400,44 +222,7 @@ impl Core {
         namespace: Option<&Bound<'py, PyAny>>,
         missing: Given,
     ) -> PyResult<Bound<'py, PyList>> {
-        let py = slf.py();
-        let store = slf.get().store()?;
-        let several = slf.get().several(keys, namespace)?;
-        let keys = several.keys();
-        let found = py.detach(|| -> tare::Result<Vec<Option<Found>>> {
-            let found = store.get_many(&keys)?.into_iter();
-            let read = found.map(|object| object.map(|object| reading::opened(&store, object)));
-            read.map(Option::transpose).collect()
-        });
-        let found = found.map_err(|error| fault::raised(py, error))?;
-        let absent = found.iter().zip(&keys).filter(|(found, _)| found.is_none());
-        let absent: Vec<Key<'_>> = absent.map(|(_, key)| *key).collect();
-        let mut instead = Vec::new();
-        if !absent.is_empty() {
-            let hooked: bool = slf.getattr(pyo3::intern!(py, "_has_hook"))?.extract()?;
-            if !hooked && matches!(missing, Given::Absent) {
-                return Err(fault::missing(py, &absent, &store.info().url));
-            }
-            for key in &absent {
-                let given = match &missing {
-                    Given::Absent => Given::Absent,
-                    Given::Value(value) => Given::Value(value.clone_ref(py)),
-                };
-                instead.push(Self::missed(slf, *key, given)?);
-            }
-        }
-        let mut instead = instead.into_iter();
-        let out = PyList::empty(py);
-        for (found, key) in found.into_iter().zip(keys) {
-            let value = match found {
-                Some(found) => {
-                    reading::value_at(py, found, key, |codec, bytes| decoded(slf, codec, bytes))?
-                }
-                None => instead.next().unwrap_or_else(|| py.None().into_bound(py)),
-            };
-            out.append(value)?;
-        }
-        Ok(out)
+        many::get(slf, keys, namespace, &missing)
     }
 
     /// Set keys to values in one batch; their hashes. Of a key that is there twice the last value stands.
@@ -460,43 +245,7 @@ impl Core {
         codec: Option<&str>,
         compressor: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let py = slf.py();
-        let this = slf.get();
-        let store = this.store()?;
-        let several = this.several(keys, namespace)?;
-        let keys = several.keys();
-        let given = values.try_iter()?;
-        let encoded = given.map(|value| Self::encoded(slf, &value?, codec, true));
-        let encoded: Vec<Encoded> = encoded.collect::<PyResult<_>>()?;
-        if encoded.len() != keys.len() {
-            let text = format!("{} keys and {} values", keys.len(), encoded.len());
-            return Err(to_py(py, Error::new(ErrorKind::Usage, text)));
-        }
-        let total: usize = encoded.iter().map(|one| one.source.len()).sum();
-        let signals = (total >= SIGNALLED).then(Signals::default);
-        let options = set_options(py, compressor, None, false, signals.as_ref())?;
-        let parts: Vec<Vec<&[u8]>> = encoded.iter().map(|one| one.source.parts()).collect();
-        let names = encoded.iter().map(|one| one.codec.name());
-        let values = keys.iter().zip(names).zip(&parts);
-        let values: Vec<(Key<'_>, &str, &[&[u8]])> = values
-            .map(|((key, codec), parts)| (*key, codec, parts.as_slice()))
-            .collect();
-        let batches = &this.shared.batches;
-        let done = py.detach(|| {
-            if !batches.is_open() {
-                return store.set_many(&values, &options);
-            }
-            let all = |pending: &mut Pending| {
-                let set = values.iter();
-                set.map(|(key, codec, parts)| pending.set(*key, codec, parts, &options))
-                    .collect()
-            };
-            batches.with(all).unwrap_or_else(|| Ok(Vec::new()))
-        });
-        match done {
-            Ok(hashes) => Ok(hashes.iter().map(tare::store::Hash::hex).collect()),
-            Err(error) => Err(signals.unwrap_or_default().raise(py, error)),
-        }
+        many::set(slf, keys, values, namespace, codec, compressor)
     }
 
     /// Store a value that no key names; its hash. It is collected after grace.
@@ -681,18 +430,7 @@ impl Core {
         py: Python<'_>,
         hashes: Vec<String>,
     ) -> PyResult<Vec<Option<(Option<u64>, u64, &'static str, String)>>> {
-        let hashes = hashes.iter().map(|text| hash(py, text));
-        let hashes: Vec<_> = hashes.collect::<PyResult<_>>()?;
-        let store = self.store()?;
-        let found = py.detach(|| store.driver().stat_objects(&hashes));
-        let found = found.map_err(|error| fault::raised(py, error))?;
-        let rows = found.into_iter().map(|meta| {
-            meta.map(|meta| {
-                let name = meta.compressor.name();
-                (meta.plain_len, meta.stored_len, name, meta.codec)
-            })
-        });
-        Ok(rows.collect())
+        many::stat_objects(py, &self.store()?, &hashes)
     }
 
     /// The file that holds exactly the stored bytes of an object, if there is one; the object was verified.
@@ -714,22 +452,7 @@ impl Core {
         namespace: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(String, Bound<'py, PyAny>)> {
         let key = self.key(key, namespace)?;
-        let store = self.store()?;
-        let found = py.detach(|| reading::look(&store, key));
-        let found = found.map_err(|error| fault::about(py, error, key))?;
-        match found {
-            None => Err(fault::missing(py, &[key], &store.info().url)),
-            Some(Found::Bytes(codec, bytes)) => Ok((codec, copied(py, &bytes)?.into_any())),
-            Some(Found::Object(object)) => {
-                let codec = object.codec.clone();
-                let found = Found::Object(object);
-                let raw = Some(values::RAW);
-                Ok((
-                    codec,
-                    reading::value(py, found, raw, |_, bytes| Ok(bytes.into_any()))?,
-                ))
-            }
-        }
+        verbs::bytes(py, &self.store()?, key)
     }
 
     /// A verified stream of the plain bytes at a key, and its codec.
@@ -800,27 +523,7 @@ impl Core {
 
     /// Lets keys name objects that exist: rows of namespace, key, hash and codec, in one batch.
     fn _name(&self, py: Python<'_>, rows: Vec<(String, String, String, String)>) -> PyResult<()> {
-        let mut changes = Vec::with_capacity(rows.len());
-        let store = self.store()?;
-        for (space, key, hash, codec) in &rows {
-            let key = Key::new(space, key);
-            let checked = tare::store::check_key(key).and_then(|()| store.driver().check_key(key));
-            checked.map_err(|error| fault::about(py, error, key))?;
-            let hash = self::hash(py, hash)?;
-            changes.push(Change {
-                key,
-                to: Some(NewKey { hash, codec }),
-                expect: Expect::Any,
-            });
-        }
-        let batch = Batch {
-            objects: Vec::new(),
-            changes,
-            durability: store.options().durability,
-        };
-        py.detach(|| store.driver().apply(batch))
-            .map(drop)
-            .map_err(|error| fault::raised(py, error))
+        many::name(py, &self.store()?, &rows)
     }
 
     fn _find(&self, py: Python<'_>, canonical: &str) -> PyResult<Vec<String>> {

@@ -11,6 +11,7 @@ mod fault;
 mod given;
 mod hashing;
 mod keys;
+mod many;
 mod opening;
 mod reading;
 mod reports;
@@ -18,6 +19,7 @@ mod streams;
 mod transfer;
 mod upkeep;
 mod values;
+mod verbs;
 
 use pyo3::prelude::*;
 
