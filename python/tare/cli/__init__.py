@@ -29,6 +29,7 @@ COMMANDS = {
     "decompress": ("tare.cli.decompress", "Decompress or test files, or read a part of one."),
     "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
     "blit": ("tare.cli.blit", "Documents that are read by field: encode, decode, get, info, check, repair."),
+    "store": ("tare.cli.store", "Values under keys: set, get, ls, rm, stat, gc, check, repair, copy."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
 }
 
