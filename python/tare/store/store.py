@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import mmap
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from tare._tare import StoreCore, StoreHandle
 from tare.errors import KeyNotFound, Unsupported, UsageError
 from tare.store import moving, reports, streams, values
 from tare.store.grace import seconds
+from tare.store.hook import Hook
 
 if TYPE_CHECKING:
     import io
@@ -26,33 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Store"]
 
 _PAGE = 1000
-
-
-class _Hook:
-    """The function that makes missing values, and which keys it is at work for."""
-
-    def __init__(self, function: Callable[[str, str], Any] | None) -> None:
-        self.function = function
-        self._lock = threading.Lock()
-        self._working: dict[tuple[str, str], tuple[threading.RLock, int]] = {}
-
-    @contextlib.contextmanager
-    def alone(self, key: str, namespace: str) -> Iterator[None]:
-        """One thread at a time for a key."""
-        place = (key, namespace)
-        with self._lock:
-            lock, users = self._working.get(place, (threading.RLock(), 0))
-            self._working[place] = lock, users + 1
-        try:
-            with lock:
-                yield
-        finally:
-            with self._lock:
-                lock, users = self._working[place]
-                if users == 1:
-                    del self._working[place]
-                else:
-                    self._working[place] = lock, users - 1
 
 
 class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` raises where a mapping's gives None
@@ -81,13 +54,13 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         *,
         url: str,
         options: Mapping[str, Any],
-        hook: _Hook | None = None,
+        hook: Hook | None = None,
     ) -> None:
         self._url = url
         self._options = dict(options)
         self._codec = codec
         self._allow_pickle = bool(options.get("allow_pickle"))
-        self._hook = hook if hook is not None else _Hook(options.get("missing"))
+        self._hook = hook if hook is not None else Hook(options.get("missing"))
         self._fixed: str | None = self.info()["codec"]
         self._has_hook = self._hook.function is not None
 
@@ -138,7 +111,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
             self._codec,
             url=self._url,
             options=self._options,
-            hook=_Hook(None),
+            hook=Hook(None),
         )
 
     # What it is.

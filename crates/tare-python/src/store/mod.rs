@@ -4,6 +4,11 @@
     clippy::doc_markdown,
     reason = "what documents a function or a class is what Python's help() shows"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unused_self,
+    reason = "arguments as Python gives them, and methods that file objects have"
+)]
 
 mod batches;
 mod core;

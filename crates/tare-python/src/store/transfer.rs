@@ -21,6 +21,7 @@ pub type Copying = (String, String, String, String);
 /// `pairs` gives lists of (namespace, key, namespace there, key there); `convert` makes of a codec and bytes
 /// those of the other store's one codec; `progress` gets the keys done.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "a call of `tare.store` alone")]
 #[pyo3(signature = (source, dest, pairs, resume, skip_missing, convert, progress))]
 pub fn store_copy<'py>(
     py: Python<'py>,
