@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::files::{self, fault};
-use super::scratch::LOCK;
+use super::scratch::{LOCK, TURN};
 use super::StorrDriver;
 use crate::{Error, ErrorKind, Result};
 
@@ -23,8 +23,16 @@ pub(super) enum Share {
 
 impl StorrDriver {
     /// Takes the lock; waits for others as long as the options say.
+    ///
+    /// Who wants it takes a turn first, and gives it back with the lock: so writers that come and go cannot
+    /// keep a collection waiting for ever.
     pub(super) fn lock(&self, share: Share) -> Result<Lock> {
-        let path = self.scratch.path().join(LOCK);
+        let _turn = self.take(TURN, share)?;
+        self.take(LOCK, share)
+    }
+
+    fn take(&self, name: &str, share: Share) -> Result<Lock> {
+        let path = self.scratch.path().join(name);
         let start = Instant::now();
         let mut pause = Duration::from_micros(100);
         loop {

@@ -18,9 +18,11 @@ const OTHERS: Duration = Duration::from_secs(24 * 3600);
 /// What the names of our temporary files begin with.
 const PREFIX: &str = "tare-";
 /// Our files that are not temporary.
-pub(super) const KEPT: [&str; 3] = [LOCK, MARKS, QUARANTINE];
+pub(super) const KEPT: [&str; 4] = [LOCK, TURN, MARKS, QUARANTINE];
 /// The file whose lock writers share.
 pub(super) const LOCK: &str = "tare.lock";
+/// The file whose lock those take who want the other.
+pub(super) const TURN: &str = "tare.turn";
 /// Since when objects were seen unnamed.
 pub(super) const MARKS: &str = "tare-marks";
 /// What a repair set aside.
