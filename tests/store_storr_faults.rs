@@ -5,6 +5,7 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
     reason = "a test stops at once"
 )]
 
@@ -30,7 +31,9 @@ use common::folder::Folder;
 /// The bytes of a vector of doubles.
 fn doubles(values: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let mut build = Builder::new();
-    let root = build.push(Body::Double(values.into_iter().collect())).unwrap();
+    let root = build
+        .push(Body::Double(values.into_iter().collect()))
+        .unwrap();
     storr::plain_of(&build.finish(root))
 }
 
@@ -81,7 +84,7 @@ fn litter(path: &Path) -> Vec<String> {
     let names = std::fs::read_dir(path.join("scratch")).unwrap();
     let mut names: Vec<String> = names
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "tare.lock" && name != "tare-marks")
+        .filter(|name| !["tare.lock", "tare.turn", "tare-marks"].contains(&&**name))
         .collect();
     names.sort();
     names
@@ -143,7 +146,12 @@ fn fault_01_full_disk() {
         put(&store, "k", &old).unwrap();
         let before = storr::files(&path);
         let big = noise(1, 1 << 20);
-        let free = || std::fs::metadata(&mount).map(|_| ()).and_then(|()| space(&mount)).unwrap();
+        let free = || {
+            std::fs::metadata(&mount)
+                .map(|_| ())
+                .and_then(|()| space(&mount))
+                .unwrap()
+        };
         let room = free();
         for key in ["k", "fresh"] {
             for durability in [Durability::None, Durability::Each] {
@@ -161,7 +169,10 @@ fn fault_01_full_disk() {
         }
         assert_eq!(before, storr::files(&path), "something is left");
         assert!(free() >= room, "{} of {room}", free());
-        assert_eq!(&old[..], &store.get(Key::from("k")).unwrap().bytes().unwrap()[..]);
+        assert_eq!(
+            &old[..],
+            &store.get(Key::from("k")).unwrap().bytes().unwrap()[..]
+        );
         // Many small ones until nothing fits, one batch at a time.
         let mut number = 0_u32;
         let error = loop {
@@ -175,7 +186,11 @@ fn fault_01_full_disk() {
         };
         assert_eq!(ErrorKind::NoSpace, error.kind());
         for at in 1..number {
-            store.get(Key::from(&*format!("small{at}"))).unwrap().bytes().unwrap();
+            store
+                .get(Key::from(&*format!("small{at}")))
+                .unwrap()
+                .bytes()
+                .unwrap();
         }
         assert!(problems(&store).is_empty());
         // The same set works once there is space.
@@ -183,16 +198,30 @@ fn fault_01_full_disk() {
             storr::delete(store.driver(), Key::from(&*format!("small{at}"))).unwrap();
         }
         store.gc(&now()).unwrap();
-        put(&store, &format!("small{number}"), &noise(u64::from(number), 4000)).unwrap();
+        put(
+            &store,
+            &format!("small{number}"),
+            &noise(u64::from(number), 4000),
+        )
+        .unwrap();
         store.driver().destroy().unwrap();
         assert!(!path.exists());
     }
 }
 
 fn space(path: &Path) -> std::io::Result<u64> {
-    let ran = Command::new("df").arg("--output=avail").arg(path).output()?;
+    let ran = Command::new("df")
+        .arg("--output=avail")
+        .arg(path)
+        .output()?;
     let text = String::from_utf8_lossy(&ran.stdout);
-    Ok(text.lines().nth(1).unwrap_or("0").trim().parse().unwrap_or(0))
+    Ok(text
+        .lines()
+        .nth(1)
+        .unwrap_or("0")
+        .trim()
+        .parse()
+        .unwrap_or(0))
 }
 
 #[test]
@@ -207,8 +236,15 @@ fn fault_02_gc_keeps_dot_keys() {
     let before = store.get(Key::from(".hidden")).unwrap().bytes().unwrap();
     let report = store.gc(&now()).unwrap();
     assert_eq!((1, 1), (report.condemned, report.deleted));
-    assert!(!store.driver().list_hashes(None, 99).unwrap().contains(&garbage));
-    assert_eq!(before, store.get(Key::from(".hidden")).unwrap().bytes().unwrap());
+    assert!(!store
+        .driver()
+        .list_hashes(None, 99)
+        .unwrap()
+        .contains(&garbage));
+    assert_eq!(
+        before,
+        store.get(Key::from(".hidden")).unwrap().bytes().unwrap()
+    );
     let listed = storr::listing(store.driver());
     assert!(listed.contains_key(&("objects".into(), ".hidden".into())));
     // A namespace inside another is read, is not listed, and its objects stay.
@@ -220,12 +256,18 @@ fn fault_02_gc_keeps_dot_keys() {
     assert_eq!(String::from_utf8_lossy(&hidden).trim(), nested.hash.hex());
     assert_eq!(vec!["objects".to_string()], store.namespaces().unwrap());
     // New ones are refused, or asked for by name.
-    assert_eq!(ErrorKind::KeyInvalid, put(&store, ".new", &hidden).unwrap_err().kind());
+    assert_eq!(
+        ErrorKind::KeyInvalid,
+        put(&store, ".new", &hidden).unwrap_err().kind()
+    );
     let options = StorrOptions {
         allow_dot_keys: true,
         ..StorrOptions::default()
     };
-    let dots = Store::new(Box::new(open(&path, &options).unwrap()), OpenOptions::default());
+    let dots = Store::new(
+        Box::new(open(&path, &options).unwrap()),
+        OpenOptions::default(),
+    );
     put(&dots, ".new", &doubles([8.0])).unwrap();
     assert_eq!(0, store.gc(&now()).unwrap().deleted);
     assert!(store.get(Key::from(".new")).is_ok());
@@ -239,10 +281,19 @@ fn writer(path: &Path, number: usize, until: Instant) {
     while Instant::now() < until {
         set += 1;
         // Few values, so that objects become garbage and are wanted again.
-        let value = f64::from(set % 5);
-        put(&store, &format!("w{number}-{}", set % 40), &doubles([value])).unwrap();
+        let value = (number * 1000) as f64 + f64::from(set % 50);
+        put(
+            &store,
+            &format!("w{number}-{}", set % 40),
+            &doubles([value]),
+        )
+        .unwrap();
         if set % 7 == 0 {
-            storr::delete(store.driver(), Key::from(&*format!("w{number}-{}", set % 40))).unwrap();
+            storr::delete(
+                store.driver(),
+                Key::from(&*format!("w{number}-{}", set % 40)),
+            )
+            .unwrap();
         }
     }
     println!("{set} sets");
@@ -280,10 +331,14 @@ fn fault_03_gc_races_set() {
     });
     for child in children {
         let ran = child.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned()
+            + &String::from_utf8_lossy(&ran.stderr);
         assert!(ran.status.success(), "{text}");
     }
-    assert!(runs > 20 && deleted > 0, "{runs} collections, {deleted} objects, {busy} busy");
+    assert!(
+        runs > 20 && deleted > 0,
+        "{runs} collections, {deleted} objects, {busy} busy"
+    );
     assert_eq!(Vec::<(FindingKind, String)>::new(), problems(&store));
     assert!(storr::listing(store.driver()).len() > 100);
     assert!(litter(&path).is_empty());
@@ -317,7 +372,10 @@ fn fault_04_overwrite_is_atomic() {
         done.store(true, Ordering::Relaxed);
     });
     let (reads, writes) = (reads.into_inner(), writes.into_inner());
-    assert!(reads > 500 && writes > 200, "{reads} reads, {writes} writes");
+    assert!(
+        reads > 500 && writes > 200,
+        "{reads} reads, {writes} writes"
+    );
 }
 
 /// Flips a bit of a file.
@@ -358,7 +416,10 @@ fn fault_05_check_rehashes_and_fault_06_set_repairs() {
             put(&again(), "other", &plain).unwrap();
             let store = again();
             assert!(problems(&store).is_empty());
-            assert_eq!(&plain[..], &store.get(Key::from("k")).unwrap().bytes().unwrap()[..]);
+            assert_eq!(
+                &plain[..],
+                &store.get(Key::from("k")).unwrap().bytes().unwrap()[..]
+            );
         }
         for length in [0, 1, 20, length / 2, length - 1] {
             let whole = std::fs::read(&object).unwrap();
@@ -378,7 +439,9 @@ fn fault_07_precise_errors() {
     let store = store(&path);
     let hash = put(&store, "k", &doubles([1.5])).unwrap();
     let kind = |key: &str| {
-        let got = store.get(Key::from(key)).and_then(tare::store::Object::bytes);
+        let got = store
+            .get(Key::from(key))
+            .and_then(tare::store::Object::bytes);
         got.map_err(|error| error.kind())
     };
     assert_eq!(Err(ErrorKind::KeyNotFound), kind("other"));
@@ -432,8 +495,17 @@ fn fault_08_bad_keys() {
     }
     for namespace in ["a/b", "..", "", ".n"] {
         let key = Key::new(namespace, "k");
-        let set = store.set(key, "rds", Source::Bytes(&[&doubles([2.0])]), &SetOptions::default());
-        assert_eq!(ErrorKind::KeyInvalid, set.unwrap_err().kind(), "{namespace:?}");
+        let set = store.set(
+            key,
+            "rds",
+            Source::Bytes(&[&doubles([2.0])]),
+            &SetOptions::default(),
+        );
+        assert_eq!(
+            ErrorKind::KeyInvalid,
+            set.unwrap_err().kind(),
+            "{namespace:?}"
+        );
     }
     assert_eq!(before, storr::files(&path));
     let mangled = folder.join("m");
@@ -443,7 +515,15 @@ fn fault_08_bad_keys() {
     };
     let driver = open(&mangled, &options).unwrap();
     let store = Store::new(Box::new(driver), OpenOptions::default());
-    for key in ["a/b", ".dot", "..", "UPPER", "upper", "a?b*c:d|e", "\u{1f600}"] {
+    for key in [
+        "a/b",
+        ".dot",
+        "..",
+        "UPPER",
+        "upper",
+        "a?b*c:d|e",
+        "\u{1f600}",
+    ] {
         put(&store, key, &doubles([key.len() as f64])).unwrap();
         assert!(store.get(Key::from(key)).is_ok());
     }
@@ -461,7 +541,9 @@ fn fault_08_bad_keys() {
 fn fault_09_scratch_is_swept() {
     if let Some(path) = is_child() {
         let driver = made(&path);
-        let mut sink = driver.begin_object(&tare::store::ObjectHint::default()).unwrap();
+        let mut sink = driver
+            .begin_object(&tare::store::ObjectHint::default())
+            .unwrap();
         std::io::Write::write_all(&mut sink, &vec![1; 1 << 20]).unwrap();
         println!("ready");
         std::thread::sleep(Duration::from_secs(60));
@@ -488,7 +570,12 @@ fn fault_09_scratch_is_swept() {
         std::fs::write(file, "x").unwrap();
     }
     let time = SystemTime::now() - Duration::from_secs(25 * 3600);
-    std::fs::File::options().write(true).open(&old).unwrap().set_modified(time).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(&old)
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
     let driver = made(&path);
     assert_eq!(vec!["filebeef".to_string()], litter(&path));
     assert_eq!(0, driver.sweep().unwrap());
@@ -519,7 +606,10 @@ fn a_collection_waits_for_the_grace_that_an_object_has_been_seen_without_a_key()
     assert!(text.starts_with(&format!("{hash} ")), "{text}");
     // As if that had been long ago.
     std::fs::write(&marks, format!("{hash} 1000\n")).unwrap();
-    let dry = GcOptions { dry_run: true, ..options.clone() };
+    let dry = GcOptions {
+        dry_run: true,
+        ..options.clone()
+    };
     assert_eq!(1, store.gc(&dry).unwrap().deleted);
     assert!(object.exists());
     // Set again meanwhile: the file is young, and stays when the key goes.
@@ -542,21 +632,30 @@ fn short_hashes_that_collide_are_refused_and_the_value_stays() {
         hash_algorithm: Some(tare::store::Algorithm::Crc32),
         ..StorrOptions::default()
     };
-    let store = Store::new(Box::new(open(&path, &options).unwrap()), OpenOptions::default());
+    let store = Store::new(
+        Box::new(open(&path, &options).unwrap()),
+        OpenOptions::default(),
+    );
     let (a, b) = collision();
     assert_ne!(a, b);
     let hash = put(&store, "a", &a).unwrap();
     let error = put(&store, "b", &b).unwrap_err();
     assert_eq!(ErrorKind::Collision, error.kind(), "{error}");
     assert_eq!(Some(&*hash.hex()), error.detail("hash"));
-    assert_eq!(&a[..], &store.get(Key::from("a")).unwrap().bytes().unwrap()[..]);
+    assert_eq!(
+        &a[..],
+        &store.get(Key::from("a")).unwrap().bytes().unwrap()[..]
+    );
     assert!(store.get(Key::from("b")).is_err());
     // Equal values are still one.
     assert_eq!(hash, put(&store, "c", &a).unwrap());
     // And a damaged object is written over.
     std::fs::write(path.join(format!("data/{hash}.rds")), "damaged").unwrap();
     assert_eq!(hash, put(&store, "b", &b).unwrap());
-    assert_eq!(&b[..], &store.get(Key::from("b")).unwrap().bytes().unwrap()[..]);
+    assert_eq!(
+        &b[..],
+        &store.get(Key::from("b")).unwrap().bytes().unwrap()[..]
+    );
     assert!(litter(&path).is_empty());
 }
 
@@ -594,16 +693,24 @@ fn repair_sets_aside_and_deletes_nothing_unless_it_is_told() {
     let done = store.repair(&report, true, false).unwrap();
     assert_eq!(4, done.iter().filter(|action| action.done).count());
     let files = storr::files(&path);
-    for name in ["807d5c1b434ee840844830cb7257e3b8", "90a7653d717dc1553ee564aa27b749b9", "b1c9eae8b8811a25c2b7c97aaf0f1e46"] {
+    for name in [
+        "807d5c1b434ee840844830cb7257e3b8",
+        "90a7653d717dc1553ee564aa27b749b9",
+        "b1c9eae8b8811a25c2b7c97aaf0f1e46",
+    ] {
         let aside = format!("scratch/tare-quarantine/{name}.rds");
         assert_eq!(before[&format!("data/{name}.rds")], files[&aside]);
         assert!(!files.contains_key(&format!("data/{name}.rds")));
     }
-    let list = String::from_utf8(files["scratch/tare-quarantine/dangling-keys.jsonl"].clone()).unwrap();
+    let list =
+        String::from_utf8(files["scratch/tare-quarantine/dangling-keys.jsonl"].clone()).unwrap();
     assert!(list.contains("\"badkey\""), "{list}");
     let report = store.check(CheckLevel::Full, &mut |_| true).unwrap();
     let kinds: Vec<_> = report.findings.iter().map(|one| one.kind.name()).collect();
-    assert_eq!(3, kinds.iter().filter(|kind| **kind == "dangling-key").count());
+    assert_eq!(
+        3,
+        kinds.iter().filter(|kind| **kind == "dangling-key").count()
+    );
     assert_eq!(4, kinds.len());
     store.repair(&report, true, true).unwrap();
     assert!(problems(&store).is_empty());
@@ -625,7 +732,10 @@ fn destroy_leaves_what_is_not_of_the_store() {
     }
     store.driver().destroy().unwrap();
     let left: Vec<String> = storr::files(&path).into_keys().collect();
-    assert_eq!(["data/notes.txt", "keys/objects/notes", "mine"].map(String::from), left[..]);
+    assert_eq!(
+        ["data/notes.txt", "keys/objects/notes", "mine"].map(String::from),
+        left[..]
+    );
 }
 
 /// Kills writers at random instants: what they acknowledged is there, and nothing is broken.
@@ -647,7 +757,11 @@ fn killed_writers_lose_nothing_that_they_acknowledged() {
     let mut acknowledged = 0;
     for round in 0..40_u64 {
         let mut children: Vec<_> = (0..2)
-            .map(|_| child("killed_writers_lose_nothing_that_they_acknowledged", &path).spawn().unwrap())
+            .map(|_| {
+                child("killed_writers_lose_nothing_that_they_acknowledged", &path)
+                    .spawn()
+                    .unwrap()
+            })
             .collect();
         std::thread::sleep(Duration::from_millis(30 + round * 7 % 60));
         let mut said = Vec::new();
@@ -655,7 +769,9 @@ fn killed_writers_lose_nothing_that_they_acknowledged() {
             child.kill().unwrap();
         }
         for child in children {
-            said.push(String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).into_owned());
+            said.push(
+                String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout).into_owned(),
+            );
         }
         let store = store(&path);
         for text in said {
@@ -666,7 +782,9 @@ fn killed_writers_lose_nothing_that_they_acknowledged() {
             }
             let mut last = std::collections::BTreeMap::new();
             for line in lines {
-                let Some((key, value)) = line.split_once(' ') else { continue };
+                let Some((key, value)) = line.split_once(' ') else {
+                    continue;
+                };
                 last.insert(key.to_string(), value.parse::<u64>().unwrap());
                 acknowledged += 1;
             }
@@ -704,14 +822,26 @@ fn a_change_names_what_is_there_or_nothing_is_changed() {
         driver.apply(batch).map_err(|error| error.kind())
     };
     let before = storr::files(&path);
-    let both = vec![change("a", there, Expect::Any), change("b", missing, Expect::Any)];
+    let both = vec![
+        change("a", there, Expect::Any),
+        change("b", missing, Expect::Any),
+    ];
     assert_eq!(Err(ErrorKind::ObjectNotFound), apply(both));
-    let both = vec![change("a", there, Expect::Any), change("k", there, Expect::Absent)];
+    let both = vec![
+        change("a", there, Expect::Any),
+        change("k", there, Expect::Absent),
+    ];
     assert_eq!(Err(ErrorKind::Conflict), apply(both));
     // In order: the second sees what the first did.
-    let both = vec![change("a", there, Expect::Absent), change("a", there, Expect::Absent)];
+    let both = vec![
+        change("a", there, Expect::Absent),
+        change("a", there, Expect::Absent),
+    ];
     assert_eq!(Err(ErrorKind::Conflict), apply(both));
     assert_eq!(before, storr::files(&path));
-    let both = vec![change("a", there, Expect::Absent), change("a", there, Expect::Is(there))];
+    let both = vec![
+        change("a", there, Expect::Absent),
+        change("a", there, Expect::Is(there)),
+    ];
     assert_eq!(vec![None, Some(there)], apply(both).unwrap().before);
 }
