@@ -11,6 +11,12 @@
 
 pub mod folder;
 pub mod rds_files;
+#[cfg(any(
+    feature = "store-object",
+    feature = "store-postgres",
+    feature = "store-redis"
+))]
+pub mod servers;
 pub mod zip;
 
 use std::io::{self, Read, Write};

@@ -2,3 +2,11 @@
 
 pub mod memory;
 pub mod storr;
+#[cfg(feature = "store-redis")]
+pub mod redis;
+#[cfg(any(
+    feature = "store-object",
+    feature = "store-postgres",
+    feature = "store-redis"
+))]
+mod remote;
