@@ -123,3 +123,13 @@ fn a_large_object_goes_up_and_comes_down_in_pieces() {
     driver.check(&mut |finding| found.push(finding)).unwrap();
     assert_eq!(Vec::<tare::store::Finding>::new(), found);
 }
+
+#[test]
+fn it_passes_the_kit() -> Result<()> {
+    let Some(server) = Redis::start(&[]) else {
+        return Ok(());
+    };
+    tare::testing::driver_conformance(&|| Ok(Box::new(opened(&server, "kit"))))?;
+    assert_eq!(":0\r\n", server.command("DBSIZE"), "nothing is left");
+    Ok(())
+}

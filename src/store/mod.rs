@@ -29,6 +29,7 @@ mod options;
 mod packing;
 mod read;
 mod seen;
+mod servers;
 mod transfer;
 mod upkeep;
 mod write;

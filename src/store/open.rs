@@ -6,7 +6,7 @@ use crate::{Error, ErrorKind, Result};
 
 use super::drivers::memory;
 use super::drivers::storr::{self, StorrOptions};
-use super::{Algorithm, Driver, OpenOptions, Store};
+use super::{servers, Algorithm, Driver, OpenOptions, Store};
 
 impl Store {
     /// Opens the store that a URL names, or makes it.
@@ -43,10 +43,10 @@ fn driver(url: &str, options: &OpenOptions) -> Result<Box<dyn Driver>> {
             }
             Err(missing("folder"))
         }
-        _ => {
-            let text = format!("no driver {scheme:?} for the store {url:?}");
+        _ => servers::driver(scheme, url, options).unwrap_or_else(|| {
+            let text = format!("no driver {scheme:?}");
             Err(Error::new(ErrorKind::Usage, text))
-        }
+        }),
     }
 }
 
