@@ -1,7 +1,6 @@
 //! The drivers, one a file.
 
 pub mod memory;
-pub mod storr;
 #[cfg(feature = "store-redis")]
 pub mod redis;
 #[cfg(any(
@@ -10,3 +9,4 @@ pub mod redis;
     feature = "store-redis"
 ))]
 mod remote;
+pub mod storr;
