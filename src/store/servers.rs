@@ -1,6 +1,6 @@
 //! From a URL to the driver of a server.
 
-#[cfg(feature = "store-object")]
+#[cfg(any())]
 use super::drivers::object_store;
 #[cfg(feature = "store-postgres")]
 use super::drivers::postgres;
@@ -34,11 +34,6 @@ pub(super) fn driver(
     Some(parsed.and_then(|url| open(&url, options)))
 }
 
-#[cfg(not(all(
-    feature = "store-object",
-    feature = "store-postgres",
-    feature = "store-redis"
-)))]
 fn missing(driver: &str) -> Result<Box<dyn Driver>> {
     let text = format!("the driver {driver} is not built into this library");
     Err(Error::new(ErrorKind::Unsupported, text))
@@ -74,7 +69,7 @@ fn postgres_driver(_: &url::Url, _: &OpenOptions) -> Result<Box<dyn Driver>> {
     missing("postgres")
 }
 
-#[cfg(feature = "store-object")]
+#[cfg(any())]
 fn object_driver(url: &url::Url, options: &OpenOptions) -> Result<Box<dyn Driver>> {
     let chosen = object_store::ObjectOptions {
         read_only: options.read_only,
@@ -84,7 +79,7 @@ fn object_driver(url: &url::Url, options: &OpenOptions) -> Result<Box<dyn Driver
     Ok(Box::new(object_store::open(url, &chosen)?))
 }
 
-#[cfg(not(feature = "store-object"))]
+#[cfg(not(any()))]
 fn object_driver(_: &url::Url, _: &OpenOptions) -> Result<Box<dyn Driver>> {
     missing("object_store")
 }

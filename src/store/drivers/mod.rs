@@ -1,6 +1,8 @@
 //! The drivers, one a file.
 
 pub mod memory;
+#[cfg(feature = "store-postgres")]
+pub mod postgres;
 #[cfg(feature = "store-redis")]
 pub mod redis;
 #[cfg(any(
