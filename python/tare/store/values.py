@@ -238,7 +238,8 @@ def _pandas(value: Any, whole: bool) -> Encoded:
 
     frame: pd.DataFrame = kinds.convert(value, "pandas")
     try:
-        table = pa.Table.from_pandas(frame)
+        # Without columns nothing but the index says how many rows there are.
+        table = pa.Table.from_pandas(frame, preserve_index=None if len(frame.columns) else True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         text = f"Arrow does not hold this data frame: {str(error)[:300]}: convert the column, or say codec='pickle'"
         raise EncodeError(text, format="arrow") from error
@@ -247,7 +248,20 @@ def _pandas(value: Any, whole: bool) -> Encoded:
     said["creator"] = {"library": "pyarrow", "version": "0"}
     said["pandas_version"] = "0"
     metadata[b"pandas"] = json.dumps(said, sort_keys=True).encode()
-    return "arrow:pandas", _table(table.replace_schema_metadata(metadata), whole)
+    table = table.replace_schema_metadata(metadata)
+    if not table.num_rows:  # a table without rows is written without the categories of its columns
+        return "arrow:pandas", [_no_rows(pa.RecordBatch.from_pandas(frame), table.schema)]
+    return "arrow:pandas", _table(table, whole)
+
+
+def _no_rows(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    sink = pa.BufferOutputStream()
+    with ipc.new_file(sink, schema) as writer:
+        writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    return sink.getvalue().to_pybytes()
 
 
 def _polars(value: Any, whole: bool) -> Encoded:
@@ -266,10 +280,12 @@ def _rds(value: Any, whole: bool) -> Encoded:
 def _robject(value: Any, *, version: int) -> bytes:
     """A value as R serializes it; what R has not is told by a `tare.r.LossWarning`."""
     from tare import r
+    from tare.r.losses import settle
 
-    data = r.write(value, None, format="rds", version=version, encoding="xdr", compressor="none").data
-    assert data is not None  # as without a path
-    return data
+    report = r.write(value, None, format="rds", version=version, encoding="xdr", compressor="none")
+    settle(report.loss, None, strict=False, what="the value as an R object", level=4)
+    assert report.data is not None  # as without a path
+    return report.data
 
 
 def _by_registry(codec: Codec, value: Any, whole: bool) -> Any:
