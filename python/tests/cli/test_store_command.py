@@ -1,0 +1,227 @@
+"""The commands of stores: values in and out, listings, damage, copies, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from store_places import made
+
+from tare import open_store
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs `tare store ...` in a folder of its own."""
+
+    def call(*args: str, stdin: bytes = b"", code: int = 0) -> subprocess.CompletedProcess[bytes]:
+        done = subprocess.run(
+            [sys.executable, "-c", "from tare.cli import main; main()", "store", *args],
+            input=stdin, capture_output=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
+        )  # fmt: skip
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        assert b"Traceback" not in done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A new store of the folder driver."""
+    made("folder", tmp_path).close()
+    return "cache"
+
+
+def test_a_file_goes_in_and_out(run: Run, url: str, tmp_path: Path) -> None:
+    """Its very bytes, by name and by standard input; the hash is printed."""
+    data = bytes(range(256)) * 1000
+    (tmp_path / "x.bin").write_bytes(data)
+    hash = run("set", url, "k", "x.bin").stdout.decode().strip()
+    assert (
+        run("set", url, "l", "-n", "other", "--compressor", "none", stdin=data).stdout.decode().strip()
+        == hash
+    )
+    assert run("get", url, "k").stdout == data
+    assert run("get", url, hash, "--hash").stdout == data
+    run("get", url, "l", "-n", "other", "-o", "out.bin")
+    assert (tmp_path / "out.bin").read_bytes() == data
+    assert b"--force" in run("get", url, "k", "-o", "out.bin", code=1).stderr
+    assert b"no key" in run("get", url, "nothing", code=1).stderr
+    run("set", url, "k", "--if-absent", stdin=b"x", code=1)
+    assert run("get", url, "k").stdout == data
+
+
+def test_data_are_read_stored_and_converted(run: Run, url: str, tmp_path: Path) -> None:
+    """--codec reads the file as what it is, --as writes the value as something else."""
+    (tmp_path / "x.csv").write_text("a,b\n1,x\n2,y\n")
+    run("set", url, "t", "x.csv", "--codec", "arrow")
+    assert json.loads(run("get", url, "t", "--as", "json").stdout) == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+    run("set", url, "d", "--codec", "blit", stdin=b'{"a": [1, 2.5, null]}')
+    assert run("get", url, "d", "--as", "json:orjson").stdout == b'{"a":[1,2.5,null]}'
+    with open_store(tmp_path / url) as store:
+        assert store["t"].num_rows == 2
+        assert store["d"] == {"a": [1, 2.5, None]}
+
+
+def test_keys_are_listed(run: Run, url: str, tmp_path: Path) -> None:
+    """A line each, by prefix, long, as JSON; namespaces and hashes too."""
+    with open_store(tmp_path / url) as store:
+        store.mset(["a", "ab", "b\n"], [1, [1.5] * 3, b"x"])
+        store.set("c", 1, "n")
+        hashes = store.list_hashes()
+    assert run("ls", url).stdout.decode().split("\n") == ["a", "ab", "b\\n", ""]
+    assert run("ls", url, "a").stdout == b"a\nab\n"
+    assert run("ls", url, "--namespaces").stdout == b"n\nobjects\n"
+    assert run("ls", url, "--hashes").stdout.decode().split() == hashes
+    rows = [json.loads(line) for line in run("ls", url, "--json").stdout.splitlines()]
+    assert [(row["key"], row["codec"]) for row in rows] == [("a", "blit"), ("ab", "blit"), ("b\n", "raw")]
+    assert {"hash", "plain_bytes", "stored_bytes", "compressor", "time", "namespace"} <= rows[0].keys()
+    long = run("ls", url, "--long").stdout.decode().splitlines()
+    assert rows[0]["hash"][:12] in long[0]
+    assert run("ls", url, "-n", "nothing").stdout == b""
+    assert b"not both" in run("ls", url, "--hashes", "--namespaces", code=2).stderr
+
+
+def test_keys_are_removed_and_objects_collected(run: Run, url: str, tmp_path: Path) -> None:
+    """Rm says what was not there; gc keeps what lost its key lately."""
+    with open_store(tmp_path / url) as store:
+        store.mset(["a", "b"], [1, 2])
+    assert b"no key zz" in run("rm", url, "a", "zz", code=1).stderr
+    assert run("ls", url).stdout == b"b\n"
+    assert b"0 objects deleted" in run("gc", url).stdout
+    assert json.loads(run("gc", url, "--grace", "0", "--json").stdout)["deleted"] == 1
+    facts = json.loads(run("stat", url, "--json").stdout)
+    assert (facts["driver"], facts["keys"], facts["objects"]) == ("folder", 1, 1)
+    assert b"1 keys in 1 namespaces" in run("stat", url).stdout
+
+
+def test_what_does_not_exist_is_not_made(run: Run, tmp_path: Path) -> None:
+    """Reading commands make no store; usage errors exit with 2."""
+    made("folder", tmp_path).close()
+    for args in (
+        ("get", "nowhere", "k"),
+        ("ls", "nowhere"),
+        ("rm", "nowhere", "k"),
+        ("check", "nowhere"),
+        ("copy", "nowhere", "there"),
+    ):
+        assert b"nowhere" in run(*args, code=1).stderr
+    assert not (tmp_path / "nowhere").exists()
+    assert not (tmp_path / "there").exists()
+    run("ls", "ftp://x/y", code=2)
+    run("gc", "x", "--grace", "soon", code=2)
+    run("nothing", code=2)
+    assert b"NAME=VALUE" in run("set", "x", "k", "-O", "nonsense", code=2).stderr
+
+
+def test_help_tells_every_command(run: Run) -> None:
+    """And each of them has its own."""
+    text = run("--help").stdout.decode()
+    for name in ("set", "get", "ls", "rm", "stat", "gc", "check", "repair", "export", "import", "copy"):
+        assert f"\n  {name} " in text
+        assert run(name, "--help").stdout
+
+
+def test_damage_is_found_told_and_set_aside(run: Run, tmp_path: Path, shared: Callable[[str], Path]) -> None:
+    """Exit code 3 for problems, 0 when all is well again."""
+    with tarfile.open(shared("fixtures/storr/corrupt.tar")) as tar:
+        tar.extractall(tmp_path, filter="data")
+    found = json.loads(run("check", "corrupt", "--full", "--json", code=3).stdout)
+    assert not found["clean"]
+    kinds = {finding["kind"] for finding in found["findings"] if finding["problem"]}
+    assert {"corrupt-object", "bad-key"} <= kinds or {"corrupt-object", "dangling-key"} <= kinds
+    assert b"problem" in run("check", "corrupt", "--full", code=3).stdout
+    assert b"damaged" in run("get", "corrupt", "k", code=1).stderr
+    before = sorted(path.name for path in (tmp_path / "corrupt").rglob("*"))
+    assert b"--apply" in run("repair", "corrupt", code=3).stdout
+    assert sorted(path.name for path in (tmp_path / "corrupt").rglob("*")) == before
+    run("repair", "corrupt", "--apply")
+    assert b"clean" in run("check", "corrupt", "--full").stdout
+
+
+def test_a_storr_is_copied_whole_and_goes_on(run: Run, tmp_path: Path, shared: Callable[[str], Path]) -> None:
+    """All namespaces; what changed is told; a second copy has nothing to do."""
+    with tarfile.open(shared("fixtures/storr/mangled.tar")) as tar:
+        tar.extractall(tmp_path, filter="data")
+    made("folder", tmp_path).close()
+    said = run("copy", "storr:mangled", "new").stdout.decode()
+    assert "named by blake3 now, were by md5" in said
+    with open_store(f"storr:{tmp_path}/mangled", mode="r") as old, open_store(tmp_path / "new") as new:
+        assert old.namespaces() == new.namespaces()
+        for space in old.namespaces():
+            assert old.list(space) == new.list(space)
+            assert all(old.get(key, space) == new.get(key, space) for key in old.list(space))
+        keys = old.stat().keys
+    assert json.loads(run("copy", "storr:mangled", "new", "--json").stdout)["keys"] == keys
+    again = json.loads(run("copy", "new", "newer", "--json").stdout)
+    assert (again["keys"], again["unchanged"], again["rehashed"]) == (keys, 0, 0)
+    again = json.loads(run("copy", "new", "newer", "--json").stdout)
+    assert (again["keys"], again["unchanged"], again["copied"]) == (keys, keys, 0)
+    back = json.loads(run("copy", "new", "storr:back", "-O", "mangle_key=true", "--json").stdout)
+    assert back["keys"] == keys
+    with (
+        open_store(f"storr:{tmp_path}/mangled", mode="r") as old,
+        open_store(f"storr:{tmp_path}/back", mode="r") as new,
+    ):
+        assert old.index_export()["hash"].to_pylist() == new.index_export()["hash"].to_pylist()
+
+
+def test_archives_come_back(run: Run, url: str, tmp_path: Path) -> None:
+    """A tar, a folder, and keys by name."""
+    with open_store(tmp_path / url) as store:
+        store.mset(["a", "b"], [1, b"x" * 200_000])
+        store.set("c", [1, 2], "n")
+    run("export", url, "all.tar")
+    assert tarfile.is_tarfile(tmp_path / "all.tar")
+    assert b"is there already" in run("export", url, "all.tar", code=1).stderr
+    run("import", "fresh", "all.tar")
+    assert run("ls", "fresh", "--namespaces").stdout == b"n\nobjects\n"
+    assert run("get", "fresh", "b").stdout == b"x" * 200_000
+    run("export", url, "some", "a")
+    assert run("ls", "some").stdout == b"a\n"
+    run("import", "some", url, "c", "-n", "n")
+    assert run("ls", "some", "--namespaces").stdout == b"n\nobjects\n"
+    (tmp_path / "bad.tar").write_bytes(b"no tar at all" * 100)
+    assert b"no archive" in run("import", "some", "bad.tar", code=1).stderr
+    assert b"whole store" in run("export", url, "x.tar", "a", code=2).stderr
+
+
+def test_an_interrupted_copy_leaves_whole_keys_only(tmp_path: Path) -> None:
+    """Ctrl-C exits with 130; what is there is whole, and the next copy ends it."""
+    with made("folder", tmp_path) as store:
+        for n in range(300):
+            store[f"k{n}"] = os.urandom(200_000)
+        url = store.url
+    target = str(tmp_path / "target")
+    args = [sys.executable, "-c", "from tare.cli import main; main()", "store", "copy", url, target]
+    env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        if sum(1 for _ in (tmp_path / "target").rglob("*")) > 20:
+            process.send_signal(signal.SIGINT)
+            break
+        time.sleep(0.005)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode in (0, 130), said
+    assert b"Traceback" not in said
+    with open_store(target) as part:
+        assert part.check("full").is_clean
+        assert all(len(part[key]) == 200_000 for key in part)
+    subprocess.run(args, check=True, env=env, capture_output=True)
+    with open_store(target) as whole:
+        assert len(whole) == 300
+        assert whole.check("full").is_clean
+    shutil.rmtree(target)
