@@ -284,6 +284,8 @@ def repair(url: str, *, apply: bool, purge: bool, as_json: bool, options: tuple[
         _print_findings(done.before)
     elif not apply:
         click.echo("nothing was changed: --apply does it")
+    if apply and not clean:
+        click.echo("keys whose values are lost stay until they are set again; --purge deletes them")
     return 0 if clean else _FOUND
 
 

@@ -147,7 +147,9 @@ def test_damage_is_found_told_and_set_aside(run: Run, tmp_path: Path, shared: Ca
     before = sorted(path.name for path in (tmp_path / "corrupt").rglob("*"))
     assert b"--apply" in run("repair", "corrupt", code=3).stdout
     assert sorted(path.name for path in (tmp_path / "corrupt").rglob("*")) == before
-    run("repair", "corrupt", "--apply")
+    assert b"--purge" in run("repair", "corrupt", "--apply", code=3).stdout  # what is lost is lost
+    assert len(list((tmp_path / "corrupt/scratch/tare-quarantine").iterdir())) > 1
+    run("repair", "corrupt", "--apply", "--purge")
     assert b"clean" in run("check", "corrupt", "--full").stdout
 
 
