@@ -136,12 +136,15 @@ def _load(root: Path, numbers: Sequence[int], seconds: float) -> list[dict[str, 
     pipe = subprocess.PIPE
     command = [sys.executable, CHILD, "load", str(root)]
     running = [
-        subprocess.Popen([*command, str(number), str(seconds)], stdin=pipe, stdout=pipe, text=True)
+        subprocess.Popen(
+            [*command, str(number), str(seconds)], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
         for number in numbers
     ]
-    for child in running:
-        assert child.stdout is not None
-        child.stdout.readline()
+    ready = [child.stdout.readline() for child in running if child.stdout is not None]
+    if not all(ready):
+        ends = [child.communicate()[1].strip().splitlines()[-1:] for child in running]
+        raise RuntimeError(f"a process ended before it began: {next(filter(None, ends), '')}")
     for child in running:
         assert child.stdin is not None
         child.stdin.write("go\n")

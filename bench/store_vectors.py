@@ -62,10 +62,11 @@ def _steps_set(content: str, size: str, *, gzip: bool) -> Callable[[], Took]:
     root, name = fresh("steps"), in_r_as(content, _count(size))
     doubles(content, _count(size))
     in_r(f"steps_open({quoted(root)})")
+    in_r(f"new <- {name}")
 
     def steps() -> Took:
-        in_r(f"{name}[1] <- {once()} / 2^32")
-        took = in_r(f"hash <- steps_set({quoted(root)}, 'x', {name}, {'TRUE' if gzip else 'FALSE'})")
+        in_r(f"new[1] <- {once()} / 2^32")
+        took = in_r(f"hash <- steps_set({quoted(root)}, 'x', new, {'TRUE' if gzip else 'FALSE'})")
         in_r(f"invisible(file.remove(steps_data({quoted(root)}, hash)))")
         return took
 
