@@ -1,0 +1,38 @@
+"""Runs the code blocks of a guide as they are written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_BLOCK = re.compile(r"^```(sh|python|r)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run_guide(root: Path, name: str, tmp_path: Path, folder: Path, *, least: int) -> str:
+    """Every block in its order in one folder; what they print."""
+    text = (root / "docs/guides" / name).read_text(encoding="utf-8")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    tare = programs / "tare"
+    tare.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from tare.cli import main; main()" "$@"\n')
+    tare.chmod(0o755)
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+    commands = {
+        "sh": ["sh", "-e", "-c"],
+        "python": [sys.executable, "-c"],
+        "r": ["Rscript", "--vanilla", "-e"],
+    }
+    blocks = _BLOCK.findall(text)
+    assert len(blocks) >= least
+    said = ""
+    for language, code in blocks:
+        done = subprocess.run(
+            [*commands[language], code],
+            cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+        said += done.stdout + done.stderr
+    return said
