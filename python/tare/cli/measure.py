@@ -59,7 +59,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "media",
     multiple=True,
     metavar="M",
-    help="memory, file, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).",
+    help="memory, file, store, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).",
 )
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")

@@ -176,6 +176,7 @@ class Codec:
         ((1,), (1, 'all'))
         """
         found = self.peer
+        medium = "memory" if medium == "store" else medium  # what is stored is encoded in memory first
         parallel = (
             medium in found.parallel if found is not None else self.compressor in ("zstd", "lz4", "gzip")
         )

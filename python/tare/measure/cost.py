@@ -64,7 +64,7 @@ class Profile:
     seconds_per_byte: float = 0.0
     bytes_per_s: float = math.inf
     rtt_s: float = 0.0
-    measured: tuple[str, ...] = ("memory", "file")
+    measured: tuple[str, ...] = ("memory", "file", "store")
     conditions: tuple[str, ...] = ()
     linked: bool = False
 
@@ -73,7 +73,7 @@ class Profile:
         if link is None:
             return self
         rate, rtt = parse_link(link) if isinstance(link, str) else link
-        return replace(self, bytes_per_s=rate, rtt_s=rtt, measured=("memory", "file"), linked=True)
+        return replace(self, bytes_per_s=rate, rtt_s=rtt, measured=("memory", "file", "store"), linked=True)
 
     def weights(self) -> dict[str, float | None]:
         """The numbers of the cost as plain JSON: w, r, n, s as above, bandwidth v and round trip in seconds.
@@ -96,7 +96,13 @@ class Profile:
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("cache", "written once, read ten times here", "file", reads=10, measured=("file", "memory")),
+        Profile(
+            "cache",
+            "written once, read ten times here",
+            "file",
+            reads=10,
+            measured=("file", "memory", "store"),
+        ),
         Profile(
             "archive",
             "written once, read once, kept for years",
@@ -126,7 +132,7 @@ PROFILES = {
             "written once, then a part of it read a thousand times",
             "file",
             subset_reads=1000,
-            measured=("file", "memory"),
+            measured=("file", "memory", "store"),
             conditions=("subset",),
         ),
     )

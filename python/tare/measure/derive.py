@@ -275,7 +275,7 @@ def pareto_keys(
     mains = {at: case for at, case in main_cases(record).items() if case.get("status") == "ok"}
     media = [
         medium
-        for medium in ("file", "memory")
+        for medium in ("file", "memory", "store")
         if any(
             at[1] == medium and TOTAL in analysis.figures.get(case["key"], {}) for at, case in mains.items()
         )

@@ -18,7 +18,7 @@ __all__ = ["OPERATIONS", "costed", "scaled", "widened"]
 Timed = tuple[float, Array]
 
 # Writing and reading, by medium where one follows the other.
-OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read")}
+OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read"), "store": ("write", "read")}
 # Exponents that a codec may have whose growth was not measured: from a constant that is
 # not outgrown yet to the least that is called super-linear.
 UNKNOWN = (0.85, 1.15)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tare.measure.ops import Ops
+    from tare.media.store import Shelf
 
 __all__ = ["Job", "text"]
 
@@ -28,6 +29,7 @@ class Job(sampling.Around):
         self.request = request
         self.phase = {"encode": "encode", "write": "encode"}.get(what, "decode")
         self.target: Target | None = None
+        self.shelf: Shelf | None = None
         self.residency: float | None = None
         self._evict = ""
         self._result_bytes = 1
@@ -100,12 +102,22 @@ class Job(sampling.Around):
         return copy, data
 
     def _make_write(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
+        if self._in_store():
+            shelf = self.shelf = self._shelf()
+            shelf.clear()
+            return ready.shelver(shelf), ready.need_value()
         self.target = Target(text(self.request, "path"))
         return ready.writer(self.target, self.request.get("sync", "none")), ready.need_value()
 
     def _make_read(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
-        path = self._file(ready)
         self._result_bytes = max(self.ops.resident, ready.encoded_bytes)
+        if self._in_store():
+            shelf = self._shelf()
+            with phase("io"):
+                if not shelf.holds():
+                    shelf.write(ready.need_encoded())
+            return ready.unshelver(shelf), None
+        path = self._file(ready)
         return ready.reader(path, self.request.get("materialise", "full")), None
 
     def _make_open(self, ready: Prepared) -> tuple[Callable[[Any], Any], Any]:
@@ -125,6 +137,16 @@ class Job(sampling.Around):
 
     # --- private --------------------------------------------------------------
 
+    def _in_store(self) -> bool:
+        return self.request.get("medium") == "store"
+
+    def _shelf(self) -> Shelf:
+        """The store of the request, which stays open; what it cannot do is refused."""
+        for name, only in (("cache", "warm"), ("materialise", "full")):
+            if self.request.get(name, only) != only:
+                raise OpError("Unsupported", f"a store is measured with {name}={only}", "io")
+        return self.ops.shelf(text(self.request, "path"), self.request.get("sync", "none"))
+
     def _file(self, ready: Prepared) -> str:
         """The file to read; written now if nobody has written it. Marks cold reads."""
         from tare.media import file
@@ -140,8 +162,8 @@ class Job(sampling.Around):
     def _batch(self) -> int:
         request = self.request
         most = max(1, sampling.HELD_BYTES // max(1, self._result_bytes))
-        if self._evict:
-            return 1  # a second read of the batch would be warm
+        if self._evict or self.shelf is not None:
+            return 1  # a second read of the batch would be warm, a second set of the same bytes none
         wanted = int(request.get("batch", 0))
         if wanted > 0:
             return min(wanted, most)
@@ -158,7 +180,9 @@ class Job(sampling.Around):
         return kept[key]
 
     def before(self) -> None:
-        """Remove the file of the last write; drop a file to be read cold."""
+        """Remove what the last write left; drop a file to be read cold."""
+        if self.shelf is not None:
+            self.shelf.clear()
         if self.target is not None:
             self.target.clear(keep_first=False)
         if self._evict:

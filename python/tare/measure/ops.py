@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare._version import __version__
 from tare.errors import Unsupported
@@ -20,6 +20,9 @@ from tare.measure import clocks
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
 from tare.measure.prepared import JSON_TEXT, Prepared, sorted_names
+
+if TYPE_CHECKING:
+    from tare.media.store import Shelf
 
 __all__ = ["Ops"]
 
@@ -39,6 +42,7 @@ class Ops:
         self._prepared: dict[str, Prepared] = {}
         self._current = ""
         self._ends: Any = None
+        self._shelves: dict[tuple[str, str], Shelf] = {}
 
     # --- life -----------------------------------------------------------------
 
@@ -255,8 +259,27 @@ class Ops:
             self._ends = Ends()
         return self._ends
 
+    def shelf(self, path: str, sync: str) -> Shelf:
+        """The store at a path, opened once.
+
+        Args:
+            path: Its folder.
+            sync: ``none`` or ``fsync``.
+
+        Raises:
+            OpError: It cannot be opened.
+        """
+        from tare.media.store import Shelf
+
+        if (path, sync) not in self._shelves:
+            with phase("open"):
+                self._shelves[path, sync] = Shelf(path, sync=sync)
+        return self._shelves[path, sync]
+
     def _forget(self) -> None:
         self._prepared.clear()
+        while self._shelves:
+            self._shelves.popitem()[1].close()
         self._natives.clear()
         self.value, self.loaded, self._current = None, False, ""
         gc.unfreeze()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from tare.errors import MissingLibrary, TareError, Unsupported, UsageError
+from tare.errors import MissingLibrary, StoreError, TareError, Unsupported, UsageError
 
 __all__ = ["MESSAGE_BYTES", "OpError", "describe", "phase"]
 
@@ -72,7 +72,7 @@ def describe(error: BaseException, phase: str) -> tuple[str, str, str]:
         kind = "memory"
     elif isinstance(error, UsageError):
         kind = "usage"
-    elif phase == "encode" and not isinstance(error, (MissingLibrary, Unsupported, OSError)):
+    elif phase == "encode" and not isinstance(error, (MissingLibrary, Unsupported, StoreError, OSError)):
         kind = "refused"
     return kind, cut(message), phase
 

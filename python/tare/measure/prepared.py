@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from tare.codec import Codec
+    from tare.media.store import Shelf
 
 __all__ = ["JSON_TEXT", "MATERIALISE", "NO_JSON", "Prepared", "Target", "in_order", "sorted_names"]
 
@@ -202,6 +203,18 @@ class Prepared:
         if self.codec.peer is not None:
             return self._packed_reader(path)
         return lambda _: decode(file.read(path))
+
+    def shelver(self, shelf: Shelf) -> Callable[[Any], Any]:
+        """Encode whole, and set that in a store."""
+        self._whole("stores")
+        encode = self.encode
+        return lambda value: shelf.write(encode(value))
+
+    def unshelver(self, shelf: Shelf) -> Callable[[Any], Any]:
+        """Get verified bytes from a store, and decode them."""
+        self._whole("stores")
+        decode = self.decode
+        return lambda _: decode(shelf.read())
 
     # --- private --------------------------------------------------------------
 

@@ -40,7 +40,7 @@ __all__ = ["LEAST_S", "run"]
 
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _MEDIUM = {"document": "memory", "table": "file"}
-_ONE_END = ("memory", "file")
+_ONE_END = ("memory", "file", "store")
 _PROBED = ("ok", "lossy", "unproven", "refused")
 _PROBING = 2 / 60
 """Share of the time limit for probes in the workers of screening."""

@@ -1,6 +1,6 @@
 """A seat: one case in one launch, ready to be sampled.
 
-A seat owns what the case needs: one worker for memory and files, two for media
+A seat owns what the case needs: one worker for memory, files and stores, two for media
 with two ends. It turns every failure into the case's status; it never raises for
 a codec's fault.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +143,7 @@ class Seat:
         self.worker = worker
         # What an earlier launch took is the best guess of what this one will.
         self._expect_ns = session.expected.setdefault(case.get("key", ""), {})
-        self._path = session.new_path() if self.medium == "file" else None
+        self._path = session.new_path() if self.medium in ("file", "store") else None
         self._hash_seed = session.rng.randrange(1, 2**32 - 1)
         self._began = time.time()
 
@@ -243,14 +244,14 @@ class Seat:
             self.worker.quit()
 
     def close(self) -> None:
-        """End the worker, if it is our own; the file that was written goes too."""
+        """End the worker, if it is our own; what was written goes too."""
         self.alive = False
         if self.worker is not None and not self.shared:
             self.session.release(self.worker)
             self.worker = None
         if self._path is not None:
             with contextlib.suppress(OSError):
-                os.unlink(self._path)
+                shutil.rmtree(self._path) if self.medium == "store" else os.unlink(self._path)
 
     # --- sampling ---------------------------------------------------------------
 
@@ -306,6 +307,7 @@ class Seat:
             what=operation,
             codec=str(self.codec),
             path=self._path,
+            medium=self.medium if self.medium == "store" else None,
             samples=samples,
             batch=batch,
             target_ns=TARGET_NS,

@@ -162,8 +162,6 @@ def _codec(labels: Mapping[str, str]) -> str | None:
 def _medium(medium: str, settings: Given | None) -> str | None:
     if medium == "conn":
         return "a connection in R's memory: only the R worker has it"
-    if medium == "store":
-        return "the store is not part of this version: it joins when it is built"
     if medium == "remote" and not (settings is not None and settings.remote):
         return "no remote host: give --remote ssh://host"
     if medium == "link" and not (settings is not None and settings.link):
@@ -181,7 +179,12 @@ def _parts(labels: Mapping[str, str]) -> str | None:
     subset, materialise = labels.get("subset", "all"), labels.get("materialise", "full")
     packed = codec.compressor is not None
     no_part = None if subset == "all" else refusal(codec, subset, grain=labels.get("grain", "whole"))
+    stored = labels.get("medium") == "store"
+    warm, whole = labels.get("cache", "warm") == "warm", labels.get("grain", "whole") == "whole"
     checks = (
+        (stored and not warm, "is read from a store as it is: cold reads are of files"),
+        (stored and (materialise != "full" or subset != "all"), "is read from a store whole"),
+        (stored and not whole, "is measured in memory and framed with one call a document"),
         (
             labels.get("threads") == "all" and "all" not in codec.threads(labels.get("medium", "memory")),
             "uses one thread only",

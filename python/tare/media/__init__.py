@@ -2,7 +2,7 @@
 
 Two shapes, and nothing else is asked of a medium:
 
-* *one end* (``memory``, ``file``): the module has ``write`` and ``read``.
+* *one end* (``memory``, ``file``, ``store``): the module has ``write`` and ``read``.
 * *two ends* (``fifo``, ``unix``, ``tcp``, ``remote``, ``link``): writer and reader are
   separate processes. The module has ``listen(address, token) -> Listener`` for the
   reader and ``connect(address, token, timeout_s) -> io.RawIOBase`` for the writer.
@@ -111,6 +111,7 @@ MEDIA: tuple[Medium, ...] = (
         True,
         help="TCP through an emulated link of a given rate and round trip.",
     ),
+    Medium("store", "tare.media.store", 1, help="A folder of Tare's store: hashed, verified when read."),
 )
 """Every medium, the plain ones first. Nothing else names the members."""
 

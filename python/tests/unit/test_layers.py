@@ -32,7 +32,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "inspecting": DATA | {"codec", "datasets"},
     "io": DATA | {"codec", "datasets", "dataset", "converting", "inspecting"},
     "store": DATA | {"codec"},
-    "media": frozenset({"_tare"}),
+    "media": frozenset({"_tare", "store"}),
     "route": DATA | {"codec", "media", "io"},
     "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "route"},
     "report": DATA | {"measure"},

@@ -102,7 +102,7 @@ def peak(
         worker: A worker that has loaded the data and made no call.
         case: The codec's case.
         codec: The codec.
-        operation: ``encode`` or ``write``, which leave a file; or ``decode`` or ``read``, which take it.
+        operation: ``encode`` or ``write``, which leave a file or a store; or ``decode`` or ``read``, which take it.
 
     Raises:
         WorkerError: The worker failed; it may have ended.
@@ -118,10 +118,13 @@ def peak(
         "order": level(case, "order"),
         "cold": False,
     }
-    if reads:
+    place = {"path": path}
+    if case["labels"]["medium"] == "store":
+        place["medium"] = "store"
+    elif reads:
         prepare["encoded"] = path
     worker.request("prepare", deadline_s=limit, **prepare)
-    found = worker.request("mem", deadline_s=limit, what=operation, path=path)
+    found = worker.request("mem", deadline_s=limit, what=operation, **place)
     if operation == "encode":
         worker.request("encode_to", deadline_s=limit, codec=str(codec), path=path)
     return found
