@@ -18,9 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tare::robject::rds;
-use tare::robject::ReadOptions;
+use tare::robject::{Body, ReadOptions};
 use tare::store::drivers::storr::{encode, open, StorrDriver, StorrOptions};
-use tare::store::{Algorithm, Driver, Durability, Finding, FindingKind, Hasher, Key};
+use tare::store::{
+    Algorithm, CheckLevel, Driver, Durability, Finding, FindingKind, Hasher, Key, OpenOptions,
+    SetOptions, Source, Store,
+};
 use tare::{ErrorKind, Result};
 
 use common::folder::Folder;
@@ -332,4 +335,67 @@ fn the_nine_hashes_are_those_of_r() -> Result<()> {
     }
     assert_eq!(12 * 9 * 5, compared);
     Ok(())
+}
+
+#[test]
+fn databases_of_r_are_read_and_verified() {
+    for (name, entries) in [("dbi_binary", 0), ("dbi_string", 1)] {
+        let Some(path) = common::shared(&format!("fixtures/storr/{name}.sqlite")) else {
+            return;
+        };
+        let manifest = storr::manifest("storr-dbi").unwrap();
+        let url = format!("storr-dbi:{}", path.display());
+        let store = Store::open(&url, &OpenOptions::default()).unwrap();
+        assert_eq!(Algorithm::Md5, store.info().algorithm);
+        let hashes: Vec<String> = store.hashes().map(|hash| hash.unwrap().hex()).collect();
+        assert_eq!(manifest[entries]["hashes"], serde_json::json!(hashes));
+        assert_eq!(
+            ["n2", "objects"].map(String::from),
+            store.namespaces().unwrap()[..]
+        );
+        let get = |namespace: &str, key: &str| {
+            let object = store.get(Key::new(namespace, key)).unwrap();
+            storr::object(&object.bytes().unwrap())
+        };
+        assert!(
+            matches!(&get("objects", "x").node().body, Body::Integer(all) if *all == [1, 2, 3])
+        );
+        let numbers = get("objects", "d");
+        let Body::Double(all) = &numbers.node().body else {
+            panic!("no doubles");
+        };
+        assert_eq!(0.1_f64.to_bits(), all[0].to_bits());
+        assert!(tare::robject::is_na(all[1]));
+        assert!(
+            matches!(&get("n2", "t").node().body, Body::Character(all) if all.get(0).unwrap().bytes == Some(b"hi"))
+        );
+        assert_eq!(
+            ErrorKind::KeyNotFound,
+            store
+                .get(Key::new("n2", "x"))
+                .map(|_| ())
+                .unwrap_err()
+                .kind()
+        );
+        assert!(store
+            .check(CheckLevel::Full, &mut |_| true)
+            .unwrap()
+            .findings
+            .is_empty());
+        let set = store.set(
+            Key::from("k"),
+            "rds",
+            Source::Bytes(&[b"x"]),
+            &SetOptions::default(),
+        );
+        assert_eq!(ErrorKind::ReadOnly, set.unwrap_err().kind());
+    }
+    let folder = Folder::new();
+    let path = folder.join("text");
+    std::fs::write(&path, b"no database, whatever its name says").unwrap();
+    let url = format!("storr-dbi:{}", path.display());
+    let error = Store::open(&url, &OpenOptions::default())
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(ErrorKind::Malformed, error.kind(), "{error}");
 }

@@ -6,6 +6,7 @@ use crate::{Error, ErrorKind, Result};
 
 use super::drivers::memory;
 use super::drivers::storr::{self, StorrOptions};
+use super::drivers::storr_dbi::{self, StorrDbiOptions};
 use super::{servers, Algorithm, Driver, OpenOptions, Store};
 
 impl Store {
@@ -35,6 +36,10 @@ fn driver(url: &str, options: &OpenOptions) -> Result<Box<dyn Driver>> {
         "memory" => {
             refuse_options("memory", options, &[])?;
             Ok(Box::new(memory::open(rest)))
+        }
+        "storr-dbi" => {
+            refuse_options("storr-dbi", options, &["tbl_data", "tbl_keys"])?;
+            Ok(Box::new(storr_dbi::open(rest, &dbi_options(options))?))
         }
         "storr" => Ok(Box::new(storr::open(rest, &storr_options(options)?)?)),
         "" | "folder" | "file" => {
@@ -80,6 +85,17 @@ fn storr_options(options: &OpenOptions) -> Result<StorrOptions> {
         }
     }
     Ok(storr)
+}
+
+fn dbi_options(options: &OpenOptions) -> StorrDbiOptions {
+    let mut tables = StorrDbiOptions::default();
+    for (name, value) in &options.driver {
+        match name.as_str() {
+            "tbl_data" => tables.data.clone_from(value),
+            _ => tables.keys.clone_from(value),
+        }
+    }
+    tables
 }
 
 fn flag(name: &str, value: &str) -> Result<bool> {

@@ -12,3 +12,4 @@ pub mod redis;
 ))]
 mod remote;
 pub mod storr;
+pub mod storr_dbi;
