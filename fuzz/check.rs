@@ -15,6 +15,7 @@ include!("fst.rs");
 include!("lz4_blocks.rs");
 include!("qs.rs");
 include!("robject.rs");
+include!("store_names.rs");
 
 /// Longest result allowed while fuzzing.
 const MAX_BYTES: u64 = 1 << 20;
@@ -53,6 +54,7 @@ fn check(target: &str, data: &[u8]) {
         "qdata" => qs_files::qdata(data),
         "qs" => qs_files::qs(data),
         "qs2" => qs_files::qs2(data),
+        "store_names" => store_names::parsed(data),
         "fst" => fst_files::opens(data),
         "fst_blob" => fst_files::blob(data),
         other => panic!("no target {other}"),
@@ -87,6 +89,7 @@ const TARGETS: &[&str] = &[
     "roundtrip_blit",
     "roundtrip_compress",
     "seek_table",
+    "store_names",
     "walk_lz4",
     "walk_zstd",
 ];
