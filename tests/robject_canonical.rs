@@ -161,7 +161,9 @@ fn what_r_calls_identical_has_the_same_form_and_what_it_does_not_has_another() {
     };
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{errors}");
-    let mut forms: BTreeMap<(String, bool), Vec<(String, Vec<u8>)>> = BTreeMap::new();
+    // Of each pair and verdict, the forms of both sides.
+    type Forms = BTreeMap<(String, bool), Vec<(String, Vec<u8>)>>;
+    let mut forms = Forms::new();
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_string();

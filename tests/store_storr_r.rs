@@ -14,6 +14,7 @@ mod r_files;
 mod storr;
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::process::Command;
 
 use tare::robject::{read, ReadOptions};
@@ -108,7 +109,7 @@ fn r_reads_every_object_and_gives_it_the_same_hash() {
                 Durability::None,
             )
             .unwrap();
-            from += &format!("{key}\t{}\n", shared.join(&file.name).display());
+            writeln!(from, "{key}\t{}", shared.join(&file.name).display()).unwrap();
             written += 1;
         }
         std::fs::write(path.join("from"), from).unwrap();
