@@ -1,6 +1,6 @@
 //! From a URL to the driver of a server.
 
-#[cfg(any())]
+#[cfg(feature = "store-object")]
 use super::drivers::object_store;
 #[cfg(feature = "store-postgres")]
 use super::drivers::postgres;
@@ -34,6 +34,11 @@ pub(super) fn driver(
     Some(parsed.and_then(|url| open(&url, options)))
 }
 
+#[cfg(not(all(
+    feature = "store-object",
+    feature = "store-postgres",
+    feature = "store-redis"
+)))]
 fn missing(driver: &str) -> Result<Box<dyn Driver>> {
     let text = format!("the driver {driver} is not built into this library");
     Err(Error::new(ErrorKind::Unsupported, text))
@@ -69,7 +74,7 @@ fn postgres_driver(_: &url::Url, _: &OpenOptions) -> Result<Box<dyn Driver>> {
     missing("postgres")
 }
 
-#[cfg(any())]
+#[cfg(feature = "store-object")]
 fn object_driver(url: &url::Url, options: &OpenOptions) -> Result<Box<dyn Driver>> {
     let chosen = object_store::ObjectOptions {
         read_only: options.read_only,
@@ -79,7 +84,7 @@ fn object_driver(url: &url::Url, options: &OpenOptions) -> Result<Box<dyn Driver
     Ok(Box::new(object_store::open(url, &chosen)?))
 }
 
-#[cfg(not(any()))]
+#[cfg(not(feature = "store-object"))]
 fn object_driver(_: &url::Url, _: &OpenOptions) -> Result<Box<dyn Driver>> {
     missing("object_store")
 }

@@ -10,6 +10,12 @@
 )]
 
 pub mod folder;
+#[cfg(any(
+    feature = "store-object",
+    feature = "store-postgres",
+    feature = "store-redis"
+))]
+pub mod proxy;
 pub mod rds_files;
 #[cfg(any(
     feature = "store-object",

@@ -334,7 +334,7 @@ pub struct S3 {
 /// Where moto's server is: named, in the repository's environment, or on the path.
 fn moto() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("TARE_MOTO_SERVER") {
-        return Some(PathBuf::from(named));
+        return Some(PathBuf::from(named)).filter(|path| path.is_file());
     }
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/moto_server");
     let own = own.is_file().then_some(own);
@@ -386,6 +386,31 @@ impl S3 {
             folder,
             name,
         }
+    }
+
+    /// Makes a bucket: a folder, or what moto lets anybody do.
+    pub fn make_bucket(&self, name: &str) {
+        if self.name == "versitygw" {
+            std::fs::create_dir(self.folder.join("s3").join(name)).unwrap();
+            return;
+        }
+        let request =
+            format!("PUT /{name} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n");
+        let said = answer(self.port, request.as_bytes()).unwrap();
+        assert!(said.contains("200"), "{said}");
+    }
+
+    /// The listing of a bucket, as moto gives it to anybody; of another server nothing.
+    pub fn list(&self, bucket: &str) -> String {
+        if self.name == "versitygw" {
+            return String::new();
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let request = format!("GET /{bucket}?list-type=2 HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        said
     }
 
     /// Where clients find it.

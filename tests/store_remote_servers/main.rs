@@ -13,6 +13,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(feature = "store-object")]
+mod object;
 #[cfg(feature = "store-postgres")]
 mod postgres;
 #[cfg(feature = "store-redis")]

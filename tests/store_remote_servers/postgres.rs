@@ -117,3 +117,28 @@ fn roles_that_may_only_read_and_schemas_of_others() {
     assert_eq!(ErrorKind::Usage, kind("other"));
     assert_eq!(ErrorKind::StoreVersion, kind("s"));
 }
+
+#[test]
+fn a_network_that_cuts_and_falls_silent() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    let proxy = crate::common::proxy::Proxy::start(server.port);
+    let mut url = server.url("cuts");
+    url.set_port(Some(proxy.port)).unwrap();
+    let driver = open(&url, &PostgresOptions::default()).unwrap();
+    crate::shared::cut_answers_are_not_guessed(&driver, &proxy);
+    let options = PostgresOptions {
+        timeout: std::time::Duration::from_millis(600),
+        ..PostgresOptions::default()
+    };
+    let hasty = open(&url, &options).unwrap();
+    proxy.delay(std::time::Duration::from_millis(20));
+    set(&hasty, "slow", b"but there", Expect::Any).unwrap();
+    proxy.delay(std::time::Duration::ZERO);
+    proxy.silent(true);
+    let error = set(&hasty, "silent", b"x", Expect::Any).unwrap_err();
+    assert_eq!(ErrorKind::Io, error.kind(), "{error}");
+    proxy.silent(false);
+    assert_eq!(Some(b"but there".to_vec()), get(&hasty, "slow").unwrap());
+}

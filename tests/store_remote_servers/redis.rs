@@ -211,3 +211,28 @@ fn each_is_refused_before_anything_is_written_where_the_server_cannot() {
     assert_eq!(ErrorKind::Unsupported, error.kind(), "{error}");
     assert_eq!(0, driver.stat().unwrap().objects);
 }
+
+#[test]
+fn a_network_that_cuts_and_falls_silent() {
+    let Some(server) = Redis::start(&[]) else {
+        return;
+    };
+    let proxy = crate::common::proxy::Proxy::start(server.port);
+    let mut url = server.url("cuts");
+    url.set_port(Some(proxy.port)).unwrap();
+    let driver = open(&url, &RedisOptions::default()).unwrap();
+    crate::shared::cut_answers_are_not_guessed(&driver, &proxy);
+    let options = RedisOptions {
+        timeout: std::time::Duration::from_millis(600),
+        ..RedisOptions::default()
+    };
+    let hasty = open(&url, &options).unwrap();
+    proxy.delay(std::time::Duration::from_millis(20));
+    set(&hasty, "slow", b"but there", Expect::Any).unwrap();
+    proxy.delay(std::time::Duration::ZERO);
+    proxy.silent(true);
+    let error = set(&hasty, "silent", b"x", Expect::Any).unwrap_err();
+    assert_eq!(ErrorKind::Io, error.kind(), "{error}");
+    proxy.silent(false);
+    assert_eq!(Some(b"but there".to_vec()), get(&hasty, "slow").unwrap());
+}

@@ -211,3 +211,83 @@ pub fn three_thousand(driver: &dyn Driver) -> (std::time::Duration, std::time::D
     }
     (written, began.elapsed())
 }
+
+/// Connections are cut at every place of an answer: a key is set once, and who set it is told so.
+pub fn cut_answers_are_not_guessed(driver: &dyn Driver, proxy: &crate::common::proxy::Proxy) {
+    set(driver, "warm", b"up", Expect::Any).unwrap();
+    for bytes in 0..120 {
+        let key = format!("cut {bytes}");
+        proxy.cut_after(bytes * 3);
+        set(driver, &key, key.as_bytes(), Expect::Absent)
+            .unwrap_or_else(|error| panic!("cut after {} bytes: {error}", bytes * 3));
+        assert_eq!(Some(key.clone().into_bytes()), get(driver, &key).unwrap());
+        let hash = hash_of(key.as_bytes());
+        proxy.cut_after(bytes * 3);
+        set(driver, &key, b"next", Expect::Is(hash)).unwrap();
+    }
+    proxy.cut_after(-1);
+    assert!(proxy.cuts() > 50, "{} were cut", proxy.cuts());
+    assert_eq!(121, driver.stat().unwrap().keys);
+    assert_eq!(Vec::<Finding>::new(), findings(driver));
+}
+
+/// The most memory that this process ever had, in KiB.
+pub fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Writes and reads 160 MB by and by; how much more memory than before that took, in KiB.
+pub fn large_in_little_memory(driver: &dyn Driver) -> u64 {
+    let piece = crate::common::noise(5, 1 << 20);
+    // The first goes through what is set up once.
+    set(driver, "warm", &piece, Expect::Any).unwrap();
+    get(driver, "warm").unwrap();
+    let before = peak();
+    let mut hasher = Hasher::new(tare::store::Algorithm::Blake3, 0);
+    let mut sink = driver.begin_object(&ObjectHint::default()).unwrap();
+    for _ in 0..160 {
+        hasher.update(&piece);
+        std::io::Write::write_all(&mut sink, &piece).unwrap();
+    }
+    let hash = hasher.finish();
+    let staged = sink.finish().unwrap();
+    let size = 160 << 20;
+    assert_eq!(size, staged.stored_len);
+    let batch = Batch {
+        objects: vec![NewObject {
+            hash,
+            meta: ObjectMeta {
+                plain_len: Some(size),
+                stored_len: size,
+                compressor: Kind::None,
+                codec: "raw".into(),
+            },
+            body: NewBody::Staged(staged),
+            replace: false,
+            canonical: None,
+        }],
+        ..Batch::default()
+    };
+    assert_eq!(vec![true], driver.apply(batch).unwrap().created);
+    let stored = driver.open_object(&hash).unwrap().unwrap();
+    assert_eq!(size, stored.meta.stored_len);
+    let Body::Reader(mut reader) = stored.body else {
+        unreachable!("a large object is read by and by")
+    };
+    let mut hasher = Hasher::new(tare::store::Algorithm::Blake3, 0);
+    let mut part = vec![0; 1 << 20];
+    loop {
+        let size = reader.read(&mut part).unwrap();
+        if size == 0 {
+            break;
+        }
+        hasher.update(&part[..size]);
+    }
+    assert_eq!(hash, hasher.finish());
+    peak() - before
+}

@@ -1,6 +1,8 @@
 //! The drivers, one a file.
 
 pub mod memory;
+#[cfg(feature = "store-object")]
+pub mod object_store;
 #[cfg(feature = "store-postgres")]
 pub mod postgres;
 #[cfg(feature = "store-redis")]
