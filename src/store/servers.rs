@@ -9,13 +9,16 @@ use super::drivers::redis;
 use super::{Driver, OpenOptions};
 use crate::{Error, ErrorKind, Result};
 
+/// What opens a driver.
+type Open = fn(&url::Url, &OpenOptions) -> Result<Box<dyn Driver>>;
+
 /// The driver of a URL that begins with this scheme; None if none does.
 pub(super) fn driver(
     scheme: &str,
     url: &str,
     options: &OpenOptions,
 ) -> Option<Result<Box<dyn Driver>>> {
-    let (name, open): (_, fn(&url::Url, &OpenOptions) -> Result<Box<dyn Driver>>) = match scheme {
+    let (name, open): (_, Open) = match scheme {
         "redis" | "redis+unix" | "rediss" => ("redis", redis_driver),
         "postgres" | "postgresql" => ("postgres", postgres_driver),
         "s3" | "gs" | "az" => ("object_store", object_driver),

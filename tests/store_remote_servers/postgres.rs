@@ -7,7 +7,7 @@ use tare::{ErrorKind, Result};
 use crate::common;
 use crate::common::servers::Postgres;
 use crate::shared::{
-    findings, get, no_key_dangles_beside_gc, one_of_sixteen_wins, read, set, staged, three_thousand,
+    findings, get, many, no_key_dangles_beside_gc, one_of_sixteen_wins, read, set, staged,
 };
 
 fn opened(server: &Postgres, schema: &str) -> PostgresDriver {
@@ -39,7 +39,7 @@ fn races_and_batches_and_large_objects() {
     let driver = opened(&server, "races");
     one_of_sixteen_wins(&driver);
     no_key_dangles_beside_gc(&driver, 50);
-    let (set, got) = three_thousand(&driver);
+    let (set, got) = many(&driver, 3000);
     eprintln!("postgres: 3,000 small values set in {set:?}, got in {got:?}");
     assert!(set.as_secs() < 5 && got.as_secs() < 5, "{set:?} {got:?}");
     let bytes = common::noise(1, 10 * 1024 * 1024 + 17);
@@ -141,4 +141,30 @@ fn a_network_that_cuts_and_falls_silent() {
     assert_eq!(ErrorKind::Io, error.kind(), "{error}");
     proxy.silent(false);
     assert_eq!(Some(b"but there".to_vec()), get(&hasty, "slow").unwrap());
+}
+
+#[test]
+fn a_large_object_takes_little_memory() {
+    crate::shared::alone("postgres::a_large_object_takes_little_memory", || {
+        let Some(server) = Postgres::start(&["fsync=off"]) else {
+            return;
+        };
+        let more = crate::shared::large_in_little_memory(&opened(&server, "large"));
+        eprintln!("postgres: 160 MB in {more} KiB");
+        assert!(more < 64 * 1024, "{more} KiB");
+    });
+}
+
+#[test]
+fn a_flipped_bit_is_seen_and_mended() {
+    let Some(server) = Postgres::start(&["fsync=off"]) else {
+        return;
+    };
+    crate::shared::flipped_bits_are_seen(server.url("flips").as_str(), |hash| {
+        let sql = format!(
+            "UPDATE flips.chunk SET data = set_byte(data, 500, get_byte(data, 500) # 4) \
+             WHERE n = 0 AND id = (SELECT id FROM flips.object WHERE hash = '\\x{hash}')"
+        );
+        server.query(&sql).unwrap();
+    });
 }

@@ -7,7 +7,7 @@ use tare::{ErrorKind, Result};
 use crate::common;
 use crate::common::servers::Redis;
 use crate::shared::{
-    findings, get, no_key_dangles_beside_gc, one_of_sixteen_wins, read, set, staged, three_thousand,
+    findings, get, many, no_key_dangles_beside_gc, one_of_sixteen_wins, read, set, staged,
 };
 
 fn opened(server: &Redis, prefix: &str) -> RedisDriver {
@@ -74,7 +74,7 @@ fn races_and_batches() {
     let driver = opened(&server, "races");
     one_of_sixteen_wins(&driver);
     no_key_dangles_beside_gc(&driver, 100);
-    let (set, got) = three_thousand(&driver);
+    let (set, got) = many(&driver, 3000);
     eprintln!("redis: 3,000 small values set in {set:?}, got in {got:?}");
     assert!(set.as_secs() < 5 && got.as_secs() < 5, "{set:?} {got:?}");
 }
@@ -235,4 +235,39 @@ fn a_network_that_cuts_and_falls_silent() {
     assert_eq!(ErrorKind::Io, error.kind(), "{error}");
     proxy.silent(false);
     assert_eq!(Some(b"but there".to_vec()), get(&hasty, "slow").unwrap());
+}
+
+#[test]
+fn a_large_object_takes_little_memory() {
+    crate::shared::alone("redis::a_large_object_takes_little_memory", || {
+        let Some(server) = Redis::start(&[]) else {
+            return;
+        };
+        let more = crate::shared::large_in_little_memory(&opened(&server, "large"));
+        eprintln!("redis: 160 MB in {more} KiB");
+        assert!(more < 64 * 1024, "{more} KiB");
+    });
+}
+
+#[test]
+fn a_flipped_bit_is_seen_and_mended() {
+    let Some(server) = Redis::start(&[]) else {
+        return;
+    };
+    crate::shared::flipped_bits_are_seen(server.url("flips").as_str(), |hash| {
+        let mut link = redis_client(&server.url("x")).get_connection().unwrap();
+        let name = format!("{{flips}}:o:{hash}");
+        let byte: Vec<u8> = redis::cmd("GETRANGE")
+            .arg(&name)
+            .arg(500)
+            .arg(500)
+            .query(&mut link)
+            .unwrap();
+        redis::cmd("SETRANGE")
+            .arg(&name)
+            .arg(500)
+            .arg(&[byte[0] ^ 4])
+            .query::<u64>(&mut link)
+            .unwrap();
+    });
 }

@@ -177,9 +177,11 @@ pub fn no_key_dangles_beside_gc(driver: &(dyn Driver + Sync), rounds: usize) {
     assert_eq!(Vec::<Finding>::new(), findings(driver));
 }
 
-/// Three thousand small values at once, and how long that took.
-pub fn three_thousand(driver: &dyn Driver) -> (std::time::Duration, std::time::Duration) {
-    let texts: Vec<String> = (0..3000).map(|number| format!("number {number}")).collect();
+/// Many small values at once, and how long that took.
+pub fn many(driver: &dyn Driver, count: usize) -> (std::time::Duration, std::time::Duration) {
+    let texts: Vec<String> = (0..count)
+        .map(|number| format!("number {number}"))
+        .collect();
     let objects: Vec<NewObject<'_>> = texts.iter().map(|text| object(text.as_bytes())).collect();
     let changes = texts
         .iter()
@@ -199,7 +201,7 @@ pub fn three_thousand(driver: &dyn Driver) -> (std::time::Duration, std::time::D
         ..Batch::default()
     };
     let began = std::time::Instant::now();
-    assert_eq!(3000, driver.apply(batch).unwrap().before.len());
+    assert_eq!(count, driver.apply(batch).unwrap().before.len());
     let written = began.elapsed();
     let began = std::time::Instant::now();
     let keys: Vec<Key<'_>> = texts.iter().map(|text| Key::new("many", text)).collect();
@@ -290,4 +292,56 @@ pub fn large_in_little_memory(driver: &dyn Driver) -> u64 {
     }
     assert_eq!(hash, hasher.finish());
     peak() - before
+}
+
+/// Runs a test in a process of its own, which nothing else takes memory from.
+pub fn alone(name: &str, test: fn()) {
+    const CHILD: &str = "TARE_TEST_ALONE";
+    if std::env::var_os(CHILD).is_some() {
+        return test();
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let fault = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}\n{fault}"
+    );
+    eprint!("{fault}");
+}
+
+/// A bit that `flip` turns over in what is stored is seen, and no wrong value is given; the next set of
+/// the same value mends it.
+pub fn flipped_bits_are_seen(url: &str, flip: impl Fn(&Hash)) {
+    use tare::store::{CheckLevel, OpenOptions, SetOptions, Source, Store};
+    let store = Store::open(url, &OpenOptions::default()).unwrap();
+    for size in [1000, 300_000] {
+        let bytes = crate::common::noise(9, size);
+        let name = format!("flipped {size}");
+        let key = Key::from(&*name);
+        let put = || store.set(key, "raw", Source::Bytes(&[&bytes]), &SetOptions::default());
+        let hash = put().unwrap();
+        flip(&hash);
+        let other = Store::open(url, &OpenOptions::default()).unwrap();
+        let got = other
+            .get(key)
+            .and_then(|found| found.bytes().map(|bytes| bytes.to_vec()));
+        let error = got.unwrap_err();
+        assert_eq!(ErrorKind::Corrupt, error.kind(), "{error}");
+        assert!(!other
+            .check(CheckLevel::Full, &mut |_| true)
+            .unwrap()
+            .is_clean());
+        let again = other.set(key, "raw", Source::Bytes(&[&bytes]), &SetOptions::default());
+        assert_eq!(hash, again.unwrap());
+        assert!(other.get(key).unwrap().bytes().unwrap().to_vec() == bytes);
+        assert!(other
+            .check(CheckLevel::Full, &mut |_| true)
+            .unwrap()
+            .is_clean());
+    }
 }

@@ -247,9 +247,10 @@ fn probe(shared: &Shared) -> Result<bool> {
 
 impl ObjectDriver {
     fn must_write(&self) -> Result<()> {
-        match self.info.read_only {
-            true => Err(read_only(DRIVER, &self.info.url)),
-            false => Ok(()),
+        if self.info.read_only {
+            Err(read_only(DRIVER, &self.info.url))
+        } else {
+            Ok(())
         }
     }
 }

@@ -91,13 +91,14 @@ pub(super) fn key_object(bytes: &[u8], meta: &object_store::ObjectMeta) -> Resul
     let value: Value = serde_json::from_slice(bytes).map_err(|_| bad())?;
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     let deleted = value.get("deleted").and_then(Value::as_bool) == Some(true);
-    let record = match deleted {
-        true => None,
-        false => Some(KeyRecord {
+    let record = if deleted {
+        None
+    } else {
+        Some(KeyRecord {
             hash: text("hash").and_then(Hash::parse).ok_or_else(bad)?,
             codec: text("codec").ok_or_else(bad)?.to_string(),
             time: meta.last_modified.timestamp_micros(),
-        }),
+        })
     };
     Ok(KeyObject {
         record,

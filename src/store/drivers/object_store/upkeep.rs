@@ -253,15 +253,12 @@ pub(super) fn check(shared: &Shared, tell: &mut dyn FnMut(Finding)) -> Result<()
     read::walk(shared, "objects", None, |meta| {
         let parsed = names::parse_object(&meta.location, &shared.prefix);
         let known = parsed.filter(|(_, tail)| names::parse_tail(tail, meta.size).is_some());
-        match known {
-            Some((hash, _)) => {
-                all.insert(hash);
-            }
-            None => {
-                let place = meta.location.to_string();
-                let detail = "it has no name of an object".to_string();
-                findings.push(finding(FindingKind::Foreign, place, detail));
-            }
+        if let Some((hash, _)) = known {
+            all.insert(hash);
+        } else {
+            let place = meta.location.to_string();
+            let detail = "it has no name of an object".to_string();
+            findings.push(finding(FindingKind::Foreign, place, detail));
         }
         true
     })?;
@@ -319,9 +316,10 @@ pub(super) fn repair(
                     })?;
                     set_aside(shared, &paths, purge)?;
                 }
-                match purge {
-                    true => ("object deleted; set its keys again", true),
-                    false => ("object moved to quarantine/; set its keys again", true),
+                if purge {
+                    ("object deleted; set its keys again", true)
+                } else {
+                    ("object moved to quarantine/; set its keys again", true)
                 }
             }
             (FindingKind::DanglingKey | FindingKind::BadKey, _, Some((space, name))) => {
@@ -329,9 +327,10 @@ pub(super) fn repair(
                     let path = shared.key_path(Key::new(space, name))?;
                     copy_aside(shared, &path, purge)?;
                 }
-                match purge {
-                    true => ("key deleted", true),
-                    false => ("copied to quarantine/; set the key again", true),
+                if purge {
+                    ("key deleted", true)
+                } else {
+                    ("copied to quarantine/; set the key again", true)
                 }
             }
             _ => ("left alone", false),
@@ -375,9 +374,10 @@ fn copy_aside(shared: &Shared, path: &Path, purge: bool) -> Result<()> {
             Err(object_store::Error::NotFound { .. }) => return Ok(()),
             other => other?,
         }
-        match purge {
-            true => client.delete(path).await,
-            false => Ok(()),
+        if purge {
+            client.delete(path).await
+        } else {
+            Ok(())
         }
     };
     bridge.wait(work)?.map_err(|error| bridge.failed(&error))

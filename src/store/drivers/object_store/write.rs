@@ -141,13 +141,14 @@ fn prepared(shared: &Shared, object: NewObject<'_>) -> Result<Prepared> {
         NewBody::Bytes(bytes) => Content::Bytes(bytes.into_owned().into()),
         NewBody::Staged(staged) => match staged.place.downcast::<Vec<u8>>() {
             Ok(bytes) => Content::Bytes((*bytes).into()),
-            Err(place) => match place.downcast::<StagedPlace>() {
-                Ok(place) => Content::Staged(*place),
-                Err(_) => {
+            Err(place) => {
+                if let Ok(place) = place.downcast::<StagedPlace>() {
+                    Content::Staged(*place)
+                } else {
                     let text = "a staged object of another driver";
                     return Err(Error::new(ErrorKind::Usage, text));
                 }
-            },
+            }
         },
     };
     let tail = names::tail(&object.meta);

@@ -208,9 +208,10 @@ fn config(url: &Url, found: &[(String, String)]) -> Result<Config> {
 
 impl PostgresDriver {
     fn must_write(&self) -> Result<()> {
-        match self.info.read_only {
-            true => Err(read_only(DRIVER, &self.info.url)),
-            false => Ok(()),
+        if self.info.read_only {
+            Err(read_only(DRIVER, &self.info.url))
+        } else {
+            Ok(())
         }
     }
 }
@@ -290,9 +291,10 @@ impl Driver for PostgresDriver {
     }
 
     fn flush(&self) -> Result<()> {
-        match self.info.read_only {
-            true => Ok(()),
-            false => upkeep::flush(&self.shared),
+        if self.info.read_only {
+            Ok(())
+        } else {
+            upkeep::flush(&self.shared)
         }
     }
 

@@ -247,21 +247,23 @@ pub(super) fn repair(
                 if apply {
                     set_aside(shared, hash, purge)?;
                 }
-                match purge {
-                    true => ("object deleted; set its keys again", true),
-                    false => (
+                if purge {
+                    ("object deleted; set its keys again", true)
+                } else {
+                    (
                         "object moved to the table quarantine; set its keys again",
                         true,
-                    ),
+                    )
                 }
             }
             (FindingKind::DanglingKey | FindingKind::BadKey, _, Some(key)) => {
                 if apply {
                     note_key(shared, key, purge)?;
                 }
-                match purge {
-                    true => ("key deleted", true),
-                    false => ("listed in the table quarantine; set the key again", true),
+                if purge {
+                    ("key deleted", true)
+                } else {
+                    ("listed in the table quarantine; set the key again", true)
                 }
             }
             (FindingKind::WrongCount, Some(hash), _) => {
@@ -283,21 +285,24 @@ pub(super) fn repair(
 
 fn set_aside(shared: &Shared, hash: &Hash, purge: bool) -> Result<()> {
     let hash = hash.as_bytes();
-    shared.wire.call(|link| match purge {
-        true => link.query(
-            "WITH o AS (DELETE FROM object WHERE hash = $1 RETURNING id) \
-             DELETE FROM chunk USING o WHERE chunk.id = o.id",
-            &[&hash],
-        ),
-        false => link.query(
-            concat!(
-                "WITH o AS (DELETE FROM object WHERE hash = $1 RETURNING *) \
-                 INSERT INTO quarantine SELECT ",
-                now!(),
-                ", NULL, NULL, o.hash, o.id, row_to_json(o)::text FROM o"
-            ),
-            &[&hash],
-        ),
+    shared.wire.call(|link| {
+        if purge {
+            link.query(
+                "WITH o AS (DELETE FROM object WHERE hash = $1 RETURNING id) \
+         DELETE FROM chunk USING o WHERE chunk.id = o.id",
+                &[&hash],
+            )
+        } else {
+            link.query(
+                concat!(
+                    "WITH o AS (DELETE FROM object WHERE hash = $1 RETURNING *) \
+             INSERT INTO quarantine SELECT ",
+                    now!(),
+                    ", NULL, NULL, o.hash, o.id, row_to_json(o)::text FROM o"
+                ),
+                &[&hash],
+            )
+        }
     })?;
     Ok(())
 }

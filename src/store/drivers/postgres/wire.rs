@@ -143,14 +143,13 @@ impl Link {
         sql: &'static str,
         values: Values<'_>,
     ) -> std::result::Result<Vec<Row>, Fault> {
-        let statement = match self.statements.get(sql) {
-            Some(statement) => statement.clone(),
-            None => {
-                let work = self.client.prepare(sql);
-                let statement = Self::wait(&self.runtime, self.timeout, work)?;
-                self.statements.insert(sql, statement.clone());
-                statement
-            }
+        let statement = if let Some(statement) = self.statements.get(sql) {
+            statement.clone()
+        } else {
+            let work = self.client.prepare(sql);
+            let statement = Self::wait(&self.runtime, self.timeout, work)?;
+            self.statements.insert(sql, statement.clone());
+            statement
         };
         let work = self.client.query(&statement, values);
         Self::wait(&self.runtime, self.timeout, work)
@@ -291,12 +290,11 @@ impl Wire {
             }
             Fault::Server(error) => error,
         };
-        let said = match error.as_db_error() {
-            Some(told) => format!("{} ({})", told.message(), told.code().code()),
-            None => {
-                let below = std::error::Error::source(&error).map(|below| format!(": {below}"));
-                format!("{error}{}", below.unwrap_or_default())
-            }
+        let said = if let Some(told) = error.as_db_error() {
+            format!("{} ({})", told.message(), told.code().code())
+        } else {
+            let below = std::error::Error::source(&error).map(|below| format!(": {below}"));
+            format!("{error}{}", below.unwrap_or_default())
         };
         let code = error.code().map(SqlState::code).unwrap_or_default();
         let (kind, text) = match code {

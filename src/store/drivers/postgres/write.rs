@@ -598,9 +598,10 @@ fn write_objects(
                 .collect::<Vec<_>>(),
         ],
     )?;
-    match rows.len() == objects.len() {
-        true => Ok(()),
-        false => Err(Fault::Again),
+    if rows.len() == objects.len() {
+        Ok(())
+    } else {
+        Err(Fault::Again)
     }
 }
 

@@ -313,9 +313,10 @@ fn server(shared: &Shared, evicting: bool) -> Result<Vec<(&'static str, String)>
 
 impl RedisDriver {
     fn must_write(&self) -> Result<()> {
-        match self.info.read_only {
-            true => Err(read_only(DRIVER, &self.info.url)),
-            false => Ok(()),
+        if self.info.read_only {
+            Err(read_only(DRIVER, &self.info.url))
+        } else {
+            Ok(())
         }
     }
 }

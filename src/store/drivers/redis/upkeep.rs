@@ -153,6 +153,9 @@ fn look_through(shared: &Arc<Shared>, findings: &mut Vec<Finding>) -> Result<()>
     Ok(())
 }
 
+/// Keys and their records.
+type Page = Vec<(Vec<u8>, Vec<u8>)>;
+
 fn finding(kind: FindingKind, place: String, detail: String) -> Finding {
     Finding {
         kind,
@@ -167,13 +170,13 @@ fn finding(kind: FindingKind, place: String, detail: String) -> Finding {
 fn check_keys(
     shared: &Shared,
     namespace: &str,
-    names: &mut HashMap<Hash, u64>,
+    counts: &mut HashMap<Hash, u64>,
     findings: &mut Vec<Finding>,
 ) -> Result<()> {
     let place = shared.name(&format!("k:{namespace}"));
     let mut cursor = 0_u64;
     loop {
-        let (next, page): (u64, Vec<(Vec<u8>, Vec<u8>)>) = shared.wire.call(|link| {
+        let (next, page): (u64, Page) = shared.wire.call(|link| {
             let mut command = redis::cmd("HSCAN");
             command
                 .arg(&place)
@@ -186,32 +189,32 @@ fn check_keys(
         for (key, record) in page {
             let key = String::from_utf8_lossy(&key).into_owned();
             let record = String::from_utf8_lossy(&record).into_owned();
-            match key_record(&record, String::new) {
-                Ok(record) => named.push((key, record.hash)),
-                Err(_) => {
-                    let mut bad = finding(
-                        FindingKind::BadKey,
-                        place.clone(),
-                        format!("record {record:?}"),
-                    );
-                    bad.key = Some((namespace.to_string(), key));
-                    findings.push(bad);
-                }
+            if let Ok(record) = key_record(&record, String::new) {
+                named.push((key, record.hash))
+            } else {
+                let mut bad = finding(
+                    FindingKind::BadKey,
+                    place.clone(),
+                    format!("record {record:?}"),
+                );
+                bad.key = Some((namespace.to_string(), key));
+                findings.push(bad);
             }
         }
         let hashes: Vec<Hash> = named.iter().map(|(_, hash)| *hash).collect();
         let texts: Vec<String> = hashes.iter().map(Hash::hex).collect();
-        let known: Vec<Option<Vec<u8>>> = match texts.is_empty() {
-            true => Vec::new(),
-            false => shared.wire.call(|link| {
+        let known: Vec<Option<Vec<u8>>> = if texts.is_empty() {
+            Vec::new()
+        } else {
+            shared.wire.call(|link| {
                 redis::cmd("HMGET")
                     .arg(shared.name("m"))
                     .arg(&texts)
                     .query(link)
-            })?,
+            })?
         };
         for ((key, hash), known) in named.into_iter().zip(known) {
-            let count = names.entry(hash).or_default();
+            let count = counts.entry(hash).or_default();
             *count = count.saturating_add(1);
             if known.is_none() {
                 let detail = format!("it names {hash}, which does not exist");
@@ -306,24 +309,22 @@ pub(super) fn repair(
                 if apply {
                     set_aside(shared, hash, purge)?;
                 }
-                match purge {
-                    true => ("object deleted; set its keys again".to_string(), true),
-                    false => {
-                        let place = shared.part("q", &hash.hex(), 0);
-                        (format!("object moved to {place}; set its keys again"), true)
-                    }
+                if purge {
+                    ("object deleted; set its keys again".to_string(), true)
+                } else {
+                    let place = shared.part("q", &hash.hex(), 0);
+                    (format!("object moved to {place}; set its keys again"), true)
                 }
             }
             (FindingKind::DanglingKey | FindingKind::BadKey, _, Some((namespace, key))) => {
                 if apply {
                     note_key(shared, Key::new(namespace, key), purge)?;
                 }
-                match purge {
-                    true => ("key deleted".to_string(), true),
-                    false => {
-                        let text = format!("listed in {}; set the key again", shared.name("q"));
-                        (text, true)
-                    }
+                if purge {
+                    ("key deleted".to_string(), true)
+                } else {
+                    let text = format!("listed in {}; set the key again", shared.name("q"));
+                    (text, true)
                 }
             }
             (FindingKind::WrongCount, _, _) => {

@@ -259,15 +259,12 @@ fn packed(changes: &[Change<'_>]) -> Vec<u8> {
     for change in changes {
         field(change.key.namespace);
         field(change.key.key);
-        match &change.to {
-            Some(to) => {
-                field(&to.hash.hex());
-                field(to.codec);
-            }
-            None => {
-                field("");
-                field("");
-            }
+        if let Some(to) = &change.to {
+            field(&to.hash.hex());
+            field(to.codec);
+        } else {
+            field("");
+            field("");
         }
         match &change.expect {
             Expect::Any => field(""),

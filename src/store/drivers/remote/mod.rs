@@ -92,7 +92,7 @@ pub(super) fn random_name() -> Result<String> {
 /// Microseconds since 1970 by this machine's clock: for what no server's clock is asked.
 pub(super) fn local_micros() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| micros(since))
+    since.map_or(0, micros)
 }
 
 /// A span in whole microseconds.
