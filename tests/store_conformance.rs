@@ -16,6 +16,15 @@ fn memory_conforms() -> tare::Result<()> {
     driver_conformance(&|| Ok(Box::new(memory::open("conformance"))))
 }
 
+#[cfg(unix)]
+#[test]
+fn folder_conforms() -> tare::Result<()> {
+    use tare::store::drivers::folder::{open, FolderOptions};
+    let folder = Folder::new();
+    let options = FolderOptions::default();
+    driver_conformance(&|| Ok(Box::new(open(folder.join("store"), &options)?)))
+}
+
 fn storr_conforms(options: &StorrOptions) -> tare::Result<()> {
     let folder = Folder::new();
     driver_conformance(&|| Ok(Box::new(storr::open(folder.join("storr"), options)?)))

@@ -46,7 +46,7 @@ fn driver(url: &str, options: &OpenOptions) -> Result<Box<dyn Driver>> {
             if is_storr(Path::new(rest)) {
                 return Ok(Box::new(storr::open(rest, &storr_options(options)?)?));
             }
-            Err(missing("folder"))
+            folder(rest, options)
         }
         _ => servers::driver(scheme, url, options).unwrap_or_else(|| {
             let text = format!("no driver {scheme:?}");
@@ -109,6 +109,27 @@ fn flag(name: &str, value: &str) -> Result<bool> {
     }
 }
 
+#[cfg(unix)]
+fn folder(path: &str, options: &OpenOptions) -> Result<Box<dyn Driver>> {
+    use super::drivers::folder::{open, FolderOptions};
+    refuse_options("folder", options, &["exclusive"])?;
+    let mut folder = FolderOptions {
+        read_only: options.read_only,
+        create: options.create,
+        ..FolderOptions::default()
+    };
+    for (name, value) in &options.driver {
+        folder.exclusive = flag(name, value)?;
+    }
+    Ok(Box::new(open(path, &folder)?))
+}
+
+#[cfg(not(unix))]
+fn folder(_path: &str, _options: &OpenOptions) -> Result<Box<dyn Driver>> {
+    Err(missing("folder"))
+}
+
+#[cfg(not(unix))]
 fn missing(feature: &str) -> Error {
     let text = format!("the driver {feature} is not built into this library");
     Error::new(ErrorKind::Unsupported, text)

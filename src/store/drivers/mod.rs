@@ -1,5 +1,7 @@
 //! The drivers, one a file.
 
+#[cfg(unix)]
+pub mod folder;
 pub mod memory;
 #[cfg(feature = "store-object")]
 pub mod object_store;
