@@ -732,6 +732,9 @@ class Blake3:
     def hexdigest(self) -> str:
         """The hash of all that came, in hex digits."""
 
+def r_canonical(object: RObject) -> str:
+    """BLAKE3 of the canonical form of an R object: equal for all that R calls identical."""
+
 class StoreHandle:
     """An open store, which the faces of its namespaces share."""
 
@@ -760,7 +763,9 @@ class StoreCore:
     What begins with an underscore is for `tare.store`.
     """
 
-    def __new__(cls, handle: StoreHandle, namespace: str, codec: str | None) -> Self: ...
+    def __new__(
+        cls, handle: StoreHandle, namespace: str, codec: str | None, canonical: bool = False
+    ) -> Self: ...
     @property
     def _handle(self) -> StoreHandle: ...
     @property

@@ -23,7 +23,7 @@ from pathlib import PurePath, PureWindowsPath
 from typing import Any
 from uuid import UUID
 
-from tare._tare import Blake3
+from tare._tare import Blake3, r_canonical
 from tare.errors import Limit, Unsupported
 
 __all__ = ["Walk", "canonical_hash"]
@@ -365,10 +365,7 @@ def _dataclass(walk: Walk, value: Any) -> None:
 
 
 def _robject(walk: Walk, value: Any) -> None:
-    from tare.r.writing import encoded
-
-    walk.mark("robject")
-    walk.large(encoded(value, "rds", compressor="none"))
+    walk.text("robject", r_canonical(value._core))  # noqa: SLF001 - its handle is the core's
 
 
 def _name(cls: type) -> str:

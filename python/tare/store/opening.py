@@ -31,6 +31,7 @@ def open_store(  # noqa: PLR0913, PLR0917 - each is an option of the store, in t
     missing: Callable[[str, str], Any] | None = None,
     allow_pickle: bool = False,
     namespace: str = "objects",
+    canonical: bool = False,
     **driver_options: object,
 ) -> Store:
     """Open a store, or make it.
@@ -51,6 +52,8 @@ def open_store(  # noqa: PLR0913, PLR0917 - each is an option of the store, in t
             at a time; what it gives is set and returned.
         allow_pickle: Whether codecs may be used whose reading can run code.
         namespace: The namespace that is meant where none is named.
+        canonical: Whether the canonical hash of each value that `set` sets is kept, for `Store.find`; folder and
+            memory keep them.
         driver_options: The driver's own, such as ``compress`` and ``mangle_key`` of storr.
 
     Raises:
@@ -92,6 +95,7 @@ def open_store(  # noqa: PLR0913, PLR0917 - each is an option of the store, in t
         "cache": cache,
         "missing": missing,
         "allow_pickle": allow_pickle,
+        "canonical": canonical,
         **driver_options,
     }
     return Store(handle, namespace, codec, url=text, options=again)

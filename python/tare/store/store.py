@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import StoreCore, StoreHandle
-from tare.errors import KeyNotFound, Unsupported, UsageError
+from tare.errors import KeyNotFound, Limit, Unsupported, UsageError
 from tare.store import moving, reports, streams, values
 from tare.store.grace import seconds
 from tare.store.hook import Hook
@@ -42,9 +42,11 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
     ([1, 2.5], True, None)
     """
 
-    def __new__(cls, handle: StoreHandle, namespace: str, codec: str | None, **_: Any) -> Self:
+    def __new__(
+        cls, handle: StoreHandle, namespace: str, codec: str | None, *, options: Mapping[str, Any], **_: Any
+    ) -> Self:
         """As `tare.open_store` calls it."""
-        return super().__new__(cls, handle, namespace, codec)
+        return super().__new__(cls, handle, namespace, codec, bool(options.get("canonical")))
 
     def __init__(
         self,
@@ -77,6 +79,14 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
 
     def _decoded(self, codec: str, data: bytes) -> Any:
         return values.decoded(codec, data, allow_pickle=self._allow_pickle)
+
+    def _canonical(self, value: Any) -> str | None:
+        from tare.store.hashing import canonical_hash
+
+        try:
+            return canonical_hash(value)
+        except (Unsupported, Limit):
+            return None
 
     def _refused(self, value: Any, error: Exception) -> Exception:
         return values.refused(value, error)
@@ -455,7 +465,6 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         if not confirm:
             raise UsageError(f"destroy() deletes all of {self.url}: say confirm=True")
         self._destroy()
-        self.close()
 
     # From and to other places.
 

@@ -150,6 +150,10 @@ EQUAL = {
     "polars in chunks": (pl.DataFrame({"a": [1, 2]}), pl.concat([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [2]})], rechunk=False)),
     "metadata": (pa.table({"a": [1]}), pa.table({"a": [1]}).replace_schema_metadata({"x": "y"})),
     "R": (r.read(r.write([1, 2], None).data, as_="robject"), r.read(r.write([1, 2], None).data, as_="robject")),
+    "R's zeros and encodings": (
+        r.read(b"c(0, NaN)", format="dput", as_="robject"),
+        r.read(r.write([-0.0, -float("nan")], None).data, as_="robject"),
+    ),
     "paths": (Path("a/b"), PurePosixPath("a/b")),
 }  # fmt: skip
 

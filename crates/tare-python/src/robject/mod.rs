@@ -15,6 +15,8 @@ mod tables;
 
 use pyo3::prelude::*;
 
+pub use handle::Handle;
+
 /// Adds the functions and classes that `tare.r` is made of.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();

@@ -22,16 +22,20 @@ pub struct Core {
     pub namespace: String,
     /// Whether documents and bytes are encoded here: no codec is given for all, and none is fixed.
     pub quick: bool,
+    /// Whether a canonical hash is kept beside each value that is set.
+    pub canonical: bool,
 }
 
 #[pymethods]
 impl Core {
     #[new]
+    #[pyo3(signature = (handle, namespace, codec, canonical = false))]
     fn new(
         py: Python<'_>,
         handle: &Handle,
         namespace: &str,
         codec: Option<&str>,
+        canonical: bool,
     ) -> PyResult<Self> {
         let store = handle.0.store()?;
         tare::store::check_key(Key::new(namespace, "k")).map_err(|error| to_py(py, error))?;
@@ -39,6 +43,7 @@ impl Core {
             shared: Arc::clone(&handle.0),
             namespace: namespace.to_owned(),
             quick: codec.is_none() && store.info().codec.is_none(),
+            canonical,
         })
     }
 
@@ -118,7 +123,11 @@ impl Core {
         let key = slf.get().key(key, namespace)?;
         let whole = slf.get().shared.batches.is_open();
         let encoded = Self::encoded(slf, value, codec, whole)?;
-        Self::put(slf, key, &encoded, compressor, if_hash, if_absent)
+        let mut options = set_options(slf.py(), compressor, if_hash, if_absent, None)?;
+        if slf.get().canonical {
+            options.canonical = Self::canonical_of(slf, value)?;
+        }
+        Self::put(slf, key, &encoded, options)
     }
 
     fn __setitem__(
@@ -516,9 +525,7 @@ impl Core {
     }
 
     fn _destroy(&self, py: Python<'_>) -> PyResult<()> {
-        let store = self.store()?;
-        py.detach(|| store.destroy())
-            .map_err(|error| fault::raised(py, error))
+        self.shared.destroy(py)
     }
 
     /// Lets keys name objects that exist: rows of namespace, key, hash and codec, in one batch.

@@ -3,14 +3,26 @@
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use tare::robject::canonical_bytes;
 use tare::store::{Algorithm, Hasher};
 
 use crate::buffers::{copied_bytes, in_steps, with_bytes};
+use crate::error::to_py;
+use crate::robject::Handle;
 
 /// From this many bytes on the GIL is released.
 const LONG: usize = 64 << 10;
 /// Bytes of a step of what others may change.
 const STEP_BYTES: usize = 1 << 20;
+
+/// BLAKE3 of the canonical form of an R object: equal for all that R calls identical.
+#[pyfunction]
+pub fn r_canonical(py: Python<'_>, object: &Handle) -> PyResult<String> {
+    let mut hasher = Hasher::new(Algorithm::Blake3, 0);
+    let done = py.detach(|| canonical_bytes(&object.0, |bytes| hasher.update(bytes)));
+    done.map_err(|error| to_py(py, error))?;
+    Ok(hasher.finish().hex())
+}
 
 #[pyclass(frozen, module = "tare._tare")]
 pub struct Blake3(Mutex<Hasher>);

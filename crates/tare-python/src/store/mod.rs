@@ -36,6 +36,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("StoreHandle", py.get_type::<opening::Handle>())?;
     module.add("StoreReader", py.get_type::<streams::Reader>())?;
     module.add("StoreWriter", py.get_type::<streams::Writer>())?;
+    module.add_function(wrap_pyfunction!(hashing::r_canonical, module)?)?;
     module.add_function(wrap_pyfunction!(opening::store_open, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::store_copy, module)?)
 }

@@ -55,6 +55,17 @@ impl Shared {
         store.clone().ok_or_else(closed)
     }
 
+    /// Deletes all of it, and lets it go.
+    pub fn destroy(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.store()?;
+        let done = py.detach(|| store.destroy());
+        done.map_err(|error| super::fault::raised(py, error))?;
+        self.batches.clear();
+        let mut place = self.store.write().unwrap_or_else(PoisonError::into_inner);
+        *place = None;
+        Ok(())
+    }
+
     /// Makes all of it last, and lets it go.
     pub fn close(&self, py: Python<'_>) -> PyResult<()> {
         let store = {

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::store::{Key, KeyRecord, Pending, Store};
+use tare::store::{Hash, Key, KeyRecord, Pending, SetOptions, Store};
 use tare::{Error, ErrorKind};
 
 use super::core::Core;
-use super::given::{set_options, Given};
+use super::given::Given;
 use super::keys::{text, Several};
 use super::reading::{self, Found};
 use super::values::{self, Codec, Encoded, Source};
@@ -74,16 +74,14 @@ impl Core {
         slf: &Bound<'_, Self>,
         key: Key<'_>,
         encoded: &Encoded,
-        compressor: Option<&str>,
-        if_hash: Option<&str>,
-        if_absent: bool,
+        mut options: SetOptions,
     ) -> PyResult<String> {
         let py = slf.py();
         let this = slf.get();
         let store = this.shared.store()?;
         let codec = encoded.codec.name();
         let signals = (encoded.source.len() >= SIGNALLED).then(Signals::default);
-        let options = set_options(py, compressor, if_hash, if_absent, signals.as_ref())?;
+        options.cancel = signals.as_ref().map(Signals::token);
         if let Source::Stream(stream) = &encoded.source {
             this.refuse_batch(py)?;
             let signals = signals.unwrap_or_default();
@@ -107,6 +105,15 @@ impl Core {
             }
             Err(error) => Err(fault::about(py, error, key)),
         }
+    }
+
+    /// The hash of what a value is; None for one that has none.
+    pub fn canonical_of(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<Option<Hash>> {
+        let found = slf.call_method1(pyo3::intern!(slf.py(), "_canonical"), (value,))?;
+        let found: Option<String> = found.extract()?;
+        found
+            .map(|text| super::keys::hash(slf.py(), &text))
+            .transpose()
     }
 
     pub fn refuse_batch(&self, py: Python<'_>) -> PyResult<()> {
