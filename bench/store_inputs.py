@@ -38,6 +38,7 @@ class Scale:
     """How much is measured."""
 
     turns: int = 9
+    longest_s: float = 40.0
     calls: int = 2000
     keys: int = 3000
     small: int = 1_000_000
@@ -49,6 +50,7 @@ class Scale:
 
 
 SCALE = Scale()
+_LEAST_TURNS = 3
 
 
 def be_quick() -> None:
@@ -68,37 +70,50 @@ def taken(work: Callable[[], object], count: int = 1) -> Took:
     return (time.process_time() - cpu) / count, (time.perf_counter() - wall) / count
 
 
-def turns(
-    ours: Callable[[], Took], peer: Callable[[], Took], *, clock: str = "cpu", unit: float = 1.0, **more: Any
-) -> Found:
-    """Both sides in turn, in both orders; the ratio is the median of the turns' own.
+def rounds(ours: Callable[[], Took], peer: Callable[[], Took]) -> list[tuple[Took, Took]]:
+    """Both sides in turn, in both orders; where calls are long, fewer times, but thrice at least.
 
     Args:
         ours: Makes what it needs, then times one call of ours.
         peer: The same for the peer.
-        clock: Which time is compared, ``cpu`` or ``wall``; the other is in the record.
-        unit: What one second is multiplied with: 1e6 for microseconds.
-        more: What else the record says.
     """
-    column = ("cpu", "wall").index(clock)
     pairs: list[tuple[Took, Took]] = []
+    ends = time.monotonic() + SCALE.longest_s
     gc.disable()
     try:
-        for number in range(SCALE.turns):
+        while len(pairs) < SCALE.turns and (len(pairs) < _LEAST_TURNS or time.monotonic() < ends):
             gc.collect()
-            if number % 2:
+            if len(pairs) % 2:
                 theirs, mine = peer(), ours()
             else:
                 mine, theirs = ours(), peer()
             pairs.append((mine, theirs))
     finally:
         gc.enable()
+    return pairs
+
+
+def found(pairs: list[tuple[Took, Took]], *, clock: str = "cpu", unit: float = 1.0, **more: Any) -> Found:
+    """What `rounds` found; the ratio is the median of the turns' own.
+
+    Args:
+        pairs: The turns.
+        clock: Which time is compared, ``cpu`` or ``wall``; the other is in the record.
+        unit: What one second is multiplied with: 1e6 for microseconds.
+        more: What else the record says.
+    """
+    column = ("cpu", "wall").index(clock)
     ratios = [mine[column] / max(theirs[column], 1e-9) for mine, theirs in pairs]
     detail = {"clock": clock, "turns": len(pairs), "lowest_ratio": min(ratios), "highest_ratio": max(ratios)}
     for place, name in enumerate(("cpu", "wall")):
         detail[f"ours_{name}"] = statistics.median(mine[place] for mine, _ in pairs) * unit
         detail[f"peer_{name}"] = statistics.median(theirs[place] for _, theirs in pairs) * unit
     return detail[f"ours_{clock}"], detail[f"peer_{clock}"], statistics.median(ratios), detail | more
+
+
+def turns(ours: Callable[[], Took], peer: Callable[[], Took], **how: Any) -> Found:
+    """`found` of `rounds`."""
+    return found(rounds(ours, peer), **how)
 
 
 # --- places and values --------------------------------------------------------------------
@@ -258,16 +273,16 @@ def versions() -> dict[str, str]:
     """Versions of what is compared with; how R's side is called."""
     from importlib import metadata
 
-    found = {}
+    known = {}
     for name in ("diskcache", "joblib", "blake3", "obstore", "zstandard", "numpy"):
         try:
-            found[name] = metadata.version(name)
+            known[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed"
+            known[name] = "not installed"
     if shutil.which("Rscript") is not None:
-        found["R"] = told_by_r("R.version.string")
-        found["digest"] = told_by_r("as.character(packageVersion('digest'))")
-    return found
+        known["R"] = told_by_r("R.version.string")
+        known["digest"] = told_by_r("as.character(packageVersion('digest'))")
+    return known
 
 
 # --- an S3 server -------------------------------------------------------------------------

@@ -8,7 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import store_inputs as inputs
-from store_inputs import SCALE, Found, Took, disk, doubles, fresh, in_r, in_r_as, once, quoted, taken, turns
+from store_inputs import (
+    SCALE,
+    Found,
+    Took,
+    disk,
+    doubles,
+    found,
+    fresh,
+    in_r,
+    in_r_as,
+    once,
+    quoted,
+    rounds,
+    taken,
+    turns,
+)
 
 import tare
 
@@ -75,8 +90,13 @@ def _steps_set(content: str, size: str, *, gzip: bool) -> Callable[[], Took]:
 
 def set_default(content: str, size: str, clock: str) -> Found:
     """A vector with the default compressor, beside storr's steps with gzip."""
+    return found(_set_default(content, size), clock=clock)
+
+
+@functools.cache
+def _set_default(content: str, size: str) -> list[tuple[Took, Took]]:
     store = _store("default")
-    return turns(_ours_set(store, _vectors(content, size)), _steps_set(content, size, gzip=True), clock=clock)
+    return rounds(_ours_set(store, _vectors(content, size)), _steps_set(content, size, gzip=True))
 
 
 def size_default(content: str, size: str) -> Found:
