@@ -41,6 +41,18 @@ steps_get <- function(root, key) {
   unserialize(input)
 }
 
+steps_get_verified <- function(root, key) {
+  hash <- steps_get_hash(root, key)
+  path <- steps_data(root, hash)
+  input <- gzfile(path, "rb")
+  on.exit(close(input))
+  parts <- list()
+  while (length(part <- readBin(input, "raw", 2^24)) > 0) parts[[length(parts) + 1]] <- part
+  bytes <- do.call(c, parts)
+  stopifnot(steps_hash(bytes) == hash)
+  unserialize(bytes)
+}
+
 steps_list <- function(root) sort(list.files(file.path(root, "keys/objects")))
 
 steps_gc <- function(root) {

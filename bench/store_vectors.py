@@ -264,18 +264,18 @@ def storr_set(size: str) -> Found:
     return turns(_ours_set(store, values), _steps_set("runif32", size, gzip=True), clock="wall")
 
 
-def storr_get(size: str) -> Found:
-    """A vector that R's steps wrote, verified by md5, beside the steps, which verify nothing."""
-    values, root = doubles("runif32", _count(size)), fresh("storr")
+def storr_get(size: str, verified: bool) -> Found:
+    """A vector that R's steps wrote, verified by md5, beside the steps, which hash nothing unless ``verified``."""
+    root = fresh("storr")
+    doubles("runif32", _count(size))
     in_r(f"steps_open({quoted(root)})")
     _as_storr(root)
     in_r(f"steps_set({quoted(root)}, 'x', {in_r_as('runif32', _count(size))})")
     store = tare.open_store(f"storr:{root}")
     assert store.exists("x")
     store.get("x")
-    return turns(
-        lambda: taken(lambda: store.get("x")), _plain_get("gzip", values, size), verified="ours only"
-    )
+    get = "steps_get_verified" if verified else "steps_get"
+    return turns(lambda: taken(lambda: store.get("x")), lambda: in_r(f"x <- {get}({quoted(root)}, 'x')"))
 
 
 def _as_storr(root: Path) -> None:
