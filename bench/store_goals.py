@@ -213,7 +213,7 @@ def together_speed() -> Found:
 
 
 def s3_client(what: str) -> Found:
-    """CPU of the client for a value of 4 KiB, beside obstore making the same two requests."""
+    """CPU of the client for a value of 4 KiB, beside obstore putting, or getting, an object and its key."""
     obstore = inputs.peer("obstore")
     from obstore.store import S3Store
 
