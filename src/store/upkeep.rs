@@ -59,11 +59,15 @@ impl Store {
         let mut report = CheckReport::default();
         let findings = &mut report.findings;
         self.driver().check(&mut |finding| findings.push(finding))?;
-        for namespace in self.namespaces()? {
-            self.check_keys(&namespace, &mut report)?;
+        let spaces = self.namespaces();
+        for namespace in self.or_damaged(spaces, &mut report)?.unwrap_or_default() {
+            let checked = self.check_keys(&namespace, &mut report);
+            self.or_damaged(checked, &mut report)?;
         }
         for hash in self.hashes() {
-            let hash = hash?;
+            let Some(hash) = self.or_damaged(hash, &mut report)? else {
+                break;
+            };
             report.objects += 1;
             if level == CheckLevel::Full {
                 self.check_object(&hash, &mut report)?;
@@ -93,7 +97,8 @@ impl Store {
             let missing = page.iter().zip(there).filter(|(_, there)| !there);
             for (entry, _) in missing {
                 let key = (namespace.to_owned(), entry.key.clone());
-                if self.was_told(report, FindingKind::DanglingKey, &key) {
+                let mut told = report.findings.iter();
+                if told.any(|finding| finding.key.as_ref() == Some(&key)) {
                     continue;
                 }
                 let shown = Key::new(namespace, &entry.key);
@@ -111,10 +116,24 @@ impl Store {
         }
     }
 
-    #[allow(clippy::unused_self, reason = "reads as a question to the check")]
-    fn was_told(&self, report: &CheckReport, kind: FindingKind, key: &(String, String)) -> bool {
-        let mut told = report.findings.iter();
-        told.any(|finding| finding.kind == kind && finding.key.as_ref() == Some(key))
+    /// What a call gave; a damaged record that ended it becomes a finding instead of the check's end.
+    fn or_damaged<T>(&self, result: Result<T>, report: &mut CheckReport) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Malformed) => {
+                if report.is_clean() {
+                    report.findings.push(Finding {
+                        kind: FindingKind::Index,
+                        hash: None,
+                        key: None,
+                        place: error.detail("place").unwrap_or(&self.info().url).to_owned(),
+                        detail: error.to_string(),
+                    });
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether an object is what its hash says.
