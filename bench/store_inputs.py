@@ -244,7 +244,7 @@ def peer(name: str) -> Any:
         RuntimeError: It is not installed.
     """
     if importlib.util.find_spec(name) is None:
-        raise RuntimeError(f"{name} is not installed: it is in the extra 'dev'")
+        raise RuntimeError(f"{name} is not installed: pip install {name}")
     return importlib.import_module(name)
 
 

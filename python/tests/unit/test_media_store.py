@@ -104,8 +104,7 @@ def test_a_worker_sets_and_gets(worker, table, tmp_path, codec, sync):
     wrote = ask(worker, "run", what="write", path=path, medium="store", samples=3, batch=50, sync=sync)
     assert (wrote["batch"], len(wrote["samples"]), wrote["bytes"]) == (1, 3, size)
     if sync == "none":
-        read = ask(worker, "run", what="read", path=path, medium="store", batch=3)
-        assert (read["batch"], read["items"]) == (3, ROWS)
+        assert ask(worker, "run", what="read", path=path, medium="store", batch=3)["items"] == ROWS
         assert ask(worker, "verify")["verdict"] == "same"
     ask(worker, "load", path=str(table), kind="table", **{"as": "arrow"})  # the store is closed with it
     with open_store(path, mode="r") as opened:
@@ -136,7 +135,7 @@ def test_a_store_is_read_warm_and_whole(worker, table, tmp_path, fields):
 
 
 def test_a_run_on_the_store(tmp_path, monkeypatch):
-    """Sizes, times, peaks and what came back, as on any medium; a best codec, told to be of the store."""
+    """Sizes, times and what came back, as on any medium."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     codecs = ("arrow:pyarrow", "arrow:pyarrow+zstd:3")
     result = measure.run("synthpop:3000", codecs=codecs, media=("store",), time_s=30, quick=True)
@@ -151,6 +150,5 @@ def test_a_run_on_the_store(tmp_path, monkeypatch):
         assert ("ok", "same") == (case["status"], case["verify"]["verdict"]), case["reason"]
         assert {"write", "read"} <= set(case["launches"][0]["samples"])
         assert set(case["launches"][0]["samples"]["write"]["batch"]) == {1}
-        assert {"write", "read"} == set(case["memory"])
     assert cases[codecs[1]]["bytes"] < cases[codecs[0]]["bytes"]
     assert "store" in markdown.render(result)

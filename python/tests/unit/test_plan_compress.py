@@ -75,6 +75,7 @@ def test_a_part_of_the_plan_is_measured_with_sizes_peaks_and_peers() -> None:
         store = found["rds:tare+zstd:3", "store"]
         assert ("ok", "same") == (store["status"], store["verify"]["verdict"]), store["reason"]
         assert {"write", "read"} <= set(store["launches"][0]["samples"])
+        assert {"write", "read"} == set(store["memory"])
         assert 0 < store["bytes"] < 3 * plain + 1000
     codecs = result.record["codecs"]
     assert {"library": "tare"} == codecs[FEW[1]]["compressor_options"]
