@@ -18,6 +18,7 @@
 
 mod read;
 mod schema;
+mod sink;
 mod upkeep;
 mod wire;
 mod write;
@@ -223,7 +224,7 @@ impl Driver for PostgresDriver {
 
     fn begin_object(&self, _hint: &ObjectHint) -> Result<Box<dyn Sink>> {
         self.must_write()?;
-        Ok(Box::new(write::PostgresSink::new(&self.shared)?))
+        Ok(Box::new(sink::PostgresSink::new(&self.shared)?))
     }
 
     fn open_object(&self, hash: &Hash) -> Result<Option<Stored>> {

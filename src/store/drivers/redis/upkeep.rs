@@ -190,7 +190,7 @@ fn check_keys(
             let key = String::from_utf8_lossy(&key).into_owned();
             let record = String::from_utf8_lossy(&record).into_owned();
             if let Ok(record) = key_record(&record, String::new) {
-                named.push((key, record.hash))
+                named.push((key, record.hash));
             } else {
                 let mut bad = finding(
                     FindingKind::BadKey,
