@@ -7,14 +7,17 @@
 //! marked as bytes; compiled code is what it was made from, without references to its source; an
 //! environment's bindings stand in the order of their names.
 
+mod bytes;
+
 use std::collections::HashMap;
 
 use super::code::{Bytecode, CodeCell, Constant};
 use super::identical::automatic;
-use super::model::{is_na, Arena, Body, Cell, Id, Node, RObject, NA_INT, NA_REAL};
-use super::strings::{Strings, Text, TextEncoding};
-use super::text::{Decoded, Recoder};
+use super::model::{Arena, Body, Cell, Id, Node, RObject, NA_INT};
+use super::strings::{Text, TextEncoding};
+use super::text::Recoder;
 use crate::{Error, ErrorKind, Result};
+use bytes::marked;
 
 /// `X`, version 3, written by R 4.2.2, for R 3.5.0 and later, in UTF-8.
 const HEADER: &[u8] = b"X\n\0\0\0\x03\0\x04\x02\x02\0\x03\x05\0\0\0\0\x05UTF-8";
@@ -27,12 +30,6 @@ const NULL: i32 = 254;
 const S4: u16 = 1 << 4;
 /// The bit of a binding that is a function call.
 const ACTIVE: u16 = 1 << 15;
-/// The bits of a NaN that is not NA.
-const NAN: u64 = 0x7FF8_0000_0000_0000;
-/// Bytes that are gathered before they are given.
-const BUFFER_BYTES: usize = 64 << 10;
-/// Elements that are converted at a time.
-const BLOCK: usize = 4096;
 /// Steps that an object may take beside some for each of its values: one that is shared counts each time.
 const STEPS: u64 = 1 << 26;
 
@@ -506,86 +503,6 @@ impl<'a> Canonical<'a, '_> {
             }
         }
     }
-
-    fn texts(&mut self, all: &Strings) {
-        self.length(all.len());
-        all.iter().for_each(|text| self.text(text));
-    }
-
-    fn text(&mut self, text: Text<'_>) {
-        match self.recoder.decode(text) {
-            None => {
-                self.int(9);
-                self.int(-1);
-            }
-            Some(decoded) => {
-                let (bytes, mark) = marked(&decoded, text.encoding());
-                self.char(bytes, mark);
-            }
-        }
-    }
-
-    fn char(&mut self, bytes: &[u8], mark: u16) {
-        self.int(9 | i32::from(mark) << 12);
-        self.length(bytes.len());
-        self.bytes(bytes);
-    }
-
-    fn int(&mut self, value: i32) {
-        self.bytes(&value.swap_bytes().to_le_bytes());
-    }
-
-    /// One int, or -1 and two halves.
-    fn length(&mut self, length: usize) {
-        if let Ok(short) = i32::try_from(length) {
-            return self.int(short);
-        }
-        let long = length as u64;
-        self.int(-1);
-        self.bytes(&long.swap_bytes().to_le_bytes());
-    }
-
-    fn ints(&mut self, all: &[i32]) {
-        self.length(all.len());
-        for block in all.chunks(BLOCK) {
-            for value in block {
-                let bytes = value.swap_bytes().to_le_bytes();
-                self.buffer.extend_from_slice(&bytes);
-            }
-            self.bytes(&[]);
-        }
-    }
-
-    /// Doubles of a vector of so many elements, each of one or two.
-    fn doubles(&mut self, length: usize, all: &[f64]) {
-        self.length(length);
-        for block in all.chunks(BLOCK) {
-            for value in block {
-                let bits = match *value {
-                    value if is_na(value) => NA_REAL,
-                    value if value.is_nan() => NAN,
-                    0.0 => 0,
-                    value => value.to_bits(),
-                };
-                let bytes = bits.swap_bytes().to_le_bytes();
-                self.buffer.extend_from_slice(&bytes);
-            }
-            self.bytes(&[]);
-        }
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        if bytes.len() >= BUFFER_BYTES {
-            (self.sink)(&self.buffer);
-            self.buffer.clear();
-            return (self.sink)(bytes);
-        }
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER_BYTES {
-            (self.sink)(&self.buffer);
-            self.buffer.clear();
-        }
-    }
 }
 
 /// What a piece of compiled code was made from: its first constant.
@@ -598,20 +515,4 @@ fn source_of(code: &Bytecode, at: u32) -> Option<Constant> {
 /// Whether an attribute of code says where it was written.
 fn is_source(name: &[u8]) -> bool {
     matches!(name, b"srcref" | b"srcfile" | b"wholeSrcref")
-}
-
-fn marked<'t>(decoded: &'t Decoded<'t>, encoding: TextEncoding) -> (&'t [u8], u16) {
-    let utf8 = |text: &'t str| {
-        let mark = if text.is_ascii() {
-            TextEncoding::Ascii
-        } else {
-            TextEncoding::Utf8
-        };
-        (text.as_bytes(), mark.levels())
-    };
-    match decoded {
-        Decoded::Same(text) => utf8(text),
-        Decoded::Recoded(text) => utf8(text),
-        Decoded::Bytes(bytes) => (bytes, encoding.levels()),
-    }
 }
