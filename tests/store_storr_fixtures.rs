@@ -399,3 +399,56 @@ fn databases_of_r_are_read_and_verified() {
         .unwrap_err();
     assert_eq!(ErrorKind::Malformed, error.kind(), "{error}");
 }
+
+/// What a damaged setting makes of a store: an error, or the same keys and values.
+#[test]
+fn a_damaged_setting_is_refused_or_says_the_same() {
+    let folder = Folder::new();
+    let Some(path) = storr::unpacked("mangled_padded", folder.path()) else {
+        return;
+    };
+    let sound = storr::listing(&reading(&path));
+    let (mut refused, mut opened) = (0, 0);
+    for name in [
+        "version",
+        "compress",
+        "mangle_key",
+        "mangle_key_pad",
+        "hash_algorithm",
+    ] {
+        let file = path.join("config").join(name);
+        let whole = std::fs::read(&file).unwrap();
+        let cut = (0..whole.len()).map(|length| whole[..length].to_vec());
+        let flipped = (0..whole.len() * 8).map(|bit| {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            bytes
+        });
+        let long = vec![b'T'; 5000];
+        for bytes in cut.chain(flipped).chain([long]) {
+            std::fs::write(&file, &bytes).unwrap();
+            let options = StorrOptions {
+                read_only: true,
+                ..StorrOptions::default()
+            };
+            match open(&path, &options) {
+                Ok(driver) => {
+                    opened += 1;
+                    let got = storr::listing(&driver);
+                    assert_eq!(sound, got, "{name} {:?}", bytes.escape_ascii().to_string());
+                }
+                Err(error) => {
+                    refused += 1;
+                    let known = [ErrorKind::Malformed, ErrorKind::Unsupported];
+                    assert!(known.contains(&error.kind()), "{error}");
+                    assert!(error.path().is_some(), "{error}");
+                }
+            }
+        }
+        std::fs::write(&file, whole).unwrap();
+    }
+    assert!(
+        refused > 100 && opened > 20,
+        "{refused} refused, {opened} opened"
+    );
+}
