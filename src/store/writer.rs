@@ -203,7 +203,8 @@ impl ObjectWriter {
         self.state = State::Failed;
         let compressor = match self.store.packing(&self.options) {
             Packing::With(compressor) | Packing::Fixed(compressor) => compressor,
-            Packing::Auto if head.is_empty() => choose(more)?,
+            // A value may come in parts, of which the first is a header of a few bytes.
+            Packing::Auto if head.len() < more.len() => choose(more)?,
             Packing::Auto => choose(head)?,
         };
         let packed = compressor.kind() != Kind::None;
