@@ -151,4 +151,4 @@ def test_a_run_on_the_store(tmp_path, monkeypatch):
         assert {"write", "read"} <= set(case["launches"][0]["samples"])
         assert set(case["launches"][0]["samples"]["write"]["batch"]) == {1}
     assert cases[codecs[1]]["bytes"] < cases[codecs[0]]["bytes"]
-    assert "store" in markdown.render(result)
+    assert "arrow:pyarrow+zstd:3" in markdown.render(result)
