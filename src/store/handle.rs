@@ -78,6 +78,9 @@ impl Store {
     #[must_use]
     pub fn hash_bytes(&self, parts: &[&[u8]]) -> Hash {
         let info = self.info();
+        if let [one] = parts {
+            return info.algorithm.hash(one, info.unhashed);
+        }
         let mut hasher = Hasher::new(info.algorithm, info.unhashed);
         for part in parts {
             hasher.update(part);

@@ -74,6 +74,21 @@ impl Algorithm {
         })
     }
 
+    /// The hash of these bytes, the first `unhashed` of them left out.
+    #[must_use]
+    pub fn hash(self, bytes: &[u8], unhashed: usize) -> Hash {
+        let hashed = bytes.get(unhashed..).unwrap_or_default();
+        if self == Self::Blake3 {
+            // Without the state that a hash of parts needs, which is larger than most values.
+            if let Some(hash) = Hash::new(blake3::hash(hashed).as_bytes()) {
+                return hash;
+            }
+        }
+        let mut hasher = Hasher::new(self, 0);
+        hasher.update(hashed);
+        hasher.finish()
+    }
+
     /// Bytes of a hash.
     #[must_use]
     pub fn bytes(self) -> usize {
@@ -89,7 +104,7 @@ impl Algorithm {
 }
 
 /// A content hash: 4 to 64 bytes, shown and parsed as lower-case hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hash {
     bytes: [u8; 64],
     len: u8,
@@ -153,6 +168,14 @@ impl Hash {
         bytes
             .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
             .collect()
+    }
+}
+
+/// Eight of its bytes are as good as all of them.
+impl std::hash::Hash for Hash {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        let first = self.bytes.first_chunk().copied().unwrap_or_default();
+        state.write_u64(u64::from_le_bytes(first));
     }
 }
 

@@ -1,7 +1,8 @@
 //! Which objects this process has read and found whole.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashMap;
 
 use super::Hash;
 
