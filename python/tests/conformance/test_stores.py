@@ -15,10 +15,10 @@ NAMES = itertools.count()
 DRIVERS: dict[str, tuple[str, dict[str, Any]]] = {
     "memory": ("memory:python-{n}", {}),
     "memory-zstd": ("memory:python-{n}", {"compressor": "zstd:1", "cache": "1M"}),
-    "folder": ("{path}/folder-{n}", {}),
-    "folder-each": ("{path}/folder-{n}", {"durability": "each", "verify": "once", "compressor": "none"}),
-    "storr": ("storr:{path}/storr-{n}", {}),
-    "storr-mangled": ("storr:{path}/storr-{n}", {"mangle_key": True, "hash_algorithm": "blake3", "compress": False}),
+    "folder": ("{path}/kit-folder-{n}", {}),
+    "folder-each": ("{path}/kit-folder-{n}", {"durability": "each", "verify": "once", "compressor": "none"}),
+    "storr": ("storr:{path}/kit-storr-{n}", {}),
+    "storr-mangled": ("storr:{path}/kit-storr-{n}", {"mangle_key": True, "hash_algorithm": "blake3", "compress": False}),
 }  # fmt: skip
 
 
