@@ -72,8 +72,10 @@ impl ObjectWriter {
             self.hasher.update(plain);
         }
         self.plain += plain.len() as u64;
+        // Of a length that is known, the last part need not be copied.
+        let is_last = self.hint.is_some_and(|(_, total)| self.plain >= total);
         if let State::Head(head) = &mut self.state {
-            if head.len() + plain.len() <= LOOKED_AT && self.hint.is_none() {
+            if head.len() + plain.len() <= LOOKED_AT && !is_last {
                 head.extend_from_slice(plain);
                 return Ok(());
             }
