@@ -84,9 +84,9 @@ impl Algorithm {
                 return hash;
             }
         }
-        let mut hasher = Hasher::new(self, 0);
-        hasher.update(hashed);
-        hasher.finish()
+        let mut state = Hasher::new(self, 0);
+        state.update(hashed);
+        state.finish()
     }
 
     /// Bytes of a hash.

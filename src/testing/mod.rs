@@ -10,6 +10,7 @@
 //! ```
 
 mod driver;
+mod driver_keys;
 mod driver_races;
 mod model;
 

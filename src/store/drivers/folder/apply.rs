@@ -11,13 +11,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{params, CachedStatement, Connection, OptionalExtension};
 
-use super::connections::{Connections, Link};
-use super::fault::{damaged, io_fault, InIndex};
+use super::connections::Connections;
+use super::fault::{io_fault, InIndex};
 use super::filesystem::{sync_file, Root};
+use super::known::{Known, FEW};
 use super::layout;
 use super::schema::{self, compressor_number, Names, ObjectRow, Place};
 use super::staging::{StagedFile, StagedPlace};
 use super::steps::step;
+use super::there::{set_canonical, There};
+use super::transaction::{transaction, Placed};
 use crate::store::{
     Applied, Batch, Change, Durability, Expect, Hash, Key, NewBody, NewKey, NewObject,
 };
@@ -70,16 +73,16 @@ fn ready<'a>(root: &Arc<Root>, mut object: NewObject<'a>, level: Durability) -> 
             Bytes::File(file)
         }
         NewBody::Bytes(bytes) => Bytes::Index(bytes),
-        NewBody::Staged(staged) => match staged.place.downcast::<StagedPlace>() {
-            Ok(place) => match *place {
-                StagedPlace::Memory(bytes) => Bytes::Index(bytes.into()),
-                StagedPlace::File(file) => Bytes::File(file),
-            },
-            Err(_) => {
+        NewBody::Staged(staged) => {
+            let Ok(place) = staged.place.downcast::<StagedPlace>() else {
                 let text = "an object that another driver staged";
                 return Err(Error::new(ErrorKind::Usage, text).with_format("folder"));
+            };
+            match *place {
+                StagedPlace::Memory(bytes) => Bytes::Index(bytes.into()),
+                StagedPlace::File(file) => Bytes::File(file),
             }
-        },
+        }
     };
     if let Bytes::File(file) = &bytes {
         if level >= Durability::Batch {
@@ -90,13 +93,6 @@ fn ready<'a>(root: &Arc<Root>, mut object: NewObject<'a>, level: Durability) -> 
     }
     let bytes = Some(bytes);
     Ok(Ready { object, bytes })
-}
-
-/// A file that got its name in a transaction that is not over.
-struct Placed {
-    hash: Hash,
-    place: String,
-    staged: StagedFile,
 }
 
 /// What a batch has done so far.
@@ -113,38 +109,6 @@ struct Work<'a> {
     /// Changes of counts by the objects' numbers.
     counts: Vec<(i64, i64)>,
     known: Known,
-}
-
-/// Objects of the batch by hash: number, and whether their names are counted already.
-#[derive(Default)]
-struct Known {
-    list: Vec<(Hash, i64, bool)>,
-    map: HashMap<Hash, usize>,
-}
-
-/// Up to so many are looked through.
-const FEW: usize = 8;
-
-impl Known {
-    fn add(&mut self, hash: Hash, id: i64, counted: bool) {
-        if self.list.len() >= FEW {
-            if self.map.is_empty() {
-                let all = self.list.iter().enumerate();
-                self.map = all.map(|(at, (hash, ..))| (*hash, at)).collect();
-            }
-            self.map.insert(hash, self.list.len());
-        }
-        self.list.push((hash, id, counted));
-    }
-
-    fn get(&self, hash: &Hash) -> Option<(i64, bool)> {
-        let found = if self.map.is_empty() {
-            self.list.iter().find(|(known, ..)| known == hash)
-        } else {
-            self.map.get(hash).and_then(|at| self.list.get(*at))
-        };
-        found.map(|(_, id, counted)| (*id, *counted))
-    }
 }
 
 pub(super) fn apply(connections: &Connections, batch: Batch<'_>) -> Result<Applied> {
@@ -185,7 +149,9 @@ pub(super) fn apply(connections: &Connections, batch: Batch<'_>) -> Result<Appli
         }
         Ok(applied)
     })?;
-    acknowledge(connections, level)?;
+    // A batch is synced at its end; single changes within a second.
+    let several = changes.len() > 1 && level == Durability::Batch;
+    acknowledge(connections, if several { Durability::Each } else { level })?;
     Ok(applied)
 }
 
@@ -202,69 +168,6 @@ pub(super) fn acknowledge(connections: &Connections, level: Durability) -> Resul
     }
 }
 
-pub(super) fn run(root: &Root, conn: &Connection, sql: &str) -> Result<()> {
-    let mut statement = conn.prepare_cached(sql).in_index(root)?;
-    statement.execute([]).in_index(root)?;
-    Ok(())
-}
-
-/// One transaction, which takes back the names of files if it fails.
-fn transaction<T>(
-    root: &Arc<Root>,
-    link: &mut Link,
-    work: impl FnOnce(&Connection, &mut Names, &mut Vec<Placed>) -> Result<T>,
-) -> Result<T> {
-    let Link { conn, names, .. } = link;
-    let conn: &Connection = conn;
-    run(root, conn, "BEGIN IMMEDIATE")?;
-    step("begun");
-    let mut placed = Vec::new();
-    let done = work(conn, names, &mut placed).and_then(|done| {
-        step("commit");
-        run(root, conn, "COMMIT")?;
-        step("committed");
-        Ok(done)
-    });
-    if done.is_ok() {
-        for file in &mut placed {
-            file.staged.moved = true;
-        }
-        return done;
-    }
-    names.forget();
-    take_back(root, conn, placed);
-    if !conn.is_autocommit() {
-        let _ = run(root, conn, "ROLLBACK");
-    }
-    done
-}
-
-/// Takes the names of files back. Where the lock is lost already, others may have named the same objects.
-fn take_back(root: &Arc<Root>, conn: &Connection, placed: Vec<Placed>) {
-    if placed.is_empty() {
-        return;
-    }
-    let lost = conn.is_autocommit();
-    if lost && run(root, conn, "BEGIN IMMEDIATE").is_err() {
-        // They stay as orphans, which a collection removes.
-        placed
-            .into_iter()
-            .for_each(|mut file| file.staged.moved = true);
-        return;
-    }
-    for mut file in placed {
-        let named = lost && {
-            let sql = "SELECT 1 FROM objects WHERE hash = ?1 AND place = 1";
-            let hash = file.hash.as_bytes();
-            !matches!(conn.query_row(sql, [hash], |_| Ok(())).optional(), Ok(None))
-        };
-        file.staged.moved = named || root.rename(&file.place, &file.staged.place).is_err();
-    }
-    if lost {
-        let _ = run(root, conn, "ROLLBACK");
-    }
-}
-
 impl<'a> Work<'a> {
     fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>> {
         self.conn.prepare_cached(sql).in_index(self.root)
@@ -275,7 +178,8 @@ impl<'a> Work<'a> {
         let mut named: HashMap<Hash, i64> = HashMap::new();
         if objects.len() > FEW || changes.len() > FEW {
             for to in changes.iter().filter_map(|change| change.to) {
-                *named.entry(to.hash).or_default() += 1;
+                let count = named.entry(to.hash).or_default();
+                *count = count.saturating_add(1);
             }
         }
         let mut insert = if objects.is_empty() {
@@ -287,8 +191,8 @@ impl<'a> Work<'a> {
         for ready in objects {
             let hash = ready.object.hash;
             let refs = if named.is_empty() {
-                let names = changes.iter().filter_map(|change| change.to);
-                i64::try_from(names.filter(|to| to.hash == hash).count()).unwrap_or_default()
+                let set = changes.iter().filter_map(|change| change.to);
+                i64::try_from(set.filter(|to| to.hash == hash).count()).unwrap_or_default()
             } else {
                 named.get(&hash).copied().unwrap_or_default()
             };
@@ -631,95 +535,4 @@ fn key_error(root: &Root, kind: ErrorKind, key: Key<'_>, text: &str) -> Error {
         .with_path(&root.path)
         .with_detail("namespace", key.namespace)
         .with_detail("key", key.key)
-}
-
-/// Notes a canonical hash of an object that had none.
-fn set_canonical(
-    root: &Root,
-    conn: &Connection,
-    names: &mut Names,
-    id: i64,
-    canonical: Option<Hash>,
-) -> Result<()> {
-    let sql = "SELECT hash, place, plain_len, stored_len, compressor, codec, ext FROM objects WHERE id = ?1";
-    let found = conn.query_row(sql, [id], |row| {
-        let hash: Vec<u8> = row.get(0)?;
-        let rest: (i64, Option<i64>, i64, i64, i64, Option<String>) = (
-            row.get(1)?,
-            row.get(2)?,
-            row.get(3)?,
-            row.get(4)?,
-            row.get(5)?,
-            row.get(6)?,
-        );
-        Ok((hash, rest))
-    });
-    let (hash, (place, plain_len, stored_len, compressor, codec, ext)) = found.in_index(root)?;
-    let codec = names.codec(conn, codec).in_index(root)?.map(str::to_string);
-    let (Some(codec), Some(place)) = (codec, Place::from_number(place)) else {
-        return Err(damaged(
-            root,
-            "the index is damaged: an object's place or codec is none",
-        ));
-    };
-    let sum = names.sums.object(&ObjectRow {
-        hash: &hash,
-        place,
-        plain_len,
-        stored_len,
-        compressor,
-        codec: &codec,
-        ext: ext.as_deref(),
-        canonical: canonical.as_ref().map(Hash::as_bytes),
-    });
-    let canonical = canonical.as_ref().map(Hash::as_bytes);
-    let sql = "UPDATE objects SET canonical = ?2, sum = ?3 WHERE id = ?1";
-    conn.execute(sql, params![id, canonical, sum])
-        .in_index(root)?;
-    Ok(())
-}
-
-/// An object that exists.
-struct There {
-    id: i64,
-    place: i64,
-    stored_len: i64,
-    ext: Option<String>,
-    refs: i64,
-    synced: bool,
-    suspect: bool,
-    canonical: bool,
-}
-
-impl There {
-    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            place: row.get(1)?,
-            stored_len: row.get(2)?,
-            ext: row.get(3)?,
-            refs: row.get(4)?,
-            synced: row.get::<_, i64>(5)? != 0,
-            suspect: row.get::<_, i64>(6)? != 0,
-            canonical: row.get_ref(7)? != rusqlite::types::ValueRef::Null,
-        })
-    }
-
-    fn file(&self, hash: &Hash) -> Option<String> {
-        let ending = self
-            .ext
-            .as_deref()
-            .filter(|ending| layout::is_ending(ending))?;
-        (self.place == Place::File.number()).then(|| layout::object(hash, ending))
-    }
-
-    /// Whether its file has the length that it should have.
-    fn is_whole(&self, root: &Root, hash: &Hash) -> bool {
-        match self.file(hash) {
-            Some(place) => root
-                .stat(&place)
-                .is_ok_and(|seen| seen.is_file && i64::try_from(seen.len) == Ok(self.stored_len)),
-            None => self.place != Place::File.number(),
-        }
-    }
 }

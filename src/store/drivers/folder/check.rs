@@ -99,6 +99,7 @@ fn keys(
     Ok(())
 }
 
+#[allow(clippy::too_many_lines, reason = "one row, column by column")]
 fn objects(
     root: &Root,
     conn: &Connection,
@@ -160,7 +161,7 @@ fn objects(
             );
             continue;
         };
-        let (sum, refs, named) = counts;
+        let (sum, refs, keys) = counts;
         let row = ObjectRow {
             hash: hash.as_bytes(),
             place,
@@ -175,8 +176,8 @@ fn objects(
             let text = "what the index says of the object is damaged".to_string();
             tell(FindingKind::CorruptObject, layout::INDEX, text);
         }
-        if refs != named || (refs == 0) != since.is_some() {
-            let text = format!("{named} keys name it, {refs} are counted");
+        if refs != keys || (refs == 0) != since.is_some() {
+            let text = format!("{keys} keys name it, {refs} are counted");
             tell(FindingKind::WrongCount, layout::INDEX, text);
         }
         if suspect != 0 {
@@ -223,7 +224,7 @@ fn file_len(root: &Root, hash: &Hash, ending: Option<&str>) -> Option<i64> {
 fn files(root: &Root, conn: &Connection, findings: &mut Vec<Finding>) -> Result<()> {
     let mut there = Vec::new();
     each_file(root, &mut |hash, ending, place| {
-        there.push((hash, ending, place))
+        there.push((hash, ending, place));
     })?;
     for (hash, ending, place) in there {
         if !has_row(root, conn, &hash, &ending)? {

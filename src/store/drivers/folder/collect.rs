@@ -8,13 +8,14 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{params, Connection, OptionalExtension};
 
-use super::apply::{now, run};
+use super::apply::now;
 use super::connections::Connections;
 use super::fault::{io_fault, InIndex};
 use super::filesystem::Root;
 use super::layout::{self, Owner};
 use super::schema::hash_of;
 use super::steps::step;
+use super::transaction::run;
 use crate::store::{GcOptions, GcReport, Hash};
 use crate::Result;
 
@@ -208,7 +209,7 @@ fn orphans(connections: &Connections, limit: i64, report: &mut GcReport) -> Resu
     let root = &*connections.root;
     let mut found = Vec::new();
     each_file(root, &mut |hash, ending, place| {
-        found.push((hash, ending, place))
+        found.push((hash, ending, place));
     })?;
     if found.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Connections to the index: one that writes and a few that read, of each process its own.
 //!
-//! A connection must not be used behind a fork, and even a new one would not do: SQLite counts the locks
+//! A connection must not be used behind a fork, and even a new one would not do: `SQLite` counts the locks
 //! of a process for all its connections to a file, and a child has none of the locks that it is told
 //! about. So the first call in a child takes the inherited connections down, without a checkpoint and
 //! without touching the files, and only then opens its own.
@@ -42,7 +42,7 @@ pub(super) struct Process {
     writer: Mutex<Option<Link>>,
     readers: Mutex<Vec<Link>>,
     pub syncer: Syncer,
-    /// Whether the process was forked while a thread of its parent was in the midst of SQLite.
+    /// Whether the process was forked while a thread of its parent was in the midst of `SQLite`.
     broken: AtomicBool,
 }
 

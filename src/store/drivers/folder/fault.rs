@@ -34,16 +34,23 @@ pub(super) fn index_fault(root: &Root, error: rusqlite::Error) -> Error {
         (_, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)) => ErrorKind::Busy,
         (_, Some(ErrorCode::DiskFull)) => ErrorKind::NoSpace,
         (_, Some(ErrorCode::ReadOnly)) => ErrorKind::ReadOnly,
-        (_, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) => ErrorKind::Corrupt,
-        // The index's own tables hold what they cannot.
         (
+            _,
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::ConstraintViolation
+                | ErrorCode::Unknown,
+            ),
+        )
+        // The index's own tables hold what they cannot.
+        | (
             rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::Utf8Error(..),
             _,
         ) => ErrorKind::Corrupt,
-        (_, Some(ErrorCode::ConstraintViolation | ErrorCode::Unknown)) => ErrorKind::Corrupt,
         (_, Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen)) if is_full(root) => {
             ErrorKind::NoSpace
         }
@@ -69,7 +76,7 @@ pub(super) fn index_fault(root: &Root, error: rusqlite::Error) -> Error {
         .with_source(error)
 }
 
-/// Names the store's folder in what SQLite and the system say.
+/// Names the store's folder in what `SQLite` and the system say.
 pub(super) trait InIndex<T> {
     fn in_index(self, root: &Root) -> Result<T>;
 }

@@ -141,8 +141,8 @@ impl Root {
             is_file: kind.is_file(),
             is_folder: kind.is_dir(),
             len: u64::try_from(stat.st_size).unwrap_or_default(),
-            changed: i64::try_from(stat.st_mtime)
-                .unwrap_or_default()
+            changed: stat
+                .st_mtime
                 .saturating_mul(1_000_000)
                 .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or_default() / 1000),
         })

@@ -85,10 +85,10 @@ pub(super) fn parse_condemned(name: &str) -> Option<(Hash, String)> {
 
 /// A new name in the staging folder, which says whose it is: host, boot, process, its start, what for.
 pub(super) fn staged(what: &str) -> String {
+    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let mut random = [0_u8; 8];
     // Without randomness two names of one process still differ by the counter.
     let _ = getrandom::fill(&mut random);
-    static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let next = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let random = Hash::new(&random)
         .map(|name| name.hex())

@@ -1,4 +1,4 @@
-//! Tare's own store: a folder with an index in SQLite, in which small objects lie, and files for the others.
+//! Tare's own store: a folder with an index in `SQLite`, in which small objects lie, and files for the others.
 //!
 //! ```text
 //! PATH/tare-store.json    the marker: version, features
@@ -20,6 +20,7 @@ mod collect;
 mod connections;
 mod fault;
 mod filesystem;
+mod known;
 mod layout;
 mod marker;
 mod opening;
@@ -29,6 +30,8 @@ mod schema;
 mod staging;
 mod steps;
 mod syncer;
+mod there;
+mod transaction;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -96,8 +96,8 @@ impl Reader<'_> {
         };
         let hash = found.ok_or_else(|| bad("names an object with a damaged hash"))?;
         let codec = number(root, row, at)?;
-        let time = number(root, row, at + 1)?;
-        let sum = number(root, row, at + 2)?;
+        let time = number(root, row, at.saturating_add(1))?;
+        let sum = number(root, row, at.saturating_add(2))?;
         let codec = self.codec(codec)?;
         let sums = &mut self.names.sums;
         if sums.key(key.namespace, key.key, hash.as_bytes(), &codec, time) != sum {
@@ -299,7 +299,7 @@ fn walk(reader: &mut Reader<'_>, keys: &[Key<'_>]) -> Result<Vec<Fetched>> {
                 if here.is_empty() {
                     continue 'namespaces;
                 }
-                strays = if wanted { 0 } else { strays + 1 };
+                strays = if wanted { 0 } else { strays.saturating_add(1) };
             }
         }
     }

@@ -4,13 +4,14 @@ use std::io::Write;
 
 use rusqlite::{params, Connection, OptionalExtension};
 
-use super::apply::{now, run};
+use super::apply::now;
 use super::collect::sweep;
 use super::connections::Connections;
 use super::fault::{io_fault, InIndex};
 use super::filesystem::{sync_file, Root};
 use super::layout;
 use super::steps::step;
+use super::transaction::run;
 use crate::store::{Action, Finding, FindingKind, Hash};
 use crate::Result;
 
@@ -24,7 +25,7 @@ pub(super) fn is_set_aside(name: &str) -> bool {
         };
         layout::parse_object(folder, &rest).is_some()
     });
-    object || (name.starts_with("keys-") && name.ends_with(".jsonl"))
+    object || (name.starts_with("keys-") && name.strip_suffix(".jsonl").is_some())
 }
 
 pub(super) fn mark_suspect(connections: &Connections, hash: &Hash) {

@@ -153,7 +153,7 @@ impl Sums {
     }
 }
 
-/// The same bits: SQLite's integers have a sign.
+/// The same bits: `SQLite`'s integers have a sign.
 fn signed(number: u64) -> i64 {
     i64::from_le_bytes(number.to_le_bytes())
 }

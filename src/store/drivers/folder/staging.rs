@@ -77,10 +77,10 @@ pub(super) struct FolderSink {
 impl FolderSink {
     pub fn new(root: &Arc<Root>, hint: &ObjectHint) -> Self {
         let expected = hint.stored_len.and_then(|len| usize::try_from(len).ok());
-        let room = expected.unwrap_or_default().min(schema::INLINE);
+        let likely = expected.unwrap_or_default().min(schema::INLINE);
         Self {
             root: root.clone(),
-            rest: Vec::with_capacity(room),
+            rest: Vec::with_capacity(likely),
             file: None,
             len: 0,
         }

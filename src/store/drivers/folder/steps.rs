@@ -11,7 +11,8 @@ static LEFT: AtomicI64 = AtomicI64::new(-1);
 /// A step whose name tests may look for in a trace.
 #[inline]
 pub(super) fn step(name: &str) {
-    if LEFT.load(Ordering::Relaxed) != -2 {
+    // A release has no such steps: an environment must not be able to end its processes.
+    if cfg!(debug_assertions) && LEFT.load(Ordering::Relaxed) != -2 {
         taken(name);
     }
 }
