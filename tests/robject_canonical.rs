@@ -145,6 +145,8 @@ add("formula", y ~ x + 1, y ~   x + 1)
 cat(length(pairs), "\n")
 "#;
 
+type Forms = BTreeMap<(String, bool), Vec<(String, Vec<u8>)>>;
+
 #[test]
 fn what_r_calls_identical_has_the_same_form_and_what_it_does_not_has_another() {
     let folder = Folder::new();
@@ -162,7 +164,6 @@ fn what_r_calls_identical_has_the_same_form_and_what_it_does_not_has_another() {
     let errors = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{errors}");
     // Of each pair and verdict, the forms of both sides.
-    type Forms = BTreeMap<(String, bool), Vec<(String, Vec<u8>)>>;
     let mut forms = Forms::new();
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();

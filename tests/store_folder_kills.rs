@@ -1,6 +1,6 @@
 //! The folder driver under kills: what was acknowledged is there, whenever the process dies.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at once")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at once")]
 #![cfg(unix)]
 
 mod common;

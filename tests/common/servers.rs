@@ -153,7 +153,7 @@ impl Redis {
     }
 }
 
-/// A PostgreSQL server.
+/// A `PostgreSQL` server.
 pub struct Postgres {
     running: Option<Running>,
     pub port: u16,
@@ -162,7 +162,7 @@ pub struct Postgres {
     options: Vec<String>,
 }
 
-/// The folder of the newest PostgreSQL server's programs; Debian keeps them off the path.
+/// The folder of the newest `PostgreSQL` server's programs; Debian keeps them off the path.
 fn postgres_programs() -> Option<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -293,9 +293,10 @@ impl Postgres {
         ]);
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
-        match output.status.success() {
-            true => Ok(text(&output.stdout)),
-            false => Err(text(&output.stderr)),
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
         }
     }
 

@@ -7,6 +7,7 @@
 ))]
 #![allow(
     dead_code,
+    clippy::panic,
     clippy::unwrap_used,
     reason = "each driver's tests use some of it, and a test stops at once"
 )]
