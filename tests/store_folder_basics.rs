@@ -166,3 +166,24 @@ fn an_object_through_a_sink_lies_in_a_file_of_its_name() {
             .count()
     );
 }
+
+#[test]
+fn fault_11_small_objects_are_small() {
+    let folder = Folder::new();
+    let path = folder.join("store");
+    let store = open(&path, &FolderOptions::default()).unwrap();
+    let keys: Vec<String> = (0..3000).map(|number| format!("key{number:05}")).collect();
+    for key in &keys {
+        set(&store, key, key.as_bytes());
+    }
+    let asked: Vec<Key<'_>> = keys.iter().map(|key| Key::from(key.as_str())).collect();
+    let found = store.fetch(&asked).unwrap().into_iter().map(bytes_of);
+    assert!(found
+        .zip(&keys)
+        .all(|(found, key)| found.unwrap() == key.as_bytes()));
+    drop(store);
+    let files = std::fs::read_dir(&path).unwrap().map(Result::unwrap);
+    let sizes: Vec<u64> = files.map(|file| file.metadata().unwrap().len()).collect();
+    let bytes: u64 = sizes.iter().sum();
+    assert!(sizes.len() <= 10 && bytes <= 1_500_000, "{sizes:?}");
+}
