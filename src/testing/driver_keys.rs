@@ -8,7 +8,13 @@ use super::{refused, same};
 
 pub(super) fn listings(open: &Open<'_>) -> Result<()> {
     let store = store(open)?;
-    let names: Vec<String> = (0..2500).map(|number| format!("k{number:05}")).collect();
+    // Over a page of keys; a driver that makes a request for each key does without two more.
+    let many = if store.info().atomic_batch {
+        2500
+    } else {
+        1050
+    };
+    let names: Vec<String> = (0..many).map(|number| format!("k{number:05}")).collect();
     let bytes = value(&store, b"one");
     let parts: &[&[u8]] = &[&bytes];
     let values: Vec<_> = names
@@ -20,7 +26,7 @@ pub(super) fn listings(open: &Open<'_>) -> Result<()> {
         set(&store, Key::new(space, key), b"two")?;
     }
     same("all keys in order", &names, &listed(&store, "objects", "")?)?;
-    let thousand = names.get(1000..2000).unwrap_or_default().to_vec();
+    let thousand = names.get(1000..many.min(2000)).unwrap_or_default().to_vec();
     same("a prefix", &thousand, &listed(&store, "objects", "k01")?)?;
     same(
         "no such prefix",
@@ -38,7 +44,7 @@ pub(super) fn listings(open: &Open<'_>) -> Result<()> {
     hashes.dedup();
     same("hashes in order", &hashes, &listed)?;
     same("objects", &2, &listed.len())?;
-    same("keys of stat", &2503, &store.stat()?.keys)
+    same("keys of stat", &(many as u64 + 3), &store.stat()?.keys)
 }
 
 pub(super) fn keys(open: &Open<'_>) -> Result<()> {

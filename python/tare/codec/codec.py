@@ -349,10 +349,13 @@ class Codec:
         {'a': [1, None]}
         """
         kind, value = self._taken(obj)
-        write = self.writer(kind)
+        write, in_parts = self.writer(kind), self.library.write
         counted = Counted(file)
         with mapped(self, EncodeError, but=OSError):
-            write(value(), cast("BinaryIO", counted))
+            if self.compressor is None and in_parts is not None:
+                in_parts(value(), counted, **self.options)  # `writer` measures encoding, then writing
+            else:
+                write(value(), cast("BinaryIO", counted))
         return counted.count
 
     def append(self, obj: Any) -> bytes:
