@@ -70,7 +70,17 @@ impl Root {
 
     fn make(&self, place: &str, mode: Mode) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        Ok(File::from(self.reach(place, flags, mode)?))
+        let made = match self.reach(place, flags, mode) {
+            // Copies lose empty folders, and others tidy up.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some((folder, _)) = place.rsplit_once('/') {
+                    self.make_folder(folder)?;
+                }
+                self.reach(place, flags, mode)
+            }
+            made => made,
+        };
+        Ok(File::from(made?))
     }
 
     /// Makes a folder if there is none; whether it was made.

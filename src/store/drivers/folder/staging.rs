@@ -27,13 +27,7 @@ pub(super) struct StagedFile {
 impl StagedFile {
     pub fn create(root: &Arc<Root>) -> Result<Self> {
         let place = layout::staged("object");
-        let made = match root.create(&place) {
-            // Copies lose empty folders.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => root
-                .make_folder(layout::STAGING)
-                .and_then(|_| root.create(&place)),
-            made => made,
-        };
+        let made = root.create(&place);
         let file = made.map_err(|error| io_fault(root, &place, "cannot make a file", error))?;
         Ok(Self {
             root: root.clone(),
