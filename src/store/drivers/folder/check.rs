@@ -249,6 +249,19 @@ fn files(root: &Root, conn: &Connection, findings: &mut Vec<Finding>) -> Result<
             findings.push(plain(FindingKind::Foreign, place, "not of a store"));
         }
     }
+    for folder in names(layout::OBJECTS) {
+        let place = format!("{}/{folder}", layout::OBJECTS);
+        if folder.len() != 2 || !root.stat(&place).is_ok_and(|seen| seen.is_folder) {
+            findings.push(plain(FindingKind::Foreign, place, "not of a store"));
+            continue;
+        }
+        for name in names(&place) {
+            if layout::parse_object(&folder, &name).is_none() {
+                let place = format!("{place}/{name}");
+                findings.push(plain(FindingKind::Foreign, place, "not of a store"));
+            }
+        }
+    }
     for name in names(".") {
         if !layout::OURS.contains(&name.as_str()) {
             findings.push(plain(FindingKind::Foreign, name, "not of a store"));
