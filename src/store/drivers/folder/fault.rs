@@ -48,7 +48,9 @@ pub(super) fn index_fault(root: &Root, error: rusqlite::Error) -> Error {
             rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::Utf8Error(..),
+            | rusqlite::Error::Utf8Error(..)
+            // What is asked never changes: tables that do not understand it are not what was made.
+            | rusqlite::Error::SqlInputError { .. },
             _,
         ) => ErrorKind::Corrupt,
         (_, Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen)) if is_full(root) => {
