@@ -25,6 +25,7 @@ use tare::store::{Durability, FindingKind, Key};
 use tare::ErrorKind;
 
 const LENS: [usize; 3] = [40, 3000, 90_000];
+const LARGE: [usize; 2] = [300_000, 700_000];
 
 fn start(test: &str, path: &Path, role: &str) -> Child {
     let mut child = child(test, path, role);
@@ -159,7 +160,6 @@ fn eight_processes_set_and_get() {
 #[test]
 fn fault_04_overwrite_is_atomic() {
     let test = "fault_04_overwrite_is_atomic";
-    const LARGE: [usize; 2] = [300_000, 700_000];
     if let Some((path, _)) = role() {
         let store = store(&path);
         let start = Instant::now();

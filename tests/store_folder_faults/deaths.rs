@@ -28,14 +28,11 @@ fn act(path: &Path, what: &str) {
         "replace small" => drop(put_as(&store, "victim", b"small", level).unwrap()),
         "replace large" => drop(put_as(&store, "victim", &large, level).unwrap()),
         "mset" => {
-            let values: Vec<_> = (0..4)
-                .map(|at| {
-                    (
-                        format!("new{at}"),
-                        noise(60 + at, [20, 9000, 80_000, 150_000][at as usize]),
-                    )
-                })
-                .collect();
+            let lens = [20, 9000, 80_000, 150_000];
+            let values = (0..)
+                .zip(lens)
+                .map(|(at, len)| (format!("new{at}"), noise(60 + at, len)));
+            let values: Vec<_> = values.collect();
             put_many(&store, &values, level).unwrap();
         }
         "del" => assert!(del(&store, "victim").unwrap()),
@@ -168,8 +165,8 @@ fn trace(made: &Path, level: &str, what: &str, folder: &Folder) -> Vec<String> {
         "{}",
         String::from_utf8_lossy(&ran.stderr)
     );
-    let text = std::fs::read_to_string(&log).unwrap_or_default();
-    text.lines().map(str::to_string).collect()
+    let steps = std::fs::read_to_string(&log).unwrap_or_default();
+    steps.lines().map(str::to_string).collect()
 }
 
 #[test]

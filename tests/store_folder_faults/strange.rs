@@ -78,7 +78,7 @@ fn strange_things_in_a_folder_stay_or_are_refused() {
     );
     // An object that is a link to elsewhere is not followed.
     let objects = files(&path).into_iter();
-    let mut objects = objects.filter(|file| file.to_str().unwrap().ends_with(".raw"));
+    let mut objects = objects.filter(|file| file.extension().is_some_and(|ending| ending == "raw"));
     let file = path.join(objects.next().unwrap());
     std::fs::rename(&file, folder.join("moved")).unwrap();
     std::os::unix::fs::symlink(folder.join("moved"), &file).unwrap();

@@ -70,7 +70,7 @@ impl Root {
 
     fn make(&self, place: &str, mode: Mode) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        let made = match self.reach(place, flags, mode) {
+        let file = match self.reach(place, flags, mode) {
             // Copies lose empty folders, and others tidy up.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Some((folder, _)) = place.rsplit_once('/') {
@@ -78,9 +78,9 @@ impl Root {
                 }
                 self.reach(place, flags, mode)
             }
-            made => made,
+            reached => reached,
         };
-        Ok(File::from(made?))
+        Ok(File::from(file?))
     }
 
     /// Makes a folder if there is none; whether it was made.
