@@ -239,7 +239,8 @@ def _pandas(value: Any, whole: bool) -> Encoded:
     frame: pd.DataFrame = kinds.convert(value, "pandas")
     try:
         # Without columns nothing but the index says how many rows there are.
-        table = pa.Table.from_pandas(frame, preserve_index=None if len(frame.columns) else True)
+        keep = None if len(frame.columns) else True
+        table = pa.Table.from_pandas(frame, preserve_index=keep)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         text = f"Arrow does not hold this data frame: {str(error)[:300]}: convert the column, or say codec='pickle'"
         raise EncodeError(text, format="arrow") from error
@@ -250,7 +251,9 @@ def _pandas(value: Any, whole: bool) -> Encoded:
     metadata[b"pandas"] = json.dumps(said, sort_keys=True).encode()
     table = table.replace_schema_metadata(metadata)
     if not table.num_rows:  # a table without rows is written without the categories of its columns
-        return "arrow:pandas", [_no_rows(pa.RecordBatch.from_pandas(frame), table.schema)]
+        return "arrow:pandas", [
+            _no_rows(pa.RecordBatch.from_pandas(frame, preserve_index=keep), table.schema)
+        ]
     return "arrow:pandas", _table(table, whole)
 
 

@@ -43,6 +43,7 @@ FRAME = pd.DataFrame(
     index=pd.Index(["p", "q", "r"], name="row"),
 )
 FRAMES = {
+    "nothing at all": pd.DataFrame(),
     "dtypes": FRAME,
     "no index": FRAME.reset_index(drop=True),
     "names that are numbers": pd.DataFrame({0: [1], 1: [2]}),
