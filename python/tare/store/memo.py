@@ -37,6 +37,7 @@ class Memoize:
         self._ignore = ignore
         self._signature = inspect.signature(function)
         self._name = f"{function.__module__}.{function.__qualname__}"
+        self._closed = self._closed_over()
         functools.update_wrapper(self, function)
 
     def key_of(self, *args: Any, **kwargs: Any) -> str:
@@ -51,6 +52,7 @@ class Memoize:
         walk = Walk(f"an argument of {self._name}")
         walk.text("function", self._name)
         walk.text("version", self._version)
+        walk.text("closed over", self._closed)
         for name, value in bound.arguments.items():
             if name not in self._ignore:
                 walk.text("argument", name)
@@ -59,6 +61,21 @@ class Memoize:
                     kept = {key: one for key, one in value.items() if key not in self._ignore}
                 walk.at(name, kept)
         return f"{self._name[-200:]}-{walk.digest()}"
+
+    def _closed_over(self) -> str:
+        """What enclosing functions gave this one, as it was when it was made: two that one `def` made differ."""
+        code = getattr(self.uncached, "__code__", None)
+        cells = getattr(self.uncached, "__closure__", None)
+        walk = Walk(f"what {self._name} closes over, which ignore= can leave out,")
+        for name, cell in zip(code.co_freevars if code else (), cells or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # not set yet, as the function's own name
+                continue
+            if name not in self._ignore:
+                walk.text("name", name)
+                walk.at(name, value)
+        return walk.digest()
 
     def forget(self, *args: Any, **kwargs: Any) -> bool:
         """Delete the result for these arguments; whether there was one.
@@ -123,17 +140,21 @@ def memoized(
     """The function, its results kept; see `Store.memoize`.
 
     Raises:
-        UsageError: ``ignore`` names no argument; or the source cannot be read, and there is no version.
+        UsageError: ``ignore`` names no argument and nothing closed over; the function has no name of its own; or
+            its source cannot be read, and there is no version.
     """
     parameters = inspect.signature(function).parameters
+    closed_over = getattr(getattr(function, "__code__", None), "co_freevars", ())
     open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
     for name in ignore:
-        if name not in parameters and not open_ended:
+        if name not in parameters and name not in closed_over and not open_ended:
             raise UsageError(
                 f"ignore={name!r}: {function.__qualname__} has no such argument; it has {', '.join(parameters)}"
             )
     if not hasattr(function, "__qualname__"):
         raise UsageError(f"{type(function).__name__} has no name to keep results under: wrap it in a def")
+    if function.__qualname__.endswith("<lambda>"):
+        raise UsageError("a lambda has no name to keep results under, others would share it: write a def")
     text = _source(function) if version is None else f"given {version!r}"
     cls = _Awaited if inspect.iscoroutinefunction(function) else Memoize
     return cls(store._without_hook().namespace(namespace), function, text, ignore)  # noqa: SLF001 - of the same package

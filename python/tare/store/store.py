@@ -378,12 +378,13 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         The key is the function's qualified name, its version, and the canonical hash of its arguments as they
         are bound, defaults included. Without a version the digest of the function's own source is part of the
         key, so that a changed function is called anew; what it calls is not looked at. With a version the source
-        is not looked at: change the version when results change.
+        is not looked at: change the version when results change. What it closes over counts as it is when the
+        function is decorated.
 
         Args:
             function: The function; left out when options are given. Coroutine functions are awaited.
             version: Any text or number.
-            ignore: Names of arguments that do not count.
+            ignore: Names of arguments, or of what is closed over, that do not count.
             namespace: Where results are kept.
 
         Returns:
@@ -391,7 +392,8 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
 
         Raises:
             Unsupported: When called with an argument that has no lasting description; it is named.
-            UsageError: ``ignore`` names no argument; or the source cannot be read, and there is no version.
+            UsageError: ``ignore`` names no argument; a lambda, which has no name of its own; or the source cannot be
+                read, and there is no version.
 
         >>> from tare import open_store
         >>> @open_store("memory:").memoize(version=1)

@@ -139,8 +139,10 @@ def test_a_changed_source_counts_without_a_version_and_not_with_one(store: Store
     assert store.memoize(source("n + 2"), version=1)(1) == 2
     assert store.memoize(source("n + 2"), version="1")(1) == 3
     assert store.memoize(source("n + 3"), version=2)(1) == 4
+    made: dict[str, Any] = {}
+    exec("def made(n): return n", made)
     with pytest.raises(UsageError, match="version="):
-        store.memoize(eval("lambda n: n"))
+        store.memoize(made["made"])
 
 
 def test_methods_hash_their_object_unless_it_is_ignored(store: Store) -> None:
@@ -169,7 +171,7 @@ def test_threads_that_ask_at_once_share_one_call(store: Store) -> None:
     calls = []
     started = threading.Event()
 
-    @store.memoize
+    @store.memoize(ignore=["started"])
     def slow(n: int) -> int:
         calls.append(n)
         started.wait(0.2)
@@ -220,3 +222,27 @@ def test_the_hook_of_the_store_makes_no_results(tmp_path: Path) -> None:
         return n
 
     assert own(1) == 1
+
+
+def test_functions_that_one_def_makes_share_nothing(store: Store) -> None:
+    """What is closed over counts; what cannot be told is refused by name, unless it is ignored."""
+
+    def adder(n: int) -> Any:
+        @store.memoize
+        def add(x: int) -> int:
+            return x + n
+
+        return add
+
+    assert [adder(1)(1), adder(2)(1), adder(1)(1)] == [2, 3, 2]
+    assert len(store.namespace("memoize")) == 2
+    link = object()
+
+    def fetch(x: int) -> int:
+        return x if link else 0
+
+    with pytest.raises(Unsupported, match="link"):
+        store.memoize(fetch)
+    assert store.memoize(fetch, ignore=["link"])(3) == 3
+    with pytest.raises(UsageError, match="lambda"):
+        store.memoize(lambda x: x + 1)
