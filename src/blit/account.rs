@@ -44,7 +44,7 @@ impl View<'_> {
     /// let document = from_json(br#"{"a": 1, "b": "x"}"#, &Options::default())?;
     /// let account = View::open(&document)?.account()?;
     /// assert_eq!((31, 7, 4), (account.bytes, account.parts["keys"], account.parts["shapes"]));
-    /// assert_eq!(account.bytes, account.parts.values().sum());
+    /// assert_eq!(account.bytes, account.parts.values().sum::<usize>());
     /// # Ok::<(), tare::Error>(())
     /// ```
     pub fn account(&self) -> Result<Account> {

@@ -55,7 +55,7 @@ impl Collection {
     /// writer.push_ndjson(b"{\"id\": 1}\n{\"id\": 2}\n", None)?;
     /// writer.commit()?;
     /// let account = Collection::open(&path, &ReadOptions::default())?.account()?;
-    /// assert_eq!(account.bytes, account.stored.values().sum());
+    /// assert_eq!(account.bytes, account.stored.values().sum::<u64>());
     /// assert_eq!((account.raw, 2), (account.stored["chunks"], account.parts["numbers"]));
     /// # std::fs::remove_dir_all(&folder)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
