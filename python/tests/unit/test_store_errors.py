@@ -112,12 +112,12 @@ def test_damaged_is_not_missing_and_a_lost_object_is_not_a_lost_key(bad: Any) ->
 def test_setting_the_value_again_mends_it(tmp_path: Path, shared: Callable[[str], Path]) -> None:
     """Whatever was flipped, the same value set again reads back."""
     for driver in ("storr", "folder"):
-        with made(driver, tmp_path, **({} if driver == "storr" else {"compressor": "none"})) as store:
+        place = tmp_path / driver  # of its own: files are looked for below
+        place.mkdir()
+        with made(driver, place, **({} if driver == "storr" else {"compressor": "none"})) as store:
             value = np.arange(100_000.0)
             hash = store.set("k", value)
-            path = next(
-                path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size > 90_000
-            )
+            path = next(path for path in place.rglob("*") if path.is_file() and path.stat().st_size > 90_000)
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 1
         path.chmod(0o600)
