@@ -6,10 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tare import open_store
-from tare.errors import Unsupported
 from tare.store import Store
 
 __all__ = ["made", "url_of"]
@@ -28,8 +25,5 @@ def url_of(driver: str, folder: Path) -> str:
 
 
 def made(driver: str, folder: Path, **options: Any) -> Store:
-    """A new store; a skip where the driver is not built in."""
-    try:
-        return open_store(url_of(driver, folder), **options)
-    except Unsupported as error:
-        pytest.skip(str(error))
+    """A new store."""
+    return open_store(url_of(driver, folder), **options)

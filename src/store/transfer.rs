@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crate::compress::CancelToken;
 use crate::{Error, ErrorKind, Result};
 
+use super::drivers::memory::Buffer;
 use super::write::SMALL;
 use super::writer::storage;
 use super::{
@@ -255,7 +256,7 @@ impl<'a> Transfer<'a> {
             durability: self.to.options().durability,
         };
         let sink: Box<dyn Sink> = if small {
-            Box::new(InMemory(Vec::new()))
+            Box::new(Buffer::default()) // no driver sees it before it is whole
         } else {
             self.to.driver().begin_object(&hint)?
         };
@@ -311,28 +312,5 @@ impl Read for Tee {
         sink.write_all(into.get(..got).unwrap_or_default())
             .map_err(|error| io::Error::from(storage(error)))?;
         Ok(got)
-    }
-}
-
-/// A sink of small objects, which no driver sees before they are whole.
-struct InMemory(Vec<u8>);
-
-impl io::Write for InMemory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Sink for InMemory {
-    fn finish(self: Box<Self>) -> Result<super::Staged> {
-        Ok(super::Staged {
-            stored_len: self.0.len() as u64,
-            place: Box::new(self.0),
-        })
     }
 }

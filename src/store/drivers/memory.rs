@@ -144,7 +144,7 @@ impl Driver for MemoryDriver {
     }
 
     fn begin_object(&self, _hint: &ObjectHint) -> Result<Box<dyn Sink>> {
-        Ok(Box::new(Buffer(Vec::new())))
+        Ok(Box::new(Buffer::default()))
     }
 
     fn open_object(&self, hash: &Hash) -> Result<Option<Stored>> {
@@ -346,7 +346,9 @@ fn foreign() -> Error {
     Error::new(ErrorKind::Internal, "a staged object of another driver")
 }
 
-struct Buffer(Vec<u8>);
+/// A sink whose object stays in memory; staged, its place is the bytes.
+#[derive(Default)]
+pub(in crate::store) struct Buffer(Vec<u8>);
 
 impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
