@@ -47,7 +47,7 @@ lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
-	cargo test --locked --quiet --test layers
+	cargo test --locked --workspace --quiet --test layers
 	.ci/run-deny $(V)/python
 	$(V)/ruff check
 	$(V)/ruff format --check
