@@ -855,6 +855,9 @@ class StoreCore:
 def store_open(url: str, options: dict[str, Any]) -> StoreHandle:
     """Open a store; what `tare.open_store` checks is taken as it is."""
 
+def store_document(value: Any) -> bytes:
+    """The document of a value that comes back as it is; Unsupported if a part of it would not."""
+
 def store_copy(
     source: StoreCore,
     dest: StoreCore,

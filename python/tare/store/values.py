@@ -3,7 +3,8 @@
 | Value | Codec | Comes back as |
 |---|---|---|
 | bytes, bytearray, memoryview, a binary file object | ``raw`` | bytes |
-| None, bool, int, float, str, Decimal, list, tuple, dict with names of str, NumPy's scalars | ``blit`` | the same; tuples as lists, bytearrays as bytes, NumPy's scalars and whole Decimals as Python's numbers |
+| None, bool, int, float, str, list, dict with names of str | ``blit`` | the same |
+| tuple, set, Decimal, dates and times, UUID, NumPy's scalars, dict with other names, and lists and dicts with such values, arrays, tables or R objects inside | ``blit:values`` | the same, see `tare.store.nested`; objects of other subclasses as their base |
 | array of NumPy | ``npy`` | a read-only array |
 | table of Arrow, pandas, polars | ``arrow``, ``arrow:pandas``, ``arrow:polars`` | a table of that library |
 | `tare.r.RObject` | ``rds`` | `tare.r.RObject` |
@@ -13,14 +14,17 @@ Any other codec of the registry may be asked for by its id; it gives what `tare.
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import mmap
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import EncodeError, NotTrusted, Unsupported, UsageError
+from tare import _tare
+from tare.errors import EncodeError, Malformed, NotTrusted, Unsupported, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +39,8 @@ __all__ = ["Encoded", "codec_of", "decoded", "encoded", "known_codec", "refused"
 Encoded = tuple[str, "list[Any] | Any"]
 
 _BYTES = (bytes, bytearray, memoryview, mmap.mmap)
-_SCALARS = (str, int, float, Decimal, dict, list, tuple)
+_SCALARS: tuple[type, ...] = (str, int, float, Decimal, dict, list, tuple, set, frozenset)
+_SCALARS += (dt.date, dt.time, dt.timedelta, uuid.UUID)
 _TABLES = {
     ("pyarrow", "Table"): "arrow",
     ("pyarrow", "RecordBatch"): "arrow",
@@ -88,7 +93,7 @@ def known_codec(id: str, *, allow_pickle: bool) -> tuple[str, Codec | None]:
     >>> known_codec("blit", allow_pickle=False), known_codec("json:orjson", allow_pickle=False)[0]
     (('blit', None), 'json:orjson')
     """
-    if id in ("raw", "arrow:pandas"):
+    if id in ("raw", "arrow:pandas", "blit:values"):
         return id, None
     from tare.codec import Codec
 
@@ -135,6 +140,8 @@ def encoded(value: Any, codec: str | None, *, whole: bool, allow_pickle: bool, f
         if found is None:
             raise refused(value)
         id = found
+        if id == "blit":
+            return _document(value, whole)
     if known is None:
         return _ENCODERS[id](value, whole)
     return id, _by_registry(known, value, whole)
@@ -185,17 +192,45 @@ def _raw(value: Any, whole: bool) -> Encoded:
     raise Unsupported(f"raw holds bytes and binary files, not {type(value).__name__}", format="raw")
 
 
+def _document(value: Any, whole: bool) -> Encoded:
+    """The document of a value that comes back as it is, or one with the rest wrapped inside."""
+    try:
+        return "blit", [_tare.store_document(value)]
+    except Unsupported:
+        return _blit_values(value, whole)
+
+
 def _blit(value: Any, whole: bool) -> Encoded:
+    """Who asks for this codec by its id has what it gives: lists for tuples."""
     from tare import blit
 
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
-        value = value.item()
-    elif isinstance(value, (bytearray, memoryview)):
-        value = bytes(value)
     try:
-        return "blit", [blit.encode(value, surrogates="keep")]
+        return "blit", [blit.encode(_unboxed(value), surrogates="keep")]
     except Unsupported as error:
         raise refused(value, error) from None
+
+
+def _unboxed(value: Any) -> Any:
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return value.item()
+    return bytes(value) if isinstance(value, (bytearray, memoryview)) else value
+
+
+def _blit_values(value: Any, whole: bool) -> Encoded:
+    from tare import blit
+    from tare.store.nested import wrapped
+
+    tree = wrapped(value, _inside)
+    try:
+        return "blit:values", [blit.encode(tree, surrogates="keep")]
+    except Unsupported as error:
+        raise refused(value, error) from None
+
+
+def _inside(value: Any) -> tuple[str, bytes]:
+    """The codec and the bytes of a value inside another."""
+    id, parts = encoded(value, None, whole=True, allow_pickle=False, fixed=None)
+    return id, b"".join(parts)
 
 
 def _npy(value: Any, whole: bool) -> Encoded:
@@ -319,6 +354,20 @@ def _from_blit(data: bytes) -> Any:
     return view.to_python(decimal=True) if isinstance(view, blit.View) else view
 
 
+def _from_blit_values(data: bytes) -> Any:
+    from tare.store.nested import unwrapped
+
+    return unwrapped(_from_blit(data), _from_inside)
+
+
+def _from_inside(id: str, data: bytes) -> Any:
+    if id not in _DECODERS:
+        raise Malformed(
+            f"blit:values: no value inside another has the codec {id[:40]!r}", format="blit:values"
+        )
+    return decoded(id, data, allow_pickle=False)
+
+
 def _from_npy(data: bytes) -> np.ndarray[Any, Any]:
     from tare.formats import npy
 
@@ -361,6 +410,7 @@ def _from_raw(data: bytes) -> bytes:
 _ENCODERS: dict[str, Callable[[Any, bool], Encoded]] = {
     "raw": _raw,
     "blit": _blit,
+    "blit:values": _blit_values,
     "npy": _npy,
     "arrow": _arrow,
     "arrow:pandas": _pandas,
@@ -370,6 +420,7 @@ _ENCODERS: dict[str, Callable[[Any, bool], Encoded]] = {
 _DECODERS: dict[str, Callable[[bytes], Any]] = {
     "raw": _from_raw,
     "blit": _from_blit,
+    "blit:values": _from_blit_values,
     "npy": _from_npy,
     "arrow": _from_arrow,
     "arrow:pandas": _from_arrow_pandas,

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +86,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
             (v, v)
             for v in ([], {}, [1, [2, {"a": None}]], {"a": {"b": [1.5, "x", b"y"]}}, b"", b"bytes", "\ud800")
         ],
-        (Decimal("1.10"), Decimal("1.10")),
-        ([Decimal("1e400"), Decimal("0.30")], [Decimal("1e400"), Decimal("0.30")]),
-        ((1, (2, 3)), [1, [2, 3]]),
         (bytearray(b"x"), b"x"),
         (memoryview(b"xyz")[::2], b"xz"),
-        (np.int64(3), 3),
-        (np.float32(0.5), 0.5),
-        (np.bool_(True), True),
-        (np.str_("x"), "x"),
         ([{"id": n, "name": str(n)} for n in range(2000)], [{"id": n, "name": str(n)} for n in range(2000)]),
     ],
 )
@@ -112,7 +104,7 @@ def test_documents_and_bytes_come_back(store: Any, value: Any, back: Any) -> Non
 
 def test_a_document_has_the_bytes_of_the_codec(store: Any) -> None:
     """What is encoded in the core is what the codec `blit` writes: the same hash."""
-    for value in ({"a": [1, 2.5, None]}, [Decimal("1.5")], "x", [{"n": n} for n in range(100)]):
+    for value in ({"a": [1, 2.5, None]}, [0.1, 10**40], "x", [{"n": n} for n in range(100)]):
         store.set("k", value)
         assert store.open("k").read() == Codec.parse("blit").encode(value)
 
@@ -239,8 +231,8 @@ def test_pickle_is_never_the_default_and_needs_to_be_allowed() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (object(), "builtins.object"), (lambda: 1, "builtins.function"), ({1, 2}, "builtins.set"), (dt.date(2013, 1, 1), "datetime.date"),
-        ({"a": [{1, 2}]}, r"\$.a\[0\].*type set"), ({1: 2}, "name of the type int"), (pd.Series([1]), "Series"),
+        (object(), "builtins.object"), (lambda: 1, "builtins.function"), (1j, "builtins.complex"), (range(3), "builtins.range"),
+        ({"a": [1j]}, r"complex.*\$\.a\[0\]"), ({1: 2j}, r"complex.*\$\[1\]"), (pd.Series([1]), "Series"),
         (np.array([None]), "objects of Python"), (np.ma.array([1], mask=[1]), "masks"), (io.StringIO("x"), "mode 'rb'"),
         (pd.DataFrame({"a": [1, "x"]}), "Arrow does not hold"), (pl.DataFrame({"a": [object()]}), "objects"),
     ],

@@ -56,7 +56,8 @@ pub fn encode<'py>(
     room::finished(py, writer, met)
 }
 
-/// Puts a document of Python objects behind what is there; halves of surrogate pairs are kept.
+/// Puts a document of Python objects behind what is there, if all of them come back as they are; halves of
+/// surrogate pairs are kept.
 pub fn document(obj: &Bound<'_, PyAny>, into: &mut Vec<u8>) -> PyResult<()> {
     let py = obj.py();
     let options = Options {
@@ -64,7 +65,7 @@ pub fn document(obj: &Bound<'_, PyAny>, into: &mut Vec<u8>) -> PyResult<()> {
         ..Options::default()
     };
     let (mut writer, met) = room::writer(py, options).map_err(|error| to_py(py, error))?;
-    let mut walk = Walk::new(py, &mut writer, None, true).with(met);
+    let mut walk = Walk::new(py, &mut writer, None, true).exact().with(met);
     walk.value(Seen::of(obj)).map_err(|fault| fault.raise(py))?;
     let met = walk.met();
     room::finished_as(py, writer, met, |document| {

@@ -26,6 +26,8 @@ pub struct Walk<'w, 'py> {
     /// Halves of surrogate pairs are kept.
     keeps_surrogates: bool,
     met: Met,
+    /// What would come back as another type is refused.
+    exact: bool,
     /// Calls of `default` inside each other.
     defaults: usize,
     wait: usize,
@@ -44,8 +46,17 @@ impl<'w, 'py> Walk<'w, 'py> {
             default: default.filter(|default| !default.is_none()),
             keeps_surrogates,
             met: Met::default(),
+            exact: false,
             defaults: 0,
             wait: PATIENCE,
+        }
+    }
+
+    /// Refuses tuples, Decimals and objects of subclasses.
+    pub fn exact(self) -> Self {
+        Self {
+            exact: true,
+            ..self
         }
     }
 
@@ -77,6 +88,9 @@ impl<'w, 'py> Walk<'w, 'py> {
             Exact::None => self.writer.null()?,
             Exact::Dict => self.dict(object)?,
             Exact::List => self.items(object, Seen::items_of_list, Seen::item_of_list)?,
+            Exact::Tuple if self.exact => {
+                return Err(Fault::refused(&object.bound(self.py), "value"));
+            }
             Exact::Tuple => self.items(object, Seen::items_of_tuple, Seen::item_of_tuple)?,
             Exact::Bytes => {
                 let bytes = object.bound(self.py);
@@ -284,6 +298,9 @@ impl<'w, 'py> Walk<'w, 'py> {
 
     /// Objects of other types and of subclasses, whose own code may run.
     fn other(&mut self, object: &Bound<'_, PyAny>) -> Done {
+        if self.exact && !object.is_instance_of::<View>() {
+            return Err(Fault::refused(object, "value"));
+        }
         if let Ok(text) = object.cast::<PyString>() {
             return self.text(Seen::of(text));
         }

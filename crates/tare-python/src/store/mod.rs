@@ -38,5 +38,6 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("StoreWriter", py.get_type::<streams::Writer>())?;
     module.add_function(wrap_pyfunction!(hashing::r_canonical, module)?)?;
     module.add_function(wrap_pyfunction!(opening::store_open, module)?)?;
+    module.add_function(wrap_pyfunction!(values::store_document, module)?)?;
     module.add_function(wrap_pyfunction!(transfer::store_copy, module)?)
 }

@@ -2,7 +2,7 @@
 
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::blit;
 use crate::buffers::{contiguous, lent};
@@ -108,9 +108,19 @@ pub fn quick(value: &Bound<'_, PyAny>, into: &mut Vec<u8>) -> Option<PyResult<&'
         || value.is_exact_instance_of::<PyString>()
         || value.is_exact_instance_of::<PyInt>()
         || value.is_none()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyTuple>();
+        || value.is_exact_instance_of::<PyBool>();
     is_document.then(|| blit::document(value, into).map(|()| BLIT))
+}
+
+/// The document of a value that comes back as it is.
+///
+/// Raises:
+///     Unsupported: A part would come back as another type, or has no place in a document.
+#[pyfunction]
+pub fn store_document<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let mut bytes = Vec::new();
+    blit::document(value, &mut bytes)?;
+    Ok(PyBytes::new(value.py(), &bytes))
 }
 
 /// What `tare.store` made of a value: its codec, and its parts or a stream.

@@ -1,5 +1,6 @@
 //! What the verbs of a store are made of: keys, values on their way in and out, what is missing.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tare::store::{Hash, Key, KeyRecord, Pending, SetOptions, Store};
@@ -61,8 +62,11 @@ impl Core {
                         source: Source::Own(bytes),
                     })
                 }
-                Some(Err(error)) => return Err(refused(slf, value, error)),
-                None => {}
+                // What no document holds as it is may have another codec.
+                Some(Err(error)) if !error.is_instance_of::<PyTypeError>(py) => {
+                    return Err(refused(slf, value, error))
+                }
+                Some(Err(_)) | None => {}
             }
         }
         let made = slf.call_method1(pyo3::intern!(py, "_encoded"), (value, codec, whole))?;
