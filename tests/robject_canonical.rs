@@ -148,7 +148,8 @@ cat(length(pairs), "\n")
 type Forms = BTreeMap<(String, bool), Vec<(String, Vec<u8>)>>;
 
 #[test]
-fn what_r_calls_identical_has_the_same_form_and_what_it_does_not_has_another() {
+fn fault_10_equal_values() {
+    // What R calls identical has the same form, and what it does not has another.
     let folder = Folder::new();
     let script = folder.join("pairs.R");
     std::fs::write(&script, PAIRS).unwrap();

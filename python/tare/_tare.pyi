@@ -864,7 +864,8 @@ def store_copy(
     pairs: Iterable[list[tuple[str, str, str, str]]],
     resume: bool,
     skip_missing: bool,
+    skip_damaged: bool,
     convert: Callable[[str, bytes], tuple[str, bytes]],
     progress: Callable[[int], object] | None,
-) -> dict[str, int]:
-    """Copy keys from one store into another, page by page; what was done, in numbers."""
+) -> dict[str, Any]:
+    """Copy keys from one store into another, page by page; what was done, in numbers, and what is damaged."""

@@ -48,7 +48,7 @@ pub use key::{check_key, Key, DEFAULT_NAMESPACE, MAX_KEY_BYTES};
 pub use options::{OpenOptions, Packing, SetOptions, Verify};
 pub use packing::LEAST_PACKED;
 pub use read::{Object, Verified};
-pub use transfer::{Transfer, TransferOptions, TransferReport};
+pub use transfer::{DamagedKey, Transfer, TransferOptions, TransferReport};
 pub use upkeep::{CheckLevel, CheckReport};
 pub use write::Source;
 pub use writer::ObjectWriter;

@@ -33,6 +33,8 @@ pub struct TransferOptions<'a> {
     pub resume: bool,
     /// Whether keys that do not exist are passed over.
     pub skip_missing: bool,
+    /// Whether keys whose object is damaged or gone are passed over and told in the report.
+    pub skip_damaged: bool,
     /// For stores that hold one codec only.
     pub convert: Option<&'a mut Convert<'a>>,
     /// Ends the work between two objects.
@@ -40,7 +42,7 @@ pub struct TransferOptions<'a> {
 }
 
 /// What was copied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransferReport {
     /// Keys that name the same value in both stores now.
     pub keys: u64,
@@ -56,6 +58,19 @@ pub struct TransferReport {
     pub converted: u64,
     /// Stored bytes that were read.
     pub bytes: u64,
+    /// Keys whose object is damaged or gone, which were passed over.
+    pub damaged: Vec<DamagedKey>,
+}
+
+/// A key that was not copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedKey {
+    /// Its namespace.
+    pub namespace: String,
+    /// The key.
+    pub key: String,
+    /// What is wrong with the object that it names.
+    pub what: String,
 }
 
 /// Copies from one store into another.
@@ -119,8 +134,8 @@ impl<'a> Transfer<'a> {
 
     /// What was copied so far.
     #[must_use]
-    pub fn report(&self) -> TransferReport {
-        self.report
+    pub fn report(&self) -> &TransferReport {
+        &self.report
     }
 
     /// Copies what still waits.
@@ -172,8 +187,22 @@ impl<'a> Transfer<'a> {
                 let text = "the copy was stopped; what was copied stays";
                 return Err(Error::new(ErrorKind::Cancelled, text));
             }
-            let (hash, codec) = self.bring(&record, &mut objects)?;
-            named.push((target, hash, codec));
+            match self.bring(&record, &mut objects) {
+                Ok((hash, codec)) => named.push((target, hash, codec)),
+                Err(error) if !is_damage(&error) => return Err(error),
+                Err(error) if self.options.skip_damaged => self.report.damaged.push(DamagedKey {
+                    namespace: key.namespace.to_owned(),
+                    key: key.key.to_owned(),
+                    what: error.to_string(),
+                }),
+                Err(error) => {
+                    // What is sound in front of it stays.
+                    self.report.keys += self.name(&named, objects)?;
+                    return Err(error
+                        .with_detail("key", key.key)
+                        .with_detail("namespace", key.namespace));
+                }
+            }
         }
         self.report.keys += self.name(&named, objects)?;
         Ok(())
@@ -288,6 +317,11 @@ impl<'a> Transfer<'a> {
             canonical: None,
         })
     }
+}
+
+/// Whether an object of the store that is read is no good.
+fn is_damage(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::ObjectNotFound | ErrorKind::Corrupt)
 }
 
 fn key_of(pair: &Pair) -> Key<'_> {

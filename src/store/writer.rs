@@ -109,10 +109,7 @@ impl ObjectWriter {
                 Ok(0) => return Ok(()),
                 Ok(got) => self.push(place.get(..got).unwrap_or_default())?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let text = format!("the value cannot be read: {error}");
-                    return Err(Error::new(ErrorKind::Io, text).with_source(error));
-                }
+                Err(error) => return Err(unreadable(error)),
             }
         }
     }
@@ -261,6 +258,15 @@ impl Write for ObjectWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Why a source gave no more: what another store said of its object stays what it is.
+fn unreadable(error: io::Error) -> Error {
+    let text = format!("the value cannot be read: {error}");
+    match error.downcast::<Error>() {
+        Ok(error) => error,
+        Err(error) => Error::new(ErrorKind::Io, text).with_source(error),
     }
 }
 

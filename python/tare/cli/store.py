@@ -306,16 +306,19 @@ def export(
     namespace: str | None,
     as_json: bool,
     options: tuple[str, ...],
-) -> None:
-    """Copy all keys of URL, or KEYS, into DEST: a store, or x.tar."""
+) -> int:
+    """Copy all keys of URL, or KEYS, into DEST: a store, or x.tar.
+
+    Keys whose object is damaged or gone are named and passed over; the exit code is 1 then.
+    """
     with _opened(url, "r", **_options(options)) as store, _told("keys") as tell:
         if dest.endswith(".tar"):
             if keys or namespace:
                 raise UsageError("a tar is of a whole store: name no keys and no namespace")
-            done = store.archive_export(dest, tell)
+            done = store.archive_export(dest, tell, skip_damaged=True)
         else:
-            done = store.export_(dest, keys or None, namespace=namespace, on_progress=tell)
-    _print_copied(done, as_json)
+            done = store.export_(dest, keys or None, namespace=namespace, skip_damaged=True, on_progress=tell)
+    return _print_copied(done, as_json)
 
 
 @command.command("import", short_help="Copy keys of another store, a folder or a tar into this one.")
@@ -335,16 +338,16 @@ def import_(
     namespace: str | None,
     as_json: bool,
     options: tuple[str, ...],
-) -> None:
+) -> int:
     """Copy all keys of SRC, or KEYS, into URL. What is there already is passed over."""
     with _opened(url, "rw", **_options(options)) as store, _told("keys") as tell:
         if src.endswith(".tar") and os.path.isfile(src):
             if keys or namespace:
                 raise UsageError("a tar is of a whole store: name no keys and no namespace")
-            done = store.archive_import(src, tell)
+            done = store.archive_import(src, tell, skip_damaged=True)
         else:
-            done = store.import_(src, keys or None, namespace=namespace, on_progress=tell)
-    _print_copied(done, as_json)
+            done = store.import_(src, keys or None, namespace=namespace, skip_damaged=True, on_progress=tell)
+    return _print_copied(done, as_json)
 
 
 @command.command("copy", short_help="Copy a whole store to another URL.")
@@ -352,18 +355,20 @@ def import_(
 @click.argument("dest")
 @_as_json
 @_opening
-def copy(src: str, dest: str, *, as_json: bool, options: tuple[str, ...]) -> None:
+def copy(src: str, dest: str, *, as_json: bool, options: tuple[str, ...]) -> int:
     """Copy all namespaces and keys of SRC into DEST, for example storr:old to s3://bucket/new.
 
     What is there already is passed over, so that a copy that was stopped goes on. -O is of DEST.
+
+    Keys whose object is damaged or gone are named and passed over; the exit code is 1 then.
     """
     with (
         _opened(src, "r") as source,
         _opened(dest, "rw", **_options(options)) as target,
         _told("keys") as tell,
     ):
-        done = target.import_(source, on_progress=tell)
-    _print_copied(done, as_json)
+        done = target.import_(source, skip_damaged=True, on_progress=tell)
+    return _print_copied(done, as_json)
 
 
 @contextlib.contextmanager
@@ -490,10 +495,15 @@ def _print_findings(found: CheckReport) -> None:
     click.echo(f"{said}: {found.keys:,} keys, {found.objects:,} objects, {found.bytes:,} bytes hashed")
 
 
-def _print_copied(done: TransferReport, as_json: bool) -> None:
+def _print_copied(done: TransferReport, as_json: bool) -> int:
+    """Says what was copied, and names what was not; the exit code."""
+    for namespace, key, what in done.damaged:
+        space = "" if namespace == "objects" else f" of namespace {_shown(namespace)}"
+        click.echo(f"{_shown(key)}{space} was not copied: {what}", err=True)
+    code = 1 if done.damaged else 0
     if as_json:
         click.echo(json.dumps(done.as_dict()))
-        return
+        return code
     from tare.report.text import size
 
     before = f", {done.unchanged:,} of them before" if done.unchanged else ""
@@ -502,8 +512,10 @@ def _print_copied(done: TransferReport, as_json: bool) -> None:
         (done.copied, "objects copied as they are"),
         (done.rehashed, "objects set again"),
         (done.missing, "keys did not exist"),
+        (len(done.damaged), "keys not copied: their objects are damaged or gone"),
     ):
         if count:
             click.echo(f"  {count:,} {what}")
     for note in done.notes:
         click.echo(f"  {note}")
+    return code

@@ -38,12 +38,14 @@ class Chosen:
         rename: New names by old ones; None for the same.
         namespace: The namespace; None for all, or the store's own if keys are named.
         skip_missing: Whether keys that do not exist are passed over.
+        skip_damaged: Whether keys whose object is damaged or gone are passed over.
     """
 
     keys: Iterable[str] | None = None
     rename: Rename = None
     namespace: str | None = None
     skip_missing: bool = False
+    skip_damaged: bool = False
 
     def pages(self, store: Store) -> Iterator[list[tuple[str, str, str, str]]]:
         """Namespace and key, here and there, so many at a time."""
@@ -100,7 +102,9 @@ def copy(src: Store, dest: Store, chosen: Chosen, on_progress: _Told) -> Transfe
         made, parts = dest._encoded(value, None, True)  # noqa: SLF001 - of the same package
         return made, b"".join(parts)
 
-    found = store_copy(src, dest, chosen.pages(src), True, chosen.skip_missing, convert, on_progress)
+    found = store_copy(
+        src, dest, chosen.pages(src), True, chosen.skip_missing, chosen.skip_damaged, convert, on_progress
+    )
     if found["converted"]:
         notes.append(f"{found['converted']:,} objects are {fixed} now, as the store holds nothing else")
     return TransferReport(**found, notes=notes)
@@ -151,7 +155,7 @@ def to_dict(store: Store, dest: dict[str, Any], chosen: Chosen) -> dict[str, Any
     return dest
 
 
-def archive_export(store: Store, dest: str, on_progress: _Told) -> TransferReport:
+def archive_export(store: Store, dest: str, on_progress: _Told, skip_damaged: bool) -> TransferReport:
     """Copy a whole store into a folder, a storr, or a tar of a folder.
 
     Raises:
@@ -165,17 +169,17 @@ def archive_export(store: Store, dest: str, on_progress: _Told) -> TransferRepor
         raise FileExistsError(f"{path}: is there already")
     if not dest.endswith(".tar"):
         with open_store(dest) as made:
-            return copy(store, made, Chosen(), on_progress)
+            return copy(store, made, Chosen(skip_damaged=skip_damaged), on_progress)
     with tempfile.TemporaryDirectory(prefix="tare-", dir=os.path.dirname(os.path.abspath(dest))) as folder:
         inside = os.path.join(folder, "store")
         with open_store(inside) as made:
-            report = copy(store, made, Chosen(), on_progress)
+            report = copy(store, made, Chosen(skip_damaged=skip_damaged), on_progress)
         with atomic.replacing(dest) as file, tarfile.open(fileobj=file, mode="w") as tar:
             tar.add(inside, arcname="store")
     return report
 
 
-def archive_import(store: Store, src: str, on_progress: _Told) -> TransferReport:
+def archive_import(store: Store, src: str, on_progress: _Told, skip_damaged: bool) -> TransferReport:
     """Copy a whole archive into a store.
 
     Raises:
@@ -185,7 +189,7 @@ def archive_import(store: Store, src: str, on_progress: _Told) -> TransferReport
 
     if not os.path.isfile(src):
         with open_store(src, mode="r") as made:
-            return copy(made, store, Chosen(), on_progress)
+            return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
     with tempfile.TemporaryDirectory(prefix="tare-") as folder:
         try:
             with tarfile.open(src, "r:") as tar:
@@ -196,7 +200,7 @@ def archive_import(store: Store, src: str, on_progress: _Told) -> TransferReport
         if not os.path.isdir(inside):
             raise Malformed(f"{src}: no archive of a store: there is no folder 'store' in it", format="tar")
         with open_store(inside, create=False) as made:
-            return copy(made, store, Chosen(), on_progress)
+            return copy(made, store, Chosen(skip_damaged=skip_damaged), on_progress)
 
 
 def index_export(store: Store) -> pa.Table:

@@ -159,6 +159,7 @@ class TransferReport(_Report):
         rehashed: Objects that were unpacked and set again, because the stores name objects by other hashes.
         converted: Of those, the ones of another codec now.
         bytes: Stored bytes that were read.
+        damaged: Keys that were passed over because their object is damaged or gone: namespace, key, what is wrong.
         notes: What changed, in words.
     """
 
@@ -169,6 +170,7 @@ class TransferReport(_Report):
     rehashed: int = 0
     converted: int = 0
     bytes: int = 0
+    damaged: list[tuple[str, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 

@@ -478,6 +478,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         *,
         namespace: str | None = None,
         skip_missing: bool = False,
+        skip_damaged: bool = False,
         on_progress: Callable[[int], object] | None = None,
     ) -> reports.TransferReport:
         """Copy keys and their values into this store; what is there already is not copied again.
@@ -488,6 +489,8 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
             rename: A dict or a function that gives the new name of a key.
             namespace: The namespace of the keys.
             skip_missing: Whether keys that do not exist are passed over.
+            skip_damaged: Whether keys whose object is damaged or gone are passed over; ``damaged`` of the report
+                names them.
             on_progress: Called with the keys done so far.
 
         Raises:
@@ -497,7 +500,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         if isinstance(src, dict):
             return moving.from_dict(self, src, keys, rename, namespace)
         with moving.other(src, "r") as store:
-            chosen = moving.Chosen(keys, rename, namespace, skip_missing)
+            chosen = moving.Chosen(keys, rename, namespace, skip_missing, skip_damaged)
             return moving.copy(store, self, chosen, on_progress)
 
     def export_(
@@ -508,6 +511,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         *,
         namespace: str | None = None,
         skip_missing: bool = False,
+        skip_damaged: bool = False,
         on_progress: Callable[[int], object] | None = None,
     ) -> Any:
         """Copy keys and their values out of this store, as `import_` copies them in.
@@ -518,36 +522,50 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
             rename: New names of keys.
             namespace: The namespace of the keys.
             skip_missing: Whether keys that do not exist are passed over.
+            skip_damaged: Whether keys whose object is damaged or gone are passed over; ``damaged`` of the report
+                names them.
             on_progress: Called with the keys done so far.
 
         Raises:
             As `import_`.
         """
         if isinstance(dest, dict):
-            return moving.to_dict(self, dest, moving.Chosen(keys, rename, namespace, skip_missing))
+            return moving.to_dict(
+                self, dest, moving.Chosen(keys, rename, namespace, skip_missing, skip_damaged)
+            )
         with moving.other(dest, "rw") as store:
-            chosen = moving.Chosen(keys, rename, namespace, skip_missing)
+            chosen = moving.Chosen(keys, rename, namespace, skip_missing, skip_damaged)
             return moving.copy(self, store, chosen, on_progress)
 
     def archive_export(
-        self, dest: str, on_progress: Callable[[int], object] | None = None
+        self,
+        dest: str,
+        on_progress: Callable[[int], object] | None = None,
+        *,
+        skip_damaged: bool = False,
     ) -> reports.TransferReport:
         """Copy the whole store into a folder, a storr (``storr:folder``), or a tar of a folder (``x.tar``).
+
+        ``skip_damaged`` as of `import_`.
 
         Raises:
             FileExistsError: There is something.
         """
-        return moving.archive_export(self, dest, on_progress)
+        return moving.archive_export(self, dest, on_progress, skip_damaged)
 
     def archive_import(
-        self, src: str, on_progress: Callable[[int], object] | None = None
+        self,
+        src: str,
+        on_progress: Callable[[int], object] | None = None,
+        *,
+        skip_damaged: bool = False,
     ) -> reports.TransferReport:
-        """Copy a whole archive, as `archive_export` makes it, into this store.
+        """Copy a whole archive, as `archive_export` makes it, into this store; ``skip_damaged`` as of `import_`.
 
         Raises:
             DecodeError: It is no archive.
         """
-        return moving.archive_import(self, src, on_progress)
+        return moving.archive_import(self, src, on_progress, skip_damaged)
 
     def index_export(self) -> pa.Table:
         """All keys with what they name: namespace, key, hash, codec, plain_len, stored_len, time."""

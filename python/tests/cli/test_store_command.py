@@ -153,6 +153,26 @@ def test_damage_is_found_told_and_set_aside(run: Run, tmp_path: Path, shared: Ca
     assert b"clean" in run("check", "corrupt", "--full").stdout
 
 
+@pytest.mark.parametrize("name", ["corrupt", "dangling"])
+def test_what_is_sound_of_a_damaged_store_is_copied(
+    run: Run, tmp_path: Path, shared: Callable[[str], Path], name: str
+) -> None:
+    """What is not is named on standard error, and the exit code is 1."""
+    with tarfile.open(shared(f"fixtures/storr/{name}.tar")) as tar:
+        tar.extractall(tmp_path, filter="data")
+    run("set", f"storr:{name}", "good", "--codec", "rds", stdin=b'[{"a":1}]')
+    for dest in ("there", "there.tar"):
+        verb = ["copy", name, dest] if dest == "there" else ["export", name, dest]
+        done = run(*verb, code=1)
+        assert b"good" not in done.stderr
+        assert b" was not copied: " in done.stderr
+        assert b"not copied: their objects" in done.stdout
+    found = json.loads(run("import", "again", "there.tar", "--json").stdout)
+    assert found["keys"] >= 1
+    assert b"good\n" in run("ls", "there").stdout
+    assert b"clean" in run("check", "there", "--full").stdout
+
+
 def test_a_storr_is_copied_whole_and_goes_on(run: Run, tmp_path: Path, shared: Callable[[str], Path]) -> None:
     """All namespaces; what changed is told; a second copy has nothing to do."""
     with tarfile.open(shared("fixtures/storr/mangled.tar")) as tar:

@@ -8,6 +8,7 @@ import mmap
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,18 @@ def test_every_codec_of_the_registry_may_be_asked_for(id: str) -> None:
         assert kinds.convert(back, "arrow").equals(kinds.convert(expected, "arrow"))
     else:
         np.testing.assert_equal(back, expected)
+
+
+@pytest.mark.parametrize("kind", ["i8", "u8"])
+def test_numbers_that_r_does_not_hold_are_told(tmp_path: Path, kind: str) -> None:
+    """R has doubles for them: what is cut is a warning, what is not is none."""
+    with made("storr", tmp_path) as store:
+        with pytest.warns(LossWarning, match="precision"):
+            store["k"] = np.array([2**53 + 1, 2**62 + 1], kind)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            store["l"] = np.array([2**53, 2**62], kind)
+        assert store["l"].to_python().tolist() == [2.0**53, 2.0**62]
 
 
 def test_pickle_is_never_the_default_and_needs_to_be_allowed() -> None:

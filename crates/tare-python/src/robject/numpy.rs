@@ -27,7 +27,8 @@ pub fn vector(
         ("b", _) => Body::Logical(bytes(array, "u1")?.into_iter().map(i32::from).collect()),
         ("i", 1..=4) | ("u", 1..=2) => integers(array, losses)?,
         ("i", _) | ("u", 4) => long(array, losses)?,
-        ("u", _) | ("f", 2..=8) => {
+        ("u", 8) => unsigned(array, losses)?,
+        ("f", 2..=8) => {
             let values = eights(array, "<f8")?;
             Body::Double(values.into_iter().map(f64::from_le_bytes).collect())
         }
@@ -127,6 +128,29 @@ fn long(array: &Bound<'_, PyAny>, losses: &mut Losses) -> PyResult<Body> {
         .map_err(raised)?;
     losses
         .add(LossKind::TypeChanged, "int64", "double", 1)
+        .map_err(raised)?;
+    Ok(Body::Double(doubles))
+}
+
+/// Unsigned 64-bit integers: doubles.
+fn unsigned(array: &Bound<'_, PyAny>, losses: &mut Losses) -> PyResult<Body> {
+    let values = eights(array, "<u8")?;
+    let values: Vec<u64> = values.into_iter().map(u64::from_le_bytes).collect();
+    #[allow(clippy::cast_precision_loss, reason = "what is cut is counted")]
+    let doubles: Vec<f64> = values.iter().map(|&value| value as f64).collect();
+    #[allow(clippy::cast_possible_truncation, reason = "the way back")]
+    let same = |(value, double): (&u64, &f64)| *double as i128 == i128::from(*value);
+    let cut = values
+        .iter()
+        .zip(&doubles)
+        .filter(|pair| !same(*pair))
+        .count();
+    let raised = |error| to_py(array.py(), error);
+    losses
+        .add(LossKind::Precision, "uint64", "double", cut as u64)
+        .map_err(raised)?;
+    losses
+        .add(LossKind::TypeChanged, "uint64", "double", 1)
         .map_err(raised)?;
     Ok(Body::Double(doubles))
 }

@@ -110,5 +110,10 @@ pub fn transfer<'py>(py: Python<'py>, report: &TransferReport) -> PyResult<Bound
     facts.set_item("rehashed", report.rehashed)?;
     facts.set_item("converted", report.converted)?;
     facts.set_item("bytes", report.bytes)?;
+    let damaged = report.damaged.iter();
+    let damaged: Vec<_> = damaged
+        .map(|found| (&*found.namespace, &*found.key, &*found.what))
+        .collect();
+    facts.set_item("damaged", damaged)?;
     Ok(facts.into_any())
 }

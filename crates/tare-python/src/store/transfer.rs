@@ -22,7 +22,7 @@ pub type Copying = (String, String, String, String);
 /// those of the other store's one codec; `progress` gets the keys done.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "a call of `tare.store` alone")]
-#[pyo3(signature = (source, dest, pairs, resume, skip_missing, convert, progress))]
+#[pyo3(signature = (source, dest, pairs, resume, skip_missing, skip_damaged, convert, progress))]
 pub fn store_copy<'py>(
     py: Python<'py>,
     source: &Bound<'py, Core>,
@@ -30,6 +30,7 @@ pub fn store_copy<'py>(
     pairs: &Bound<'py, PyAny>,
     resume: bool,
     skip_missing: bool,
+    skip_damaged: bool,
     convert: Py<PyAny>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -54,6 +55,7 @@ pub fn store_copy<'py>(
     let options = TransferOptions {
         resume,
         skip_missing,
+        skip_damaged,
         convert: Some(&mut converted),
         cancel: Some(signals.token()),
     };
