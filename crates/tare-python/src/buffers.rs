@@ -7,6 +7,9 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 /// From this size on zeroed memory comes from the system, where it costs nothing.
 const ZEROED_BYTES: usize = 64 << 10;
+/// From this size on it is asked for in huge pages, as NumPy does for its arrays: each fault of a usual page
+/// costs as much as copying it twice.
+const HUGE_BYTES: usize = 4 << 20;
 
 /// Lends the bytes of `data`: those of `bytes`, and of a `memoryview` of `bytes`, as they are,
 /// all others as a copy, because another thread may change them while the GIL is released.
@@ -143,9 +146,35 @@ pub fn filled(
     // else would write every byte twice.
     let bytes = py.get_type::<PyBytes>().call1((size,))?;
     let bytes = bytes.cast_into::<PyBytes>()?;
-    work(unseen(&bytes))?;
+    let place = unseen(&bytes);
+    if size >= HUGE_BYTES {
+        in_huge_pages(place);
+    }
+    work(place)?;
     Ok(bytes)
 }
+
+/// Asks for huge pages where the memory was not touched yet. Where there are none, all stays as it is.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "the system call takes a pointer")]
+fn in_huge_pages(place: &mut [u8]) {
+    const PAGE: usize = 4096;
+    let first = place.as_ptr().align_offset(PAGE);
+    let whole = place.len().saturating_sub(first) / PAGE * PAGE;
+    let Some(pages) = place.get_mut(first..).and_then(|pages| pages.get_mut(..whole)) else {
+        return;
+    };
+    // SAFETY: the pages lie within memory that is borrowed here; the advice changes how they are backed, and
+    // none of their bytes. Where pages are larger, or the kernel has no huge ones, it refuses.
+    let told = unsafe {
+        use rustix::mm::{madvise, Advice};
+        madvise(pages.as_mut_ptr().cast(), pages.len(), Advice::LinuxHugepage)
+    };
+    let _ = told; // slower without
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_huge_pages(_place: &mut [u8]) {}
 
 #[allow(
     unsafe_code,
