@@ -259,7 +259,8 @@ pub struct Batch<'a> {
 pub struct Applied {
     /// Of each object, whether it was written; false if it was there.
     pub created: Vec<bool>,
-    /// Of each change, what the key named before.
+    /// Of each change, what the key named before. Of one that sets a key whatever it is, None where finding
+    /// out would take another request.
     pub before: Vec<Option<Hash>>,
 }
 

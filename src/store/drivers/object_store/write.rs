@@ -244,10 +244,20 @@ pub(super) fn apply(shared: &Arc<Shared>, batch: Batch<'_>) -> Result<Applied> {
         }
         list.push((number, *change));
     }
-    // What is not as expected is found before anything is written, where nobody interferes.
-    let there = read::get_keys(shared, &order)?;
+    // What is not as expected is found before anything is written, where nobody interferes. A key that is only
+    // set is not looked at: a request less for each.
+    let mut looked: Vec<Key<'_>> = Vec::new();
+    for key in &order {
+        let plain = |(_, change): &(usize, Change<'_>)| change.expect == Expect::Any && change.to.is_some();
+        if !by_key.get(key).is_some_and(|changes| changes.iter().all(plain)) {
+            looked.push(*key);
+        }
+    }
+    let there = read::get_keys(shared, &looked)?;
+    let mut found: HashMap<Key<'_>, Option<KeyObject>> = looked.into_iter().zip(there).collect();
     let mut keys = Vec::with_capacity(order.len());
-    for (key, there) in order.into_iter().zip(there) {
+    for key in order {
+        let there = found.remove(&key).flatten();
         let changes = by_key.remove(&key).unwrap_or_default();
         followed(shared, &changes, there.as_ref())?;
         keys.push((changes, std::sync::Mutex::new(there)));
