@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::{Algorithm, Hash, Key};
+use super::{Algorithm, Hash, Key, Met};
 use crate::compress::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -452,6 +452,18 @@ pub trait Driver: Send + Sync {
                 }),
             })
             .collect()
+    }
+
+    /// Tells what lies at keys, as [`fetch`](Self::fetch) does, with their places in the list: in any order, and
+    /// of a key that is told twice the last stands. Small objects are lent where that spares a copy. What is not
+    /// told does not exist.
+    ///
+    /// # Errors
+    /// As [`open_object`](Self::open_object).
+    fn fetch_each(&self, keys: &[Key<'_>], tell: &mut dyn FnMut(usize, Met<'_>)) -> Result<()> {
+        let fetched = self.fetch(keys)?.into_iter().enumerate();
+        fetched.for_each(|(at, fetched)| tell(at, Met::Fetched(Box::new(fetched))));
+        Ok(())
     }
 
     /// Writes objects, then changes keys.

@@ -21,6 +21,7 @@ mod batch;
 mod cache;
 mod driver;
 pub mod drivers;
+mod gather;
 mod handle;
 mod hash;
 mod key;
@@ -42,6 +43,7 @@ pub use driver::{
     FindingKind, GcOptions, GcReport, Info, KeyEntry, KeyRecord, NewBody, NewKey, NewObject,
     ObjectHint, ObjectMeta, Sink, Staged, Stat, Stored,
 };
+pub use gather::{Gathered, Gotten, Lent, Met};
 pub use handle::{Hashes, Keys, Store};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use key::{check_key, Key, DEFAULT_NAMESPACE, MAX_KEY_BYTES};

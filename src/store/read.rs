@@ -90,7 +90,7 @@ impl Store {
         Ok(self.object(record, stored))
     }
 
-    fn object(&self, record: KeyRecord, stored: Stored) -> Object {
+    pub(super) fn object(&self, record: KeyRecord, stored: Stored) -> Object {
         Object {
             hash: record.hash,
             codec: record.codec,

@@ -161,14 +161,21 @@ fn in_huge_pages(place: &mut [u8]) {
     const PAGE: usize = 4096;
     let first = place.as_ptr().align_offset(PAGE);
     let whole = place.len().saturating_sub(first) / PAGE * PAGE;
-    let Some(pages) = place.get_mut(first..).and_then(|pages| pages.get_mut(..whole)) else {
+    let Some(pages) = place
+        .get_mut(first..)
+        .and_then(|pages| pages.get_mut(..whole))
+    else {
         return;
     };
     // SAFETY: the pages lie within memory that is borrowed here; the advice changes how they are backed, and
     // none of their bytes. Where pages are larger, or the kernel has no huge ones, it refuses.
     let told = unsafe {
         use rustix::mm::{madvise, Advice};
-        madvise(pages.as_mut_ptr().cast(), pages.len(), Advice::LinuxHugepage)
+        madvise(
+            pages.as_mut_ptr().cast(),
+            pages.len(),
+            Advice::LinuxHugepage,
+        )
     };
     let _ = told; // slower without
 }

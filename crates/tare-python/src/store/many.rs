@@ -9,7 +9,7 @@ use super::core::Core;
 use super::fault;
 use super::given::{set_options, Given};
 use super::keys::{self, text, Several};
-use super::reading::{self, Found};
+use super::reading;
 use super::values::Encoded;
 use super::verbs::{decoded, SIGNALLED};
 use crate::error::to_py;
@@ -65,13 +65,9 @@ pub fn get<'py>(
         Names::Made(_) => "",
     };
     let keys = names.keys(space)?;
-    let found = py.detach(|| -> tare::Result<Vec<Option<Found>>> {
-        let found = store.get_many(&keys)?.into_iter();
-        let read = found.map(|object| object.map(|object| reading::opened(&store, object)));
-        read.map(Option::transpose).collect()
-    });
-    let found = found.map_err(|error| fault::raised(py, error))?;
-    let absent = found.iter().zip(&keys).filter(|(found, _)| found.is_none());
+    let found = py.detach(|| reading::gathered(&store, &keys));
+    let mut found = found.map_err(|error| fault::raised(py, error))?;
+    let absent = (0..).zip(&keys).filter(|(at, _)| found.is_absent(*at));
     let absent: Vec<Key<'_>> = absent.map(|(_, key)| *key).collect();
     let mut instead = Vec::new();
     if !absent.is_empty() {
@@ -89,13 +85,11 @@ pub fn get<'py>(
     }
     let mut instead = instead.into_iter();
     let out = PyList::empty(py);
-    for (found, key) in found.into_iter().zip(keys) {
-        let value = match found {
-            Some(found) => {
-                reading::value_at(py, found, key, |codec, bytes| decoded(slf, codec, bytes))?
-            }
-            None => instead.next().unwrap_or_else(|| py.None().into_bound(py)),
-        };
+    for (at, key) in keys.into_iter().enumerate() {
+        let decode = |codec: &str, bytes| decoded(slf, codec, bytes);
+        let value = reading::value_of(py, found.take(at), key, decode)?;
+        let value = value.or_else(|| instead.next());
+        let value = value.unwrap_or_else(|| py.None().into_bound(py));
         out.append(value)?;
     }
     Ok(out)

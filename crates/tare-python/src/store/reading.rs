@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use tare::store::{Key, Object, Store};
+use tare::store::{Gathered, Gotten, Key, Object, Store};
 use tare::ErrorKind;
 
 use super::fault;
@@ -61,11 +61,7 @@ pub fn value<'py>(
     decode: impl FnOnce(&str, Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match found {
-        Found::Bytes(own, bytes) => match codec.unwrap_or(&own) {
-            BLIT => blit::value_of(py, &bytes),
-            RAW => copied(py, &bytes).map(Bound::into_any),
-            other => decode(other, copied(py, &bytes)?),
-        },
+        Found::Bytes(own, bytes) => small(py, codec.unwrap_or(&own), &bytes, decode),
         Found::Object(mut object) => {
             let own = std::mem::take(&mut object.codec);
             let bytes = whole(py, *object)?;
@@ -76,6 +72,47 @@ pub fn value<'py>(
             }
         }
     }
+}
+
+#[inline]
+fn small<'py>(
+    py: Python<'py>,
+    codec: &str,
+    bytes: &[u8],
+    decode: impl FnOnce(&str, Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match codec {
+        BLIT => blit::value_of(py, bytes),
+        RAW => copied(py, bytes).map(Bound::into_any),
+        other => decode(other, copied(py, bytes)?),
+    }
+}
+
+/// The values of keys, with what is small read and verified.
+///
+/// # Errors
+/// What the store says.
+pub fn gathered(store: &Store, keys: &[Key<'_>]) -> tare::Result<Gathered> {
+    let cached = store.options().cache_bytes > 0;
+    store.gather(keys, if cached { u64::MAX } else { LARGE })
+}
+
+/// As [`value_at`], of one of many; None where there is no such key.
+///
+/// # Errors
+/// `Corrupt`; what the decoder says.
+pub fn value_of<'py>(
+    py: Python<'py>,
+    gotten: Gotten<'_>,
+    key: Key<'_>,
+    decode: impl FnOnce(&str, Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let made = match gotten {
+        Gotten::Absent => return Ok(None),
+        Gotten::Bytes(codec, bytes) => small(py, codec, bytes, decode),
+        Gotten::Object(object) => value(py, Found::Object(object), None, decode),
+    };
+    made.map(Some).map_err(|error| at_key(py, error, key))
 }
 
 /// All bytes of a large object, read into what Python gets.

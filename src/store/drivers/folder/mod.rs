@@ -42,7 +42,7 @@ use filesystem::Root;
 
 use crate::store::{
     Action, Algorithm, Applied, Batch, Driver, Durability, Fetched, Finding, GcOptions, GcReport,
-    Hash, Info, Key, KeyEntry, KeyRecord, ObjectHint, ObjectMeta, Sink, Stat, Stored,
+    Hash, Info, Key, KeyEntry, KeyRecord, Met, ObjectHint, ObjectMeta, Sink, Stat, Stored,
 };
 use crate::Result;
 
@@ -150,6 +150,10 @@ impl Driver for FolderDriver {
 
     fn fetch(&self, keys: &[Key<'_>]) -> Result<Vec<Fetched>> {
         read::fetch(&self.connections, keys)
+    }
+
+    fn fetch_each(&self, keys: &[Key<'_>], tell: &mut dyn FnMut(usize, Met<'_>)) -> Result<()> {
+        read::fetch_each(&self.connections, keys, tell)
     }
 
     fn apply(&self, batch: Batch<'_>) -> Result<Applied> {

@@ -9,9 +9,12 @@ use rusqlite::{Connection, Row};
 use super::connections::{Connections, Link};
 use super::fault::{damaged, io_fault, InIndex};
 use super::filesystem::{identity, Root};
-use super::schema::{compressor_of, hash_of, Names, Place};
+use super::schema::{compressor_of, hash_of, Names, Place, Sums};
 use super::{layout, schema};
-use crate::store::{Body, Fetched, Hash, Key, KeyEntry, KeyRecord, ObjectMeta, Stat, Stored};
+use crate::compress::Kind;
+use crate::store::{
+    Body, Fetched, Hash, Key, KeyEntry, KeyRecord, Lent, Met, ObjectMeta, Stat, Stored,
+};
 use crate::{Error, Result};
 
 const OBJECT: &str =
@@ -58,6 +61,8 @@ const WALK: usize = 16;
 /// Rows that are not asked for, before the walk jumps.
 const STRAY: u32 = 3;
 
+const UNKNOWN_CODEC: &str = "the index is damaged: a codec that it does not know";
+
 /// One row of a key and its object.
 struct Reader<'a> {
     root: &'a Root,
@@ -79,14 +84,26 @@ fn length(root: &Root, number: i64) -> Result<u64> {
 impl Reader<'_> {
     fn codec(&mut self, id: i64) -> Result<String> {
         let found = self.names.codec(self.conn, id).in_index(self.root)?;
-        let text = "the index is damaged: a codec that it does not know";
         found
             .map(str::to_string)
-            .ok_or_else(|| damaged(self.root, text))
+            .ok_or_else(|| damaged(self.root, UNKNOWN_CODEC))
     }
 
     /// What the row says of a key; its columns begin at `at`. None as a hash: no object has the number.
     fn record(&mut self, key: Key<'_>, row: &Row<'_>, hash: usize, at: usize) -> Result<KeyRecord> {
+        let (hash, codec, time) = self.named(key, row, hash, at)?;
+        let codec = codec.to_string();
+        Ok(KeyRecord { hash, codec, time })
+    }
+
+    /// As [`record`](Self::record): hash, codec and time.
+    fn named(
+        &mut self,
+        key: Key<'_>,
+        row: &Row<'_>,
+        hash: usize,
+        at: usize,
+    ) -> Result<(Hash, &str, i64)> {
         let root = self.root;
         let bad = |what: &str| bad_key(root, key, what);
         let found = match row.get_ref(hash).in_index(root)? {
@@ -98,12 +115,15 @@ impl Reader<'_> {
         let codec = number(root, row, at)?;
         let time = number(root, row, at.saturating_add(1))?;
         let sum = number(root, row, at.saturating_add(2))?;
-        let codec = self.codec(codec)?;
-        let sums = &mut self.names.sums;
-        if sums.key(key.namespace, key.key, hash.as_bytes(), &codec, time) != sum {
-            return Err(bad("has a damaged row in the index"));
+        let is_right = |sums: &mut Sums, codec: &str| {
+            sums.key(key.namespace, key.key, hash.as_bytes(), codec, time) == sum
+        };
+        let found = self.names.codec_of_key(self.conn, codec, is_right);
+        match found.in_index(root)? {
+            Some((codec, true)) => Ok((hash, codec, time)),
+            Some((_, false)) => Err(bad("has a damaged row in the index")),
+            None => Err(damaged(root, UNKNOWN_CODEC)),
         }
-        Ok(KeyRecord { hash, codec, time })
     }
 
     /// The object of a row that has [`OBJECT`]; None if its file is gone.
@@ -148,6 +168,42 @@ impl Reader<'_> {
                 identity: None,
             })),
             _ => Ok(None),
+        }
+    }
+
+    /// Tells what a row has: lent if it is a small object that is stored as it is.
+    fn tell(&mut self, key: Key<'_>, row: &Row<'_>, tell: &mut dyn FnMut(Met<'_>)) -> Result<()> {
+        let root = self.root;
+        let column = match Place::from_number(number(root, row, 1)?) {
+            Some(Place::Row) => 7,
+            Some(Place::Blob) => 8,
+            _ => {
+                return self
+                    .fetched(key, row)
+                    .map(|found| tell(Met::Fetched(Box::new(found))))
+            }
+        };
+        let plain_len = match row.get_ref(2).in_index(root)? {
+            ValueRef::Integer(number) => u64::try_from(number).ok(),
+            _ => None,
+        };
+        let is_plain = compressor_of(number(root, row, 4)?) == Some(Kind::None);
+        match row.get_ref(column).in_index(root)? {
+            ValueRef::Blob(bytes)
+                if is_plain && plain_len.is_some() && bytes.len() <= schema::INLINE =>
+            {
+                let (hash, codec, _) = self.named(key, row, 0, 9)?;
+                tell(Met::Lent(Lent {
+                    hash,
+                    codec,
+                    plain_len,
+                    bytes,
+                }));
+                Ok(())
+            }
+            _ => self
+                .fetched(key, row)
+                .map(|found| tell(Met::Fetched(Box::new(found)))),
         }
     }
 
@@ -227,7 +283,14 @@ pub(super) fn fetch(connections: &Connections, keys: &[Key<'_>]) -> Result<Vec<F
         let Link { conn, names, .. } = link;
         let mut reader = Reader { root, conn, names };
         if keys.len() >= WALK {
-            return walk(&mut reader, keys);
+            let mut found: Vec<Fetched> = keys.iter().map(|_| Fetched::NoKey).collect();
+            walk(&mut reader, keys, &mut |reader, at, key, row| {
+                if let Some(place) = found.get_mut(at) {
+                    *place = reader.fetched(key, row)?;
+                }
+                Ok(())
+            })?;
+            return Ok(found);
         }
         let mut one = conn.prepare_cached(fetch_one()).in_index(root)?;
         let fetch = |key: &Key<'_>| {
@@ -244,15 +307,44 @@ pub(super) fn fetch(connections: &Connections, keys: &[Key<'_>]) -> Result<Vec<F
     })
 }
 
+pub(super) fn fetch_each(
+    connections: &Connections,
+    keys: &[Key<'_>],
+    tell: &mut dyn FnMut(usize, Met<'_>),
+) -> Result<()> {
+    if keys.len() < WALK {
+        let found = fetch(connections, keys)?.into_iter().enumerate();
+        found.for_each(|(at, found)| tell(at, Met::Fetched(Box::new(found))));
+        return Ok(());
+    }
+    let root = &*connections.root;
+    let mut repeated = false;
+    at_once(connections, true, |link| {
+        let Link { conn, names, .. } = link;
+        let mut reader = Reader { root, conn, names };
+        if repeated {
+            // What was told before the file changed may be there no longer.
+            let gone = || Met::Fetched(Box::new(Fetched::NoKey));
+            (0..keys.len()).for_each(|at| tell(at, gone()));
+        }
+        repeated = true;
+        walk(&mut reader, keys, &mut |reader, at, key, row| {
+            reader.tell(key, row, &mut |met| tell(at, met))
+        })
+    })
+}
+
+/// What a walk does with the row of a key: its place in the list, the key, the row.
+type Visit<'v> = &'v mut dyn FnMut(&mut Reader<'_>, usize, Key<'_>, &Row<'_>) -> Result<()>;
+
 /// Many keys: sorted, and found along the index, whose rows are read once each.
-fn walk(reader: &mut Reader<'_>, keys: &[Key<'_>]) -> Result<Vec<Fetched>> {
+fn walk(reader: &mut Reader<'_>, keys: &[Key<'_>], visit: Visit<'_>) -> Result<()> {
     let (root, conn) = (reader.root, reader.conn);
     let mut order: Vec<usize> = (0..keys.len()).collect();
     let key_at = |at: &usize| keys.get(*at).copied().unwrap_or(Key::from(""));
     if !keys.is_sorted() {
         order.sort_by_key(key_at);
     }
-    let mut found: Vec<Fetched> = keys.iter().map(|_| Fetched::NoKey).collect();
     let mut range = conn.prepare_cached(fetch_range()).in_index(root)?;
     let mut left = order.as_slice();
     'namespaces: while let Some(first) = left.first() {
@@ -290,9 +382,7 @@ fn walk(reader: &mut Reader<'_>, keys: &[Key<'_>]) -> Result<Vec<Fetched>> {
                     if key.key.as_bytes() != text {
                         break;
                     }
-                    if let Some(place) = found.get_mut(*at) {
-                        *place = reader.fetched(key, row)?;
-                    }
+                    visit(reader, *at, key, row)?;
                     wanted = true;
                     here = rest;
                 }
@@ -303,7 +393,7 @@ fn walk(reader: &mut Reader<'_>, keys: &[Key<'_>]) -> Result<Vec<Fetched>> {
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 pub(super) fn get_keys(

@@ -226,6 +226,22 @@ impl Names {
         Ok(found.map(|(_, text)| text.as_str()))
     }
 
+    /// The codec of a number, and whether the row of a key that says so has the right sum; None for a number
+    /// that names no codec.
+    pub fn codec_of_key(
+        &mut self,
+        conn: &Connection,
+        id: i64,
+        sum_of: impl FnOnce(&mut Sums, &str) -> bool,
+    ) -> rusqlite::Result<Option<(&str, bool)>> {
+        if self.codec(conn, id)?.is_none() {
+            return Ok(None);
+        }
+        let Self { codecs, sums, .. } = self;
+        let found = codecs.iter().find(|(known, _)| *known == id);
+        Ok(found.map(|(_, text)| (text.as_str(), sum_of(sums, text))))
+    }
+
     /// The number of a codec, which is made if need be.
     pub fn make_codec(&mut self, conn: &Connection, text: &str) -> rusqlite::Result<i64> {
         let known = |codecs: &[(i64, String)]| {
