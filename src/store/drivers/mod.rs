@@ -9,6 +9,7 @@ pub mod object_store;
 pub mod postgres;
 #[cfg(feature = "store-redis")]
 pub mod redis;
+pub mod records;
 #[cfg(any(
     feature = "store-object",
     feature = "store-postgres",

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, UpdateVersion};
-use serde_json::{json, Value};
 
 use super::{names, Shared, DRIVER, PARALLEL};
+use crate::store::drivers::records::KeyText;
 use crate::store::drivers::remote::damaged;
 use crate::store::{Body, Fetched, Hash, Key, KeyEntry, KeyRecord, ObjectMeta, Stored};
 use crate::{ErrorKind, Result};
@@ -45,16 +45,12 @@ pub(super) struct KeyObject {
 
 /// The JSON of a key.
 pub(super) fn key_text(to: Option<(&Hash, &str, &str)>, token: &str) -> String {
-    let value = match to {
-        Some((hash, tail, codec)) => json!({
-            "hash": hash.hex(),
-            "name": tail,
-            "codec": codec,
-            "token": token,
-        }),
-        None => json!({"deleted": true, "token": token}),
+    let (to, name) = match to {
+        Some((hash, tail, codec)) => (Some((*hash, codec.to_string())), tail.to_string()),
+        None => (None, String::new()),
     };
-    value.to_string()
+    let token = token.to_string();
+    KeyText { to, name, token }.text()
 }
 
 /// A small object whole, and its version; None if there is none.
@@ -88,26 +84,20 @@ pub(super) fn whole(
 /// Reads the JSON of a key.
 pub(super) fn key_object(bytes: &[u8], meta: &object_store::ObjectMeta) -> Result<KeyObject> {
     let bad = || damaged(DRIVER, meta.location.as_ref(), "it is no key's record");
-    let value: Value = serde_json::from_slice(bytes).map_err(|_| bad())?;
-    let text = |name: &str| value.get(name).and_then(Value::as_str);
-    let deleted = value.get("deleted").and_then(Value::as_bool) == Some(true);
-    let record = if deleted {
-        None
-    } else {
-        Some(KeyRecord {
-            hash: text("hash").and_then(Hash::parse).ok_or_else(bad)?,
-            codec: text("codec").ok_or_else(bad)?.to_string(),
-            time: meta.last_modified.timestamp_micros(),
-        })
-    };
+    let said = KeyText::parse(bytes).ok_or_else(bad)?;
+    let record = said.to.map(|(hash, codec)| KeyRecord {
+        hash,
+        codec,
+        time: meta.last_modified.timestamp_micros(),
+    });
     Ok(KeyObject {
         record,
-        tail: text("name").unwrap_or_default().to_string(),
+        tail: said.name,
         version: UpdateVersion {
             e_tag: meta.e_tag.clone(),
             version: meta.version.clone(),
         },
-        token: text("token").unwrap_or_default().to_string(),
+        token: said.token,
     })
 }
 

@@ -248,8 +248,12 @@ pub(super) fn apply(shared: &Arc<Shared>, batch: Batch<'_>) -> Result<Applied> {
     // set is not looked at: a request less for each.
     let mut looked: Vec<Key<'_>> = Vec::new();
     for key in &order {
-        let plain = |(_, change): &(usize, Change<'_>)| change.expect == Expect::Any && change.to.is_some();
-        if !by_key.get(key).is_some_and(|changes| changes.iter().all(plain)) {
+        let plain =
+            |(_, change): &(usize, Change<'_>)| change.expect == Expect::Any && change.to.is_some();
+        if !by_key
+            .get(key)
+            .is_some_and(|changes| changes.iter().all(plain))
+        {
             looked.push(*key);
         }
     }
