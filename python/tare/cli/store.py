@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from tare.cli import SHOWS
-from tare.cli.types import Seconds
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +95,10 @@ def set_(
 ) -> None:
     """Set KEY of the store at URL to FILE, or to standard input; print its hash."""
     options = _options(given.pop("options"))
+    if codec is None and url.startswith("storr:"):
+        raise UsageError(
+            "R's storr holds R objects, not files: --codec rds reads FILE as data and stores it so"
+        )
     with _opened(url, "rw", **given, **options) as store:
         if codec is not None:
             from tare.io import read
@@ -141,10 +144,28 @@ def get(
             with _sink(output, force, text=False) as sink:
                 sink.write(data)
         else:
-            text = _is_text(store.codec_of(key, namespace))
+            codec = store.codec_of(key, namespace)
+            if output is not None:
+                _agree(output, codec)
+            text = _is_text(codec)
             with store.open(key, namespace) as source, _sink(output, force, text=text) as sink:
                 while part := source.read(_STEP):
                     sink.write(part)
+
+
+def _agree(output: str, codec: str) -> None:
+    """Refuses a file whose name says another format than the bytes of a codec have.
+
+    Raises:
+        UsageError: It does.
+    """
+    from tare.formats import by_extension
+
+    named, held = by_extension(output), codec.partition(":")[0]
+    if named is not None and held not in ("raw", named.id):
+        raise UsageError(
+            f"the value is {held} and {output!r} says {named.id}: --as {named.id} converts it, or choose another name"
+        )
 
 
 @command.command("ls", short_help="List keys, namespaces or hashes.")
@@ -217,20 +238,22 @@ def stat(url: str, *, as_json: bool, options: tuple[str, ...]) -> None:
 @click.argument("url")
 @click.option(
     "--grace",
-    type=Seconds(),
+    metavar="TIME",
     default="24h",
     show_default=True,
-    help="Keep what lost its key later than so long ago.",
+    help="Keep what lost its key later than so long ago: 90s, 30m, 24h, 7d; 0 keeps nothing.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @_as_json
 @_opening
-def gc(url: str, *, grace: float, dry_run: bool, as_json: bool, options: tuple[str, ...]) -> None:
+def gc(url: str, *, grace: str, dry_run: bool, as_json: bool, options: tuple[str, ...]) -> None:
     """Delete objects that no key names, and has named for the grace."""
     from tare.report.text import size
+    from tare.store.grace import seconds
 
+    kept_s = seconds(grace)
     with _opened(url, "rw", create=False, **_options(options)) as store:
-        done = store.gc(grace, dry_run)
+        done = store.gc(kept_s, dry_run)
     if as_json:
         click.echo(json.dumps(done.as_dict()))
         return
@@ -339,7 +362,11 @@ def import_(
     as_json: bool,
     options: tuple[str, ...],
 ) -> int:
-    """Copy all keys of SRC, or KEYS, into URL. What is there already is passed over."""
+    """Copy all keys of SRC, or KEYS, into URL.
+
+    A key that is there gets the value of SRC; bytes that are there are not copied. Keys whose object is damaged or
+    gone are named and passed over; the exit code is 1 then.
+    """
     with _opened(url, "rw", **_options(options)) as store, _told("keys") as tell:
         if src.endswith(".tar") and os.path.isfile(src):
             if keys or namespace:
@@ -358,7 +385,8 @@ def import_(
 def copy(src: str, dest: str, *, as_json: bool, options: tuple[str, ...]) -> int:
     """Copy all namespaces and keys of SRC into DEST, for example storr:old to s3://bucket/new.
 
-    What is there already is passed over, so that a copy that was stopped goes on. -O is of DEST.
+    A key that is there gets the value of SRC. Bytes that are there are not copied again, so that a copy that was
+    stopped goes on quickly. -O is of DEST.
 
     Keys whose object is damaged or gone are named and passed over; the exit code is 1 then.
     """

@@ -96,6 +96,8 @@ class Memoize:
             if found is _ABSENT:
                 found = self.uncached(*args, **kwargs)
                 self._store.set(key, found)
+                # As it is given from now on: a tuple as a list, say. Within a batch it is not there yet.
+                found = self._store.get(key, None, found)
         return found
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
@@ -131,7 +133,7 @@ class _Awaited(Memoize):
     async def _made(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = await self.uncached(*args, **kwargs)
         await asyncio.to_thread(self._store.set, key, found)
-        return found
+        return await asyncio.to_thread(self._store.get, key, None, found)
 
 
 def memoized(

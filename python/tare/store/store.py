@@ -112,7 +112,8 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
                     store=self.url,
                 ) from error
             self.set(key, value, namespace)
-        return True, value
+            # As it is given from now on; within a batch it is not there yet.
+            return True, self._without_hook().get(key, namespace, value)
 
     def _without_hook(self) -> Store:
         return Store(
@@ -374,6 +375,8 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         namespace: str = "memoize",
     ) -> Any:
         """Keep what a function gives, by the canonical hash of its arguments.
+
+        The first call too gives the result as it comes back from the store: a tuple as a list, an array read-only.
 
         The key is the function's qualified name, its version, and the canonical hash of its arguments as they
         are bound, defaults included. Without a version the digest of the function's own source is part of the

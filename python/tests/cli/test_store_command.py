@@ -75,6 +75,23 @@ def test_data_are_read_stored_and_converted(run: Run, url: str, tmp_path: Path) 
         assert store["d"] == {"a": [1, 2.5, None]}
 
 
+def test_wrong_uses_are_told_what_to_do(run: Run, url: str, tmp_path: Path) -> None:
+    """And nothing is made or changed."""
+    (tmp_path / "x.csv").write_text("a,b\n1,x\n2,y\n")
+    run("set", url, "t", "x.csv", "--codec", "arrow")
+    assert b"--as csv" in run("get", url, "t", "-o", "t.csv", code=2).stderr
+    assert not (tmp_path / "t.csv").exists()
+    run("get", url, "t", "-o", "t.arrow")
+    run("get", url, "t", "-o", "t.csv", "--as", "csv")
+    assert (tmp_path / "t.csv").read_text().replace('"', "").startswith("a,b")
+    assert b"--codec rds" in run("set", "storr:new", "k", "x.csv", code=2).stderr
+    assert not (tmp_path / "new").exists()
+    said = run("gc", url, "--grace", "soon", code=2).stderr
+    assert b"7d" in said
+    assert b"no limit" not in said
+    assert b"other" not in run("gc", url, "--grace", "0").stderr
+
+
 def test_keys_are_listed(run: Run, url: str, tmp_path: Path) -> None:
     """A line each, by prefix, long, as JSON; namespaces and hashes too."""
     with open_store(tmp_path / url) as store:

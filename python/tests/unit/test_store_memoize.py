@@ -48,6 +48,27 @@ def test_a_function_is_called_once_for_equal_arguments(store: Store) -> None:
     assert store.list() == []
 
 
+def test_the_first_call_gives_what_later_ones_give(store: Store) -> None:
+    """In the same types, from a hook too."""
+
+    @store.memoize
+    def pair(n: int) -> Any:
+        return {"pair": (n, np.float64(0.5))} if n else np.arange(3)
+
+    @store.memoize(version=1)
+    async def awaited(n: int) -> Any:
+        return (n,)
+
+    for first, later in ((pair(1), pair(1)), (asyncio.run(awaited(1)), asyncio.run(awaited(1)))):
+        assert repr(first) == repr(later)
+    assert pair(1) == {"pair": [1, 0.5]}
+    assert not pair(0).flags.writeable
+    hooked = open_store("memory:", missing=lambda key, namespace: (key, 1))
+    assert hooked.get("k") == ["k", 1] == hooked.get("k") == hooked.mget(["k", "l"])[0]
+    with hooked.batch():
+        assert list(hooked.get("in a batch")) == ["in a batch", 1]
+
+
 def test_results_are_forgotten_and_found_by_key(store: Store) -> None:
     """`key_of` names the result, `forget` deletes it."""
     calls = []
