@@ -22,8 +22,13 @@ fn url(server: &S3, prefix: &str) -> url::Url {
     text.parse().unwrap()
 }
 
+/// Nobody else writes while it collects.
 fn opened(server: &S3, prefix: &str) -> ObjectDriver {
-    open(&url(server, prefix), &ObjectOptions::default()).unwrap()
+    let options = ObjectOptions {
+        exclusive: true,
+        ..ObjectOptions::default()
+    };
+    open(&url(server, prefix), &options).unwrap()
 }
 
 #[test]
@@ -96,6 +101,33 @@ fn a_collection_marks_first_and_sweeps_later() {
     assert_eq!((1, 1, 3), (swept.condemned, swept.deleted, swept.bytes));
     assert_eq!(Some(b"two".to_vec()), get(&driver, "l").unwrap());
     assert_eq!(1, driver.stat().unwrap().objects);
+}
+
+/// What another has written and not named yet is not taken.
+#[test]
+fn a_short_grace_is_refused_where_others_may_write() {
+    let Some(server) = S3::moto() else { return };
+    server.make_bucket("bucket");
+    let url = url(&server, "beside");
+    let driver = open(&url, &ObjectOptions::default()).unwrap();
+    set(&driver, "k", b"one", Expect::Any).unwrap();
+    gone(&driver, "k").unwrap();
+    let gc = |driver: &ObjectDriver, hours: u64, dry_run| {
+        let grace = std::time::Duration::from_secs(hours * 3600);
+        driver.gc(&tare::store::GcOptions { grace, dry_run })
+    };
+    for hours in [0, 23] {
+        let error = gc(&driver, hours, false).unwrap_err();
+        assert_eq!(ErrorKind::Unsupported, error.kind(), "{error}");
+        assert!(error.to_string().contains("exclusive=1"), "{error}");
+    }
+    assert_eq!(1, gc(&driver, 0, true).unwrap().deleted, "a dry run tells");
+    assert_eq!(0, gc(&driver, 24, false).unwrap().deleted);
+    assert_eq!(1, driver.stat().unwrap().objects);
+    let mut alone = url.clone();
+    alone.query_pairs_mut().append_pair("exclusive", "1");
+    let alone = open(&alone, &ObjectOptions::default()).unwrap();
+    assert_eq!(1, gc(&alone, 0, false).unwrap().deleted);
 }
 
 #[test]

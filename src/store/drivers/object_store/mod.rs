@@ -39,7 +39,7 @@ use crate::{Error, ErrorKind, Result};
 
 const DRIVER: &str = "object_store";
 /// What the URL's query may name.
-const PARAMETERS: &[&str] = &["endpoint", "region", "allow_http"];
+const PARAMETERS: &[&str] = &["endpoint", "region", "allow_http", "exclusive"];
 /// Most bytes of the escaped names of a namespace and a key together.
 const MAX_NAME_BYTES: usize = 900;
 /// Most bytes of a whole name.
@@ -61,6 +61,9 @@ pub struct ObjectOptions {
     /// From which age on an object that is set again is written again, so that no collection under way
     /// takes it: half the shortest grace in use. Default 12 hours.
     pub refresh_after: Duration,
+    /// Whether nobody else writes, which the caller promises: a collection may then have any grace. Else the
+    /// shortest is twice `refresh_after`, for there are no locks. Default false; `exclusive=1` in the URL.
+    pub exclusive: bool,
 }
 
 impl Default for ObjectOptions {
@@ -71,6 +74,7 @@ impl Default for ObjectOptions {
             timeout: Duration::from_secs(60),
             staging_grace: Duration::from_secs(24 * 3600),
             refresh_after: Duration::from_secs(12 * 3600),
+            exclusive: false,
         }
     }
 }
@@ -89,6 +93,8 @@ struct Shared {
     prefix: String,
     conditional: bool,
     refresh_after: Duration,
+    /// Whether nobody else writes.
+    exclusive: bool,
 }
 
 impl Shared {
@@ -164,6 +170,7 @@ pub fn open(url: &Url, options: &ObjectOptions) -> Result<ObjectDriver> {
         prefix,
         conditional: true,
         refresh_after: options.refresh_after,
+        exclusive: options.exclusive || flag(&found, "exclusive", DRIVER)?,
     };
     let marker = marker(&shared, options)?;
     shared.conditional = marker.conditional.unwrap_or(false);

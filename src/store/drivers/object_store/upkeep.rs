@@ -113,9 +113,19 @@ fn candidates(shared: &Shared) -> Result<(HashMap<String, i64>, Vec<Path>)> {
 /// Finds objects without a name, and deletes those that an earlier collection found too, `grace` ago, and
 /// that were not written since.
 ///
-/// Without grace, what is found now is deleted now: nobody may write at the same time then.
+/// There are no locks. Who sets an object that is older than half the grace writes it again; with a shorter
+/// grace an object could go between the look at it and the key, so that nobody else may write then.
 pub(super) fn gc(shared: &Arc<Shared>, options: &GcOptions, staging: Duration) -> Result<GcReport> {
     let bridge = &shared.bridge;
+    let least = shared.refresh_after.saturating_mul(2);
+    if options.grace < least && !shared.exclusive && !options.dry_run {
+        let text = format!(
+            "an object store has no locks: with a grace below {} hours a collection could take what others are \
+             about to name; if nobody else writes, say exclusive=1 in its URL",
+            least.as_secs() / 3600
+        );
+        return Err(bridge.described(ErrorKind::Unsupported, text));
+    }
     let client = bridge.client()?;
     let now = clock(shared)?;
     let grace = micros(options.grace);
