@@ -1,10 +1,11 @@
 //! Verified plain bytes of objects that were read lately, within a limit.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use bytes::Bytes;
 
+use super::fork::lock;
 use super::Hash;
 
 /// The objects read last, of at most so many bytes together; those used longest ago go first.
@@ -32,7 +33,7 @@ impl Cache {
         if self.most == 0 {
             return None;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.clock += 1;
         let now = kept.clock;
         let (bytes, used) = kept.objects.get_mut(hash)?;
@@ -48,7 +49,7 @@ impl Cache {
         if size > self.most || self.most == 0 {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.take(&hash);
         while kept.bytes + size > self.most {
             let Some((_, oldest)) = kept.order.pop_first() else {
@@ -64,12 +65,12 @@ impl Cache {
     }
 
     pub(super) fn remove(&self, hash: &Hash) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         kept.take(hash);
     }
 
     pub(super) fn clear(&self) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         *kept = Kept::default();
     }
 }

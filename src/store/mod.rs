@@ -21,6 +21,7 @@ mod batch;
 mod cache;
 mod driver;
 pub mod drivers;
+mod fork;
 mod gather;
 mod handle;
 mod hash;
@@ -43,6 +44,7 @@ pub use driver::{
     FindingKind, GcOptions, GcReport, Info, KeyEntry, KeyRecord, NewBody, NewKey, NewObject,
     ObjectHint, ObjectMeta, Sink, Staged, Stat, Stored,
 };
+pub use fork::{after_fork, before_fork};
 pub use gather::{Gathered, Gotten, Lent, Met};
 pub use handle::{Hashes, Keys, Store};
 pub use hash::{Algorithm, Hash, Hasher};

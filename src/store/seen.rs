@@ -1,9 +1,10 @@
 //! Which objects this process has read and found whole.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hashbrown::HashMap;
 
+use super::fork::lock;
 use super::Hash;
 
 /// Most objects that are remembered: beyond them all are forgotten, and read once more.
@@ -19,7 +20,7 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn add(&self, hash: Hash, identity: Identity) {
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = lock(&self.objects);
         if objects.len() >= MOST {
             objects.clear();
         }
@@ -28,23 +29,23 @@ impl Seen {
 
     /// Whether it was found whole, as whatever file it is now.
     pub(super) fn has(&self, hash: &Hash) -> bool {
-        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = lock(&self.objects);
         objects.contains_key(hash)
     }
 
     /// Whether these very bytes were found whole. What nothing tells apart is not believed.
     pub(super) fn is_same(&self, hash: &Hash, identity: Identity) -> bool {
-        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = lock(&self.objects);
         identity.is_some() && objects.get(hash) == Some(&identity)
     }
 
     pub(super) fn remove(&self, hash: &Hash) {
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = lock(&self.objects);
         objects.remove(hash);
     }
 
     pub(super) fn clear(&self) {
-        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = lock(&self.objects);
         objects.clear();
     }
 }

@@ -6,6 +6,8 @@ import asyncio
 import multiprocessing as mp
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -80,6 +82,40 @@ def test_a_forked_child_uses_the_open_store(driver: str, tmp_path: Path) -> None
     expected = 70 if driver == "memory" else 70 + 60  # what is in memory is of one process
     assert len(store) == expected
     assert store.check("full").is_clean
+
+
+@pytest.mark.parametrize("use", ["the same", "opened again", "another"])
+def test_a_fork_beside_threads_at_work(use: str, tmp_path: Path) -> None:
+    """No lock of a thread that is not there any more is waited for, and the store can be used."""
+    code = f"""
+import os, signal, threading, tare
+path, stop = {str(tmp_path / "store")!r}, threading.Event()
+store = tare.open_store(path)
+def work(n):
+    i = 0
+    while not stop.is_set():
+        i += 1; store.set(f"{{n}}-{{i % 50}}", i); store.get(f"{{n}}-{{i % 50}}")
+threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+[thread.start() for thread in threads]
+said = []
+for child in range(8):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        again = path if {use!r} == "opened again" else path + str(child)
+        mine = store if {use!r} == "the same" else tare.open_store(again)
+        mine[f"child {{child}}"] = child
+        os._exit(0 if mine[f"child {{child}}"] == child else 1)
+    said.append(os.waitpid(pid, 0)[1])
+stop.set()
+[thread.join() for thread in threads]
+assert said == [0] * 8, said
+assert store.check("full").is_clean
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("driver", ["memory", "folder", "storr"])

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::store::fork::{lock, Locked};
 use crate::store::{
     Action, Algorithm, Applied, Batch, Body, Driver, Expect, Finding, GcOptions, GcReport, Hash,
     Info, Key, KeyEntry, KeyRecord, NewBody, ObjectHint, ObjectMeta, Sink, Staged, Stat, Stored,
@@ -41,7 +42,7 @@ pub fn open(name: &str) -> MemoryDriver {
         Arc::default()
     } else {
         let named = NAMED.get_or_init(Mutex::default);
-        let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut named = lock(named);
         Arc::clone(named.entry(name.to_owned()).or_default())
     };
     MemoryDriver {
@@ -65,8 +66,8 @@ pub fn open(name: &str) -> MemoryDriver {
 }
 
 impl MemoryDriver {
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Locked<'_, Held> {
+        lock(&self.held)
     }
 }
 

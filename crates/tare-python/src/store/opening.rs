@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use tare::store::{Durability, OpenOptions, Packing, Store, Verify};
 
 use super::batches::Batches;
@@ -96,9 +98,46 @@ fn closed() -> PyErr {
 #[pyclass(frozen, module = "tare._tare", name = "StoreHandle")]
 pub struct Handle(pub Arc<Shared>);
 
+#[pyfunction]
+fn before_fork() {
+    tare::store::before_fork();
+}
+
+#[pyfunction]
+fn after_fork_in_parent() {
+    tare::store::after_fork(false);
+}
+
+#[pyfunction]
+fn after_fork_in_child() {
+    tare::store::after_fork(true);
+}
+
+/// Has `os.fork` wait until no thread is in the midst of a store: once, when the first is opened.
+fn wait_at_forks(py: Python<'_>) -> PyResult<()> {
+    static DONE: PyOnceLock<()> = PyOnceLock::new();
+    DONE.get_or_try_init(py, || {
+        let os = py.import("os")?;
+        if !os.hasattr("register_at_fork")? {
+            return Ok(()); // as where nothing forks
+        }
+        let hooks = PyDict::new(py);
+        hooks.set_item("before", wrap_pyfunction!(before_fork, py)?)?;
+        hooks.set_item(
+            "after_in_parent",
+            wrap_pyfunction!(after_fork_in_parent, py)?,
+        )?;
+        hooks.set_item("after_in_child", wrap_pyfunction!(after_fork_in_child, py)?)?;
+        os.call_method("register_at_fork", (), Some(&hooks))?;
+        PyResult::Ok(())
+    })
+    .copied()
+}
+
 /// Opens a store.
 #[pyfunction]
 pub fn store_open(py: Python<'_>, url: &str, options: Opening) -> PyResult<Handle> {
+    wait_at_forks(py)?;
     let options = options.options().map_err(|error| to_py(py, error))?;
     let store = py.detach(|| Store::open(url, &options));
     let store = store.map_err(|error| super::fault::raised(py, error))?;

@@ -17,6 +17,7 @@ use super::filesystem::{own_pid, path_bytes, Root};
 use super::schema::Names;
 use super::syncer::Syncer;
 use super::{layout, schema};
+use crate::store::fork::inside;
 use crate::{Error, ErrorKind, Result};
 
 /// How connections are made.
@@ -102,6 +103,7 @@ impl Process {
 
 impl Connections {
     pub fn new(root: Arc<Root>, config: Config) -> Self {
+        let _inside = inside();
         let first = Slot {
             process: Process::new(&root),
             next: OnceLock::new(),
@@ -156,6 +158,7 @@ impl Connections {
     /// opened can turn out to have changed meanwhile.
     pub fn read<T>(&self, mut work: impl FnMut(&mut Link) -> Result<T>) -> Result<T> {
         const TRIES: u32 = 5;
+        let _inside = inside();
         let process = self.process()?;
         if self.config.exclusive {
             return self.with_writer(process, work);
@@ -202,6 +205,7 @@ impl Connections {
         process: &Process,
         work: impl FnOnce(&mut Link) -> Result<T>,
     ) -> Result<T> {
+        let _inside = inside();
         let mut held = lock(&process.writer);
         let mut link = match held.take() {
             Some(link) => link,
@@ -217,6 +221,7 @@ impl Connections {
 
     /// Opens the connection that writes and makes the tables, if there are none.
     pub fn open_writer(&self) -> Result<Link> {
+        let _inside = inside();
         let root = &self.root;
         let flags = if self.config.read_only {
             OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -330,6 +335,7 @@ impl Connections {
 
     /// Closes what this process has; the last process that does so leaves no log.
     pub fn close(&self) {
+        let _inside = inside();
         let pid = own_pid();
         let mut slot = Some(&self.first);
         while let Some(here) = slot {
