@@ -37,7 +37,9 @@ Errors of the operating system stay ``OSError``.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "Busy",
@@ -320,6 +322,10 @@ class NoSpace(StoreError, OSError):
     """The disk, a quota or a server's memory is full. No key was changed, and temporary files are gone."""
 
     kind = "no_space"
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        super().__init__(*args, **facts)
+        self.errno = errno.ENOSPC
 
 
 class KeyInvalid(StoreError, ValueError):

@@ -88,6 +88,37 @@ fn fault_01_full_disk() {
     assert_clean(&store, "opened again");
     store.destroy().unwrap();
     assert!(!path.exists());
+    a_collection_makes_room(&path, &mount);
+}
+
+/// Not a block is left, and the log cannot grow: what nothing names goes all the same.
+fn a_collection_makes_room(path: &Path, mount: &Path) {
+    let store = store(path);
+    let goes = noise(5, 900_000);
+    put(&store, "goes", &goes).unwrap();
+    del(&store, "goes").unwrap();
+    let mut number = 0;
+    while put(&store, &format!("s{number}"), &noise(number, 3000)).is_ok() {
+        number += 1;
+    }
+    let ballast = mount.join("ballast");
+    let mut file = std::fs::File::create(&ballast).unwrap();
+    while std::io::Write::write(&mut file, &[1; 4096]).is_ok_and(|n| n > 0) {}
+    drop(file);
+    assert_eq!(0, space(mount));
+    let report = collect(&store, Duration::ZERO).unwrap();
+    assert_eq!((1, 900_000), (report.deleted, report.bytes));
+    assert!(space(mount) > 500_000);
+    std::fs::remove_file(&ballast).unwrap();
+    assert_clean(&store, "after room was made");
+    for at in 0..number {
+        assert_eq!(noise(at, 3000), read(&store, &format!("s{at}")).unwrap());
+    }
+    // Closing gives back what the log took.
+    drop(store);
+    let store = folders::store(path);
+    put(&store, "goes", &goes).unwrap();
+    assert!(goes == read(&store, "goes").unwrap());
 }
 
 /// An object that does not fit: neither it nor its temporary file stays, and the key is as it was.

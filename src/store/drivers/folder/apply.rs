@@ -478,7 +478,9 @@ impl<'a> Work<'a> {
     fn existing(&mut self, key: Key<'_>, hash: &Hash) -> Result<i64> {
         let mut find = self.prepare(FIND_OBJECT)?;
         let there = find.query_row([hash.as_bytes()], There::read).optional();
-        let Some(there) = there.in_index(self.root)? else {
+        let there = there.in_index(self.root)?;
+        // Its file may be gone: a collection on a full disk deletes it before its row.
+        let Some(there) = there.filter(|there| there.is_whole(self.root, hash)) else {
             let text = format!("would name {hash}, an object that does not exist");
             let error = key_error(self.root, ErrorKind::ObjectNotFound, key, &text);
             return Err(error.with_detail("hash", hash.hex()));

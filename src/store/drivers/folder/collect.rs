@@ -17,7 +17,7 @@ use super::schema::hash_of;
 use super::steps::step;
 use super::transaction::run;
 use crate::store::{GcOptions, GcReport, Hash};
-use crate::Result;
+use crate::{ErrorKind, Result};
 
 /// How long files of writers on other machines are left alone.
 const ELSEWHERE: Duration = Duration::from_secs(24 * 3600);
@@ -45,27 +45,33 @@ pub(super) fn gc(connections: &Connections, options: &GcOptions) -> Result<GcRep
     let limit = clock.saturating_sub(micros(options.grace));
     let mut report = GcReport::default();
     let mut gone = Vec::new();
-    connections.write(|link| {
-        run(root, &link.conn, "BEGIN IMMEDIATE")?;
-        let done = condemn(
-            root,
-            &link.conn,
-            clock,
-            limit,
-            options,
-            &mut report,
-            &mut gone,
-        );
-        let done = done.and_then(|()| {
-            step("commit gc");
-            run(root, &link.conn, "COMMIT")
-        });
-        if done.is_err() {
-            put_back(root, &link.conn, &gone);
-            let _ = run(root, &link.conn, "ROLLBACK");
+    let attempt = |report: &mut GcReport, gone: &mut Vec<(Hash, String)>| {
+        connections.write(|link| {
+            run(root, &link.conn, "BEGIN IMMEDIATE")?;
+            let done = condemn(root, &link.conn, clock, limit, options, report, gone);
+            let done = done.and_then(|()| {
+                step("commit gc");
+                run(root, &link.conn, "COMMIT")
+            });
+            if done.is_err() {
+                put_back(root, &link.conn, gone);
+                let _ = run(root, &link.conn, "ROLLBACK");
+            }
+            done
+        })
+    };
+    match attempt(&mut report, &mut gone) {
+        Err(error) if error.kind() == ErrorKind::NoSpace && !options.dry_run => {
+            // The log cannot grow by the deletion of a row: the file goes first.
+            if !make_room(connections, limit, options)? {
+                return Err(error);
+            }
+            report = GcReport::default();
+            gone.clear();
+            attempt(&mut report, &mut gone)?;
         }
-        done
-    })?;
+        other => other?,
+    }
     if options.dry_run {
         return Ok(report);
     }
@@ -85,6 +91,46 @@ pub(super) fn gc(connections: &Connections, options: &GcOptions) -> Result<GcRep
     report.swept = sweep(connections)?;
     orphans(connections, limit, &mut report)?;
     Ok(report)
+}
+
+/// Deletes the files of objects that would be collected, and leaves their rows: of use on a full disk alone.
+/// Whether there were any.
+///
+/// All that took their names away is synced first, so that no key can come back to one of them. A set of the same
+/// value finds the file missing, and writes it.
+fn make_room(connections: &Connections, limit: i64, options: &GcOptions) -> Result<bool> {
+    let root = &*connections.root;
+    let syncer = &connections.process()?.syncer;
+    connections.write(|link| {
+        let conn = &link.conn;
+        run(root, conn, "BEGIN IMMEDIATE")?;
+        let remove = || -> Result<bool> {
+            syncer.sync()?;
+            let sql = "SELECT 1 FROM keys WHERE object = ?1 LIMIT 1";
+            let mut named = conn.prepare_cached(sql).in_index(root)?;
+            let mut any = false;
+            for object in unnamed(root, conn)? {
+                let Some(ending) = object.ending else {
+                    continue;
+                };
+                let place = layout::object(&object.hash, &ending);
+                let Ok(seen) = root.stat(&place) else {
+                    continue;
+                };
+                let is_ripe = seen.changed.max(object.since) <= limit || options.grace.is_zero();
+                if is_ripe && !named.exists([object.id]).in_index(root)? {
+                    step("make room");
+                    let removed = root.remove(&place);
+                    removed.map_err(|error| io_fault(root, &place, "cannot delete", error))?;
+                    any = true;
+                }
+            }
+            Ok(any)
+        };
+        let done = remove();
+        let ended = run(root, conn, "COMMIT");
+        done.and_then(|any| ended.map(|()| any))
+    })
 }
 
 /// Files whose transaction failed get their names back, unless somebody made them anew.
