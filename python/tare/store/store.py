@@ -420,11 +420,13 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
         """Delete objects that no key names, and has named for the grace.
 
         Args:
-            grace: Seconds, or a text such as ``30m``, ``24h``, ``7d``. 0 needs the store for itself.
+            grace: Seconds, or a text such as ``30m``, ``24h``, ``7d``. 0 needs the store for itself; in an object
+                store, which has no locks, so does all below 24 hours: say ``exclusive=1`` in its URL.
             dry_run: Only say what would go.
 
         Raises:
             Busy: A grace of 0 while others use the store.
+            Unsupported: A short grace in an object store that others may write to.
         """
         return reports.GcReport(**self._gc(seconds(grace), dry_run))
 

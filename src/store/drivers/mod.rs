@@ -7,9 +7,9 @@ pub mod memory;
 pub mod object_store;
 #[cfg(feature = "store-postgres")]
 pub mod postgres;
+pub mod records;
 #[cfg(feature = "store-redis")]
 pub mod redis;
-pub mod records;
 #[cfg(any(
     feature = "store-object",
     feature = "store-postgres",
