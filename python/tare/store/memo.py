@@ -96,7 +96,7 @@ class Memoize:
             if found is _ABSENT:
                 found = self.uncached(*args, **kwargs)
                 self._store.set(key, found)
-                # As it is given from now on: a tuple as a list, say. Within a batch it is not there yet.
+                # As it is given from now on: an array read-only, say. Within a batch it is not there yet.
                 found = self._store.get(key, None, found)
         return found
 

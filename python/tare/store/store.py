@@ -376,7 +376,7 @@ class Store(StoreCore, MutableMapping[str, Any]):  # type: ignore[misc] # `get` 
     ) -> Any:
         """Keep what a function gives, by the canonical hash of its arguments.
 
-        The first call too gives the result as it comes back from the store: a tuple as a list, an array read-only.
+        The first call too gives the result as it comes back from the store: an array read-only, a named tuple as a tuple.
 
         The key is the function's qualified name, its version, and the canonical hash of its arguments as they
         are bound, defaults included. Without a version the digest of the function's own source is part of the
