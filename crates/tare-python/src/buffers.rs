@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 /// From this size on zeroed memory comes from the system, where it costs nothing.
 const ZEROED_BYTES: usize = 64 << 10;
-/// From this size on it is asked for in huge pages, as NumPy does for its arrays: each fault of a usual page
+/// From this size on it is asked for in huge pages, as `NumPy` does for its arrays: each fault of a usual page
 /// costs as much as copying it twice.
 const HUGE_BYTES: usize = 4 << 20;
 
