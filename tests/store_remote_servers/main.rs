@@ -16,6 +16,8 @@
 mod common;
 #[cfg(feature = "store-object")]
 mod object;
+#[cfg(feature = "store-object")]
+mod object_faults;
 #[cfg(feature = "store-postgres")]
 mod postgres;
 #[cfg(feature = "store-redis")]

@@ -9,7 +9,7 @@ use tare::{ErrorKind, Result};
 use crate::common::servers::S3;
 use crate::shared::{findings, get, gone, large_in_little_memory, many, one_of_sixteen_wins, set};
 
-fn url(server: &S3, prefix: &str) -> url::Url {
+pub fn url(server: &S3, prefix: &str) -> url::Url {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(|| {
         std::env::set_var("AWS_ACCESS_KEY_ID", S3::KEYS.0);

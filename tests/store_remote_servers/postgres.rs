@@ -127,7 +127,7 @@ fn a_network_that_cuts_and_falls_silent() {
     let mut url = server.url("cuts");
     url.set_port(Some(proxy.port)).unwrap();
     let driver = open(&url, &PostgresOptions::default()).unwrap();
-    crate::shared::cut_answers_are_not_guessed(&driver, &proxy);
+    crate::shared::cut_answers_are_not_guessed(&driver, &proxy, (0..120).map(|n| n * 3));
     let options = PostgresOptions {
         timeout: std::time::Duration::from_millis(600),
         ..PostgresOptions::default()

@@ -174,3 +174,21 @@ impl Bridge {
             .with_detail("store", self.url.clone())
     }
 }
+
+/// Reads once more what was cut in the middle of an answer; the client itself only repeats what was not
+/// answered at all, and that is not repeated here, for it has waited long enough.
+pub(super) async fn again<T, F>(mut call: impl FnMut() -> F) -> object_store::Result<T>
+where
+    F: Future<Output = object_store::Result<T>>,
+{
+    const TRIES: usize = 4;
+    const QUICK: std::time::Duration = std::time::Duration::from_secs(2);
+    for _ in 1..TRIES {
+        let begun = std::time::Instant::now();
+        match call().await {
+            Err(object_store::Error::Generic { .. }) if begun.elapsed() < QUICK => {}
+            done => return done,
+        }
+    }
+    call().await
+}

@@ -7,6 +7,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _, UpdateVersion};
 
+use super::bridge::again;
 use super::{names, Shared, DRIVER, PARALLEL};
 use crate::store::drivers::records::KeyText;
 use crate::store::drivers::remote::damaged;
@@ -58,14 +59,26 @@ pub(super) async fn get_whole(
     client: &Client,
     path: &Path,
 ) -> object_store::Result<Option<(Vec<u8>, object_store::ObjectMeta)>> {
-    match client.get(path).await {
-        Ok(found) => {
-            let meta = found.meta.clone();
-            if meta.size > MAX_RECORD_BYTES {
-                return Ok(Some((Vec::new(), meta)));
-            }
-            Ok(Some((found.bytes().await?.to_vec(), meta)))
+    let found = up_to(client, path, MAX_RECORD_BYTES).await?;
+    Ok(found.map(|(meta, bytes)| (bytes.unwrap_or_default(), meta)))
+}
+
+/// What is known of an object, and its bytes if they are no more than `most`; None if there is none.
+async fn up_to(
+    client: &Client,
+    path: &Path,
+    most: u64,
+) -> object_store::Result<Option<(object_store::ObjectMeta, Option<Vec<u8>>)>> {
+    let read = || async {
+        let found = client.get(path).await?;
+        let meta = found.meta.clone();
+        if meta.size > most {
+            return Ok((meta, None));
         }
+        Ok((meta, Some(found.bytes().await?.to_vec())))
+    };
+    match again(read).await {
+        Ok(found) => Ok(Some(found)),
         Err(object_store::Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     }
@@ -216,7 +229,7 @@ impl Pieces {
         }
         let bridge = &self.shared.bridge;
         let client = bridge.client()?;
-        let piece = bridge.wait(client.get_range(&self.path, self.at..end))?;
+        let piece = bridge.wait(again(|| client.get_range(&self.path, self.at..end)))?;
         self.piece = piece.map_err(|error| match error {
             object_store::Error::NotFound { .. } => {
                 let text = format!("the object {} was removed while it was read", self.path);
@@ -278,16 +291,8 @@ async fn look(shared: &Shared, client: Client, path: &Path) -> object_store::Res
     let Ok(object) = shared.object_path(&record.hash, &key.tail) else {
         return Ok(Some((bytes, meta, None)));
     };
-    match client.get(&object).await {
-        Ok(found) if found.meta.size <= INLINE_BYTES => {
-            let at = found.meta.clone();
-            let body = found.bytes().await?.to_vec();
-            Ok(Some((bytes, meta, Some((at, Some(body))))))
-        }
-        Ok(found) => Ok(Some((bytes, meta, Some((found.meta.clone(), None))))),
-        Err(object_store::Error::NotFound { .. }) => Ok(Some((bytes, meta, None))),
-        Err(error) => Err(error),
-    }
+    let found = up_to(&client, &object, INLINE_BYTES).await?;
+    Ok(Some((bytes, meta, found)))
 }
 
 fn fetched(shared: &Arc<Shared>, look: Look) -> Result<Fetched> {
@@ -322,18 +327,23 @@ pub(super) fn walk(
 ) -> Result<()> {
     let client = shared.bridge.client()?;
     let folder = shared.path(folder)?;
-    let mut listing = match after {
-        Some(after) => client.list_with_offset(Some(&folder), after),
-        None => client.list(Some(&folder)),
-    };
-    let work = async {
+    // Where a listing that was cut goes on.
+    let last = std::cell::RefCell::new(after.cloned());
+    let take = std::cell::RefCell::new(&mut take);
+    let work = again(|| async {
+        let from = last.borrow().clone();
+        let mut listing = match &from {
+            Some(after) => client.list_with_offset(Some(&folder), after),
+            None => client.list(Some(&folder)),
+        };
         while let Some(meta) = listing.try_next().await? {
-            if !take(&meta) {
+            *last.borrow_mut() = Some(meta.location.clone());
+            if !take.borrow_mut()(&meta) {
                 break;
             }
         }
         Ok(())
-    };
+    });
     let done: object_store::Result<()> = shared.bridge.wait(work)?;
     done.map_err(|error| shared.bridge.failed(&error))
 }
@@ -449,7 +459,7 @@ pub(super) fn list_namespaces(shared: &Shared) -> Result<Vec<String>> {
     let folder = shared.path("keys")?;
     let listed = shared
         .bridge
-        .wait(client.list_with_delimiter(Some(&folder)))?;
+        .wait(again(|| client.list_with_delimiter(Some(&folder))))?;
     let listed = listed.map_err(|error| shared.bridge.failed(&error))?;
     let mut all: Vec<String> = listed
         .common_prefixes

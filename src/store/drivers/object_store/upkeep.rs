@@ -9,6 +9,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
 use serde_json::{json, Map, Value};
 
+use super::bridge::again;
 use super::{names, read, Shared, DRIVER, PARALLEL};
 use crate::store::drivers::remote::{instant, micros, random_name};
 use crate::store::{Action, Finding, FindingKind, GcOptions, GcReport, Hash, Key, Stat};
@@ -41,7 +42,7 @@ fn walk_keys(
     let folder = shared.path("keys")?;
     let listed = shared
         .bridge
-        .wait(client.list_with_delimiter(Some(&folder)))?;
+        .wait(again(|| client.list_with_delimiter(Some(&folder))))?;
     let listed = listed.map_err(|error| shared.bridge.failed(&error))?;
     for path in listed.common_prefixes {
         let Some(space) = path.filename().and_then(names::unescape) else {
@@ -93,7 +94,7 @@ fn candidates(shared: &Shared) -> Result<(HashMap<String, i64>, Vec<Path>)> {
     let client = shared.bridge.client()?;
     let mut since: HashMap<String, i64> = HashMap::new();
     for file in &files {
-        let work = async { client.get(file).await?.bytes().await };
+        let work = again(|| async { client.get(file).await?.bytes().await });
         let bytes = match shared.bridge.wait(work)? {
             Ok(bytes) => bytes,
             Err(object_store::Error::NotFound { .. }) => continue,
