@@ -16,9 +16,10 @@ use super::{
 /// Plain bytes of a stream that are looked at before its compressor is chosen.
 const LOOKED_AT: usize = 1 << 20;
 
-/// Plain bytes in a chunk of what is compressed unasked: with two workers 2 MiB, zstd's own, take 18 MB for
-/// a stream.
+/// Plain bytes in a chunk of zstd: with two workers its own 2 MiB take 19 MB for a stream.
 const CHUNK: usize = 1 << 20;
+/// Higher levels are asked for the size, to which larger chunks matter.
+const CHUNKED: i32 = 6;
 
 /// An object whose plain bytes come by and by; see [`Store::writer`]. Dropped, it leaves nothing.
 pub struct ObjectWriter {
@@ -205,7 +206,6 @@ impl ObjectWriter {
     fn begin(&mut self, head: &[u8], more: &[u8]) -> Result<()> {
         self.state = State::Failed;
         let packing = self.store.packing(&self.options);
-        let is_auto = packing == Packing::Auto;
         let compressor = match packing {
             Packing::With(compressor) | Packing::Fixed(compressor) => compressor,
             // A value may come in parts, of which the first is a header of a few bytes.
@@ -220,10 +220,12 @@ impl ObjectWriter {
         };
         let sink = self.store.driver().begin_object(&hint)?;
         self.state = if packed {
+            let is_low = compressor.level().is_none_or(|level| level <= CHUNKED);
+            let is_free = compressor.chunk_size.is_none() && compressor.kind() == Kind::Zstd;
             let options = WriteOptions {
                 threads: self.store.options().threads,
                 content_size: self.hint.map(|(_, total)| total),
-                chunk_size: is_auto.then_some(CHUNK),
+                chunk_size: (is_free && is_low).then_some(CHUNK),
                 cancel: self.options.cancel.clone(),
                 ..WriteOptions::default()
             };
