@@ -13,7 +13,7 @@ Such a value is a document in which each part that blit has no kind for is an ob
 Numbers, text, bytes, None, lists and dicts with names of text stay as they are. An object of a subclass
 is written as its base, so named tuples come back as tuples. The codec of such a value is ``blit:values``.
 
->>> wrapped({"sizes": (1, 2), "seen": {3}}, values.encoded)
+>>> wrapped({"sizes": (1, 2), "seen": {3}}, lambda value: ("raw", bytes(value)))
 {'sizes': {'$tuple': [1, 2]}, 'seen': {'$set': [3]}}
 """
 
