@@ -41,6 +41,10 @@ impl Shared {
         self.end.saturating_sub(self.start)
     }
 
+    pub fn memory(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     pub fn take(&mut self, n: usize) {
         self.start = self.start.saturating_add(n).min(self.end);
     }
@@ -139,6 +143,10 @@ impl Body {
 
     pub fn len(&self) -> usize {
         self.filled
+    }
+
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// Forgets the message; keeps a buffer that is not large.

@@ -450,6 +450,18 @@ impl Framer {
         self.shared.bytes()
     }
 
+    /// Bytes of the buffers that it owns at the moment.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let stack = match &self.scanner {
+            Scanner::Msgpack(scan) => scan.memory(),
+            Scanner::Cbor(scan) => scan.memory(),
+            Scanner::None => 0,
+        };
+        let buffers = self.shared.memory().saturating_add(self.body.memory());
+        buffers.saturating_add(stack)
+    }
+
     /// Frees what an idle connection does not need; the few bytes that wait are kept.
     pub fn release(&mut self) {
         self.take_buffer();

@@ -101,6 +101,11 @@ impl Scan {
         self.stack.shrink_to_fit();
     }
 
+    /// Bytes of its stack.
+    pub fn memory(&self) -> usize {
+        self.stack.capacity().saturating_mul(size_of::<u64>())
+    }
+
     /// Goes on with `bytes`, which follow `before` bytes of the value.
     pub fn scan(&mut self, bytes: &[u8], before: u64, limits: &Limits) -> Step {
         let mut at = 0_usize;
