@@ -63,7 +63,8 @@ mod messages {
                 return n;
             }
         }
-        if let (By::Place, Some(length)) = (by, framer.large_message()) {
+        let large = framer.large_message().filter(|&length| length <= 1 << 20);
+        if let (By::Place, Some(length)) = (by, large) {
             let mut buffer = vec![0xAA; length];
             let mut n = 0;
             if let Some(mut placed) = framer.place(&mut buffer) {
@@ -98,7 +99,7 @@ mod messages {
         let mut at = 0;
         let mut received = 0;
         while at < stream.len() {
-            let end = stream.len().min(at + cut().max(1));
+            let end = stream.len().min(at.saturating_add(cut().max(1)));
             while at < end {
                 let n = put(&mut framer, &stream[at..end], by, &mut given);
                 at += n;
@@ -155,7 +156,7 @@ mod messages {
         whole
     }
 
-    /// Limits, a seed for cuts, and a stream, of the bytes of an input. Runs of up to 255 KiB are
+    /// Limits, a seed for cuts, and a stream, of the bytes of an input. Runs of up to 100 KiB are
     /// written in two bytes, so that large bodies are reached.
     fn input(data: &[u8]) -> (Limits, u64, Vec<u8>) {
         let (&[options, seed], rest) = data.split_first_chunk::<2>().unwrap_or((&[0, 0], &[]));
@@ -172,8 +173,8 @@ mod messages {
             match byte {
                 0x1F if options & 32 != 0 => {
                     let kib = usize::from(bytes.next().copied().unwrap_or(0));
-                    if stream.len() < 600_000 {
-                        stream.resize(stream.len() + (kib << 10), b'a');
+                    if stream.len() < 100_000 {
+                        stream.resize(stream.len() + (kib.min(100) << 10), b'a');
                     }
                 }
                 byte => stream.push(byte),
