@@ -6,7 +6,8 @@ not copied; others are copied, because other threads may change them while the G
 else whole.
 """
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
+from types import EllipsisType
 from typing import Any, BinaryIO, Self, TypeAlias, overload
 
 import pyarrow as pa
@@ -865,3 +866,183 @@ def store_copy(
     progress: Callable[[int], object] | None,
 ) -> dict[str, int]:
     """Copy keys from one store into another, page by page; what was done, in numbers."""
+
+class MessageDeadline:
+    """A moment on the monotonic clock: what is left of a timeout.
+
+    Args:
+        seconds: From now; None is never.
+
+    >>> MessageDeadline(0).over, MessageDeadline(None).left()
+    (True, None)
+    """
+
+    def __init__(self, seconds: float | None = None) -> None: ...
+    def left(self) -> float | None:
+        """Seconds that are left, none below 0; None is for ever."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+
+class MessageMarks:
+    """Where the messages of a batch lay in their stream."""
+
+    def offset(self, index: int, /) -> int:
+        """First byte of the message at an index; of one behind the last, the end."""
+
+    def number(self, index: int, /) -> int:
+        """How many messages of the stream came before it."""
+
+class MessageSession:
+    """Cuts and joins the bytes of a stream of messages; whoever has it reads and writes them.
+
+    Args:
+        wire: ``frame``, ``msgpack``, ``cbor``, ``ndjson`` or ``wrap``.
+        options: Limits, and what is said to the peer: ``max_message``, ``hello``, ``end``, ``expected``, ...
+
+    >>> session = MessageSession("frame", {})
+    >>> session.send(b"hi")
+    >>> session.outgoing().hex()
+    'e0020000006869'
+    """
+
+    def __init__(self, wire: str, options: dict[str, Any]) -> None: ...
+    def send(self, payload: Buffer, compressed: bool = False) -> None:
+        """Queue a message. Raises `Limit` for one that is too long."""
+
+    def token(self, token: bytes) -> None:
+        """Queue a token; it must be the first."""
+
+    def finish(self) -> None:
+        """Queue END, where the framing has one; nothing follows."""
+
+    def outgoing(self, limit: int | None = None) -> bytes:
+        """What is to be written next, at most ``limit`` bytes; it stays queued."""
+
+    def written(self, count: int) -> None:
+        """So many of them were written."""
+
+    def received(self, data: Buffer) -> None:
+        """Take bytes in."""
+
+    def received_end(self) -> None:
+        """The stream ends here."""
+
+    def received_failure(self, number: int) -> None:
+        """Reading failed with an error of the system."""
+
+    def take(self, count: int, budget: int) -> tuple[list[bytes], bytes | None, MessageMarks] | None:
+        """At least one message, at most ``count``, no more behind ``budget`` bytes; None if none is whole.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch, Limit: The stream is damaged there.
+        """
+
+    @property
+    def ready(self) -> bool:
+        """Whether `take` gives or raises something, or the end was reached."""
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the stream ended between messages, and all were taken."""
+
+    @property
+    def full(self) -> bool:
+        """Whether ``max_ready`` is reached, and reading should stop."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the token came, or none is expected. Raises if another one came, or something else."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that are queued."""
+
+    @property
+    def pending(self) -> int:
+        """Whole messages that were not taken."""
+
+    @property
+    def partial_size(self) -> int:
+        """Bytes of the message that is not whole yet."""
+
+    @property
+    def peer_codec(self) -> str | None:
+        """What the peer says that the messages taken last are in."""
+
+    def partial(self) -> bytes:
+        """The bytes of the message that is not whole yet."""
+
+    def status(self) -> tuple[str, int | None, int | None]:
+        """Name, offset and hint of the state."""
+
+    def position(self) -> tuple[int, int]:
+        """Bytes of whole messages taken and queued."""
+
+    def facts(self) -> dict[str, Any]:
+        """Counts."""
+
+class MessageConnection:
+    """Payloads over a descriptor; `tare.messages.channel.Channel` says what each method is."""
+
+    @staticmethod
+    def open(
+        url: str, mode: str | None, deadline: MessageDeadline, options: dict[str, Any]
+    ) -> MessageConnection:
+        """Connect, or open a file, a fifo or a descriptor."""
+
+    @property
+    def peer_codec(self) -> str | None: ...
+    @property
+    def pending(self) -> int: ...
+    @property
+    def partial_size(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    def send(
+        self, data: Buffer, timeout: float | EllipsisType | None = ..., compressed: bool = False
+    ) -> None: ...
+    def send_many(
+        self,
+        payloads: Sequence[Buffer],
+        timeout: float | EllipsisType | None = ...,
+        flags: bytes | None = None,
+    ) -> int: ...
+    def queue(self, data: Buffer, compressed: bool = False) -> None:
+        """Queue a payload, and flush nothing."""
+
+    def hold(self) -> None: ...
+    def release(self) -> None: ...
+    def flush(self, timeout: float | EllipsisType | None = ...) -> None: ...
+    def take(
+        self, count: int, budget: int, timeout: float | EllipsisType | None = ...
+    ) -> tuple[list[bytes], bytes | None, MessageMarks] | None: ...
+    def receive_into(self, buffer: Buffer, timeout: float | EllipsisType | None = ...) -> int | None: ...
+    def poll(self, timeout: float | EllipsisType | None = ...) -> bool: ...
+    def partial(self) -> bytes: ...
+    def status(self) -> tuple[str, int | None, int | None]: ...
+    def position(self) -> tuple[int, int]: ...
+    def facts(self) -> dict[str, Any]: ...
+    def detach(self) -> tuple[int, bytes]: ...
+    def fileno(self) -> int: ...
+    def close(self, timeout: float | EllipsisType | None = ..., end: bool = True) -> None: ...
+
+class MessageListener:
+    """Listens by TCP or at a path; `tare.messages.server.Listener` says what each method is."""
+
+    @staticmethod
+    def open(url: str, options: dict[str, Any]) -> MessageListener:
+        """Listen."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def accept(self, deadline: MessageDeadline) -> tuple[MessageConnection, str]: ...
+    def ready(self, timeout: float | None) -> bool: ...
+    def fileno(self) -> int: ...
+    def close(self) -> None: ...
+
+def message_wait(ends: Sequence[MessageConnection | MessageListener], deadline: MessageDeadline) -> list[int]:
+    """Indices of those that are ready by the deadline."""
