@@ -350,16 +350,17 @@ async def connect(
     scheme, made, settings = prepared("connect", url, codec, framing=framing, timeout=timeout, given=options)
     check_mode(scheme, mode)
     wire = wire_options(made, settings)
-    if settings["token"] is not None:
+    if settings.get("token") is not None:
         check_token(url, scheme, settings)
     if scheme in ("fifo", "file", "fd"):
         opening = asyncio.to_thread(MessageConnection.open, url, mode, MessageDeadline(timeout), wire)
         return AsyncConnection(PulledWire(await opening, scheme == "file"), made, url, settings)
     session = MessageSession(wire["wire"], wire)
-    if settings["token"] is not None:
+    if settings.get("token") is not None:
         session.token(settings["token"])
     async with asyncio.timeout(timeout):
         protocol = await _connected(url, scheme, session, settings)
+        await protocol.flush()  # nobody is let in before its token came
     return AsyncConnection(protocol, made, url, settings)
 
 
@@ -409,7 +410,7 @@ async def listen(
     scheme, made, settings = prepared("listen", url, codec, framing=framing, timeout=timeout, given=options)
     if scheme not in ("tcp", "unix"):
         raise UsageError(f"{url[:80]!a}: only tcp: and unix: are listened to; connect to it with mode='r'")
-    if settings["token"] is not None:
+    if settings.get("token") is not None:
         check_token(url, scheme, settings)
     context = settings.get("tls")
     if context is True:

@@ -59,7 +59,7 @@ def connect(
     url = _as_url(url)
     scheme, made, settings = prepared("connect", url, codec, framing=framing, timeout=timeout, given=options)
     check_mode(scheme, mode)
-    if settings["token"] is not None:
+    if settings.get("token") is not None:
         check_token(url, scheme, settings)
     if settings.get("tls"):
         from tare.messages.tls import connect_tls
@@ -95,7 +95,7 @@ def listen(
     scheme, made, settings = prepared("listen", url, codec, framing=framing, timeout=timeout, given=options)
     if scheme not in ("tcp", "unix"):
         raise UsageError(f"{url[:80]!a}: only tcp: and unix: are listened to; connect to it with mode='r'")
-    if settings["token"] is not None:
+    if settings.get("token") is not None:
         check_token(url, scheme, settings)
     if settings.get("tls"):
         from tare.messages.tls import TlsListener

@@ -53,6 +53,7 @@ class TlsChannel:
         self._failed: OSError | None = None
         self._slow: MessageDeadline | None = None
         self._slow_at = -1
+        self._kept: Taken | None = None
         self._sending = threading.RLock()
         self._receiving = threading.RLock()
         self._turn = threading.Lock()  # one thread at a time may be inside OpenSSL
@@ -117,11 +118,15 @@ class TlsChannel:
     def take(self, count: int, budget: int, timeout: Timeout = ...) -> Taken | None:
         """At least one message, at most ``count``, and no more behind ``budget`` bytes; None at the end."""
         deadline = self._deadline(timeout)
-        if self._session.unsent:
-            self.flush(deadline.left())
         with self._one(self._receiving, deadline):
+            if self._kept is not None:
+                taken, self._kept = self._kept, None
+                return taken
             while True:
                 self._check()
+                # What was asked must leave before its answer is waited for, but reading never waits for
+                # writing: two ends that both send much would wait for each other.
+                unsent = self._offer()
                 taken = self._session.take(count, budget)
                 if taken is not None:
                     return taken
@@ -130,7 +135,20 @@ class TlsChannel:
                 if self._failed is not None:
                     raise self._failed
                 if not self._pump():
-                    self._wait(select.POLLIN, self._slower(deadline), "receive")
+                    events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
+                    self._wait(events, self._slower(deadline), "receive")
+
+    def _offer(self) -> bool:
+        """Write what can be written without waiting; whether there is more, and nobody else writes it."""
+        if not self._session.unsent or not self._sending.acquire(blocking=False):
+            return False
+        try:
+            self._flush(MessageDeadline(0))
+        except TimeoutError:
+            return True
+        finally:
+            self._sending.release()
+        return False
 
     def _pump(self) -> bool:
         """Take in what is there, at most a round; whether anything was."""
@@ -186,6 +204,7 @@ class TlsChannel:
         payload = taken[0][0]
         with memoryview(buffer).cast("B") as view:
             if view.nbytes < len(payload):
+                self._kept = taken
                 raise Limit(f"the message has {len(payload)} bytes, the buffer {view.nbytes}", format="frame")
             view[: len(payload)] = payload
         return len(payload)
@@ -196,7 +215,7 @@ class TlsChannel:
         with self._one(self._receiving, deadline):
             while True:
                 self._check()
-                if self._session.ready or self._failed is not None:
+                if self._kept is not None or self._session.ready or self._failed is not None:
                     return True
                 if self._pump():
                     continue
@@ -267,10 +286,12 @@ class TlsChannel:
         deadline = self._deadline(timeout)
         try:
             if self._failed is None:
+                self._flush(deadline)
                 if end:
                     self._session.finish()
-                self._flush(deadline)
-                self._notify()
+                with contextlib.suppress(ConnectionError):  # a peer that is gone misses no message
+                    self._flush(deadline)
+                    self._notify()
         finally:
             self._closed = True
             self._sock.close()
@@ -340,9 +361,11 @@ def connect_tls(url: str, wire: dict[str, Any], options: dict[str, Any]) -> TlsC
         sock.close()
         raise
     session = MessageSession(wire["wire"], wire)
+    channel = TlsChannel(sock, session, options)
     if options["token"] is not None:
         session.token(options["token"])
-    return TlsChannel(sock, session, options)
+        channel.flush(deadline.left())  # nobody is let in before it came
+    return channel
 
 
 def _connected(host: str, port: int, deadline: MessageDeadline, retry: float | None) -> socket.socket:
