@@ -1,18 +1,22 @@
 //! `_tare.MessageSession`: framer and writer without a descriptor, for TLS and asyncio.
 
+use std::io::IoSlice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use tare::message::{Control, Event, FrameWriter, Framer, State};
 use tare::{Error, ErrorKind};
 
+use super::fault::raised;
 use super::given::{framing, limits, option};
 use super::taken::{Batch, Taken};
 use crate::buffers::with_bytes;
-use crate::error::to_py;
 
-/// One direction each way of a stream that somebody else reads and writes.
+/// How many slices are looked at at once: more would be copied anyway.
+const SLICES: usize = 64;
+
+/// Both directions of a stream that somebody else reads and writes.
 struct Inner {
     framer: Framer,
     writer: FrameWriter,
@@ -21,18 +25,109 @@ struct Inner {
     /// What is said before the first message, and still is to be said.
     hello: Option<String>,
     says_end: bool,
+    finished: bool,
     /// The token that must come first.
     expected: Option<Vec<u8>>,
     peer_codec: Option<String>,
-    /// What a peer says of the messages behind those taken last.
+    /// What the peer says of the messages behind those taken last.
     next_codec: Option<String>,
-    finished: bool,
     sent: u64,
-    sent_bytes: u64,
-    taken: u64,
+    written: u64,
     max_message: u64,
-    failed: Option<i32>,
-    ended: bool,
+}
+
+impl Inner {
+    /// Queues a message, and HELLO before the first.
+    fn push(&mut self, payload: &[u8], compressed: bool) -> tare::Result<()> {
+        if payload.len() as u64 > self.max_message {
+            let text = format!(
+                "a message of {} bytes, over max_message = {}: raise it, or send less at once",
+                payload.len(),
+                self.max_message
+            );
+            return Err(Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name()));
+        }
+        self.greet()?;
+        self.writer.push(payload, compressed)?;
+        self.sent = self.sent.saturating_add(1);
+        Ok(())
+    }
+
+    fn greet(&mut self) -> tare::Result<()> {
+        match self.hello.take() {
+            Some(hello) => self.writer.control(Control::Hello(&hello)),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> tare::Result<()> {
+        if self.says_end && !self.finished {
+            self.finished = true;
+            self.greet()?;
+            let messages = self.sent;
+            self.writer.control(Control::End { messages })?;
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        let taken = if self.spill.is_empty() {
+            self.framer.feed(bytes)
+        } else {
+            0
+        };
+        self.spill
+            .extend_from_slice(bytes.get(taken..).unwrap_or_default());
+    }
+
+    fn feed_spill(&mut self) {
+        if !self.spill.is_empty() {
+            let taken = self.framer.feed(&self.spill);
+            self.spill.drain(..taken);
+            if self.spill.is_empty() {
+                self.spill = Vec::new();
+            }
+        }
+    }
+
+    /// Takes whole messages up to what another codec was announced for.
+    fn gather<'py>(
+        &mut self,
+        py: Python<'py>,
+        count: usize,
+        budget: usize,
+    ) -> PyResult<Option<Batch<'py>>> {
+        let mut batch = Batch::new();
+        if let Some(codec) = self.next_codec.take() {
+            self.peer_codec = Some(codec);
+        }
+        while batch.len() < count && (batch.len() == 0 || batch.bytes() < budget) {
+            match self.framer.next_event() {
+                Ok(Some(Event::Message(message))) => batch.push(py, &message)?,
+                Ok(Some(Event::Control(Control::Hello(codec)))) => {
+                    if batch.len() > 0 {
+                        self.next_codec = Some(codec.to_owned());
+                        break;
+                    }
+                    self.peer_codec = Some(codec.to_owned());
+                }
+                Ok(Some(Event::Control(_))) => {}
+                Ok(None) if self.spill.is_empty() => break,
+                Ok(None) => {
+                    let before = self.spill.len();
+                    self.feed_spill();
+                    if self.spill.len() == before {
+                        break;
+                    }
+                }
+                // Good messages come first; the error stays and comes again.
+                Err(_) if batch.len() > 0 => break,
+                Err(error) => return Err(raised(py, error)),
+            }
+        }
+        self.feed_spill();
+        Ok((batch.len() > 0).then_some(batch))
+    }
 }
 
 #[pyclass(frozen, name = "MessageSession")]
@@ -40,7 +135,7 @@ pub struct Session(Mutex<Inner>);
 
 impl Session {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Held for no longer than bytes are copied, and never while Python runs.
+        // Held with the GIL, and never while other Python code runs.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,24 +146,20 @@ impl Session {
     fn new(wire: &str, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let framing = framing(wire)?;
         let limits = limits(options)?;
-        let max_message = limits.max_message;
         let crc = option(options, "crc")?.unwrap_or(false);
         Ok(Self(Mutex::new(Inner {
+            max_message: limits.max_message,
             framer: Framer::new(framing, limits),
             writer: FrameWriter::new(framing, crc),
             spill: Vec::new(),
             hello: option(options, "hello")?,
             says_end: option(options, "end")?.unwrap_or(false),
+            finished: false,
             expected: option(options, "expected")?,
             peer_codec: None,
             next_codec: None,
-            finished: false,
             sent: 0,
-            sent_bytes: 0,
-            taken: 0,
-            max_message,
-            failed: None,
-            ended: false,
+            written: 0,
         })))
     }
 
@@ -76,16 +167,210 @@ impl Session {
     fn send(&self, py: Python<'_>, payload: &Bound<'_, PyAny>, compressed: bool) -> PyResult<()> {
         with_bytes(payload, |bytes| {
             let done = self.lock().push(bytes, compressed);
-            done.map_err(|error| to_py(py, error))
+            done.map_err(|error| raised(py, error))
         })
     }
 
-    fn token(&self, py: Python<'_>, token: Vec<u8>) -> PyResult<()> {
-        let done = self.lock().writer.control(Control::Token(&token));
-        done.map_err(|error| to_py(py, error))
+    /// Queues payloads from an index on until `limit` bytes wait; the index of the next.
+    #[pyo3(signature = (payloads, start, limit, flags=None))]
+    fn send_many(
+        &self,
+        py: Python<'_>,
+        payloads: &Bound<'_, PyList>,
+        start: usize,
+        limit: usize,
+        flags: Option<&[u8]>,
+    ) -> PyResult<usize> {
+        let mut index = start;
+        while let Ok(payload) = payloads.get_item(index) {
+            let compressed = flags.is_some_and(|flags| flags.get(index).is_some_and(|&f| f != 0));
+            let waits = with_bytes(&payload, |bytes| {
+                let mut inner = self.lock();
+                let done = inner.push(bytes, compressed);
+                done.map_err(|error| raised(py, error))?;
+                Ok(inner.writer.pending())
+            })?;
+            index = index.saturating_add(1);
+            if waits >= limit {
+                break;
+            }
+        }
+        Ok(index)
+    }
+
+    fn token(&self, py: Python<'_>, token: &[u8]) -> PyResult<()> {
+        let done = self.lock().writer.control(Control::Token(token));
+        done.map_err(|error| raised(py, error))
     }
 
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock().finish().map_err(|error| to_py(py, error))
+        let done = self.lock().finish();
+        done.map_err(|error| raised(py, error))
     }
+
+    #[pyo3(signature = (limit=None))]
+    fn outgoing<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
+        let inner = self.lock();
+        let mut slices = [IoSlice::new(&[]); SLICES];
+        let size = inner.writer.pending().min(limit.unwrap_or(usize::MAX));
+        let used = inner.writer.slices(&mut slices);
+        let slices = slices.get(..used).unwrap_or_default();
+        let there = slices.iter().map(|slice| slice.len()).sum::<usize>();
+        let size = size.min(there);
+        PyBytes::new_with(py, size, |mut place| {
+            for slice in slices {
+                let n = place.len().min(slice.len());
+                let (head, rest) = place.split_at_mut(n);
+                head.copy_from_slice(slice.get(..n).unwrap_or_default());
+                place = rest;
+            }
+            Ok(())
+        })
+    }
+
+    fn written(&self, count: usize) {
+        let mut inner = self.lock();
+        inner.writer.advance(count);
+        inner.written = inner.written.saturating_add(count as u64);
+    }
+
+    fn received(&self, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = crate::buffers::contiguous(data)?;
+        // Copied with the GIL held: nobody changes it meanwhile.
+        self.lock().feed(crate::buffers::lent(&buffer));
+        Ok(())
+    }
+
+    fn received_end(&self) {
+        let mut inner = self.lock();
+        inner.feed_spill();
+        if inner.spill.is_empty() {
+            inner.framer.end();
+        }
+    }
+
+    fn received_failure(&self, _number: i32) {
+        self.lock().framer.fail();
+    }
+
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+        budget: usize,
+    ) -> PyResult<Option<Taken<'py>>> {
+        let mut inner = self.lock();
+        let Some(batch) = inner.gather(py, count, budget)? else {
+            return Ok(None);
+        };
+        let end = inner.framer.position();
+        batch.taken(py, end).map(Some)
+    }
+
+    #[getter]
+    fn ready(&self) -> bool {
+        self.lock().framer.ready()
+    }
+
+    #[getter]
+    fn at_end(&self) -> bool {
+        let state = self.lock().framer.state();
+        matches!(state, State::Ended | State::EofClean)
+    }
+
+    #[getter]
+    fn full(&self) -> bool {
+        !self.lock().spill.is_empty()
+    }
+
+    #[getter]
+    fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
+        let mut inner = self.lock();
+        let Some(expected) = inner.expected.clone() else {
+            return Ok(true);
+        };
+        let given = match inner.framer.next_event() {
+            Ok(Some(Event::Control(Control::Token(token)))) => token.to_vec(),
+            Ok(None) => return Ok(false),
+            _ => Vec::new(),
+        };
+        let same = py.import("hmac")?.call_method1("compare_digest", (&given[..], &expected[..]))?;
+        if !same.is_truthy()? {
+            let error = Error::new(ErrorKind::Usage, "the peer has not the right token");
+            return Err(raised(py, error));
+        }
+        inner.expected = None;
+        Ok(true)
+    }
+
+    #[getter]
+    fn unsent(&self) -> usize {
+        self.lock().writer.pending()
+    }
+
+    /// Whether one is there at least: those behind it were not looked at.
+    #[getter]
+    fn pending(&self) -> usize {
+        let mut inner = self.lock();
+        usize::from(inner.framer.ready() && inner.framer.state() == State::Ok)
+    }
+
+    #[getter]
+    fn partial_size(&self) -> usize {
+        self.lock().framer.partial().len()
+    }
+
+    #[getter]
+    fn peer_codec(&self) -> Option<String> {
+        self.lock().peer_codec.clone()
+    }
+
+    /// Whether a message has begun and is not whole.
+    #[getter]
+    fn inside(&self) -> bool {
+        matches!(self.lock().framer.state(), State::NeedMore { .. })
+    }
+
+    fn partial<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.lock().framer.partial())
+    }
+
+    fn note_skipped(&self, offset: u64) {
+        self.lock().framer.note_skipped(offset);
+    }
+
+    fn status(&self) -> (&'static str, Option<u64>, Option<u64>) {
+        told(self.lock().framer.state())
+    }
+
+    fn position(&self) -> (u64, u64) {
+        let inner = self.lock();
+        let queued = inner.writer.pending() as u64;
+        (inner.framer.position(), inner.written.saturating_add(queued))
+    }
+
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut inner = self.lock();
+        let facts = PyDict::new(py);
+        facts.set_item("messages_in", inner.framer.messages())?;
+        facts.set_item("messages_out", inner.sent)?;
+        facts.set_item("bytes_in", inner.framer.position())?;
+        let queued = inner.writer.pending();
+        facts.set_item("bytes_out", inner.written.saturating_add(queued as u64))?;
+        facts.set_item("partial", inner.framer.partial().len())?;
+        facts.set_item("unsent", queued)?;
+        facts.set_item("control_skipped", inner.framer.control_skipped())?;
+        facts.set_item("skipped", inner.framer.skipped().0)?;
+        facts.set_item("ended", inner.framer.state() == State::Ended)?;
+        Ok(facts)
+    }
+}
+
+/// A state as Python gets it: name, offset, hint.
+pub fn told(state: State) -> (&'static str, Option<u64>, Option<u64>) {
+    let hint = match state {
+        State::NeedMore { hint } => Some(hint),
+        _ => None,
+    };
+    (state.name(), state.offset(), hint)
 }
