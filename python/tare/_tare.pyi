@@ -6,8 +6,7 @@ not copied; others are copied, because other threads may change them while the G
 else whole.
 """
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
-from types import EllipsisType
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, ValuesView
 from typing import Any, BinaryIO, Self, TypeAlias, overload
 
 import pyarrow as pa
@@ -867,6 +866,19 @@ def store_copy(
 ) -> dict[str, int]:
     """Copy keys from one store into another, page by page; what was done, in numbers."""
 
+class MessageBatcher:
+    """`send` of a connection within a batch, for bytes.
+
+    Args:
+        session: Where to queue.
+        flush: Called with the timeout, if one is given, when ``limit`` bytes wait.
+        limit: Bytes.
+    """
+
+    def __init__(self, session: MessageSession, flush: Callable[..., object], limit: int) -> None: ...
+    def send(self, data: Buffer, timeout: Any = None) -> None:
+        """Queue a message, and flush what has grown."""
+
 class MessageDeadline:
     """A moment on the monotonic clock: what is left of a timeout.
 
@@ -889,7 +901,10 @@ class MessageMarks:
     """Where the messages of a batch lay in their stream."""
 
     def offset(self, index: int, /) -> int:
-        """First byte of the message at an index; of one behind the last, the end."""
+        """First byte of the message at an index."""
+
+    def end(self, index: int, /) -> int:
+        """Where so many messages of the batch ended; for none, where the one before did."""
 
     def number(self, index: int, /) -> int:
         """How many messages of the stream came before it."""
@@ -910,6 +925,9 @@ class MessageSession:
     def __init__(self, wire: str, options: dict[str, Any]) -> None: ...
     def send(self, payload: Buffer, compressed: bool = False) -> None:
         """Queue a message. Raises `Limit` for one that is too long."""
+
+    def send_many(self, payloads: list[Any], start: int, limit: int, flags: bytes | None = None) -> int:
+        """Queue messages from an index on until ``limit`` bytes wait; the index of the next."""
 
     def token(self, token: bytes) -> None:
         """Queue a token; it must be the first."""
@@ -938,6 +956,19 @@ class MessageSession:
         Raises:
             Truncated, Malformed, ChecksumMismatch, Limit: The stream is damaged there.
         """
+
+    def note_skipped(self, offset: int) -> None:
+        """Count a line that did not decode and was passed over."""
+
+    def accept_last_line(self) -> None:
+        """From now on a last line of JSON without its end is taken for whole: the transport cannot cut."""
+
+    def read_ahead(self) -> bytes:
+        """All bytes that were received and not taken. Raises if some were already put together."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether a message has begun and is not whole."""
 
     @property
     def ready(self) -> bool:
@@ -982,67 +1013,3 @@ class MessageSession:
 
     def facts(self) -> dict[str, Any]:
         """Counts."""
-
-class MessageConnection:
-    """Payloads over a descriptor; `tare.messages.channel.Channel` says what each method is."""
-
-    @staticmethod
-    def open(
-        url: str, mode: str | None, deadline: MessageDeadline, options: dict[str, Any]
-    ) -> MessageConnection:
-        """Connect, or open a file, a fifo or a descriptor."""
-
-    @property
-    def peer_codec(self) -> str | None: ...
-    @property
-    def pending(self) -> int: ...
-    @property
-    def partial_size(self) -> int: ...
-    @property
-    def closed(self) -> bool: ...
-    def send(
-        self, data: Buffer, timeout: float | EllipsisType | None = ..., compressed: bool = False
-    ) -> None: ...
-    def send_many(
-        self,
-        payloads: Sequence[Buffer],
-        timeout: float | EllipsisType | None = ...,
-        flags: bytes | None = None,
-    ) -> int: ...
-    def queue(self, data: Buffer, compressed: bool = False) -> None:
-        """Queue a payload, and flush nothing."""
-
-    def hold(self) -> None: ...
-    def release(self) -> None: ...
-    def flush(self, timeout: float | EllipsisType | None = ...) -> None: ...
-    def take(
-        self, count: int, budget: int, timeout: float | EllipsisType | None = ...
-    ) -> tuple[list[bytes], bytes | None, MessageMarks] | None: ...
-    def receive_into(self, buffer: Buffer, timeout: float | EllipsisType | None = ...) -> int | None: ...
-    def poll(self, timeout: float | EllipsisType | None = ...) -> bool: ...
-    def partial(self) -> bytes: ...
-    def status(self) -> tuple[str, int | None, int | None]: ...
-    def position(self) -> tuple[int, int]: ...
-    def facts(self) -> dict[str, Any]: ...
-    def detach(self) -> tuple[int, bytes]: ...
-    def fileno(self) -> int: ...
-    def close(self, timeout: float | EllipsisType | None = ..., end: bool = True) -> None: ...
-
-class MessageListener:
-    """Listens by TCP or at a path; `tare.messages.server.Listener` says what each method is."""
-
-    @staticmethod
-    def open(url: str, options: dict[str, Any]) -> MessageListener:
-        """Listen."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def closed(self) -> bool: ...
-    def accept(self, deadline: MessageDeadline) -> tuple[MessageConnection, str]: ...
-    def ready(self, timeout: float | None) -> bool: ...
-    def fileno(self) -> int: ...
-    def close(self) -> None: ...
-
-def message_wait(ends: Sequence[MessageConnection | MessageListener], deadline: MessageDeadline) -> list[int]:
-    """Indices of those that are ready by the deadline."""

@@ -18,24 +18,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import ssl
 from collections.abc import AsyncIterator, Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from tare._tare import MessageConnection, MessageDeadline, MessageListener, MessageSession
-from tare.errors import TareError, Truncated, UsageError
+from tare._tare import MessageDeadline, MessageSession
+from tare.errors import Truncated, UsageError
 from tare.messages.aio_wires import PulledWire, Wire, WireProtocol
+from tare.messages.descriptors import open_channel, unix_address
 from tare.messages.ends import EndOfStream, Status
 from tare.messages.inbox import Inbox
+from tare.messages.listening import SocketListener
 from tare.messages.opening import check_mode, check_token, prepared, wire_options
+from tare.messages.tls import client_context, server_context
 from tare.messages.urls import host_and_port
 
 if TYPE_CHECKING:
     from tare.messages.channel import Timeout
     from tare.messages.codecs import MessageCodec
+    from tare.messages.descriptors import DescriptorChannel
 
 __all__ = ["AsyncConnection", "AsyncServer", "connect", "listen"]
 
@@ -63,6 +65,8 @@ class AsyncConnection:
         self._timeout: float | None = options["timeout"]
         settings = {name: options[name] for name in ("max_message", "max_depth", "compress_min")}
         self._inbox = Inbox(codec, options.get("accept", ()), settings)
+        if options.get("on_error") == "skip":
+            self._inbox.skip = wire.note_skipped
         self._receiving = asyncio.Lock()
 
     async def send(self, value: Any, timeout: Timeout = ...) -> None:
@@ -285,7 +289,7 @@ class AsyncServer:
 
     def __init__(
         self,
-        listener: MessageListener,
+        listener: SocketListener,
         server: asyncio.Server,
         arrivals: asyncio.Queue[WireProtocol],
         codec: MessageCodec | None,
@@ -353,8 +357,8 @@ async def connect(
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
     if scheme in ("fifo", "file", "fd"):
-        opening = asyncio.to_thread(MessageConnection.open, url, mode, MessageDeadline(timeout), wire)
-        return AsyncConnection(PulledWire(await opening, scheme == "file"), made, url, settings)
+        opened = await asyncio.to_thread(open_channel, url, mode, MessageDeadline(timeout), wire, settings)
+        return AsyncConnection(PulledWire(cast("DescriptorChannel", opened)), made, url, settings)
     session = MessageSession(wire["wire"], wire)
     if settings.get("token") is not None:
         session.token(settings["token"])
@@ -372,16 +376,16 @@ async def _connected(
     while True:
         try:
             if scheme == "unix":
-                path = url.removeprefix("unix:")
-                path = "\0" + path[1:] if path.startswith("@") else path
-                _, protocol = await loop.create_unix_connection(lambda: WireProtocol(session, settings), path)
+                address = unix_address(url)
+                _, protocol = await loop.create_unix_connection(
+                    lambda: WireProtocol(session, settings), address
+                )
                 return protocol
             host, port = host_and_port(url)
-            tls = settings["tls"]
-            context = ssl.create_default_context() if tls is True else tls
+            context = client_context(settings["tls"]) if settings["tls"] else None
             name = (settings["server_hostname"] or host) if context else None
             _, protocol = await loop.create_connection(
-                lambda: WireProtocol(session, settings), host, port, ssl=context or None, server_hostname=name
+                lambda: WireProtocol(session, settings), host, port, ssl=context, server_hostname=name
             )
             return protocol
         except (ConnectionRefusedError, FileNotFoundError):
@@ -412,9 +416,7 @@ async def listen(
         raise UsageError(f"{url[:80]!a}: only tcp: and unix: are listened to; connect to it with mode='r'")
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
-    context = settings.get("tls")
-    if context is True:
-        raise UsageError("tls: a server needs an ssl.SSLContext with its certificate")
+    context = server_context(settings["tls"]) if settings.get("tls") else None
     wire = wire_options(made, settings)
     arrivals: asyncio.Queue[WireProtocol] = asyncio.Queue()
     living: set[WireProtocol] = set()
@@ -423,14 +425,12 @@ async def listen(
         session = MessageSession(wire["wire"], wire | {"expected": settings["token"]})
         return WireProtocol(session, settings, arrivals=arrivals, living=living)
 
-    # The core's listener knows about stale socket files and modes; asyncio accepts on its descriptor.
-    listener = MessageListener.open(url, wire | {"token": None})
+    # What listens knows about stale socket files and modes; asyncio accepts on its descriptor.
+    listener = SocketListener(url, wire, settings)
     try:
         sock = socket.socket(fileno=os.dup(listener.fileno()))
-        sock.setblocking(False)
         server = await asyncio.get_running_loop().create_server(welcome, sock=sock, ssl=context)
     except BaseException:
-        with contextlib.suppress(OSError, TareError):
-            listener.close()
+        listener.close()
         raise
     return AsyncServer(listener, server, arrivals, made, settings)

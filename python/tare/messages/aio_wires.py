@@ -12,8 +12,9 @@ from tare.errors import TareError, UsageError
 from tare.messages.urls import tcp_url
 
 if TYPE_CHECKING:
-    from tare._tare import MessageConnection, MessageSession
+    from tare._tare import MessageSession
     from tare.messages.channel import Taken
+    from tare.messages.descriptors import DescriptorChannel
 
 __all__ = ["PulledWire", "Wire", "WireProtocol"]
 
@@ -76,6 +77,10 @@ class Wire(Protocol):
 
     def send(self, payload: bytes, compressed: bool) -> None:
         """Queue a payload."""
+        ...
+
+    def note_skipped(self, offset: int, /) -> None:
+        """Count a line that did not decode and was passed over."""
         ...
 
     async def drain(self) -> None:
@@ -229,7 +234,7 @@ class WireProtocol(asyncio.BufferedProtocol):
     def _watch(self) -> None:
         """Allow each message, and the token, its time."""
         at = self._session.position()[0]
-        waits = self._session.partial_size > 0 or self._arrivals is not None
+        waits = self._session.inside or self._arrivals is not None
         if self._slow is not None and (not waits or at != self._slow_at):
             self._slow.cancel()
             self._slow = None
@@ -284,6 +289,10 @@ class WireProtocol(asyncio.BufferedProtocol):
         """Whether too much waits to be written."""
         return not self._writing or self._session.unsent > self._high
 
+    def note_skipped(self, offset: int) -> None:
+        """Count a line that did not decode and was passed over."""
+        self._session.note_skipped(offset)
+
     async def drain(self) -> None:
         """Wait until it is no longer crowded."""
         self._write()
@@ -307,7 +316,10 @@ class WireProtocol(asyncio.BufferedProtocol):
         self._check()
         self._write()  # what was asked must have left before its answer is waited for
         while True:
-            taken = self._session.take(count, budget)
+            try:
+                taken = self._session.take(count, budget)
+            except OSError as error:
+                raise self._failed or error from None
             if not self._reading and not self._session.full and not self._lost:
                 self._reading = True
                 self._transport.resume_reading()
@@ -390,13 +402,12 @@ class PulledWire:
     """A fifo, a file or another descriptor: what does not wait is done in place, what waits elsewhere.
 
     Args:
-        channel: The core's connection.
-        is_file: Whether it is one of ``file:``, which no loop can wait for.
+        channel: The connection.
     """
 
-    def __init__(self, channel: MessageConnection, is_file: bool) -> None:
+    def __init__(self, channel: DescriptorChannel) -> None:
         self._channel = channel
-        self._is_file = is_file
+        self._is_file = channel.is_file  # which no loop can wait for
         self._loop = asyncio.get_running_loop()
         channel.hold()
 
@@ -408,6 +419,10 @@ class PulledWire:
     def crowded(self) -> bool:
         """Whether a flush is due: each send, for nothing else would push it out."""
         return True
+
+    def note_skipped(self, offset: int) -> None:
+        """Count a line that did not decode and was passed over."""
+        self._channel.note_skipped(offset)
 
     async def drain(self) -> None:
         """Push out what is queued."""

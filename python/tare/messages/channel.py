@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from tare._tare import MessageBatcher
+
 __all__ = ["Channel", "Marks", "Taken", "Timeout"]
 
 Timeout = float | EllipsisType | None
@@ -19,7 +21,11 @@ class Marks(Protocol):
     """Where the messages of a batch lay in the stream."""
 
     def offset(self, index: int, /) -> int:
-        """First byte of the message at an index; of one behind the last, the end."""
+        """First byte of the message at an index."""
+        ...
+
+    def end(self, index: int, /) -> int:
+        """Where so many messages of the batch ended; for none, where the one before did."""
         ...
 
     def number(self, index: int, /) -> int:
@@ -32,7 +38,7 @@ Taken = tuple[list[bytes], bytes | None, Marks]
 
 
 class Channel(Protocol):
-    """Payloads over one byte stream. `tare._tare.MessageConnection` is one; TLS has another."""
+    """Payloads over one byte stream."""
 
     @property
     def peer_codec(self) -> str | None:
@@ -50,6 +56,20 @@ class Channel(Protocol):
         ...
 
     @property
+    def at_hand(self) -> bool:
+        """Whether something was taken in already, and `poll` should be asked whatever a descriptor says."""
+        ...
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, which no system tells to have grown."""
+        ...
+
+    def note_skipped(self, offset: int, /) -> None:
+        """Count a line that did not decode and was passed over."""
+        ...
+
+    @property
     def closed(self) -> bool:
         """Whether this end closed it."""
         ...
@@ -62,6 +82,10 @@ class Channel(Protocol):
         self, payloads: Sequence[Buffer], timeout: Timeout = ..., flags: bytes | None = None
     ) -> int:
         """Queue payloads, and flush as they grow, but not at the end; their number."""
+        ...
+
+    def batcher(self) -> MessageBatcher | None:
+        """What queues bytes faster within a batch, if anything does."""
         ...
 
     def hold(self) -> None:

@@ -51,6 +51,8 @@ class Connection:
         self._timeout: float | None = options["timeout"]
         settings = {name: options[name] for name in ("max_message", "max_depth", "compress_min")}
         self._inbox = Inbox(codec, options.get("accept", ()), settings)
+        if options.get("on_error") == "skip":
+            self._inbox.skip = channel.note_skipped
         self._receiving = threading.Lock()
         if codec is not None and codec.is_raw and not codec.compresses:
             self.__dict__["send"] = channel.send  # bytes need nothing of this class
@@ -122,16 +124,26 @@ class Connection:
     @contextlib.contextmanager
     def batch(self) -> Iterator[Self]:
         """Within it `send` only queues; it is flushed at each 64 KiB and on leaving."""
+        codec = self._inbox.codec
+        plain = codec is not None and codec.is_raw and not codec.compresses
+        batcher = self._channel.batcher() if plain else None
+        if batcher is not None:
+            self.__dict__["send"] = batcher.send
         self._channel.hold()
         try:
             yield self
         except BaseException:
-            self._channel.release()
+            self._release(plain)
             with contextlib.suppress(OSError, TareError):
                 self._channel.flush(0)  # what was queued leaves, if it may at once
             raise
-        self._channel.release()
+        self._release(plain)
         self._channel.flush()
+
+    def _release(self, plain: bool) -> None:
+        self._channel.release()
+        if plain:
+            self.__dict__["send"] = self._channel.send
 
     def flush(self, timeout: Timeout = ...) -> None:
         """Push out all that is queued.
@@ -297,9 +309,14 @@ class Connection:
         return self._inbox.trouble is not None or len(self._inbox) > 0
 
     @property
-    def beneath(self) -> Channel:
-        """What carries the payloads."""
-        return self._channel
+    def at_hand(self) -> bool:
+        """Whether something was taken in already, and `poll` should be asked whatever a descriptor says."""
+        return self._channel.at_hand or self.has_ready
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, which no system tells to have grown."""
+        return self._channel.is_file
 
     # What it knows
 
@@ -363,6 +380,7 @@ class Connection:
                 session.send(payload, compressed)
             ahead = session.outgoing()
         descriptor, rest = self._channel.detach()
+        self._inbox.clear()
         return descriptor, ahead + rest
 
     def fileno(self) -> int:
@@ -381,6 +399,7 @@ class Connection:
             TimeoutError: The peer did not take all of it; it is closed all the same.
             OSError: From the system.
         """
+        self._inbox.clear()
         self._channel.close(timeout)
 
     def __enter__(self) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ class Inbox:
         self.ready: Iterator[Any] = iter(())
         self.trouble: Exception | None = None
         """The error of the message behind those that are ready."""
+        self.skip: Callable[[int], None] | None = None
+        """Where lines that do not decode are counted, instead of being errors."""
         self._accept = accept
         self._settings = settings
         self._adopts = codec is None
@@ -66,6 +68,12 @@ class Inbox:
         """Let go of a batch that was given whole."""
         self._payloads = []
         self._flags = None
+
+    def clear(self) -> None:
+        """Drop all: this end closed."""
+        self.forget()
+        self.ready, self.trouble, self._marks = iter(()), None, None
+        self._count = self._decoded = 0
 
     def put(self, taken: Taken, peer: str | None) -> None:
         """Keep a batch and decode it; the one before is used up.
@@ -128,6 +136,10 @@ class Inbox:
                 value = codec.decode(codec.unpacked(self._payloads[index], flagged=flagged))
             except Exception as error:
                 assert self._marks is not None
+                if self.skip is not None:
+                    self.skip(self._marks.offset(index))
+                    self._decoded += 1
+                    continue
                 refused = codec.refusal(error, self._marks.offset(index), self._marks.number(index))
                 self._decoded += 1
                 if not values:
@@ -143,7 +155,7 @@ class Inbox:
         if self._marks is None or not len(self):
             return None
         first = self._first()
-        return self._marks.offset(first), self._marks.number(first)
+        return self._marks.end(first), self._marks.number(first)
 
     def give_back(self, values: list[Any]) -> None:
         """Put values, the last that were given, in front of what is ready."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tare._tare import MessageConnection, MessageDeadline, MessageListener
+from tare._tare import MessageDeadline
 from tare.errors import Unsupported, UsageError
 from tare.messages.codecs import MessageCodec
 from tare.messages.connection import Connection
+from tare.messages.descriptors import open_channel
+from tare.messages.listening import SocketListener
 from tare.messages.options import checked
 from tare.messages.server import Server
 from tare.messages.urls import is_loopback, scheme_of
@@ -61,11 +63,7 @@ def connect(
     check_mode(scheme, mode)
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
-    if settings.get("tls"):
-        from tare.messages.tls import connect_tls
-
-        return Connection(connect_tls(url, wire_options(made, settings), settings), made, url, settings)
-    channel = MessageConnection.open(url, mode, MessageDeadline(timeout), wire_options(made, settings))
+    channel = open_channel(url, mode, MessageDeadline(timeout), wire_options(made, settings), settings)
     return Connection(channel, made, url, settings)
 
 
@@ -97,11 +95,7 @@ def listen(
         raise UsageError(f"{url[:80]!a}: only tcp: and unix: are listened to; connect to it with mode='r'")
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
-    if settings.get("tls"):
-        from tare.messages.tls import TlsListener
-
-        return Server(TlsListener(url, wire_options(made, settings), settings), made, settings)
-    return Server(MessageListener.open(url, wire_options(made, settings)), made, settings)
+    return Server(SocketListener(url, wire_options(made, settings), settings), made, settings)
 
 
 def prepared(

@@ -16,7 +16,7 @@ __all__ = ["Listener", "Server"]
 
 
 class Listener(Protocol):
-    """What a `Server` stands on: `tare._tare.MessageListener`, or the one of TLS."""
+    """What a `Server` stands on: a socket that accepts."""
 
     @property
     def url(self) -> str:
@@ -30,6 +30,11 @@ class Listener(Protocol):
 
     def accept(self, deadline: MessageDeadline) -> tuple[Channel, str]:
         """The next connection that may come in, and where it comes from."""
+        ...
+
+    @property
+    def has_guests(self) -> bool:
+        """Whether somebody came and was not given yet."""
         ...
 
     def ready(self, timeout: float | None) -> bool:
@@ -85,9 +90,11 @@ class Server:
         return self._listener.ready(self._options["timeout"] if timeout is ... else timeout)
 
     @property
-    def beneath(self) -> Listener:
-        """What listens."""
-        return self._listener
+    def at_hand(self) -> bool:
+        """Whether `poll` should be asked whatever the descriptor says: of those who shake hands still."""
+        return self._listener.has_guests
+
+    is_file = False
 
     def fileno(self) -> int:
         """The descriptor that connections come to, to be waited for."""

@@ -6,7 +6,7 @@ import select
 from collections.abc import Iterable
 from typing import TypeVar
 
-from tare._tare import MessageConnection, MessageDeadline, MessageListener, message_wait
+from tare._tare import MessageDeadline
 from tare.errors import UsageError
 from tare.messages.connection import Connection
 from tare.messages.server import Server
@@ -14,6 +14,7 @@ from tare.messages.server import Server
 __all__ = ["wait"]
 
 _End = TypeVar("_End", bound=Connection | Server)
+_FILE_S = 0.05  # no system tells when a file grows
 
 
 def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
@@ -47,30 +48,21 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
     given = list(ends)
     if not given:
         raise UsageError("nothing to wait for")
-    ready: list[_End] = [end for end in given if isinstance(end, Connection) and end.has_ready]
-    if ready:
-        return _with_others(given, ready)
-    core = [end.beneath for end in given if isinstance(end.beneath, (MessageConnection, MessageListener))]
-    if len(core) == len(given):
-        return [given[index] for index in message_wait(core, MessageDeadline(timeout))]
-    return _polled(given, timeout)
-
-
-def _with_others(given: list[_End], ready: list[_End]) -> list[_End]:
-    """Those that are ready, and the others that are so by now."""
-    held = set(map(id, ready))
-    return [end for end in given if id(end) in held or end.poll(0)]
-
-
-def _polled(given: list[_End], timeout: float | None) -> list[_End]:
-    """As the core does it, where TLS lies between: what was decrypted is looked at before the descriptor."""
     deadline = MessageDeadline(timeout)
     poller = select.poll()
-    for end in given:
-        poller.register(end.fileno(), select.POLLIN)
+    numbers = [end.fileno() for end in given]
+    for number in numbers:
+        poller.register(number, select.POLLIN)
+    longest = _FILE_S if any(end.is_file for end in given) else None
+    events: list[tuple[int, int]] = poller.poll(0)
     while True:
-        ready = [end for end in given if end.poll(0)]
+        hot = {number for number, _ in events}
+        # What was decrypted, or taken in before, is looked at whatever the descriptor says.
+        ready = [end for end, number in zip(given, numbers) if (number in hot or end.at_hand) and end.poll(0)]
         if ready or deadline.over:
             return ready
-        left = deadline.left()
-        poller.poll(None if left is None else left * 1000)
+        lefts = [left for left in (deadline.left(), longest) if left is not None]
+        if longest is not None:  # a file is always readable, and nothing may be there
+            select.select([], [], [], min(lefts))
+            lefts = [0.0]
+        events = poller.poll(-(-min(lefts) * 1000 // 1) if lefts else None)

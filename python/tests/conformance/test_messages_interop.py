@@ -167,8 +167,8 @@ def test_the_stream_that_r_wrote(shared) -> None:
         assert ends == [1, 5, 8, 15, 16, 32, 20_035, 90_040]
         with pytest.raises(EndOfStream):
             conn.receive()
-    whole = msgpack.Unpacker(path.open("rb"), strict_map_key=False)
-    assert values == list(whole)
+    with path.open("rb") as file:
+        assert values == list(msgpack.Unpacker(file, strict_map_key=False))
 
 
 def test_r09_the_stream_that_r_wrote_cut(shared) -> None:

@@ -49,7 +49,7 @@ def meet(server, **options):
     thread = threading.Thread(target=go)
     thread.start()
     try:
-        accepted = server.accept(timeout=5 if "fails" not in options else 1)
+        accepted = server.accept(timeout=5)
     finally:
         thread.join(SECONDS)
     if isinstance(made[0], Exception):
@@ -102,14 +102,6 @@ def test_a_record_of_a_hundred_messages_wakes_for_all(papers) -> None:
                 got.append(accepted.receive(timeout=0))
             assert got == list(range(100))
             assert tare.wait([accepted], timeout=0) == []
-
-
-def test_a_wrong_name_is_refused(papers) -> None:
-    serving, trusting = contexts(papers)
-    with tare.listen("tcp://127.0.0.1:0", "json", tls=serving, message_timeout=0.5) as server:
-        with pytest.raises((ssl.SSLCertVerificationError, TimeoutError)) as caught:
-            meet(server, codec="json", tls=trusting, server_hostname="other.test")
-        assert isinstance(caught.value.__context__ or caught.value, Exception)
 
 
 @pytest.mark.parametrize("options", [{}, {"server_hostname": "other.test"}])
@@ -195,7 +187,7 @@ def test_an_end_that_tls_does_not_vouch_for_is_no_clean_end(papers) -> None:
             assert accepted.receive() == 1
             client._channel._sock.shutdown(socket.SHUT_RDWR)
             client._channel._sock.close()
-            with pytest.raises(OSError):
+            with pytest.raises(OSError, match="(?i)eof|reset"):
                 accepted.receive()
             assert accepted.status == "failed"
 
@@ -226,7 +218,7 @@ def test_tls_of_asyncio(papers) -> None:
     async def talk() -> list[object]:
         async with await aio.listen("tcp://127.0.0.1:0", "json", tls=serving) as server:
             options = {"tls": trusting, "server_hostname": "server.test", "timeout": 5}
-            async with await aio.connect(server.url, "json", **options) as client:
+            async with await aio.connect(server.url, "json", **options) as client:  # noqa: SIM117 - read from the outside in
                 async with await server.accept(timeout=5) as conn:
                     await client.send_all([1, "x" * 100_000])
                     got = await conn.receive_all(n=2, timeout=5)

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyEllipsis, PyFloat};
 
 use crate::error::to_py;
 use tare::{Error, ErrorKind};
@@ -14,7 +12,7 @@ const FOR_EVER_S: f64 = 1e9;
 
 /// A moment of the monotonic clock; none is never.
 #[pyclass(frozen, name = "MessageDeadline")]
-pub struct Deadline(pub Option<Instant>);
+pub struct Deadline(Option<Instant>);
 
 #[pymethods]
 impl Deadline {
@@ -25,7 +23,7 @@ impl Deadline {
     }
 
     /// Seconds that are left, none below 0; None is for ever.
-    pub fn left(&self) -> Option<f64> {
+    fn left(&self) -> Option<f64> {
         let at = self.0?;
         Some(at.saturating_duration_since(Instant::now()).as_secs_f64())
     }
@@ -38,7 +36,7 @@ impl Deadline {
 }
 
 /// The moment that is so many seconds from now; those below 0 are 0.
-pub fn moment(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
+fn moment(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
     let Some(seconds) = seconds else {
         return Ok(None);
     };
@@ -50,31 +48,4 @@ pub fn moment(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>>
         return Ok(None);
     }
     Ok(Instant::now().checked_add(Duration::from_secs_f64(seconds.max(0.0))))
-}
-
-/// A timeout as a method takes it.
-pub enum Timeout {
-    /// `...`: what the connection was opened with.
-    Default,
-    Seconds(Option<f64>),
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for Timeout {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        if given.is_none() {
-            return Ok(Self::Seconds(None));
-        }
-        if given.is_instance_of::<PyEllipsis>() {
-            return Ok(Self::Default);
-        }
-        if let Ok(seconds) = given.cast::<PyFloat>() {
-            return Ok(Self::Seconds(Some(seconds.value())));
-        }
-        let seconds = given.extract::<f64>();
-        seconds
-            .map(|seconds| Self::Seconds(Some(seconds)))
-            .map_err(|_| PyTypeError::new_err("timeout: expected seconds or None"))
-    }
 }

@@ -33,6 +33,12 @@ struct Inner {
     next_codec: Option<String>,
     sent: u64,
     written: u64,
+    /// Bytes that the framer took.
+    fed: u64,
+    /// Where the message that was taken last ended.
+    last_end: u64,
+    /// A last line without its end is taken for whole.
+    takes_last_line: bool,
     max_message: u64,
 }
 
@@ -45,7 +51,9 @@ impl Inner {
                 payload.len(),
                 self.max_message
             );
-            return Err(Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name()));
+            return Err(
+                Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name())
+            );
         }
         self.greet()?;
         self.writer.push(payload, compressed)?;
@@ -76,6 +84,7 @@ impl Inner {
         } else {
             0
         };
+        self.fed = self.fed.saturating_add(taken as u64);
         self.spill
             .extend_from_slice(bytes.get(taken..).unwrap_or_default());
     }
@@ -83,6 +92,7 @@ impl Inner {
     fn feed_spill(&mut self) {
         if !self.spill.is_empty() {
             let taken = self.framer.feed(&self.spill);
+            self.fed = self.fed.saturating_add(taken as u64);
             self.spill.drain(..taken);
             if self.spill.is_empty() {
                 self.spill = Vec::new();
@@ -97,13 +107,17 @@ impl Inner {
         count: usize,
         budget: usize,
     ) -> PyResult<Option<Batch<'py>>> {
-        let mut batch = Batch::new();
+        let mut batch = Batch::new(self.last_end);
         if let Some(codec) = self.next_codec.take() {
             self.peer_codec = Some(codec);
         }
         while batch.len() < count && (batch.len() == 0 || batch.bytes() < budget) {
             match self.framer.next_event() {
-                Ok(Some(Event::Message(message))) => batch.push(py, &message)?,
+                Ok(Some(Event::Message(message))) => {
+                    batch.push(py, &message)?;
+                    self.last_end = self.framer.position();
+                    batch.ended(self.last_end);
+                }
                 Ok(Some(Event::Control(Control::Hello(codec)))) => {
                     if batch.len() > 0 {
                         self.next_codec = Some(codec.to_owned());
@@ -122,6 +136,7 @@ impl Inner {
                 }
                 // Good messages come first; the error stays and comes again.
                 Err(_) if batch.len() > 0 => break,
+                Err(_) if self.takes_last_line && self.framer.accept_last_line() => {}
                 Err(error) => return Err(raised(py, error)),
             }
         }
@@ -160,6 +175,9 @@ impl Session {
             next_codec: None,
             sent: 0,
             written: 0,
+            fed: 0,
+            last_end: 0,
+            takes_last_line: false,
         })))
     }
 
@@ -209,7 +227,11 @@ impl Session {
     }
 
     #[pyo3(signature = (limit=None))]
-    fn outgoing<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
+    fn outgoing<'py>(
+        &self,
+        py: Python<'py>,
+        limit: Option<usize>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let inner = self.lock();
         let mut slices = [IoSlice::new(&[]); SLICES];
         let size = inner.writer.pending().min(limit.unwrap_or(usize::MAX));
@@ -259,12 +281,8 @@ impl Session {
         count: usize,
         budget: usize,
     ) -> PyResult<Option<Taken<'py>>> {
-        let mut inner = self.lock();
-        let Some(batch) = inner.gather(py, count, budget)? else {
-            return Ok(None);
-        };
-        let end = inner.framer.position();
-        batch.taken(py, end).map(Some)
+        let batch = self.lock().gather(py, count, budget)?;
+        batch.map(|batch| batch.taken(py)).transpose()
     }
 
     #[getter]
@@ -294,7 +312,9 @@ impl Session {
             Ok(None) => return Ok(false),
             _ => Vec::new(),
         };
-        let same = py.import("hmac")?.call_method1("compare_digest", (&given[..], &expected[..]))?;
+        let same = py
+            .import("hmac")?
+            .call_method1("compare_digest", (&given[..], &expected[..]))?;
         if !same.is_truthy()? {
             let error = Error::new(ErrorKind::Usage, "the peer has not the right token");
             return Err(raised(py, error));
@@ -335,6 +355,21 @@ impl Session {
         PyBytes::new(py, self.lock().framer.partial())
     }
 
+    fn accept_last_line(&self) {
+        self.lock().takes_last_line = true;
+    }
+
+    fn read_ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let inner = self.lock();
+        let ahead = inner.framer.buffered();
+        let known = inner.framer.position().saturating_add(ahead.len() as u64);
+        if known != inner.fed {
+            let text = "a large message is half received: receive it, then detach";
+            return Err(raised(py, Error::new(ErrorKind::Usage, text)));
+        }
+        Ok(PyBytes::new(py, &[ahead, &inner.spill].concat()))
+    }
+
     fn note_skipped(&self, offset: u64) {
         self.lock().framer.note_skipped(offset);
     }
@@ -346,7 +381,7 @@ impl Session {
     fn position(&self) -> (u64, u64) {
         let inner = self.lock();
         let queued = inner.writer.pending() as u64;
-        (inner.framer.position(), inner.written.saturating_add(queued))
+        (inner.last_end, inner.written.saturating_add(queued))
     }
 
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -354,7 +389,7 @@ impl Session {
         let facts = PyDict::new(py);
         facts.set_item("messages_in", inner.framer.messages())?;
         facts.set_item("messages_out", inner.sent)?;
-        facts.set_item("bytes_in", inner.framer.position())?;
+        facts.set_item("bytes_in", inner.last_end)?;
         let queued = inner.writer.pending();
         facts.set_item("bytes_out", inner.written.saturating_add(queued as u64))?;
         facts.set_item("partial", inner.framer.partial().len())?;
@@ -366,8 +401,50 @@ impl Session {
     }
 }
 
+/// `send` of a connection within a batch: queues, and has what has grown flushed.
+#[pyclass(frozen, name = "MessageBatcher")]
+pub struct Batcher {
+    session: Py<Session>,
+    flush: Py<PyAny>,
+    limit: usize,
+}
+
+#[pymethods]
+impl Batcher {
+    #[new]
+    fn new(session: Py<Session>, flush: Py<PyAny>, limit: usize) -> Self {
+        Self {
+            session,
+            flush,
+            limit,
+        }
+    }
+
+    #[pyo3(signature = (data, timeout=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let waits = with_bytes(data, |bytes| {
+            let mut inner = self.session.get().lock();
+            let done = inner.push(bytes, false);
+            done.map_err(|error| raised(py, error))?;
+            Ok(inner.writer.pending())
+        })?;
+        if waits >= self.limit {
+            match timeout {
+                Some(timeout) => self.flush.call1(py, (timeout,))?,
+                None => self.flush.call0(py)?,
+            };
+        }
+        Ok(())
+    }
+}
+
 /// A state as Python gets it: name, offset, hint.
-pub fn told(state: State) -> (&'static str, Option<u64>, Option<u64>) {
+fn told(state: State) -> (&'static str, Option<u64>, Option<u64>) {
     let hint = match state {
         State::NeedMore { hint } => Some(hint),
         _ => None,

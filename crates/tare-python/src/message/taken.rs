@@ -13,8 +13,10 @@ pub type Taken<'py> = (Bound<'py, PyList>, Option<Bound<'py, PyBytes>>, Marks);
 #[pyclass(frozen, name = "MessageMarks")]
 #[derive(Default)]
 pub struct Marks {
-    /// First byte of each message; one more for the end of the last.
+    /// First byte of each message.
     offsets: Vec<u64>,
+    /// Where the message before the first ended, then where each did.
+    ends: Vec<u64>,
     first: u64,
 }
 
@@ -22,6 +24,10 @@ pub struct Marks {
 impl Marks {
     fn offset(&self, index: usize) -> Option<u64> {
         self.offsets.get(index).copied()
+    }
+
+    fn end(&self, index: usize) -> Option<u64> {
+        self.ends.get(index).copied()
     }
 
     fn number(&self, index: u64) -> u64 {
@@ -39,11 +45,15 @@ pub struct Batch<'py> {
 }
 
 impl<'py> Batch<'py> {
-    pub fn new() -> Self {
+    /// An empty one; the message before it ended at `end`.
+    pub fn new(end: u64) -> Self {
         Self {
             payloads: Vec::new(),
             flags: Vec::new(),
-            marks: Marks::default(),
+            marks: Marks {
+                ends: vec![end],
+                ..Marks::default()
+            },
             bytes: 0,
         }
     }
@@ -75,9 +85,14 @@ impl<'py> Batch<'py> {
         Ok(())
     }
 
-    /// What Python gets; `end` is the first byte behind the last message.
-    pub fn taken(mut self, py: Python<'py>, end: u64) -> PyResult<Taken<'py>> {
-        self.marks.offsets.push(end);
+    /// Says where the message that was taken in last ended.
+    #[inline]
+    pub fn ended(&mut self, at: u64) {
+        self.marks.ends.push(at);
+    }
+
+    /// What Python gets.
+    pub fn taken(self, py: Python<'py>) -> PyResult<Taken<'py>> {
         let flags = (!self.flags.is_empty()).then(|| PyBytes::new(py, &self.flags));
         Ok((PyList::new(py, self.payloads)?, flags, self.marks))
     }
