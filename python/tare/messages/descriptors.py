@@ -327,7 +327,6 @@ def _check_tail(descriptor: int, path: str, wire: dict[str, Any], options: dict[
     state, offset, _ = reader.status()
     if state in ("ended", "eof_clean"):
         return
-    whole = reader.position()[0]
     if state != "eof_truncated" or not options["repair"]:
         hint = "repair=True cuts it there" if state == "eof_truncated" else "it is damaged, not cut"
         raise Truncated(
@@ -335,8 +334,8 @@ def _check_tail(descriptor: int, path: str, wire: dict[str, Any], options: dict[
             format=wire["wire"],
             offset=offset,
         )
-    os.ftruncate(descriptor, whole)
-    os.lseek(descriptor, whole, os.SEEK_SET)
+    os.ftruncate(descriptor, offset or 0)
+    os.lseek(descriptor, offset or 0, os.SEEK_SET)
 
 
 def _use_up(reader: MessageSession) -> None:

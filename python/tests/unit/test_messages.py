@@ -411,18 +411,12 @@ def test_a_descriptor_that_is_closed_beneath() -> None:
     out, into = os.pipe()
     reader = tare.connect(f"fd:{out}", "raw", mode="r")
     os.close(out)
-    with pytest.raises(OSError, match="[Bb]ad file") as caught:
+    with pytest.raises(OSError, match=r"[Bb]ad file") as caught:
         reader.receive(timeout=5)
     assert caught.value.errno == 9
-    other = os.open("/dev/null", os.O_RDONLY)
-    try:
-        os.dup2(other, out)  # what closes next must close nothing of others
+    with pytest.raises(OSError, match=r"[Bb]ad file"):
         reader.close()
-    except OSError:
-        pass
-    finally:
-        os.close(other)
-        os.close(into)
+    os.close(into)
 
 
 def test_after_a_fork_the_child_is_told() -> None:

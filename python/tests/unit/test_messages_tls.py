@@ -187,7 +187,7 @@ def test_an_end_that_tls_does_not_vouch_for_is_no_clean_end(papers) -> None:
             assert accepted.receive() == 1
             client._channel._sock.shutdown(socket.SHUT_RDWR)
             client._channel._sock.close()
-            with pytest.raises(OSError, match="(?i)eof|reset"):
+            with pytest.raises(OSError, match=r"(?i)eof|reset"):
                 accepted.receive()
             assert accepted.status == "failed"
 

@@ -89,15 +89,18 @@ impl Inner {
             .extend_from_slice(bytes.get(taken..).unwrap_or_default());
     }
 
-    fn feed_spill(&mut self) {
-        if !self.spill.is_empty() {
-            let taken = self.framer.feed(&self.spill);
-            self.fed = self.fed.saturating_add(taken as u64);
-            self.spill.drain(..taken);
-            if self.spill.is_empty() {
-                self.spill = Vec::new();
-            }
+    /// Gives the framer what it had no room for; whether it took any.
+    fn feed_spill(&mut self) -> bool {
+        if self.spill.is_empty() {
+            return false;
         }
+        let taken = self.framer.feed(&self.spill);
+        self.fed = self.fed.saturating_add(taken as u64);
+        self.spill.drain(..taken);
+        if self.spill.is_empty() {
+            self.spill = Vec::new();
+        }
+        taken > 0
     }
 
     /// Takes whole messages up to what another codec was announced for.
@@ -112,11 +115,12 @@ impl Inner {
             self.peer_codec = Some(codec);
         }
         while batch.len() < count && (batch.len() == 0 || batch.bytes() < budget) {
-            match self.framer.next_event() {
+            let stopped = match self.framer.next_event() {
                 Ok(Some(Event::Message(message))) => {
                     batch.push(py, &message)?;
                     self.last_end = self.framer.position();
                     batch.ended(self.last_end);
+                    continue;
                 }
                 Ok(Some(Event::Control(Control::Hello(codec)))) => {
                     if batch.len() > 0 {
@@ -124,20 +128,19 @@ impl Inner {
                         break;
                     }
                     self.peer_codec = Some(codec.to_owned());
+                    continue;
                 }
-                Ok(Some(Event::Control(_))) => {}
-                Ok(None) if self.spill.is_empty() => break,
-                Ok(None) => {
-                    let before = self.spill.len();
-                    self.feed_spill();
-                    if self.spill.len() == before {
-                        break;
-                    }
-                }
+                Ok(Some(Event::Control(_))) => continue,
+                Ok(None) => None,
                 // Good messages come first; the error stays and comes again.
                 Err(_) if batch.len() > 0 => break,
-                Err(_) if self.takes_last_line && self.framer.accept_last_line() => {}
-                Err(error) => return Err(raised(py, error)),
+                Err(error) => Some(raised(py, error)),
+            };
+            match stopped {
+                None if self.feed_spill() => {}
+                None => break,
+                Some(_) if self.takes_last_line && self.framer.accept_last_line() => {}
+                Some(error) => return Err(error),
             }
         }
         self.feed_spill();
