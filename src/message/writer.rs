@@ -64,8 +64,8 @@ pub struct FrameWriter {
     written: usize,
     queued: usize,
     messages: u64,
-    since_end: u64,
-    position: u64,
+    pub(super) since_end: u64,
+    pub(super) position: u64,
     pub(super) broken: bool,
 }
 
