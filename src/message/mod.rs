@@ -17,16 +17,32 @@
 )]
 
 mod buffers;
+#[cfg(unix)]
+mod connection;
 mod crc;
+#[cfg(unix)]
+mod deadline;
 mod frame;
 mod framer;
 mod limits;
+#[cfg(unix)]
+mod listener;
 mod look;
+#[cfg(unix)]
+mod options;
 mod part;
 mod placed;
+#[cfg(unix)]
+mod poll;
 mod relay;
 mod scan;
 mod state;
+#[cfg(unix)]
+mod through;
+#[cfg(unix)]
+mod transport;
+#[cfg(unix)]
+mod wire;
 mod writer;
 
 pub use frame::Control;
@@ -37,3 +53,18 @@ pub use placed::Placed;
 pub use relay::{Link, Relay};
 pub use state::State;
 pub use writer::FrameWriter;
+
+#[cfg(unix)]
+pub use connection::{Connection, Facts, Received, Taken};
+#[cfg(unix)]
+pub use deadline::Call;
+#[cfg(unix)]
+pub use listener::Listener;
+#[cfg(unix)]
+pub use options::{Mode, Options, Token};
+#[cfg(unix)]
+pub use poll::{wait, Pollable};
+#[cfg(unix)]
+pub use transport::Url;
+#[cfg(unix)]
+pub use wire::{is_timeout, Stream, System, Wire};
