@@ -63,7 +63,7 @@ mod messages {
                 return n;
             }
         }
-        let large = framer.large_message().filter(|&length| length <= 1 << 20);
+        let large = framer.large_message().filter(|&length| length <= 128 << 10);
         if let (By::Place, Some(length)) = (by, large) {
             let mut buffer = vec![0xAA; length];
             let mut n = 0;
@@ -157,8 +157,8 @@ mod messages {
     }
 
     /// Limits, a seed for cuts, and a stream, of the bytes of an input. Runs of up to 100 KiB are
-    /// written in two bytes, so that large bodies are reached.
-    fn input(data: &[u8]) -> (Limits, u64, Vec<u8>) {
+    /// written in two bytes, so large bodies are reached, of a byte that makes few messages.
+    fn input(data: &[u8], run: u8) -> (Limits, u64, Vec<u8>) {
         let (&[options, seed], rest) = data.split_first_chunk::<2>().unwrap_or((&[0, 0], &[]));
         let limits = Limits {
             max_message: [64 << 20, 16, 300, 100_000][usize::from(options & 3)],
@@ -174,7 +174,7 @@ mod messages {
                 0x1F if options & 32 != 0 => {
                     let kib = usize::from(bytes.next().copied().unwrap_or(0));
                     if stream.len() < 100_000 {
-                        stream.resize(stream.len() + (kib.min(100) << 10), b'a');
+                        stream.resize(stream.len() + (kib.min(100) << 10), run);
                     }
                 }
                 byte => stream.push(byte),
@@ -379,22 +379,18 @@ mod messages {
         found
     }
 
-    /// crc32c, bit by bit.
+    /// crc32c, by a table of all bytes.
     fn plain_crc(bytes: &[u8]) -> u32 {
-        let mut sum = u32::MAX;
-        for &byte in bytes {
-            sum ^= u32::from(byte);
-            for _ in 0..8 {
-                sum = (sum >> 1) ^ (0x82F6_3B78 & (sum & 1).wrapping_neg());
-            }
-        }
-        !sum
+        let turn = |sum: u32, _| (sum >> 1) ^ (0x82F6_3B78 & (sum & 1).wrapping_neg());
+        let table: [u32; 256] = std::array::from_fn(|byte| (0..8).fold(byte as u32, turn));
+        let step = |sum: u32, &byte: &u8| table[(sum as u8 ^ byte) as usize] ^ (sum >> 8);
+        !bytes.iter().fold(u32::MAX, step)
     }
 
     const LARGEST: u64 = 64 << 20;
 
     pub fn frames(data: &[u8]) {
-        let (limits, seed, stream) = input(data);
+        let (limits, seed, stream) = input(data, b'a');
         let framing = if data.first().is_some_and(|options| options & 64 != 0) {
             Framing::Wrap
         } else {
@@ -408,7 +404,7 @@ mod messages {
     }
 
     pub fn msgpack(data: &[u8]) {
-        let (limits, seed, stream) = input(data);
+        let (limits, seed, stream) = input(data, 0xBF);
         let whole = any_cut(Framing::Msgpack, limits, &stream, seed);
         if limits.max_message == LARGEST {
             let depth = usize::from(limits.max_depth);
@@ -418,7 +414,7 @@ mod messages {
     }
 
     pub fn cbor(data: &[u8]) {
-        let (limits, seed, stream) = input(data);
+        let (limits, seed, stream) = input(data, 0x77);
         let whole = any_cut(Framing::Cbor, limits, &stream, seed);
         if limits.max_message == LARGEST {
             let depth = usize::from(limits.max_depth);
@@ -428,7 +424,7 @@ mod messages {
     }
 
     pub fn lines(data: &[u8]) {
-        let (limits, seed, stream) = input(data);
+        let (limits, seed, stream) = input(data, b'a');
         let whole = any_cut(Framing::Ndjson, limits, &stream, seed);
         if limits.skip_bad_lines || limits.max_message == LARGEST {
             let mut lines: Vec<_> = stream.split(|&byte| byte == b'\n').collect();

@@ -61,6 +61,10 @@ pub(super) struct Found {
 
 /// A message that is received frame by frame, or in a buffer of its own.
 #[derive(Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is one of the header's, or says where bytes go"
+)]
 pub(super) struct Under {
     /// The message's bytes go to a buffer of their own.
     pub in_body: bool,

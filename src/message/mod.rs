@@ -34,6 +34,10 @@ mod part;
 mod placed;
 #[cfg(unix)]
 mod poll;
+#[allow(
+    clippy::arithmetic_side_effects,
+    reason = "it moves bytes and decodes none"
+)]
 mod relay;
 mod scan;
 mod state;

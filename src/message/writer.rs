@@ -101,7 +101,7 @@ impl FrameWriter {
         if self.framing == Framing::Frame && payload.len() <= SHARED && !self.broken {
             let flags = if compressed { frame::COMPRESSED } else { 0 };
             self.batch
-                .reserve(frame::HEADER + frame::SUM + payload.len());
+                .reserve(payload.len().saturating_add(frame::HEADER + frame::SUM));
             self.frame(flags, payload);
             self.count();
             return Ok(());
@@ -290,6 +290,9 @@ impl FrameWriter {
             }
             Framing::Ndjson if payload.iter().all(u8::is_ascii_whitespace) => {
                 "an empty line is no message"
+            }
+            Framing::Ndjson if payload.ends_with(b"\r") => {
+                "a line cannot end with a CR, which readers take for a part of its end"
             }
             Framing::Msgpack | Framing::Cbor if payload.is_empty() => "no bytes are no value",
             Framing::Wrap if u32::try_from(payload.len()).is_err() => {

@@ -199,7 +199,7 @@ fn parts_leave_before_the_message_ends() {
     let mut stream = Vec::new();
     let mut message = writer.open(false);
     for _ in 0..100 {
-        message.write_all(&[7; 20_000]).unwrap();
+        message.write_all(&vec![7; 20_000]).unwrap();
         let mut whole = message.written();
         while whole.pending() > 0 {
             let mut slices = [std::io::IoSlice::new(&[]); 2];
@@ -224,7 +224,7 @@ fn parts_leave_before_the_message_ends() {
 
     // Given up after a part was written, the stream cannot be mended.
     let mut message = writer.open(false);
-    message.write_all(&[7; 600_000]).unwrap();
+    message.write_all(&vec![7; 600_000]).unwrap();
     message.written().advance(10);
     drop(message);
     assert_eq!(
@@ -249,6 +249,7 @@ fn what_no_reader_takes_is_not_written() {
     };
     refused(Framing::Ndjson, b"1\n2", false);
     refused(Framing::Ndjson, b" ", false);
+    refused(Framing::Ndjson, b"1\r", false);
     refused(Framing::Msgpack, b"", false);
     refused(Framing::Cbor, b"", false);
     refused(Framing::Wrap, b"x", true);

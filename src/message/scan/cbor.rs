@@ -1,6 +1,6 @@
 //! The end of a CBOR data item (RFC 8949), of those that follow each other in a sequence (RFC 8742).
 
-use super::{size, Step};
+use super::{number, size, Step};
 use crate::message::Limits;
 
 /// What an open item waits for.
@@ -204,11 +204,12 @@ impl Scan {
         let major = first >> 5;
         match (self.level.kind, major, argument) {
             (Kind::Bytes, 2, Some(_)) | (Kind::Text, 3, Some(_)) => {}
-            (Kind::Bytes | Kind::Text, 7, None) => return Ok(Head::Break),
+            (Kind::Bytes | Kind::Text | Kind::Items | Kind::Key, 7, None) => {
+                return Ok(Head::Break);
+            }
             (Kind::Bytes | Kind::Text, _, _) => {
                 return Err("found a chunk of another type in a string of indefinite length");
             }
-            (Kind::Items | Kind::Key, 7, None) => return Ok(Head::Break),
             (Kind::Value, 7, None) => return Err("found a break where the value of a key belongs"),
             (Kind::Counted, 7, None) => {
                 return Err("found a break outside an item of indefinite length")
@@ -217,7 +218,6 @@ impl Scan {
         }
         let open = |kind, left| Ok(Head::Open(Level { kind, left }));
         match (major, argument) {
-            (0 | 1, Some(_)) => Ok(Head::Plain),
             (2 | 3, Some(length)) => Ok(Head::Data(length)),
             (4, Some(count)) => open(Kind::Counted, count),
             (5, Some(count)) => open(Kind::Counted, count.saturating_mul(2)),
@@ -225,7 +225,7 @@ impl Scan {
             (7, Some(value)) if first & 31 == 24 && value < 32 => {
                 Err("found a simple value below 32 in two bytes")
             }
-            (7, Some(_)) => Ok(Head::Plain),
+            (0 | 1 | 7, Some(_)) => Ok(Head::Plain),
             (2, None) => open(Kind::Bytes, 1),
             (3, None) => open(Kind::Text, 1),
             (4, None) => open(Kind::Items, 1),
@@ -244,18 +244,11 @@ fn malformed(taken: usize, what: &'static str) -> Step {
 fn argument(info: u8, rest: &[u8]) -> Result<(usize, Option<u64>), u64> {
     Ok(match info {
         0..24 => (0, Some(u64::from(info))),
-        24 => (1, Some(u64::from(u8::from_be_bytes(take(rest)?)))),
-        25 => (2, Some(u64::from(u16::from_be_bytes(take(rest)?)))),
-        26 => (4, Some(u64::from(u32::from_be_bytes(take(rest)?)))),
-        27 => (8, Some(u64::from_be_bytes(take(rest)?))),
+        24 => (1, Some(number::<1>(rest)?)),
+        25 => (2, Some(number::<2>(rest)?)),
+        26 => (4, Some(number::<4>(rest)?)),
+        27 => (8, Some(number::<8>(rest)?)),
         31 => (0, None),
         _ => return Err(0),
     })
-}
-
-fn take<const N: usize>(rest: &[u8]) -> Result<[u8; N], u64> {
-    match rest.first_chunk::<N>() {
-        Some(bytes) => Ok(*bytes),
-        None => Err((N as u64).saturating_sub(rest.len() as u64)),
-    }
 }

@@ -29,3 +29,14 @@ pub(super) enum Step {
 pub(super) fn size(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
+
+/// The number in the first `N` bytes, the greatest first; `Err` with how many of them are missing.
+#[inline]
+pub(super) fn number<const N: usize>(bytes: &[u8]) -> Result<u64, u64> {
+    match bytes.first_chunk::<N>() {
+        Some(bytes) => Ok(bytes
+            .iter()
+            .fold(0, |sum, &byte| sum << 8 | u64::from(byte))),
+        None => Err((N as u64).saturating_sub(bytes.len() as u64)),
+    }
+}

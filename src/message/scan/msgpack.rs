@@ -1,6 +1,6 @@
 //! The end of a `MessagePack` value. Layout: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 
-use super::{size, Step};
+use super::{number, size, Step};
 use crate::message::Limits;
 
 /// Above the sizes of items that their first byte tells: what follows that byte.
@@ -24,7 +24,7 @@ const fn kind(first: u8) -> u8 {
         0x00..=0x7F | 0xC0 | 0xC2 | 0xC3 | 0xE0..=0xFF => 1,
         0x80..=0x8F => MAP,
         0x90..=0x9F => ARRAY,
-        0xA0..=0xBF => (first & 31) + 1,
+        0xA0..=0xBF => (first & 31).saturating_add(1),
         0xC1 => BAD,
         0xC4 | 0xD9 => DATA_1,
         0xC5 | 0xDA => DATA_2,
@@ -120,7 +120,7 @@ impl Scan {
             }
         }
         let most = size(limits.max_message.saturating_sub(before));
-        let stop = most.min(bytes.len());
+        let fast = most.min(bytes.len());
         let mut left = self.left;
         let step = loop {
             if left == 0 {
@@ -141,7 +141,7 @@ impl Scan {
             if kind < BAD {
                 at = at.saturating_add(usize::from(kind));
                 left = left.saturating_sub(1);
-                if at <= stop {
+                if at <= fast {
                     continue;
                 }
                 if at > most {
@@ -224,24 +224,17 @@ impl Scan {
 /// that the head lacks, 0 if it starts no item.
 #[inline]
 fn head(kind: u8, first: u8, rest: &[u8]) -> Result<(usize, u64), u64> {
-    let (bytes, number) = match kind {
+    let (bytes, count) = match kind {
         ARRAY | MAP => (0, u64::from(first & 15)),
-        DATA_1 | EXT_1 => (1, u64::from(u8::from_be_bytes(take(rest)?))),
-        DATA_2 | EXT_2 | ARRAY_2 | MAP_2 => (2, u64::from(u16::from_be_bytes(take(rest)?))),
-        DATA_4 | EXT_4 | ARRAY_4 | MAP_4 => (4, u64::from(u32::from_be_bytes(take(rest)?))),
+        DATA_1 | EXT_1 => (1, number::<1>(rest)?),
+        DATA_2 | EXT_2 | ARRAY_2 | MAP_2 => (2, number::<2>(rest)?),
+        DATA_4 | EXT_4 | ARRAY_4 | MAP_4 => (4, number::<4>(rest)?),
         _ => return Err(0),
     };
-    let number = match kind {
-        EXT_1 | EXT_2 | EXT_4 => number.saturating_add(1),
-        MAP | MAP_2 | MAP_4 => number.saturating_mul(2),
-        _ => number,
+    let count = match kind {
+        EXT_1 | EXT_2 | EXT_4 => count.saturating_add(1),
+        MAP | MAP_2 | MAP_4 => count.saturating_mul(2),
+        _ => count,
     };
-    Ok((1_usize.saturating_add(bytes), number))
-}
-
-fn take<const N: usize>(rest: &[u8]) -> Result<[u8; N], u64> {
-    match rest.first_chunk::<N>() {
-        Some(bytes) => Ok(*bytes),
-        None => Err((N as u64).saturating_sub(rest.len() as u64)),
-    }
+    Ok((1_usize.saturating_add(bytes), count))
 }

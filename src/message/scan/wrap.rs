@@ -33,11 +33,11 @@ pub(in crate::message) fn read(bytes: &[u8]) -> Start {
         },
         [0xC5 | 0xDA, a, b, ..] => Start::Whole {
             head: 3,
-            length: u32::from(u16::from_be_bytes([a, b])),
+            length: u32::from_le_bytes([b, a, 0, 0]),
         },
         [0xC6 | 0xDB, a, b, c, d, ..] => Start::Whole {
             head: 5,
-            length: u32::from_be_bytes([a, b, c, d]),
+            length: u32::from_le_bytes([d, c, b, a]),
         },
         [0xC4 | 0xD9, ..] => short(1),
         [0xC5 | 0xDA, ..] => short(2),
