@@ -23,20 +23,24 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Bytes of the buffer that begin `at`, however much of it was taken since.
+    #[inline]
     pub fn range(&self, at: usize, length: usize) -> &[u8] {
-        let end = at.saturating_add(length);
+        let end = at.wrapping_add(length);
         self.buffer.get(at..end).unwrap_or_default()
     }
 
+    #[inline]
     pub fn start(&self) -> usize {
         self.start
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.end.saturating_sub(self.start)
     }
@@ -45,8 +49,9 @@ impl Shared {
         self.buffer.capacity()
     }
 
+    #[inline]
     pub fn take(&mut self, n: usize) {
-        self.start = self.start.saturating_add(n).min(self.end);
+        self.start = self.start.wrapping_add(n).min(self.end);
     }
 
     /// Room behind the bytes, at least `wanted` where `most` allows it.

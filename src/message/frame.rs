@@ -115,6 +115,15 @@ impl Header {
     }
 }
 
+/// Whether the message is compressed, and its length, if the header is that of one in one frame
+/// without a checksum.
+#[inline]
+pub(super) fn small([tag, a, b, c, d]: [u8; HEADER]) -> Option<(bool, usize)> {
+    let length = u32::from_le_bytes([a, b, c, d]);
+    let plain = tag & !COMPRESSED == VERSION && length <= MAX_LENGTH;
+    plain.then_some((tag & COMPRESSED != 0, length as usize))
+}
+
 impl<'a> Control<'a> {
     /// The control frame of a payload; what it is not, if it is none.
     pub(super) fn read(payload: &'a [u8]) -> Result<Self, &'static str> {

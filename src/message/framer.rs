@@ -1,107 +1,23 @@
 //! The reader of messages, without a transport: bytes go in, whole messages come out.
 
 use super::buffers::{Body, Shared, FIRST, LARGE};
-use super::frame::Control;
+use super::frame::{self, Control};
 use super::scan::{cbor, msgpack};
 use super::state::Failure;
+use super::unit::{Event, Found, Message, Place, Scanner, Transport, Under};
 use super::{Framing, Limits, State};
 use crate::{Error, Result};
 
 /// Most offsets of skipped lines that are kept.
 const MAX_SKIPPED: usize = 1000;
 
-/// A whole message, lent until the framer is used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
-    /// Its bytes, as the sender gave them to its writer.
-    pub bytes: &'a [u8],
-    /// Where it begins, in bytes from the start of the stream.
-    pub offset: u64,
-    /// How many messages came before it.
-    pub number: u64,
-    /// Whether the bytes are one compressed stream.
-    pub compressed: bool,
-    /// In how many frames it came.
-    pub parts: u32,
-    /// Its length, if the bytes were received into a buffer of the caller: see [`Framer::place`].
-    pub placed: Option<usize>,
-}
-
-/// What a stream holds: messages, and what is said between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// A whole message.
-    Message(Message<'a>),
-    /// A control frame.
-    Control(Control<'a>),
-}
-
-/// Where a whole unit lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// Behind `head` bytes of the unit's `total` in the shared buffer.
-    Shared { head: usize, total: usize },
-    /// In a buffer of its own.
-    Body,
-    /// In a buffer of the caller.
-    Placed,
-    /// As `Shared`; a control frame.
-    Control { head: usize, total: usize },
-}
-
-/// A whole unit that waits to be taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub place: Place,
-    pub length: usize,
-    pub offset: u64,
-    pub compressed: bool,
-    pub parts: u32,
-}
-
-/// A message that is received frame by frame, or in a buffer of its own.
-#[derive(Debug, Default)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is one of the header's, or says where bytes go"
-)]
-pub(super) struct Under {
-    /// The message's bytes go to a buffer of their own.
-    pub in_body: bool,
-    /// A part of it is under way.
-    pub open: bool,
-    /// Bytes of the part's payload that are still to come.
-    pub left: u64,
-    /// The part's checksum follows.
-    pub crc: bool,
-    /// The checksum so far.
-    pub sum: u32,
-    /// Another part follows.
-    pub more: bool,
-    /// Where the part's frame begins.
-    pub frame: u64,
-    /// Where the message begins.
-    pub offset: u64,
-    pub compressed: bool,
-    pub parts: u32,
-    /// Bytes that went to the caller's buffer.
-    pub placed: usize,
-    pub is_placed: bool,
-}
-
-#[derive(Debug)]
-pub(super) enum Scanner {
-    None,
-    Msgpack(msgpack::Scan),
-    Cbor(cbor::Scan),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Transport {
-    Open,
-    AtEnd,
-    Failed,
-    Closed,
+/// A small message that was taken off the shared buffer, where its bytes still lie.
+struct Quick {
+    at: usize,
+    length: usize,
+    offset: u64,
+    number: u64,
+    compressed: bool,
 }
 
 /// Cuts a stream of bytes into messages.
@@ -146,8 +62,10 @@ pub struct Framer {
     pub(super) hint: u64,
     /// Offset in the stream of the first byte of the shared buffer.
     pub(super) base: u64,
-    /// The last room offered was in the body.
+    /// Bytes of the body that were offered last.
     pub(super) offered: usize,
+    /// Most bytes of a frame that is taken without a second look; `None` where each needs one.
+    quick: Option<usize>,
     /// Offset behind the last unit that was taken.
     done: u64,
     number: u64,
@@ -169,6 +87,9 @@ impl Framer {
             Framing::Cbor => Scanner::Cbor(cbor::Scan::new()),
             Framing::Frame | Framing::Ndjson | Framing::Wrap => Scanner::None,
         };
+        let most = usize::try_from(limits.max_message).unwrap_or(LARGE);
+        let plain = framing == Framing::Frame && !limits.require_crc;
+        let quick = plain.then_some(most.min(LARGE));
         Self {
             framing,
             limits,
@@ -184,6 +105,7 @@ impl Framer {
             hint: 0,
             base: 0,
             offered: 0,
+            quick,
             done: 0,
             number: 0,
             since_end: Some(0),
@@ -291,7 +213,15 @@ impl Framer {
         clippy::should_implement_trait,
         reason = "what it lends an iterator cannot"
     )]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Message<'_>>> {
+        match self.take_quickly() {
+            Some(taken) => Ok(Some(self.lend(taken))),
+            None => self.next_slowly(),
+        }
+    }
+
+    fn next_slowly(&mut self) -> Result<Option<Message<'_>>> {
         loop {
             let Some(found) = self.step()? else {
                 return Ok(None);
@@ -308,7 +238,15 @@ impl Framer {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    #[inline]
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>> {
+        match self.take_quickly() {
+            Some(taken) => Ok(Some(Event::Message(self.lend(taken)))),
+            None => self.next_event_slowly(),
+        }
+    }
+
+    fn next_event_slowly(&mut self) -> Result<Option<Event<'_>>> {
         let Some(found) = self.step()? else {
             return Ok(None);
         };
@@ -316,6 +254,61 @@ impl Framer {
             return self.take_control(found).map(|it| Some(Event::Control(it)));
         }
         Ok(Some(Event::Message(self.take_message(found))))
+    }
+
+    /// Takes a small message in one frame without a checksum, if all of it waits: what most are.
+    #[inline]
+    fn take_quickly(&mut self) -> Option<Quick> {
+        let most = self.quick?;
+        let busy = self.found.is_some() || self.failure.is_some() || self.lent.is_some();
+        if busy || self.under.in_body {
+            return None;
+        }
+        let (header, rest) = self
+            .shared
+            .bytes()
+            .split_first_chunk::<{ frame::HEADER }>()?;
+        let (compressed, length) = frame::small(*header)?;
+        if length > most || length > rest.len() {
+            return None;
+        }
+        let offset = self.base;
+        let at = self.shared.start().wrapping_add(frame::HEADER);
+        self.hint = 0;
+        self.consume(length.wrapping_add(frame::HEADER));
+        self.done = self.base;
+        let number = self.counted();
+        Some(Quick {
+            at,
+            length,
+            offset,
+            number,
+            compressed,
+        })
+    }
+
+    #[inline]
+    fn lend(&self, taken: Quick) -> Message<'_> {
+        Message {
+            bytes: self.shared.range(taken.at, taken.length),
+            offset: taken.offset,
+            number: taken.number,
+            compressed: taken.compressed,
+            parts: 1,
+            placed: None,
+        }
+    }
+
+    /// Counts a message; returns its number.
+    #[inline]
+    fn counted(&mut self) -> u64 {
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        self.after_end = false;
+        if let Some(count) = &mut self.since_end {
+            *count = count.wrapping_add(1);
+        }
+        number
     }
 
     /// Whether [`next_event`](Self::next_event) has something to give: a message, a control
@@ -526,12 +519,7 @@ impl Framer {
 
     #[inline]
     fn take_message(&mut self, found: Found) -> Message<'_> {
-        let number = self.number;
-        self.number = number.saturating_add(1);
-        self.after_end = false;
-        if let Some(count) = &mut self.since_end {
-            *count = count.saturating_add(1);
-        }
+        let number = self.counted();
         let mut placed = None;
         let bytes = match found.place {
             Place::Shared { head, total } | Place::Control { head, total } => {
@@ -599,11 +587,11 @@ impl Framer {
         Ok(control)
     }
 
-    /// Takes bytes off the shared buffer.
+    /// Takes bytes off the shared buffer. Counters of 64 bits do not come to their end.
     #[inline]
     pub(super) fn consume(&mut self, n: usize) {
         self.shared.take(n);
-        self.base = self.base.saturating_add(n as u64);
+        self.base = self.base.wrapping_add(n as u64);
     }
 
     pub(super) fn malformed(&mut self, offset: u64, what: &'static str) -> Failure {

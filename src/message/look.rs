@@ -2,9 +2,9 @@
 
 use super::buffers::{BEHIND, LARGE};
 use super::frame::{self, Header, Start};
-use super::framer::{Found, Place, Scanner, Transport, Under};
 use super::scan::{ndjson, wrap, Step};
 use super::state::Failure;
+use super::unit::{Found, Place, Scanner, Transport, Under};
 use super::{crc, Framer, Framing, State};
 
 impl Framer {

@@ -45,17 +45,19 @@ mod state;
 mod through;
 #[cfg(unix)]
 mod transport;
+mod unit;
 #[cfg(unix)]
 mod wire;
 mod writer;
 
 pub use frame::Control;
-pub use framer::{Event, Framer, Message};
+pub use framer::Framer;
 pub use limits::{Framing, Limits};
 pub use part::{PartWriter, Whole};
 pub use placed::Placed;
 pub use relay::{Link, Relay};
 pub use state::State;
+pub use unit::{Event, Message};
 pub use writer::FrameWriter;
 
 #[cfg(unix)]

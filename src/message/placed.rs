@@ -1,7 +1,7 @@
 //! A large body received into a buffer of the caller.
 
 use super::buffers::BEHIND;
-use super::framer::{Found, Place};
+use super::unit::{Found, Place};
 use super::{crc, frame, Framer, Framing};
 
 /// A large message whose bytes go to a buffer of the caller; from [`Framer::place`].

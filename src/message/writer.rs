@@ -101,7 +101,7 @@ impl FrameWriter {
         if self.framing == Framing::Frame && payload.len() <= SHARED && !self.broken {
             let flags = if compressed { frame::COMPRESSED } else { 0 };
             self.batch
-                .reserve(payload.len().saturating_add(frame::HEADER + frame::SUM));
+                .reserve(payload.len().wrapping_add(frame::HEADER + frame::SUM));
             self.frame(flags, payload);
             self.count();
             return Ok(());
@@ -312,6 +312,7 @@ impl FrameWriter {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn header(&self, flags: u8, length: usize) -> [u8; frame::HEADER] {
         let crc = if self.crc { frame::CRC } else { 0 };
         let length = u32::try_from(length).unwrap_or(frame::MAX_LENGTH);
@@ -325,10 +326,11 @@ impl FrameWriter {
     #[inline]
     fn frame(&mut self, flags: u8, payload: &[u8]) {
         let header = self.header(flags, payload.len());
+        let begin = self.batch.len();
         self.batch.extend_from_slice(&header);
         self.batch.extend_from_slice(payload);
         if self.crc {
-            let sum = crc::more(crc::of(&header), payload);
+            let sum = crc::of(self.batch.get(begin..).unwrap_or_default());
             self.batch.extend_from_slice(&sum.to_le_bytes());
         }
     }
@@ -341,8 +343,8 @@ impl FrameWriter {
     /// Counts a message; closes the batch once it is large.
     #[inline]
     pub(super) fn count(&mut self) {
-        self.messages = self.messages.saturating_add(1);
-        self.since_end = self.since_end.saturating_add(1);
+        self.messages = self.messages.wrapping_add(1);
+        self.since_end = self.since_end.wrapping_add(1);
         self.settle();
     }
 
