@@ -322,7 +322,7 @@ mod messages {
                 to += 1;
             }
             (6, Some(_)) => return cbor_end(bytes, to, depth - 1),
-            (7, Some(n)) if !(first & 31 == 24 && n < 32) => {}
+            (7, Some(_)) => {}
             _ => return None,
         }
         Some(to)

@@ -4,21 +4,12 @@ use super::buffers::{Body, Shared, FIRST, LARGE};
 use super::frame::{self, Control};
 use super::scan::{cbor, msgpack};
 use super::state::Failure;
-use super::unit::{Event, Found, Message, Place, Scanner, Transport, Under};
+use super::unit::{Event, Found, Message, Place, Quick, Scanner, Transport, Under};
 use super::{Framing, Limits, State};
 use crate::{Error, Result};
 
 /// Most offsets of skipped lines that are kept.
 const MAX_SKIPPED: usize = 1000;
-
-/// A small message that was taken off the shared buffer, where its bytes still lie.
-struct Quick {
-    at: usize,
-    length: usize,
-    offset: u64,
-    number: u64,
-    compressed: bool,
-}
 
 /// Cuts a stream of bytes into messages.
 ///

@@ -96,3 +96,13 @@ pub(super) enum Transport {
     Failed,
     Closed,
 }
+
+/// A small message that was taken off the shared buffer, where its bytes still lie.
+#[derive(Clone, Copy)]
+pub(super) struct Quick {
+    pub at: usize,
+    pub length: usize,
+    pub offset: u64,
+    pub number: u64,
+    pub compressed: bool,
+}

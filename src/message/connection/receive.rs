@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::{closed, hold, try_hold, Connection, ROUND};
 use crate::message::deadline::SLICE;
-use crate::message::framer::{Found, Place};
 use crate::message::transport::fifo;
+use crate::message::unit::{Found, Place};
 use crate::message::wire::{is_timeout, os_error, timed_out, Link, Stream};
 use crate::message::{Call, Control, Event, Framer, Message, Options, State};
 use crate::{Error, ErrorKind, Result};

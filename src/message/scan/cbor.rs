@@ -222,9 +222,7 @@ impl Scan {
             (4, Some(count)) => open(Kind::Counted, count),
             (5, Some(count)) => open(Kind::Counted, count.saturating_mul(2)),
             (6, Some(_)) => open(Kind::Counted, 1),
-            (7, Some(value)) if first & 31 == 24 && value < 32 => {
-                Err("found a simple value below 32 in two bytes")
-            }
+            // Simple values below 32 in two bytes too, which RFC 7049 had: where they end is plain.
             (0 | 1 | 7, Some(_)) => Ok(Head::Plain),
             (2, None) => open(Kind::Bytes, 1),
             (3, None) => open(Kind::Text, 1),
