@@ -134,7 +134,10 @@ class AsyncConnection:
             left = None if n is None else n - len(values)
             fresh = list(islice(inbox.ready, left))
             if fresh:
-                values = values + fresh if values else fresh
+                if values:
+                    values += fresh
+                else:
+                    values = fresh
                 continue
             try:
                 await self._within(self._fill(_MANY if left is None else left, _MANY), deadline.left())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection"]
 
-_BUDGET = 64 << 10  # payload bytes that are taken, and decoded, ahead of what was asked for
+_BUDGET = 256 << 10  # payload bytes that are taken, and decoded, ahead of what was asked for
 _PART = 256 << 10  # payload bytes that `send_all` encodes ahead of what was queued
 _MOST = 4096  # ... and values
 _MANY = 1 << 40
@@ -197,7 +197,10 @@ class Connection:
             left = None if n is None else n - len(values)
             fresh = list(islice(inbox.ready, left))
             if fresh:
-                values = values + fresh if values else fresh
+                if values:
+                    values += fresh
+                else:
+                    values = fresh
                 continue
             try:
                 self._fill(deadline.left(), _MANY if left is None else left, _MANY)

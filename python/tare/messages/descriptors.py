@@ -64,7 +64,7 @@ class DescriptorChannel(PulledChannel):
         is_fifo: bool = False,
         mode: str | None = None,
     ) -> None:
-        super().__init__(session, options, options["read_size"] or _READ)
+        super().__init__(session, options)
         self._descriptor = descriptor
         self._is_socket = is_socket
         self._is_fifo = is_fifo
@@ -72,6 +72,7 @@ class DescriptorChannel(PulledChannel):
         self._follow: bool = options.get("follow", False)
         self._sync: bool = options.get("sync", False)
         self._atomic: bool = options.get("atomic", False)
+        self._drains = True
         self._spare: int | None = None
         access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
         self._reads = mode in (None, "r") and access != os.O_WRONLY

@@ -26,6 +26,9 @@ __all__ = ["PulledChannel", "poll_for"]
 
 _ROUND = 1 << 20  # bytes read before other connections are looked at
 _PIECE = 256 << 10  # bytes written at once
+_PLACE = 256 << 10  # bytes read at once
+_FREE: list[memoryview] = []
+_MOST_FREE = 4
 
 
 def poll_for(descriptor: int, events: int, seconds: float | None) -> int:
@@ -49,10 +52,9 @@ class PulledChannel(ABC):
     Args:
         session: What cuts and joins the bytes.
         options: The options, checked.
-        place: Bytes that are read at once.
     """
 
-    def __init__(self, session: MessageSession, options: dict[str, Any], place: int) -> None:
+    def __init__(self, session: MessageSession, options: dict[str, Any]) -> None:
         self._session = session
         self._process = os.getpid()
         self._timeout: float | None = options["timeout"]
@@ -68,10 +70,10 @@ class PulledChannel(ABC):
         self._kept: Taken | None = None
         self._sending = threading.RLock()
         self._receiving = threading.RLock()
-        self._room = place
-        self._place: memoryview | None = None
+        self._room: int = options["read_size"] or _PLACE
         self._more = False
         self._reads = self._writes = True
+        self._drains = False  # a read that is not full took all there was
 
     # What carries the bytes
 
@@ -204,10 +206,18 @@ class PulledChannel(ABC):
 
     def _pump(self) -> bool:
         """Take in what is there, at most a round; whether anything was."""
+        # Taken from a few that all connections have together: an idle one has none.
+        whole = (
+            _FREE.pop() if _FREE and self._room <= _PLACE else memoryview(bytearray(max(self._room, _PLACE)))
+        )
+        try:
+            return self._pumped(whole[: self._room])
+        finally:
+            if len(whole) == _PLACE and len(_FREE) < _MOST_FREE:
+                _FREE.append(whole)
+
+    def _pumped(self, view: memoryview) -> bool:
         total = 0
-        view = self._place
-        if view is None:
-            view = memoryview(bytearray(self._room))
         while total < _ROUND and not self._session.full:
             try:
                 count = self._read(view)
@@ -221,8 +231,9 @@ class PulledChannel(ABC):
                 return True
             total += count
             self._session.received(view[:count])
+            if self._drains and count < self._room:
+                break  # what comes from now on, the descriptor tells
         self._more = total >= _ROUND  # and more may have been decrypted
-        self._place = view if total > 0 else None  # an idle connection has no buffer
         self._watch()
         return total > 0
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TlsChannel", "client_context", "secured", "server_context", "shake"]
 
-_RECORDS = 64 << 10
-
 
 class TlsChannel(PulledChannel):
     """Payloads over TLS.
@@ -31,7 +29,7 @@ class TlsChannel(PulledChannel):
     """
 
     def __init__(self, sock: ssl.SSLSocket, session: MessageSession, options: dict[str, Any]) -> None:
-        super().__init__(session, options, options["read_size"] or _RECORDS)
+        super().__init__(session, options)
         self._sock = sock
         self._turn = threading.Lock()  # one thread at a time may be inside OpenSSL
         self._reverse = False  # writing waits for something to read, or the other way round

@@ -44,21 +44,26 @@ struct Inner {
 
 impl Inner {
     /// Queues a message, and HELLO before the first.
+    #[inline]
     fn push(&mut self, payload: &[u8], compressed: bool) -> tare::Result<()> {
         if payload.len() as u64 > self.max_message {
-            let text = format!(
-                "a message of {} bytes, over max_message = {}: raise it, or send less at once",
-                payload.len(),
-                self.max_message
-            );
-            return Err(
-                Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name())
-            );
+            return Err(self.too_long(payload.len()));
         }
-        self.greet()?;
+        if self.hello.is_some() {
+            self.greet()?;
+        }
         self.writer.push(payload, compressed)?;
         self.sent = self.sent.saturating_add(1);
         Ok(())
+    }
+
+    #[cold]
+    fn too_long(&self, size: usize) -> Error {
+        let text = format!(
+            "a message of {size} bytes, over max_message = {}: raise it, or send less at once",
+            self.max_message
+        );
+        Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name())
     }
 
     fn greet(&mut self) -> tare::Result<()> {
@@ -203,18 +208,22 @@ impl Session {
         flags: Option<&[u8]>,
     ) -> PyResult<usize> {
         let mut index = start;
-        while let Ok(payload) = payloads.get_item(index) {
-            let compressed = flags.is_some_and(|flags| flags.get(index).is_some_and(|&f| f != 0));
-            let waits = with_bytes(&payload, |bytes| {
-                let mut inner = self.lock();
-                let done = inner.push(bytes, compressed);
-                done.map_err(|error| raised(py, error))?;
-                Ok(inner.writer.pending())
-            })?;
-            index = index.saturating_add(1);
-            if waits >= limit {
+        let mut inner = self.lock();
+        while inner.writer.pending() < limit || index == start {
+            let Ok(payload) = payloads.get_item(index) else {
                 break;
-            }
+            };
+            let compressed = flags.is_some_and(|flags| flags.get(index).is_some_and(|&f| f != 0));
+            let done = if let Ok(bytes) = payload.cast_exact::<PyBytes>() {
+                inner.push(bytes.as_bytes(), compressed)
+            } else {
+                drop(inner); // an exporter of a buffer may be Python code
+                self.send(py, &payload, compressed)?;
+                inner = self.lock();
+                Ok(())
+            };
+            done.map_err(|error| raised(py, error))?;
+            index = index.saturating_add(1);
         }
         Ok(index)
     }
@@ -430,12 +439,16 @@ impl Batcher {
         data: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let waits = with_bytes(data, |bytes| {
+        let push = |bytes: &[u8]| {
             let mut inner = self.session.get().lock();
             let done = inner.push(bytes, false);
             done.map_err(|error| raised(py, error))?;
             Ok(inner.writer.pending())
-        })?;
+        };
+        let waits = match data.cast_exact::<PyBytes>() {
+            Ok(bytes) => push(bytes.as_bytes())?,
+            Err(_) => with_bytes(data, push)?,
+        };
         if waits >= self.limit {
             match timeout {
                 Some(timeout) => self.flush.call1(py, (timeout,))?,
