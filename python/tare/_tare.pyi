@@ -944,6 +944,26 @@ class MessageSession:
     def received(self, data: Buffer) -> None:
         """Take bytes in."""
 
+    def read_from(self, descriptor: int, round: int, most: int) -> tuple[int, bool]:
+        """Take in what a descriptor that does not block has: bytes, and whether it is at its end.
+
+        Args:
+            descriptor: It.
+            round: Bytes after which it stops.
+            most: Bytes of one read.
+        """
+
+    def write_to(self, descriptor: int) -> int | None:
+        """Write once to a descriptor that does not block: bytes, or None if it has no room."""
+
+    def rest(self) -> None:
+        """Free what an idle connection does not need."""
+
+    def take_into(
+        self, buffer: Buffer
+    ) -> tuple[int, tuple[list[bytes], bytes | None, MessageMarks] | None] | None:
+        """The payload of one message into a buffer: its length, and the message if it does not fit."""
+
     def received_end(self) -> None:
         """The stream ends here."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare._tare import MessageBatcher, MessageDeadline, MessageSession
 from tare.errors import Limit, Truncated, UsageError
-from tare.messages.pulled import PulledChannel, poll_for
+from tare.messages.pulled import ROUND, PulledChannel, poll_for
 from tare.messages.urls import host_and_port, scheme_of, tcp_url
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DescriptorChannel", "open_channel", "unix_address"]
 
 _READ = 256 << 10
+_ALL = 1 << 40
 _ATOMIC = 4096  # what POSIX promises for a fifo is less; Linux writes so much in one piece
 _FOLLOW_S = 0.05
 _LATER = (errno.ECONNREFUSED, errno.ENOENT, errno.ENXIO)
@@ -72,7 +73,7 @@ class DescriptorChannel(PulledChannel):
         self._follow: bool = options.get("follow", False)
         self._sync: bool = options.get("sync", False)
         self._atomic: bool = options.get("atomic", False)
-        self._drains = True
+        self._most: int = options["read_size"] or _ALL
         self._spare: int | None = None
         access = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
         self._reads = mode in (None, "r") and access != os.O_WRONLY
@@ -126,25 +127,34 @@ class DescriptorChannel(PulledChannel):
         self._session.send(data, compressed)
 
     def _read(self, place: memoryview) -> int | None:
+        raise NotImplementedError  # the core reads
+
+    def _write(self, data: bytes) -> int | None:
+        raise NotImplementedError  # the core writes
+
+    def _pushed(self) -> bool:
+        return self._session.write_to(self._descriptor) is not None
+
+    def _pump(self) -> bool:
         try:
-            count = os.readv(self._descriptor, [place])
-        except BlockingIOError:
-            return None
-        if count == 0 and self._is_fifo and not self._gone():
-            return None
-        if count == 0 and self._follow:
-            return None
-        return count
+            total, ended = self._session.read_from(self._descriptor, ROUND, self._most)
+        except OSError as error:
+            self._fail(error)
+            return True
+        if ended:
+            # Before its first writer a fifo reads as at its end.
+            ended = not (self._follow or (self._is_fifo and total == 0 and not self._gone()))
+        if ended:
+            self._session.received_end()
+        self._more = total >= ROUND
+        if total == 0 and not ended:
+            self._session.rest()
+        self._watch()
+        return total > 0 or ended
 
     def _gone(self) -> bool:
         """Whether writers were there: before the first, a fifo reads as at its end."""
         return bool(poll_for(self._descriptor, select.POLLIN, 0) & select.POLLHUP)
-
-    def _write(self, data: bytes) -> int | None:
-        try:
-            return os.write(self._descriptor, data)
-        except BlockingIOError:
-            return None
 
     def _await(self, events: int, seconds: float | None) -> None:
         if self._is_file or (self._follow and events & select.POLLIN):

@@ -15,16 +15,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import MessageBatcher, MessageDeadline, MessageSession
-from tare.errors import Limit, UsageError
+from tare.errors import Limit, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from tare.messages.channel import Taken, Timeout
 
-__all__ = ["PulledChannel", "poll_for"]
+__all__ = ["ROUND", "PulledChannel", "poll_for"]
 
-_ROUND = 1 << 20  # bytes read before other connections are looked at
+ROUND = 1 << 20
+"""Bytes that are read before other connections are looked at."""
+
 _PIECE = 256 << 10  # bytes written at once
 _PLACE = 256 << 10  # bytes read at once
 _FREE: list[memoryview] = []
@@ -73,7 +75,6 @@ class PulledChannel(ABC):
         self._room: int = options["read_size"] or _PLACE
         self._more = False
         self._reads = self._writes = True
-        self._drains = False  # a read that is not full took all there was
 
     # What carries the bytes
 
@@ -158,11 +159,16 @@ class PulledChannel(ABC):
 
     def _flush(self, deadline: MessageDeadline, down_to: int = 0) -> None:
         while self._session.unsent > down_to:
-            count = self._write(self._session.outgoing(_PIECE))
-            if count is None:
+            if not self._pushed():
                 self._wait(select.POLLOUT, deadline, "send")
-            else:
-                self._session.written(count)
+
+    def _pushed(self) -> bool:
+        """Write once; False if there is no room."""
+        count = self._write(self._session.outgoing(_PIECE))
+        if count is None:
+            return False
+        self._session.written(count)
+        return True
 
     # Receiving
 
@@ -218,7 +224,7 @@ class PulledChannel(ABC):
 
     def _pumped(self, view: memoryview) -> bool:
         total = 0
-        while total < _ROUND and not self._session.full:
+        while total < ROUND and not self._session.full:
             try:
                 count = self._read(view)
             except OSError as error:  # an end that TLS does not vouch for is one of these
@@ -231,9 +237,7 @@ class PulledChannel(ABC):
                 return True
             total += count
             self._session.received(view[:count])
-            if self._drains and count < self._room:
-                break  # what comes from now on, the descriptor tells
-        self._more = total >= _ROUND  # and more may have been decrypted
+        self._more = total >= ROUND  # and more may have been decrypted
         self._watch()
         return total > 0
 
@@ -264,16 +268,36 @@ class PulledChannel(ABC):
 
     def receive_into(self, buffer: Buffer, timeout: Timeout = ...) -> int | None:
         """The payload of one message into a buffer, its length; None at the end."""
-        taken = self.take(1, 0, timeout)
-        if taken is None:
-            return None
-        payload = taken[0][0]
-        with memoryview(buffer).cast("B") as view:
-            if view.nbytes < len(payload):
-                self._kept = taken
-                raise Limit(f"the message has {len(payload)} bytes, the buffer {view.nbytes}", format="frame")
-            view[: len(payload)] = payload
-        return len(payload)
+        deadline = self._deadline(timeout)
+        with self._one(self._receiving, deadline):
+            while self._kept is None:
+                self._check_reads()
+                unsent = self._offer()
+                try:
+                    found = self._session.take_into(buffer)
+                except OSError as error:
+                    raise self._failed or error from None
+                if found is not None:
+                    size, self._kept = found
+                    if self._kept is None:
+                        return size
+                elif self._session.at_end:
+                    return None
+                elif self._failed is not None:
+                    raise self._failed
+                elif not self._pump():
+                    events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
+                    self._wait(events, self._slower(deadline), "receive")
+            payload, flags = self._kept[0][0], self._kept[1]
+            if flags is not None:
+                raise Unsupported("the message is compressed: receive() decompresses it", format="frame")
+            with memoryview(buffer).cast("B") as view:
+                if view.nbytes < len(payload):
+                    text = f"the message has {len(payload)} bytes, the buffer {view.nbytes}: receive it into a larger one"
+                    raise Limit(text, format="frame")
+                view[: len(payload)] = payload
+            self._kept = None
+            return len(payload)
 
     def poll(self, timeout: Timeout = ...) -> bool:
         """Whether `take` would not wait."""

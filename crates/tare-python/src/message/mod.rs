@@ -9,6 +9,7 @@
     reason = "arguments as Python gives them"
 )]
 
+mod batcher;
 mod deadline;
 mod fault;
 mod given;
@@ -20,7 +21,7 @@ use pyo3::prelude::*;
 /// Adds the classes that `tare.messages` is made of.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    module.add("MessageBatcher", py.get_type::<session::Batcher>())?;
+    module.add("MessageBatcher", py.get_type::<batcher::Batcher>())?;
     module.add("MessageDeadline", py.get_type::<deadline::Deadline>())?;
     module.add("MessageMarks", py.get_type::<taken::Marks>())?;
     module.add("MessageSession", py.get_type::<session::Session>())

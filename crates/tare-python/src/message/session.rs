@@ -1,9 +1,14 @@
 //! `_tare.MessageSession`: framer and writer without a descriptor, for TLS and asyncio.
 
-use std::io::IoSlice;
+use std::fs::File;
+use std::io::{self, IoSlice, Read, Write};
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tare::message::{Control, Event, FrameWriter, Framer, State};
 use tare::{Error, ErrorKind};
@@ -11,13 +16,16 @@ use tare::{Error, ErrorKind};
 use super::fault::raised;
 use super::given::{framing, limits, option};
 use super::taken::{Batch, Taken};
-use crate::buffers::with_bytes;
+use crate::buffers::{fill, with_bytes, writable};
+use crate::error::os_error;
 
 /// How many slices are looked at at once: more would be copied anyway.
 const SLICES: usize = 64;
+/// From so many bytes on a payload is lent to the writer instead of copied.
+pub(super) const LENT: usize = 64 << 10;
 
 /// Both directions of a stream that somebody else reads and writes.
-struct Inner {
+pub(super) struct Inner {
     framer: Framer,
     writer: FrameWriter,
     /// What the framer had no room for.
@@ -45,7 +53,7 @@ struct Inner {
 impl Inner {
     /// Queues a message, and HELLO before the first.
     #[inline]
-    fn push(&mut self, payload: &[u8], compressed: bool) -> tare::Result<()> {
+    pub(super) fn push(&mut self, payload: &[u8], compressed: bool) -> tare::Result<()> {
         if payload.len() as u64 > self.max_message {
             return Err(self.too_long(payload.len()));
         }
@@ -57,6 +65,71 @@ impl Inner {
         Ok(())
     }
 
+    /// As `push`; what is large is not copied.
+    #[inline]
+    pub(super) fn push_object(&mut self, payload: &Bound<'_, PyBytes>, compressed: bool) -> tare::Result<()> {
+        let bytes = payload.as_bytes();
+        if bytes.len() < LENT || bytes.len() as u64 > self.max_message {
+            return self.push(bytes, compressed);
+        }
+        self.greet()?;
+        let lent = Bytes::from_owner(PyBackedBytes::from(payload.clone()));
+        self.writer.push_shared(lent, compressed)?;
+        self.sent = self.sent.saturating_add(1);
+        Ok(())
+    }
+
+    /// Reads what is there, at most about `round` bytes; how many came, and whether the end did.
+    fn read(
+        &mut self,
+        mut source: impl Read,
+        round: usize,
+        most: usize,
+    ) -> io::Result<(usize, bool)> {
+        let mut total = 0_usize;
+        while total < round {
+            let room = self.framer.reserve();
+            let size = room.len().min(most);
+            let Some(room) = room.get_mut(..size).filter(|room| !room.is_empty()) else {
+                break;
+            };
+            match source.read(room) {
+                Ok(0) => return Ok((total, true)),
+                Ok(n) => {
+                    self.framer.commit(n);
+                    self.fed = self.fed.saturating_add(n as u64);
+                    total = total.saturating_add(n);
+                    if n < size {
+                        break; // what comes from now on, the descriptor tells
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // What came before it is used; the error comes again.
+                Err(_) if total > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((total, false))
+    }
+
+    /// Writes once; how many bytes were taken, none if there is no room.
+    fn write(&mut self, mut target: impl Write) -> io::Result<Option<usize>> {
+        let mut slices = [IoSlice::new(&[]); SLICES];
+        let used = self.writer.slices(&mut slices);
+        match target.write_vectored(slices.get(..used).unwrap_or_default()) {
+            Ok(n) => {
+                self.writer.advance(n);
+                self.written = self.written.saturating_add(n as u64);
+                Ok(Some(n))
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+
     #[cold]
     fn too_long(&self, size: usize) -> Error {
         let text = format!(
@@ -64,6 +137,11 @@ impl Inner {
             self.max_message
         );
         Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name())
+    }
+
+    /// Bytes that are queued.
+    pub(super) fn unsent(&self) -> usize {
+        self.writer.pending()
     }
 
     fn greet(&mut self) -> tare::Result<()> {
@@ -157,7 +235,7 @@ impl Inner {
 pub struct Session(Mutex<Inner>);
 
 impl Session {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         // Held with the GIL, and never while other Python code runs.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -191,6 +269,10 @@ impl Session {
 
     #[pyo3(signature = (payload, compressed=false))]
     fn send(&self, py: Python<'_>, payload: &Bound<'_, PyAny>, compressed: bool) -> PyResult<()> {
+        if let Ok(bytes) = payload.cast_exact::<PyBytes>() {
+            let done = self.lock().push_object(bytes, compressed);
+            return done.map_err(|error| raised(py, error));
+        }
         with_bytes(payload, |bytes| {
             let done = self.lock().push(bytes, compressed);
             done.map_err(|error| raised(py, error))
@@ -215,7 +297,7 @@ impl Session {
             };
             let compressed = flags.is_some_and(|flags| flags.get(index).is_some_and(|&f| f != 0));
             let done = if let Ok(bytes) = payload.cast_exact::<PyBytes>() {
-                inner.push(bytes.as_bytes(), compressed)
+                inner.push_object(bytes, compressed)
             } else {
                 drop(inner); // an exporter of a buffer may be Python code
                 self.send(py, &payload, compressed)?;
@@ -273,6 +355,74 @@ impl Session {
         // Copied with the GIL held: nobody changes it meanwhile.
         self.lock().feed(crate::buffers::lent(&buffer));
         Ok(())
+    }
+
+    /// Reads what a descriptor that does not block has: how many bytes, and whether it is at its end.
+    fn read_from(
+        &self,
+        py: Python<'_>,
+        descriptor: i32,
+        round: usize,
+        most: usize,
+    ) -> PyResult<(usize, bool)> {
+        let file = borrowed(descriptor);
+        let done = py.detach(|| self.lock().read(&*file, round, most));
+        done.map_err(|error| os_error(py, error))
+    }
+
+    /// Writes what a descriptor that does not block takes: how many bytes, None if it has no room.
+    fn write_to(&self, py: Python<'_>, descriptor: i32) -> PyResult<Option<usize>> {
+        let file = borrowed(descriptor);
+        let done = py.detach(|| self.lock().write(&*file));
+        done.map_err(|error| os_error(py, error))
+    }
+
+    /// Frees what an idle connection does not need.
+    fn rest(&self) {
+        let mut inner = self.lock();
+        inner.framer.release();
+        inner.writer.release();
+    }
+
+    /// The payload of one message into a buffer: its length; the message, if it does not fit; None
+    /// if none is whole.
+    fn take_into<'py>(
+        &self,
+        py: Python<'py>,
+        buffer: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<(usize, Option<Taken<'py>>)>> {
+        let target = writable(buffer)?;
+        let mut inner = self.lock();
+        if let Some(codec) = inner.next_codec.take() {
+            inner.peer_codec = Some(codec);
+        }
+        let inner = &mut *inner;
+        loop {
+            let size = match inner.framer.next_event() {
+                Ok(Some(Event::Message(message)))
+                    if message.compressed || message.bytes.len() > target.len_bytes() =>
+                {
+                    let mut batch = Batch::new(inner.last_end);
+                    batch.push(py, &message)?;
+                    let size = message.bytes.len();
+                    inner.last_end = inner.framer.position();
+                    batch.ended(inner.last_end);
+                    return Ok(Some((size, Some(batch.taken(py)?))));
+                }
+                Ok(Some(Event::Message(message))) => Some(fill(py, &target, message.bytes)),
+                Ok(Some(Event::Control(Control::Hello(codec)))) => {
+                    inner.peer_codec = Some(codec.to_owned());
+                    None
+                }
+                Ok(Some(Event::Control(_))) => None,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(raised(py, error)),
+            };
+            if let Some(size) = size {
+                inner.last_end = inner.framer.position();
+                return Ok(Some((size, None)));
+            }
+        }
     }
 
     fn received_end(&self) {
@@ -413,50 +563,12 @@ impl Session {
     }
 }
 
-/// `send` of a connection within a batch: queues, and has what has grown flushed.
-#[pyclass(frozen, name = "MessageBatcher")]
-pub struct Batcher {
-    session: Py<Session>,
-    flush: Py<PyAny>,
-    limit: usize,
-}
-
-#[pymethods]
-impl Batcher {
-    #[new]
-    fn new(session: Py<Session>, flush: Py<PyAny>, limit: usize) -> Self {
-        Self {
-            session,
-            flush,
-            limit,
-        }
-    }
-
-    #[pyo3(signature = (data, timeout=None))]
-    fn send(
-        &self,
-        py: Python<'_>,
-        data: &Bound<'_, PyAny>,
-        timeout: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
-        let push = |bytes: &[u8]| {
-            let mut inner = self.session.get().lock();
-            let done = inner.push(bytes, false);
-            done.map_err(|error| raised(py, error))?;
-            Ok(inner.writer.pending())
-        };
-        let waits = match data.cast_exact::<PyBytes>() {
-            Ok(bytes) => push(bytes.as_bytes())?,
-            Err(_) => with_bytes(data, push)?,
-        };
-        if waits >= self.limit {
-            match timeout {
-                Some(timeout) => self.flush.call1(py, (timeout,))?,
-                None => self.flush.call0(py)?,
-            };
-        }
-        Ok(())
-    }
+/// A descriptor of Python's as a file, which it stays the owner of.
+#[allow(unsafe_code, reason = "a number alone does not say who closes it")]
+fn borrowed(descriptor: i32) -> ManuallyDrop<File> {
+    // SAFETY: it is never closed here, and Python keeps it open while it calls; one that was closed
+    // beneath it is refused by the system.
+    ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) })
 }
 
 /// A state as Python gets it: name, offset, hint.
