@@ -67,7 +67,11 @@ impl Inner {
 
     /// As `push`; what is large is not copied.
     #[inline]
-    pub(super) fn push_object(&mut self, payload: &Bound<'_, PyBytes>, compressed: bool) -> tare::Result<()> {
+    pub(super) fn push_object(
+        &mut self,
+        payload: &Bound<'_, PyBytes>,
+        compressed: bool,
+    ) -> tare::Result<()> {
         let bytes = payload.as_bytes();
         if bytes.len() < LENT || bytes.len() as u64 > self.max_message {
             return self.push(bytes, compressed);
