@@ -55,14 +55,8 @@ class Channel(Protocol):
         """Bytes of the message that is not whole yet."""
         ...
 
-    @property
-    def at_hand(self) -> bool:
-        """Whether something was taken in already, and `poll` should be asked whatever a descriptor says."""
-        ...
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file, which no system tells to have grown."""
+    def watched(self) -> tuple[int, bool, bool]:
+        """The descriptor, whether something was taken in already, and whether it is a file."""
         ...
 
     def note_skipped(self, offset: int, /) -> None:
@@ -82,6 +76,10 @@ class Channel(Protocol):
         self, payloads: Sequence[Buffer], timeout: Timeout = ..., flags: bytes | None = None
     ) -> int:
         """Queue payloads, and flush as they grow, but not at the end; their number."""
+        ...
+
+    def holds(self) -> bool:
+        """Whether a message was taken from the stream and not given."""
         ...
 
     def batcher(self) -> MessageBatcher | None:

@@ -311,15 +311,12 @@ class Connection:
         """Whether a value, or an error, was already taken in and decoded."""
         return self._inbox.trouble is not None or len(self._inbox) > 0
 
-    @property
-    def at_hand(self) -> bool:
-        """Whether something was taken in already, and `poll` should be asked whatever a descriptor says."""
-        return self._channel.at_hand or self.has_ready
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file, which no system tells to have grown."""
-        return self._channel.is_file
+    def watched(self) -> tuple[int, bool, bool]:
+        """For `tare.wait`: the descriptor, whether `poll` should be asked whatever it says, and whether
+        it is a file, which no system tells to have grown.
+        """  # noqa: D205 - three facts, one sentence
+        number, at_hand, is_file = self._channel.watched()
+        return number, at_hand or self.has_ready, is_file
 
     # What it knows
 
@@ -377,6 +374,8 @@ class Connection:
         """
         self._channel.flush()
         ahead = b""
+        if self._channel.holds():
+            self._fill(0, 1, 0)
         if len(self._inbox):
             session = MessageSession(self._wire, {"hello": None, "end": False})
             for payload, compressed in self._inbox.taken_back():

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare._tare import MessageBatcher, MessageDeadline, MessageSession
-from tare.errors import Limit, Unsupported, UsageError
+from tare.errors import Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -74,6 +74,7 @@ class PulledChannel(ABC):
         self._receiving = threading.RLock()
         self._room: int = options["read_size"] or _PLACE
         self._more = False
+        self._is_file = False
         self._reads = self._writes = True
 
     # What carries the bytes
@@ -136,6 +137,10 @@ class PulledChannel(ABC):
                 if self._session.unsent >= self._batch:
                     self._flush(deadline)
         return len(given)
+
+    def holds(self) -> bool:
+        """Whether a message was taken from the stream and not given."""
+        return self._kept is not None
 
     def batcher(self) -> MessageBatcher | None:
         """What queues bytes faster within a batch."""
@@ -305,7 +310,7 @@ class PulledChannel(ABC):
         with self._one(self._receiving, deadline):
             while True:
                 self._check_reads()
-                if self._kept is not None or self._session.ready or self._failed is not None:
+                if self._has_one():
                     return True
                 if self._pump():
                     continue
@@ -316,15 +321,20 @@ class PulledChannel(ABC):
                 except TimeoutError:
                     return self._failed is not None
 
-    @property
-    def at_hand(self) -> bool:
-        """Whether something was taken in already, and `poll` should be asked whatever a descriptor says."""
-        return self._more or self._session.ready or self._kept is not None or self._failed is not None
+    def _has_one(self) -> bool:
+        """Whether a message is there, an end or an error: what is said between messages is none of these."""
+        if self._kept is None and self._session.ready:
+            try:
+                self._kept = self._session.take(1, 0)
+            except (OSError, TareError):
+                return True  # it stays, and comes again
+        return self._kept is not None or self._failed is not None or self._session.at_end
 
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file, which no system tells to have grown."""
-        return False
+    def watched(self) -> tuple[int, bool, bool]:
+        """The descriptor, whether something was taken in already, and whether it is a file."""
+        self._check()
+        at_hand = self._session.ready or self._more or self._kept is not None or self._failed is not None
+        return self._number(), at_hand, self._is_file
 
     def note_skipped(self, offset: int) -> None:
         """Count a line that did not decode and was passed over."""
@@ -340,7 +350,7 @@ class PulledChannel(ABC):
     @property
     def pending(self) -> int:
         """Whole messages received and not taken."""
-        return self._session.pending
+        return self._session.pending + (self._kept is not None)
 
     @property
     def partial_size(self) -> int:
@@ -357,11 +367,16 @@ class PulledChannel(ABC):
 
     def position(self) -> tuple[int, int]:
         """Bytes of whole messages taken and queued."""
-        return self._session.position()
+        received, sent = self._session.position()
+        return (received if self._kept is None else self._kept[2].end(0)), sent
 
     def facts(self) -> dict[str, Any]:
         """What `Connection.summary` says."""
-        return {"peer": None if self._closed else self._peer(), **self._session.facts()}
+        facts = {"peer": None if self._closed else self._peer(), **self._session.facts()}
+        if self._kept is not None:
+            facts["messages_in"] -= 1
+            facts["bytes_in"] = self._kept[2].end(0)
+        return facts
 
     @property
     def closed(self) -> bool:

@@ -89,12 +89,9 @@ class Server:
         """Whether `accept` would not wait for somebody to come."""
         return self._listener.ready(self._options["timeout"] if timeout is ... else timeout)
 
-    @property
-    def at_hand(self) -> bool:
-        """Whether `poll` should be asked whatever the descriptor says: of those who shake hands still."""
-        return self._listener.has_guests
-
-    is_file = False
+    def watched(self) -> tuple[int, bool, bool]:
+        """For `tare.wait`: the descriptor, whether somebody shakes hands still, and False: it is no file."""
+        return self._listener.fileno(), self._listener.has_guests, False
 
     def fileno(self) -> int:
         """The descriptor that connections come to, to be waited for."""

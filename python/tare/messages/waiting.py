@@ -50,19 +50,28 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         raise UsageError("nothing to wait for")
     deadline = MessageDeadline(timeout)
     poller = select.poll()
-    numbers = [end.fileno() for end in given]
-    for number in numbers:
+    numbers: list[int] = []
+    at_hand: set[int] = set()
+    longest: float | None = None
+    for end in given:
+        number, is_at_hand, is_file = end.watched()
+        numbers.append(number)
         poller.register(number, select.POLLIN)
-    longest = _FILE_S if any(end.is_file for end in given) else None
+        if is_at_hand:
+            at_hand.add(number)
+        if is_file:
+            longest = _FILE_S
     events: list[tuple[int, int]] = poller.poll(0)
     while True:
-        hot = {number for number, _ in events}
         # What was decrypted, or taken in before, is looked at whatever the descriptor says.
-        ready = [end for end, number in zip(given, numbers) if (number in hot or end.at_hand) and end.poll(0)]
+        look = {number for number, _ in events} | at_hand
+        ready = [end for end, number in zip(given, numbers) if number in look and end.poll(0)] if look else []
         if ready or deadline.over:
             return ready
+        at_hand = {number for end, number in zip(given, numbers) if number in look and end.watched()[1]}
         lefts = [left for left in (deadline.left(), longest) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
+        if longest is not None or at_hand:
             lefts = [0.0]
         events = poller.poll(-(-min(lefts) * 1000 // 1) if lefts else None)

@@ -504,3 +504,20 @@ def test_the_module_names_its_parts() -> None:
 def test_representations(tmp_path: Path) -> None:
     with paired("unix", tmp_path) as (writer, _):
         assert repr(writer) == f"<tare.messages.Connection unix:{tmp_path}/s json:stdlib ok>"
+
+
+def test_what_is_said_between_messages_is_none() -> None:
+    with raw_peer("json") as (sock, conn):
+        sock.sendall(bytes.fromhex("e805000000016a736f6e"))  # HELLO json
+        assert conn.poll(0) is False
+        assert tare.wait([conn], timeout=0.05) == []
+        sock.sendall(b"\xe0\x01\0\0\x007" + bytes.fromhex("e809000000020100000000000000"))
+        assert tare.wait([conn], timeout=5) == [conn]
+        assert conn.tell() == (0, 0)
+        assert (conn.pending, conn.summary()["messages_in"]) == (1, 0)
+        assert conn.receive(timeout=0) == 7
+        assert conn.poll(0.05) is False  # an END, and the end of the stream still to come
+        sock.shutdown(1)
+        assert conn.poll(5) is True
+        with pytest.raises(EndOfStream):
+            conn.receive(timeout=0)
