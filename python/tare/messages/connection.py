@@ -331,7 +331,7 @@ class Connection:
 
     @property
     def pending(self) -> int:
-        """How many whole messages were received and not taken."""
+        """How many whole messages were received and not taken, at least: it looks no further than one read."""
         return len(self._inbox) + self._channel.pending
 
     @property

@@ -350,7 +350,8 @@ class PulledChannel(ABC):
     @property
     def pending(self) -> int:
         """Whole messages received and not taken."""
-        return self._session.pending + (self._kept is not None)
+        self._has_one()
+        return int(self._kept is not None)  # at least: those behind it were not looked at
 
     @property
     def partial_size(self) -> int:
