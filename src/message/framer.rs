@@ -200,10 +200,7 @@ impl Framer {
     /// # Errors
     /// What is wrong with the stream behind the messages before, the same at each further call:
     /// `Truncated`, `Malformed`, `ChecksumMismatch` or `Limit`.
-    #[allow(
-        clippy::should_implement_trait,
-        reason = "what it lends an iterator cannot"
-    )]
+    #[allow(clippy::should_implement_trait, reason = "it lends")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<Message<'_>>> {
         match self.take_quickly() {
@@ -302,8 +299,7 @@ impl Framer {
         number
     }
 
-    /// Whether [`next_event`](Self::next_event) has something to give: a message, a control
-    /// frame, the end or an error.
+    /// Whether [`next_event`](Self::next_event) has something to give, be it the end or an error.
     pub fn ready(&mut self) -> bool {
         self.look();
         self.found.is_some() || self.failure.is_some() || self.transport != Transport::Open
