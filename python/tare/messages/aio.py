@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncConnection", "AsyncServer", "connect", "listen"]
 
 _BUDGET = 64 << 10
+_PART = 64  # values that are encoded ahead of what was queued
 _MANY = 1 << 40
 _NONE = object()
 
@@ -94,10 +95,16 @@ class AsyncConnection:
         Raises:
             As `send`; the values before it were queued.
         """
-        deadline, count = self._deadline(timeout), 0
-        for value in values:
-            await self.send(value, deadline.left())
-            count += 1
+        deadline, count, codec, source = self._deadline(timeout), 0, self._codec(), iter(values)
+        while part := list(islice(source, _PART)):
+            payloads, refused = codec.encoded_many(part)
+            for payload in payloads:
+                if self._wire.crowded:
+                    await self._within(self._wire.drain(), deadline.left())
+                self._wire.send(*(codec.packed(payload) if codec.compresses else (payload, False)))
+            count += len(payloads)
+            if refused is not None:
+                raise refused
         await self.flush(deadline.left())
         return count
 
