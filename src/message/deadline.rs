@@ -37,7 +37,7 @@ impl std::fmt::Debug for Call<'_> {
     }
 }
 
-impl<'a> Call<'a> {
+impl Call<'_> {
     /// A call that waits for as long as it takes.
     #[must_use]
     pub fn forever() -> Self {
@@ -64,9 +64,11 @@ impl<'a> Call<'a> {
 
     /// The same with a check that may interrupt it.
     #[must_use]
-    pub fn checked(mut self, check: &'a mut (dyn FnMut() -> Result<()> + 'a)) -> Self {
-        self.check = Some(check);
-        self
+    pub fn checked<'c>(self, check: &'c mut (dyn FnMut() -> Result<()> + 'c)) -> Call<'c> {
+        Call {
+            until: self.until,
+            check: Some(check),
+        }
     }
 
     /// Whether the moment has come.

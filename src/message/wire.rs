@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvFlags, SendAncillaryBuffer, SendFlags};
 
@@ -62,6 +63,8 @@ impl Wire for System {
     fn read(&self, fd: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
         Ok(match self.0 {
             Stream::Socket => rustix::net::recv(fd, into, RecvFlags::DONTWAIT)?.1,
+            // The mode of a terminal is not this end's to change.
+            Stream::Device if !has_bytes(fd) => return Err(io::ErrorKind::WouldBlock.into()),
             _ => rustix::io::read(fd, into)?,
         })
     }
@@ -78,6 +81,7 @@ impl Wire for System {
                 let mut control = RecvAncillaryBuffer::default();
                 rustix::net::recvmsg(fd, &mut slices, &mut control, RecvFlags::DONTWAIT)?.bytes
             }
+            Stream::Device if !has_bytes(fd) => return Err(io::ErrorKind::WouldBlock.into()),
             _ => rustix::io::readv(fd, &mut slices)?,
         })
     }
@@ -86,6 +90,7 @@ impl Wire for System {
         let spare = spare_capacity(into);
         Ok(match self.0 {
             Stream::Socket => rustix::net::recv(fd, spare, RecvFlags::DONTWAIT)?.1,
+            Stream::Device if !has_bytes(fd) => return Err(io::ErrorKind::WouldBlock.into()),
             _ => rustix::io::read(fd, spare)?,
         })
     }
@@ -102,6 +107,12 @@ impl Wire for System {
             _ => rustix::io::writev(fd, from)?,
         })
     }
+}
+
+/// Whether a read would not wait.
+fn has_bytes(fd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    super::deadline::poll(&mut fds, std::time::Duration::ZERO).is_ok_and(|found| found > 0)
 }
 
 /// A descriptor with the calls it is moved by.

@@ -11,4 +11,10 @@
 )]
 
 mod ends;
+mod faults;
+mod flow;
+mod listening;
+mod misbehaving;
+mod peers;
 mod places;
+mod waiting;

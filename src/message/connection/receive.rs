@@ -12,7 +12,7 @@ use crate::message::deadline::SLICE;
 use crate::message::transport::fifo;
 use crate::message::unit::{Found, Place};
 use crate::message::wire::{is_timeout, os_error, timed_out, Link, Stream};
-use crate::message::{Call, Control, Event, Framer, Message, Options, State};
+use crate::message::{Call, Control, Event, Framer, Framing, Message, Options, State};
 use crate::{Error, ErrorKind, Result};
 
 /// A file that is followed is looked at this often.
@@ -204,7 +204,7 @@ impl Reading {
                     _ => false,
                 };
                 if !more {
-                    self.framer.end();
+                    self.end(link.stream);
                 }
                 None
             }
@@ -217,6 +217,18 @@ impl Reading {
                 self.framer.fail();
                 None
             }
+        }
+    }
+
+    /// The transport is at its end. A file's last line is whole without LF, if it is JSON: a
+    /// stream's may be cut, as 12 of 123.
+    fn end(&mut self, stream: Stream) {
+        let is_value = stream == Stream::File
+            && self.framer.framing() == Framing::Ndjson
+            && serde_json::from_slice::<serde_json::Value>(self.framer.partial()).is_ok();
+        self.framer.end();
+        if is_value {
+            self.framer.accept_last_line();
         }
     }
 
@@ -544,36 +556,36 @@ impl Connection {
         into: &mut [u8],
         call: &mut Call<'_>,
     ) -> Result<()> {
-        loop {
-            let Some(mut placed) = reading.framer.place(into) else {
+        reading.clock(Filled::Dry);
+        let due = reading.due();
+        let Some(mut placed) = reading.framer.place(into) else {
+            return Ok(());
+        };
+        // As long as it waits here, what came stays where it is.
+        let mut waited = Ok(());
+        let got = loop {
+            if placed.is_done() {
                 return Ok(());
-            };
-            let got = loop {
-                let (rest, behind) = placed.reserve();
-                let got = link.wire.read_two(link.fd(), rest, behind);
-                match got {
-                    Ok(read) if read > 0 => placed.commit(read),
-                    other => break Some(other),
-                }
-                if placed.is_done() {
-                    break None;
-                }
-            };
-            // What came is kept by the framer, whatever follows.
-            drop(placed);
-            match got {
-                None => return Ok(()),
-                Some(got) => {
-                    if reading.judge(link, got).is_none() && !reading.framer.ready() {
-                        reading.clock(Filled::Dry);
-                        self.await_more(reading, link, call)?;
+            }
+            let (rest, behind) = placed.reserve();
+            match link.wire.read_two(link.fd(), rest, behind) {
+                Ok(read) if read > 0 => placed.commit(read),
+                Err(error) if error.kind() == IoKind::Interrupted => {}
+                Err(error) if error.kind() == IoKind::WouldBlock => {
+                    waited = self.await_bytes(link, due, call);
+                    if waited.is_err() || due.is_some_and(|due| due <= Instant::now()) {
+                        break None;
                     }
                 }
+                other => break Some(other),
             }
-            if reading.framer.ready() {
-                return Ok(());
-            }
+        };
+        drop(placed);
+        if let Some(got) = got {
+            reading.judge(link, got);
         }
+        reading.expire();
+        waited
     }
 
     /// Bytes of the message that is not whole yet.
@@ -615,13 +627,15 @@ impl Connection {
 
     fn make_ready(&self, reading: &mut Reading, call: &mut Call<'_>) -> Result<()> {
         let link = Arc::clone(reading.link()?);
+        // What is queued is sent first: the peer may wait for it before it says more.
+        self.push_some();
         loop {
             match reading.fill(ROUND)? {
                 Filled::Ready => return Ok(()),
                 Filled::Spent => {
                     call.check()?;
                     self.enter()?;
-                    if reading.expire() || call.is_over() && self.still_short(reading)? {
+                    if !reading.expire() && call.is_over() {
                         return Err(timed_out("no whole message"));
                     }
                 }
@@ -630,44 +644,39 @@ impl Connection {
         }
     }
 
-    /// At the deadline with more to read: one more round was enough, or it was not.
-    fn still_short(&self, reading: &mut Reading) -> Result<bool> {
-        self.enter()?;
-        Ok(!reading.pass_controls())
-    }
-
     /// Waits until there is something to read, sends meanwhile what is queued, and ends the stream
     /// when the message under way takes too long.
     fn await_more(&self, reading: &mut Reading, link: &Link, call: &mut Call<'_>) -> Result<()> {
         if reading.began.is_none() {
             reading.release();
         }
-        let follows = link.stream == Stream::File;
-        loop {
-            if reading.expire() {
-                return Ok(());
-            }
+        self.await_bytes(link, reading.due(), call)?;
+        reading.expire();
+        Ok(())
+    }
+
+    /// Waits until there is something to read or the message under way is due; what is queued
+    /// to be sent leaves meanwhile.
+    fn await_bytes(&self, link: &Link, due: Option<Instant>, call: &mut Call<'_>) -> Result<()> {
+        let what = "no whole message";
+        while due.is_none_or(|due| due > Instant::now()) {
             let mut events = PollFlags::IN;
             if self.push_some() {
                 events |= PollFlags::OUT;
             }
-            let due = reading.due();
-            let what = "no whole message";
-            if follows {
+            if link.stream == Stream::File {
                 call.slice(&mut [], due, FOLLOW, what)?;
                 return self.enter();
             }
             let mut fds = [PollFd::from_borrowed_fd(link.fd(), events)];
             let found = call.slice(&mut fds, due, SLICE, what)?;
             self.enter()?;
-            if found > 0
-                && fds
-                    .iter()
-                    .any(|fd| fd.revents().intersects(!PollFlags::OUT))
-            {
-                return Ok(());
+            let [fd] = fds;
+            if found > 0 && fd.revents().intersects(!PollFlags::OUT) {
+                break;
             }
         }
+        Ok(())
     }
 
     /// Takes in what is there, for one round of [`wait`](crate::message::wait); whether a

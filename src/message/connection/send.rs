@@ -240,7 +240,10 @@ impl Connection {
     /// # Errors
     /// As [`send`](Self::send), without those of the system.
     pub fn queue(&self, payload: &[u8], compressed: bool) -> Result<()> {
-        self.enter()?;
+        // Whether this is the process that made it is asked when it is written.
+        if self.is_closed() {
+            return Err(closed());
+        }
         self.check_size(payload.len())?;
         let mut writing = hold(&self.writing);
         writing.check()?;
