@@ -8,6 +8,9 @@
 //! Use it to send values one by one over a pipe or a socket and to learn how the stream ended:
 //! finished, cut, damaged. Do not use it inside a file that has an index of its own.
 //!
+//! [`Connection`] is both over a descriptor: a socket, a pipe, a file; [`Listener`] accepts them, and
+//! [`wait()`] tells which of several has a whole message.
+//!
 //! [`Relay`] emulates a link between two hosts.
 
 #![deny(

@@ -103,7 +103,8 @@ pub struct Options {
     pub expects: Option<String>,
     /// Say END on close; on, `frame` only.
     pub end: bool,
-    /// So many queued bytes are worth a write: see [`wants_flush`](super::Connection::wants_flush); 64 KiB.
+    /// So many queued bytes are worth a write; 64 KiB. See
+    /// [`wants_flush`](super::Connection::wants_flush).
     pub batch: usize,
     /// With more unsent bytes than this a send waits; 1 MiB.
     pub high: usize,

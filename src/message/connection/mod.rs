@@ -1,5 +1,6 @@
 //! Messages over a descriptor: blocking with a deadline outside, never blocking inside.
 
+mod reading;
 mod receive;
 mod send;
 
@@ -12,7 +13,7 @@ use super::transport::{self, Opened};
 use super::wire::{Link, Stream, Wire};
 use super::{Call, FrameWriter, Framing, Mode, Options, State, Url};
 use crate::{Error, ErrorKind, Result};
-use receive::Reading;
+use reading::Reading;
 pub use receive::{Received, Taken};
 use send::Writing;
 
@@ -103,8 +104,9 @@ impl Connection {
     /// Connects, or opens a fifo, a file or a descriptor.
     ///
     /// # Errors
-    /// `Usage` for a URL or a mode that does not exist, `Unsupported` for a token that would cross a network in the clear, `Truncated` for a file to append to whose end is cut; `Io` from
-    /// the system, and at the deadline: see [`is_timeout`](super::is_timeout).
+    /// `Usage` for a URL or a mode that does not exist, `Unsupported` for a token that would cross
+    /// a network in the clear, `Truncated` for a file to append to whose end is cut; `Io` from the
+    /// system, and at the deadline: see [`is_timeout`](super::is_timeout).
     pub fn open(url: &str, mode: Mode, options: &Options, call: &mut Call<'_>) -> Result<Self> {
         options.check()?;
         let url = Url::parse(url)?;

@@ -174,7 +174,8 @@ impl Connection {
     /// the next call.
     ///
     /// # Errors
-    /// `Limit` over `max_message`, `Usage` where the framing cannot hold it or the connection is closed, `Io` from the system, and at the deadline.
+    /// `Limit` over `max_message`, `Usage` where the framing cannot hold it or the connection is
+    /// closed, `Io` from the system, and at the deadline.
     pub fn send(&self, payload: &[u8], compressed: bool, call: &mut Call<'_>) -> Result<()> {
         self.enter()?;
         let mut writing = self.writable(payload.len(), call)?;
@@ -184,8 +185,15 @@ impl Connection {
         } else {
             let link = writing.link()?;
             let this = &mut *writing;
+            let mut short = false;
             let mut through = |slices: &[IoSlice<'_>]| loop {
-                match write(&link, slices) {
+                // A short write filled the descriptor: another would say so at its price.
+                let wrote = if std::mem::take(&mut short) {
+                    Ok(0)
+                } else {
+                    write(&link, slices)
+                };
+                match wrote {
                     Ok(0) => match self.await_room(&link, call) {
                         Ok(()) => {}
                         Err(error) => {
@@ -193,7 +201,10 @@ impl Connection {
                             return 0;
                         }
                     },
-                    Ok(n) => return n,
+                    Ok(n) => {
+                        short = n < slices.iter().map(|slice| slice.len()).sum();
+                        return n;
+                    }
                     Err(error) => {
                         this.failed = Some((error.raw_os_error().unwrap_or(0), error.kind()));
                         return 0;

@@ -76,7 +76,8 @@ fn wrong_mode(scheme: &str, modes: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("{scheme} takes a mode: {modes}"))
 }
 
-/// Tries until it succeeds, `retry` or the call are over, or the error is another than nobody there.
+/// Tries until it succeeds, `retry` or the call are over, or the error is another than that
+/// nobody is there.
 fn attempt(
     retry: Option<Duration>,
     call: &mut Call<'_>,
