@@ -13,6 +13,7 @@ include!("blit.rs");
 include!("blit_reads.rs");
 include!("fst.rs");
 include!("lz4_blocks.rs");
+include!("messages.rs");
 include!("qs.rs");
 include!("robject.rs");
 include!("store_names.rs");
@@ -55,6 +56,10 @@ fn check(target: &str, data: &[u8]) {
         "qs" => qs_files::qs(data),
         "qs2" => qs_files::qs2(data),
         "store_index" => store_records::index(data),
+        "frame_feed" => messages::frames(data),
+        "msgpack_scan" => messages::msgpack(data),
+        "cbor_scan" => messages::cbor(data),
+        "ndjson_scan" => messages::lines(data),
         "store_names" => store_names::parsed(data),
         "store_records" => store_records::parsed(data),
         "fst" => fst_files::opens(data),
@@ -68,6 +73,7 @@ fn check(target: &str, data: &[u8]) {
 const TARGETS: &[&str] = &[
     "blits_open",
     "block_lz4",
+    "cbor_scan",
     "decode_blit",
     "decompress_any",
     "decompress_bz2",
@@ -77,10 +83,13 @@ const TARGETS: &[&str] = &[
     "decompress_zlib",
     "decompress_zstd",
     "dput",
+    "frame_feed",
     "fst",
     "fst_blob",
     "header_bgzf",
     "json_in",
+    "msgpack_scan",
+    "ndjson_scan",
     "qdata",
     "qs",
     "qs2",

@@ -7,7 +7,7 @@
 //! [`blit`] is a document format that is read without being parsed: a field in nanoseconds, a file
 //! smaller than `MessagePack` or BSON, every number and string exact.
 //! [`store`] keeps objects under keys by the hash of their content, in memory, folders and on servers.
-//! [`message`] has the relay that emulates a link; [`Error`] is what every fallible function of the crate returns.
+//! [`message`] sends whole values over any stream of bytes; [`Error`] is what every fallible function of the crate returns.
 //!
 //! # Example
 //! ```

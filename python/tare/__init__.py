@@ -20,15 +20,18 @@ __all__ = [
     "Store",
     "TareError",
     "__version__",
+    "connect",
     "convert",
     "decode",
     "encode",
     "formats",
     "inspect",
+    "listen",
     "measure",
     "open_dataset",
     "open_store",
     "read",
+    "wait",
     "write",
 ]
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from tare.errors import TareError
     from tare.io import convert, inspect, read, write
     from tare.measure.result import Result
+    from tare.messages import connect, listen, wait
     from tare.route import Route
     from tare.store import Store, open_store
 
@@ -51,16 +55,19 @@ _HOMES = {
     "Store": "tare.store",
     "TareError": "tare.errors",
     "__version__": "tare._version",
+    "connect": "tare.messages",
     "convert": "tare.io",
     "decode": "tare.codec",
     "encode": "tare.codec",
     "inspect": "tare.io",
+    "listen": "tare.messages",
     "open_dataset": "tare.dataset",
     "open_store": "tare.store",
     "read": "tare.io",
+    "wait": "tare.messages",
     "write": "tare.io",
 }
-_MODULES = ("blit", "compress", "formats", "measure", "r", "store")
+_MODULES = ("blit", "compress", "formats", "measure", "messages", "r", "store")
 
 
 def __getattr__(name: str) -> Any:

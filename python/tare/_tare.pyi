@@ -869,3 +869,171 @@ def store_copy(
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]:
     """Copy keys from one store into another, page by page; what was done, in numbers, and what is damaged."""
+
+class MessageBatcher:
+    """`send` of a connection within a batch, for bytes.
+
+    Args:
+        session: Where to queue.
+        flush: Called with the timeout, if one is given, when ``limit`` bytes wait.
+        limit: Bytes.
+    """
+
+    def __init__(self, session: MessageSession, flush: Callable[..., object], limit: int) -> None: ...
+    def send(self, data: Buffer, timeout: Any = None) -> None:
+        """Queue a message, and flush what has grown."""
+
+class MessageDeadline:
+    """A moment on the monotonic clock: what is left of a timeout.
+
+    Args:
+        seconds: From now; None is never.
+
+    >>> MessageDeadline(0).over, MessageDeadline(None).left()
+    (True, None)
+    """
+
+    def __init__(self, seconds: float | None = None) -> None: ...
+    def left(self) -> float | None:
+        """Seconds that are left, none below 0; None is for ever."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+
+class MessageMarks:
+    """Where the messages of a batch lay in their stream."""
+
+    def offset(self, index: int, /) -> int:
+        """First byte of the message at an index."""
+
+    def end(self, index: int, /) -> int:
+        """Where so many messages of the batch ended; for none, where the one before did."""
+
+    def number(self, index: int, /) -> int:
+        """How many messages of the stream came before it."""
+
+class MessageSession:
+    """Cuts and joins the bytes of a stream of messages; whoever has it reads and writes them.
+
+    Args:
+        wire: ``frame``, ``msgpack``, ``cbor``, ``ndjson`` or ``wrap``.
+        options: Limits, and what is said to the peer: ``max_message``, ``hello``, ``end``, ``expected``, ...
+
+    >>> session = MessageSession("frame", {})
+    >>> session.send(b"hi")
+    >>> session.outgoing().hex()
+    'e0020000006869'
+    """
+
+    def __init__(self, wire: str, options: dict[str, Any]) -> None: ...
+    def send(self, payload: Buffer, compressed: bool = False) -> None:
+        """Queue a message. Raises `Limit` for one that is too long."""
+
+    def send_many(self, payloads: list[Any], start: int, limit: int, flags: bytes | None = None) -> int:
+        """Queue messages from an index on until ``limit`` bytes wait; the index of the next."""
+
+    def token(self, token: bytes) -> None:
+        """Queue a token; it must be the first."""
+
+    def finish(self) -> None:
+        """Queue END, where the framing has one; nothing follows."""
+
+    def outgoing(self, limit: int | None = None) -> bytes:
+        """What is to be written next, at most ``limit`` bytes; it stays queued."""
+
+    def written(self, count: int) -> None:
+        """So many of them were written."""
+
+    def received(self, data: Buffer) -> None:
+        """Take bytes in."""
+
+    def read_from(self, descriptor: int, round: int, most: int) -> tuple[int, bool]:
+        """Take in what a descriptor that does not block has: bytes, and whether it is at its end.
+
+        Args:
+            descriptor: It.
+            round: Bytes after which it stops.
+            most: Bytes of one read.
+        """
+
+    def write_to(self, descriptor: int) -> int | None:
+        """Write once to a descriptor that does not block: bytes, or None if it has no room."""
+
+    def rest(self) -> None:
+        """Free what an idle connection does not need."""
+
+    def take_into(
+        self, buffer: Buffer
+    ) -> tuple[int, tuple[list[bytes], bytes | None, MessageMarks] | None] | None:
+        """The payload of one message into a buffer: its length, and the message if it does not fit."""
+
+    def received_end(self) -> None:
+        """The stream ends here."""
+
+    def received_failure(self, number: int) -> None:
+        """Reading failed with an error of the system."""
+
+    def take(self, count: int, budget: int) -> tuple[list[bytes], bytes | None, MessageMarks] | None:
+        """At least one message, at most ``count``, no more behind ``budget`` bytes; None if none is whole.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch, Limit: The stream is damaged there.
+        """
+
+    def note_skipped(self, offset: int) -> None:
+        """Count a line that did not decode and was passed over."""
+
+    def accept_last_line(self) -> None:
+        """From now on a last line of JSON without its end is taken for whole: the transport cannot cut."""
+
+    def read_ahead(self) -> bytes:
+        """All bytes that were received and not taken. Raises if some were already put together."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether a message has begun and is not whole."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether `take` gives or raises something, or the end was reached."""
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the stream ended between messages, and all were taken."""
+
+    @property
+    def full(self) -> bool:
+        """Whether ``max_ready`` is reached, and reading should stop."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the token came, or none is expected. Raises if another one came, or something else."""
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that are queued."""
+
+    @property
+    def pending(self) -> int:
+        """Whole messages that were not taken."""
+
+    @property
+    def partial_size(self) -> int:
+        """Bytes of the message that is not whole yet."""
+
+    @property
+    def peer_codec(self) -> str | None:
+        """What the peer says that the messages taken last are in."""
+
+    def partial(self) -> bytes:
+        """The bytes of the message that is not whole yet."""
+
+    def status(self) -> tuple[str, int | None, int | None]:
+        """Name, offset and hint of the state."""
+
+    def position(self) -> tuple[int, int]:
+        """Bytes of whole messages taken and queued."""
+
+    def facts(self) -> dict[str, Any]:
+        """Counts."""

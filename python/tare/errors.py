@@ -7,6 +7,7 @@ TareError
 |  +- Truncated(EOFError)         more bytes could make them valid
 |  +- Malformed                   no further bytes can
 |  +- ChecksumMismatch            well formed, but damaged
+|  +- CodecMismatch               the other end of a connection sends another format
 +- Unsupported(TypeError)         valid, but Tare or the library cannot do it
 +- Limit                          a limit was reached; the text names the option that raises it
 +- LossError(ValueError)          a strict conversion that would lose something
@@ -44,6 +45,7 @@ from typing import Any
 __all__ = [
     "Busy",
     "ChecksumMismatch",
+    "CodecMismatch",
     "Collision",
     "ConfigMismatch",
     "Conflict",
@@ -83,9 +85,11 @@ class TareError(Exception):
         format: Id of the format or compressor, if one was at work.
         offset: Byte offset in the encoded input, if known.
         path: File, or path inside the value, if known.
+        message_number: Which message of a connection it was, the first being 0, if one was.
     """
 
     kind = "error"
+    message_number: int | None = None
 
     def __init__(
         self,
@@ -134,6 +138,12 @@ class ChecksumMismatch(DecodeError):
     """The input is well formed, but its checksum says it was damaged."""
 
     kind = "checksum_mismatch"
+
+
+class CodecMismatch(DecodeError):
+    """The other end of a connection sends another format than this one expects; nothing was decoded."""
+
+    kind = "codec_mismatch"
 
 
 class Unsupported(TareError, TypeError):

@@ -10,6 +10,7 @@ mod buffers;
 mod compress;
 mod error;
 mod facts;
+mod message;
 mod options;
 mod reader;
 mod relay;
@@ -50,6 +51,7 @@ mod _tare {
         module.add("__features__", features)?;
         super::blit::add(module)?;
         super::robject::add(module)?;
-        super::store::add(module)
+        super::store::add(module)?;
+        super::message::add(module)
     }
 }

@@ -1,0 +1,60 @@
+//! `_tare.MessageBatcher`: what `send` is within a batch.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::fault::raised;
+use super::session::{Session, LENT};
+use crate::buffers::with_bytes;
+
+/// `send` of a connection within a batch: queues, and has what has grown flushed.
+#[pyclass(frozen, name = "MessageBatcher")]
+pub struct Batcher {
+    session: Py<Session>,
+    flush: Py<PyAny>,
+    limit: usize,
+}
+
+#[pymethods]
+impl Batcher {
+    #[new]
+    fn new(session: Py<Session>, flush: Py<PyAny>, limit: usize) -> Self {
+        Self {
+            session,
+            flush,
+            limit,
+        }
+    }
+
+    #[pyo3(signature = (data, timeout=None))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        timeout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let push = |bytes: &[u8]| {
+            let mut inner = self.session.get().lock();
+            let done = inner.push(bytes, false);
+            done.map_err(|error| raised(py, error))?;
+            Ok(inner.unsent())
+        };
+        let waits = match data.cast_exact::<PyBytes>() {
+            Ok(bytes) if bytes.as_bytes().len() >= LENT => {
+                let mut inner = self.session.get().lock();
+                let done = inner.push_object(bytes, false);
+                done.map_err(|error| raised(py, error))?;
+                inner.unsent()
+            }
+            Ok(bytes) => push(bytes.as_bytes())?,
+            Err(_) => with_bytes(data, push)?,
+        };
+        if waits >= self.limit {
+            match timeout {
+                Some(timeout) => self.flush.call1(py, (timeout,))?,
+                None => self.flush.call0(py)?,
+            };
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! Values of msgpack, cut anywhere.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+include!("../check.rs");
+
+fuzz_target!(|data: &[u8]| check("msgpack_scan", data));

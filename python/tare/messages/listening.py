@@ -1,0 +1,260 @@
+"""Listeners: who comes shakes hands and shows its token before it is given to anybody."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import stat
+from typing import TYPE_CHECKING, Any
+
+from tare._tare import MessageDeadline, MessageSession
+from tare.errors import TareError, UsageError
+from tare.messages.descriptors import DescriptorChannel, unix_address
+from tare.messages.pulled import PulledChannel
+from tare.messages.urls import host_and_port, tcp_url
+
+if TYPE_CHECKING:
+    import ssl
+
+__all__ = ["SocketListener", "listening_socket"]
+
+_BACKLOG = 128
+_FULL_S = 0.05
+
+
+def listening_socket(url: str) -> tuple[socket.socket, str]:
+    """A socket that listens, and its URL with the port that was chosen.
+
+    Raises:
+        OSError: The address is in use, or cannot be bound.
+    """
+    if url.startswith("tcp:"):
+        host, port = host_and_port(url)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        return sock, tcp_url(host, sock.getsockname()[1])
+    address = unix_address(url)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if not address.startswith("\0"):
+            _remove_stale(address)
+        sock.bind(address)
+        if not address.startswith("\0"):
+            os.chmod(address, 0o600)  # before it listens, nobody can connect
+        sock.listen(_BACKLOG)
+    except BaseException:
+        sock.close()
+        raise
+    return sock, url
+
+
+def _remove_stale(path: str) -> None:
+    """Remove a socket's file that nobody listens at; what cannot be connected to for other reasons stays."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.settimeout(1)
+                probe.connect(path)
+            except ConnectionRefusedError:
+                os.unlink(path)
+            except OSError:
+                return
+
+
+class _Guest:
+    """Somebody who came, and has not shown yet that it may come in."""
+
+    def __init__(
+        self,
+        sock: socket.socket | ssl.SSLSocket,
+        peer: str,
+        session: MessageSession,
+        patience: MessageDeadline,
+        *,
+        secured: bool,
+    ) -> None:
+        self.sock = sock
+        self.peer = peer
+        self.session = session
+        self.patience = patience
+        self.secured = secured
+        self.shaken = not secured
+        self.events = select.POLLIN
+
+    def step(self) -> bool:
+        """Go on; True when it may come in.
+
+        Raises:
+            OSError, TareError: It may not.
+        """
+        if not self.shaken:
+            from tare.messages.tls import shake
+
+            events = shake(self.sock)  # type: ignore[arg-type] # only one of TLS is not shaken
+            if events is not None:
+                self.events = events
+                return False
+            self.shaken, self.events = True, select.POLLIN
+        while not self.session.trusted:
+            try:
+                data = self.sock.recv(1 << 10)
+            except BlockingIOError:
+                return False
+            except OSError as error:
+                if type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError"):
+                    return False
+                raise
+            if not data:
+                raise ConnectionAbortedError("gone before its token came")
+            self.session.received(data)
+        return True
+
+
+class SocketListener:
+    """Listens by TCP, with TLS or without, or at a path; see `tare.messages.server.Listener`.
+
+    Args:
+        url: Where.
+        wire: What sessions are told.
+        options: The options, checked.
+
+    Raises:
+        UsageError: TLS without a certificate.
+        OSError: The address cannot be bound.
+    """
+
+    def __init__(self, url: str, wire: dict[str, Any], options: dict[str, Any]) -> None:
+        self._context: ssl.SSLContext | None = None
+        if options.get("tls"):
+            from tare.messages.tls import server_context
+
+            self._context = server_context(options["tls"])
+        self._wire, self._options = wire, options
+        self._sock, self._url = listening_socket(url)
+        self._sock.setblocking(False)
+        self._guests: list[_Guest] = []
+        self._open: list[PulledChannel] = []
+        self._process = os.getpid()
+        self._path = None
+        if url.startswith("unix:") and not unix_address(url).startswith("\0"):
+            self._path = os.path.abspath(unix_address(url))
+            self._inode = os.lstat(self._path).st_ino
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return self._url
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._sock.fileno() < 0
+
+    def accept(self, deadline: MessageDeadline) -> tuple[PulledChannel, str]:
+        """The next connection that shook hands and has the token; several may be on their way."""
+        while True:
+            if self.closed:
+                raise UsageError("the server was closed: listen anew")
+            guest = self._admitted()
+            if guest is not None:
+                channel = self._channel(guest)
+                self._open.append(channel)
+                return channel, guest.peer
+            if deadline.over:
+                raise TimeoutError("nobody came in time")
+            self._wait(deadline.left())
+
+    def _channel(self, guest: _Guest) -> PulledChannel:
+        if not guest.secured:
+            return DescriptorChannel(guest.sock.detach(), guest.session, self._options, is_socket=True)
+        from tare.messages.tls import TlsChannel
+
+        return TlsChannel(guest.sock, guest.session, self._options)  # type: ignore[arg-type] # as above
+
+    @property
+    def has_guests(self) -> bool:
+        """Whether somebody came and was not given yet."""
+        return len(self._guests) > 0
+
+    def ready(self, timeout: float | None) -> bool:
+        """Whether somebody came."""
+        readable, _, _ = select.select([self._sock, *(guest.sock for guest in self._guests)], [], [], timeout)
+        return len(readable) > 0
+
+    def _wait(self, left: float | None) -> None:
+        poller = select.poll()
+        if self._full:
+            left = min(_FULL_S, left if left is not None else _FULL_S)
+        else:
+            poller.register(self._sock.fileno(), select.POLLIN)
+        for guest in self._guests:
+            poller.register(guest.sock.fileno(), guest.events)
+            patience = guest.patience.left()
+            if patience is not None:
+                left = patience if left is None else min(left, patience)
+        poller.poll(None if left is None else -(-left * 1000 // 1))
+
+    @property
+    def _full(self) -> bool:
+        self._open = [channel for channel in self._open if not channel.closed]
+        most: int = self._options["max_connections"]
+        return len(self._open) + len(self._guests) >= most
+
+    def _admitted(self) -> _Guest | None:
+        while not self._full:
+            try:
+                plain, address = self._sock.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                break
+            self._welcome(plain, address)
+        for guest in list(self._guests):
+            try:
+                if guest.step():
+                    self._guests.remove(guest)
+                    return guest
+                if guest.patience.over:
+                    raise TimeoutError
+            except (OSError, TareError):  # whoever may not come in is told nothing
+                self._guests.remove(guest)
+                guest.sock.close()
+        return None
+
+    def _welcome(self, plain: socket.socket, address: Any) -> None:
+        sock: socket.socket | ssl.SSLSocket = plain
+        peer = ""
+        try:
+            plain.setblocking(False)
+            if isinstance(address, tuple):
+                peer = tcp_url(*address[:2])
+                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                sock = self._context.wrap_socket(
+                    plain, server_side=True, do_handshake_on_connect=False, suppress_ragged_eofs=False
+                )
+        except OSError:
+            plain.close()
+            return
+        patience = MessageDeadline(self._options["message_timeout"])
+        session = MessageSession(self._wire["wire"], self._wire | {"expected": self._options.get("token")})
+        self._guests.append(_Guest(sock, peer, session, patience, secured=self._context is not None))
+
+    def fileno(self) -> int:
+        """The descriptor that connections come to."""
+        return self._sock.fileno()
+
+    def close(self) -> None:
+        """Listen no more; connections stay."""
+        if self.closed:
+            return
+        for guest in self._guests:
+            guest.sock.close()
+        self._guests.clear()
+        self._sock.close()
+        if self._path is not None and os.getpid() == self._process:
+            with contextlib.suppress(OSError):
+                if os.lstat(self._path).st_ino == self._inode:
+                    os.unlink(self._path)

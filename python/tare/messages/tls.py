@@ -1,0 +1,146 @@
+"""TLS: the standard `ssl` module between a TCP socket and the framing."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import UsageError
+from tare.messages.pulled import PulledChannel, poll_for
+from tare.messages.urls import host_and_port, tcp_url
+
+if TYPE_CHECKING:
+    from tare._tare import MessageDeadline, MessageSession
+
+__all__ = ["TlsChannel", "client_context", "secured", "server_context", "shake"]
+
+
+class TlsChannel(PulledChannel):
+    """Payloads over TLS.
+
+    Args:
+        sock: A socket of TLS that does not block.
+        session: What cuts and joins its bytes.
+        options: The options, checked.
+    """
+
+    def __init__(self, sock: ssl.SSLSocket, session: MessageSession, options: dict[str, Any]) -> None:
+        super().__init__(session, options)
+        self._sock = sock
+        self._turn = threading.Lock()  # one thread at a time may be inside OpenSSL
+        self._reverse = False  # writing waits for something to read, or the other way round
+
+    def _read(self, place: memoryview) -> int | None:
+        try:
+            with self._turn:
+                return self._sock.recv_into(place)
+        except ssl.SSLWantReadError:
+            self._reverse = False
+        except ssl.SSLWantWriteError:
+            self._reverse = True
+        return None
+
+    def _write(self, data: bytes) -> int | None:
+        try:
+            with self._turn:
+                return self._sock.send(data)
+        except ssl.SSLWantWriteError:
+            self._reverse = False
+        except ssl.SSLWantReadError:
+            self._reverse = True
+        return None
+
+    def _await(self, events: int, seconds: float | None) -> None:
+        poll_for(self._sock.fileno(), select.POLLIN | select.POLLOUT if self._reverse else events, seconds)
+
+    def _peer(self) -> str | None:
+        with contextlib.suppress(OSError):
+            return tcp_url(*self._sock.getpeername()[:2])
+        return None
+
+    def _finish(self) -> None:
+        # The peer's own word for it is not waited for.
+        with self._turn, contextlib.suppress(OSError):
+            self._sock.unwrap()
+
+    def _release(self) -> None:
+        self._sock.close()
+
+    def _number(self) -> int:
+        return self._sock.fileno()
+
+
+def client_context(given: Any) -> ssl.SSLContext:
+    """The context that ``tls=`` names: True verifies the peer against the system's certificates.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if given is True:
+        return ssl.create_default_context()
+    if isinstance(given, ssl.SSLContext):
+        return given
+    raise UsageError(f"tls: expected True or an ssl.SSLContext, not {type(given).__name__}")
+
+
+def server_context(given: Any) -> ssl.SSLContext:
+    """The context that ``tls=`` of a server is.
+
+    Raises:
+        UsageError: No certificate: it must be a context here.
+    """
+    if isinstance(given, ssl.SSLContext):
+        return given
+    raise UsageError(
+        "tls: a server needs an ssl.SSLContext with its certificate, as"
+        " ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) with load_cert_chain()"
+    )
+
+
+def secured(
+    plain: socket.socket, url: str, options: dict[str, Any], deadline: MessageDeadline
+) -> ssl.SSLSocket:
+    """A connected socket after the handshake; it is closed if that fails.
+
+    Raises:
+        ssl.SSLCertVerificationError: The peer is not who it should be.
+        TimeoutError: Not in time.
+        OSError: From the system.
+    """
+    try:
+        plain.setblocking(False)
+        name = options["server_hostname"] or host_and_port(url)[0]
+        sock = client_context(options["tls"]).wrap_socket(
+            plain, server_hostname=name, do_handshake_on_connect=False, suppress_ragged_eofs=False
+        )
+    except BaseException:
+        plain.close()
+        raise
+    try:
+        while (events := shake(sock)) is not None:
+            if deadline.over:
+                raise TimeoutError("could not shake hands in time")
+            poll_for(sock.fileno(), events, deadline.left())
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def shake(sock: ssl.SSLSocket) -> int | None:
+    """Go on with the handshake; what must be waited for, or None when it is done.
+
+    Raises:
+        OSError: It failed.
+    """
+    try:
+        sock.do_handshake()
+    except ssl.SSLWantReadError:
+        return select.POLLIN
+    except ssl.SSLWantWriteError:
+        return select.POLLOUT
+    return None
