@@ -90,6 +90,10 @@ impl Mode {
 /// assert_eq!(256 << 10, options.low);
 /// ```
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "options that are set apart from each other"
+)]
 pub struct Options {
     /// How messages are delimited; `frame`.
     pub framing: Framing,

@@ -95,7 +95,7 @@ fn a_forged_length_takes_no_memory() {
 #[test]
 fn a_deadline_loses_nothing() {
     let (mut peer, conn) = raw_peer(&Options::default());
-    let bytes = frame(&[7; 200_000]);
+    let bytes = frame(&vec![7; 200_000]);
     let mut buffer = vec![0; 200_000];
     for (index, piece) in bytes.chunks(30_001).enumerate() {
         let error = if index % 2 == 0 {
@@ -133,7 +133,7 @@ fn a_trickle_hits_the_message_timeout() {
         assert_eq!(b"first", &*bytes_of(conn.receive(&mut soon()).unwrap()));
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                for byte in frame(&[0; 100_000]) {
+                for byte in frame(&vec![0; 100_000]) {
                     if peer.write_all(&[byte]).is_err() {
                         return;
                     }

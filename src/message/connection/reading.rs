@@ -303,10 +303,7 @@ impl Reading {
         if message.bytes.len() <= 64 << 10 {
             received.bytes = message.bytes.to_vec();
         } else {
-            received.bytes = match self.framer.take_body() {
-                Some(body) => body,
-                None => Vec::new(),
-            };
+            received.bytes = self.framer.take_body().unwrap_or_default();
         }
         Ok(Some(received))
     }

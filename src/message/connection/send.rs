@@ -265,10 +265,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`queue`](Self::queue), of the message behind those that were queued.
-    pub fn queue_many<'p>(
-        &self,
-        payloads: &mut dyn Iterator<Item = (&'p [u8], bool)>,
-    ) -> Result<usize> {
+    pub fn queue_many(&self, payloads: &mut dyn Iterator<Item = (&[u8], bool)>) -> Result<usize> {
         self.enter()?;
         let mut writing = hold(&self.writing);
         writing.check()?;
