@@ -2,19 +2,26 @@
 
 Opening a fifo blocks until the other end is opened too. So the reader opens its end
 at once without blocking, which lets the writer's open succeed, and only ``accept``
-waits (for the first byte, with ``poll``).
+waits (for the first byte). Opening, deadlines and the token are those of `tare.messages`.
 """
 
 from __future__ import annotations
 
-import hmac
 import io
 import os
 import select
 import shutil
 import tempfile
 
+from tare._tare import MessageDeadline, MessageSession
+from tare.errors import TareError
+from tare.messages.descriptors import open_fifo
+from tare.messages.exact import show_token, token_missing
+from tare.messages.pulled import poll_for
+
 __all__ = ["FifoListener", "connect", "listen"]
+
+_STRANGER = "whoever wrote to the fifo did not send the token of this run"
 
 
 class FifoListener:
@@ -22,15 +29,15 @@ class FifoListener:
 
     Args:
         address: Path of the fifo.
-        token: Bytes the writer must send first; empty for none.
+        token: What the writer must show first; empty for nothing.
         folder: Folder to remove on close; None leaves everything.
     """
 
     def __init__(self, address: str, token: bytes, folder: str | None) -> None:
         self.address = address
-        self._token = token
+        self._session = MessageSession("frame", {"expected": token or None})
         self._folder = folder
-        self._descriptor: int | None = os.open(address, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._descriptor: int | None = open_fifo(address, "r", MessageDeadline(0))
 
     def accept(self, *, timeout_s: float | None = None) -> io.RawIOBase:
         """Wait for the first bytes, check the token, and return the reading end.
@@ -43,32 +50,28 @@ class FifoListener:
             ConnectionError: Whoever wrote did not know the token.
             ValueError: The listener is closed or was accepted already.
         """
-        if self._descriptor is None:
+        descriptor, deadline = self._descriptor, MessageDeadline(timeout_s)
+        if descriptor is None:
             raise ValueError("this fifo was accepted or closed already")
-        self._wait(timeout_s)
-        got = b""
-        while len(got) < len(self._token):
-            piece = os.read(self._descriptor, len(self._token) - len(got))
-            if not piece:
-                break
-            got += piece
-            if len(got) < len(self._token):
-                self._wait(timeout_s)
-        if not hmac.compare_digest(got, self._token):
-            raise ConnectionError("whoever wrote to the fifo did not send the token of this run")
-        os.set_blocking(self._descriptor, True)
-        end = io.FileIO(self._descriptor, "rb", closefd=True)
+        admitted = False
+        while not admitted:
+            if not poll_for(descriptor, select.POLLIN, deadline.left()):
+                raise TimeoutError(f"nobody wrote to the fifo within {timeout_s:g} s")
+            try:
+                admitted = self._session.trusted or self._hear(descriptor)
+            except TareError:
+                raise ConnectionError(_STRANGER) from None
+        os.set_blocking(descriptor, True)
         self._descriptor = None
-        return end
+        return io.FileIO(descriptor, "rb", closefd=True)
 
-    def _wait(self, timeout_s: float | None) -> None:
-        """Wait until there is something to read, or the writer has gone."""
-        if self._descriptor is None:
-            return
-        poller = select.poll()
-        poller.register(self._descriptor, select.POLLIN)
-        if not poller.poll(None if timeout_s is None else timeout_s * 1000):
-            raise TimeoutError(f"nobody wrote to the fifo within {timeout_s:g} s")
+    def _hear(self, descriptor: int) -> bool:
+        """Take in more of the token; whether it is whole and right."""
+        data = os.read(descriptor, token_missing(self._session))
+        if not data:
+            raise ConnectionError(_STRANGER)
+        self._session.received(data)
+        return self._session.trusted
 
     def close(self) -> None:
         """Remove the fifo; an accepted end stays open."""
@@ -84,7 +87,7 @@ def listen(address: str = "", *, token: bytes = b"") -> FifoListener:
 
     Args:
         address: Path of the fifo; empty for one in a new private folder.
-        token: Bytes the writer must send first.
+        token: What the writer must show first: 16 to 64 bytes; empty for nothing.
 
     Raises:
         OSError: The fifo cannot be made.
@@ -98,7 +101,7 @@ def listen(address: str = "", *, token: bytes = b"") -> FifoListener:
 
 
 def connect(address: str, *, token: bytes = b"", timeout_s: float | None = None) -> io.RawIOBase:
-    """Open the writing end and give the token; it never waits, because the reader is there already.
+    """Open the writing end and show the token; it never waits, because the reader is there already.
 
     Args:
         address: Path of the fifo.
@@ -106,12 +109,13 @@ def connect(address: str, *, token: bytes = b"", timeout_s: float | None = None)
         timeout_s: Not needed here; the same for every medium.
 
     Raises:
-        OSError: There is no fifo, or nobody reads it.
+        TimeoutError: Nobody reads it.
+        OSError: There is no fifo.
     """
     del timeout_s
-    descriptor = os.open(address, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = open_fifo(address, "w", MessageDeadline(0))
     os.set_blocking(descriptor, True)
     end = io.FileIO(descriptor, "wb", closefd=True)
     if token:
-        end.write(token)
+        end.write(show_token(token))
     return end

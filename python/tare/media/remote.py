@@ -112,7 +112,7 @@ def listen(address: str = "", *, token: bytes = b"") -> SocketListener:
 
     Args:
         address: ``host:port``; empty for a free port.
-        token: Bytes the writer must send first; required.
+        token: What the writer must show first; required.
 
     Raises:
         UsageError: No token was given.

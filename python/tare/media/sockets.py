@@ -1,32 +1,27 @@
-"""What the media over sockets share: ends, listeners and the token.
+"""What the media over sockets share: ends and listeners over `tare.messages`.
 
-The first 16 bytes of a connection are a random token that only the two ends know. The
-first connection that sends it is accepted and no other, so that nobody else can feed a
-reader, or end a run by connecting first.
+Connecting, listening, deadlines and tokens are those of messages: a writer's first frame
+is a random token that only the two ends know. The first connection that sends it is
+accepted and no other, so that nobody else can feed a reader, or end a run by connecting
+first. Behind the token the bytes are the codec's own, whatever the delivery makes of them.
 """
 
 from __future__ import annotations
 
-import hmac
 import io
-import itertools
-import selectors
 import socket
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
+
+from tare._tare import MessageDeadline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-__all__ = ["BACKLOG", "SocketEnd", "SocketListener", "open_end"]
+    from tare.messages.pulled import PulledChannel
+
+__all__ = ["SocketEnd", "SocketListener", "connected"]
 
 Buffer = bytes | bytearray | memoryview
-
-BACKLOG = 16
-"""Connections that may wait to be looked at: the writer must find room beside others."""
-
-_WAITS = 512
-# Systems count waits in milliseconds.
-_SHORTEST_S = 0.001
 
 
 class SocketEnd(io.RawIOBase):
@@ -74,26 +69,27 @@ class SocketEnd(io.RawIOBase):
 
 
 class SocketListener:
-    """A bound, listening socket that lets in the first connection with the right token.
+    """Listens for one writer, and lets in the first that shows the token.
 
     Whoever else connects (a port scanner, another user of the machine) is turned away and
     does not keep the writer waiting.
 
     Args:
-        sock: The listening socket.
-        address: What the writer needs to connect.
-        token: Bytes the writer must send first; empty for none.
+        url: Where, as `tare.listen` takes it.
+        token: What the writer must show first; empty for none.
         clean: Called once on close, to remove what was created.
+
+    Raises:
+        OSError: The address cannot be bound.
     """
 
-    def __init__(
-        self, sock: socket.socket, address: str, token: bytes, clean: Callable[[], None] | None = None
-    ) -> None:
-        self._sock = sock
-        self._token = token
+    def __init__(self, url: str, token: bytes, clean: Callable[[], None] | None = None) -> None:
+        from tare.messages.listening import SocketListener as Door
+
+        wire, settings = _settings("listen", url, token)
+        self._door = Door(url, wire, settings)
         self._clean = clean
-        self._turned_away = 0
-        self.address = address
+        self.address = self._door.url.removeprefix("tcp://").removeprefix("unix:")
 
     def accept(self, *, timeout_s: float | None = None) -> io.RawIOBase:
         """Wait for the writer, check its token, and turn away everybody else.
@@ -104,82 +100,49 @@ class SocketListener:
         Raises:
             TimeoutError: Nobody with the token came in time, or too many others did.
         """
-        self._sock.setblocking(False)
-        with selectors.DefaultSelector() as door:
-            door.register(self._sock, selectors.EVENT_READ)
-            try:
-                for share_s in _shares(timeout_s):
-                    for key, _ in door.select(share_s):
-                        writer = self._knock(door) if key.fileobj is self._sock else self._hear(door, key)
-                        if writer is not None:
-                            return writer
-            finally:
-                undecided = [key.fileobj for key in door.get_map().values() if key.fileobj is not self._sock]
-                for caller in undecided:
-                    cast("socket.socket", caller).close()
-        others = self._turned_away + len(undecided)
-        said = f" ({others} without it were turned away)" if others else ""
-        raise TimeoutError(f"nobody with the token of this run connected within {timeout_s:g} s{said}")
-
-    def _knock(self, door: selectors.BaseSelector) -> SocketEnd | None:
-        """Somebody has connected: the writer, if there is no token to wait for."""
-        try:
-            caller, _ = self._sock.accept()
-        except OSError:  # gone again
-            return None
-        caller.setblocking(False)
-        if not self._token:
-            return _let_in(caller)
-        door.register(caller, selectors.EVENT_READ, bytearray())
-        return None
-
-    def _hear(self, door: selectors.BaseSelector, key: selectors.SelectorKey) -> SocketEnd | None:
-        """A caller has said something or left: the writer, if its token is complete and right."""
-        caller, said = cast("socket.socket", key.fileobj), key.data
-        try:
-            piece = caller.recv(len(self._token) - len(said))
-        except BlockingIOError:
-            return None
-        except OSError:
-            piece = b""
-        said += piece
-        if piece and len(said) < len(self._token):
-            return None
-        door.unregister(caller)
-        if hmac.compare_digest(bytes(said), self._token):
-            return _let_in(caller)
-        caller.close()
-        self._turned_away += 1
-        return None
+        channel, _ = self._door.accept(MessageDeadline(timeout_s))
+        return _end(channel)
 
     def close(self) -> None:
         """Stop listening and remove what was created."""
-        self._sock.close()
+        self._door.close()
         if self._clean is not None:
             clean, self._clean = self._clean, None
             clean()
 
 
-def _let_in(caller: socket.socket) -> SocketEnd:
-    caller.setblocking(True)
-    return SocketEnd(caller)
+def connected(url: str, token: bytes, timeout_s: float | None) -> SocketEnd:
+    """A connection to a listener that was shown the token.
+
+    Args:
+        url: Where it listens, as `tare.connect` takes it.
+        token: What it wants to be shown; empty for none.
+        timeout_s: Longest wait in seconds.
+
+    Raises:
+        OSError: Nobody listens there, or not in time.
+    """
+    from tare.messages.descriptors import open_channel
+
+    wire, settings = _settings("connect", url, token)
+    return _end(open_channel(url, None, MessageDeadline(timeout_s), wire, settings))
 
 
-def _shares(timeout_s: float | None) -> Iterator[float | None]:
-    """The waits whose sum is never above the time; each counts as spent, because media read no clock."""
-    if timeout_s is None:
-        return itertools.repeat(None)
-    waits = max(1, min(_WAITS, int(timeout_s / _SHORTEST_S)))
-    return itertools.repeat(timeout_s / waits, waits)
+def _settings(call: str, url: str, token: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What messages are told; the token of a run is shown once and opens nothing else, so TLS is no condition."""
+    from tare.messages.opening import prepared, wire_options
+
+    given: dict[str, Any] = {"token": token} if token else {}
+    _, codec, settings = prepared(call, url, "raw", framing="frame", timeout=None, given=given)
+    return wire_options(codec, settings), settings
 
 
-def open_end(sock: socket.socket, token: bytes) -> io.RawIOBase:
-    """The writing end of a connected socket, its token sent."""
-    try:
-        if token:
-            sock.sendall(token)
-        sock.settimeout(None)
-    except OSError:
+def _end(channel: PulledChannel) -> SocketEnd:
+    """The socket itself: its bytes from now on are not messages, or those of a session of their own."""
+    descriptor, ahead = channel.detach()
+    sock = socket.socket(fileno=descriptor)
+    if ahead:  # never: a token is read to its last byte and no further
         sock.close()
-        raise
+        raise ConnectionError("bytes behind the token were read with it")
+    sock.setblocking(True)
     return SocketEnd(sock)

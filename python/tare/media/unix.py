@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import socket
 import tempfile
 
-from tare.media.sockets import BACKLOG, SocketListener, open_end
+from tare.media.sockets import SocketListener, connected
 
 __all__ = ["connect", "listen"]
 
@@ -18,37 +17,28 @@ def listen(address: str = "", *, token: bytes = b"") -> SocketListener:
 
     Args:
         address: Path of the socket; empty for one in a new private folder.
-        token: Bytes the writer must send first.
+        token: What the writer must show first: 16 to 64 bytes; empty for nothing.
 
     Raises:
         OSError: The socket cannot be made there (a path holds about 100 bytes at most).
     """
-    folder = None
-    if not address:
-        # Socket paths are short by nature: the system's own folder, not a deep private one.
-        folder = tempfile.mkdtemp(prefix="tare-", dir="/tmp" if os.path.isdir("/tmp") else None)  # noqa: S108
-        address = os.path.join(folder, "s")
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    if address:
+        return SocketListener(f"unix:{address}", token)
+    # Socket paths are short by nature: the system's own folder, not a deep private one.
+    folder = tempfile.mkdtemp(prefix="tare-", dir="/tmp" if os.path.isdir("/tmp") else None)  # noqa: S108
 
     def clean() -> None:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        elif os.path.exists(address):
-            os.unlink(address)
+        shutil.rmtree(folder, ignore_errors=True)
 
     try:
-        sock.bind(address)
-        sock.listen(BACKLOG)
-    except OSError:
-        sock.close()
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        return SocketListener(f"unix:{os.path.join(folder, 's')}", token, clean)
+    except BaseException:
+        clean()
         raise
-    return SocketListener(sock, address, token, clean)
 
 
 def connect(address: str, *, token: bytes = b"", timeout_s: float | None = None) -> io.RawIOBase:
-    """Connect to a listener and give the token.
+    """Connect to a listener and show the token.
 
     Args:
         address: Path of the socket.
@@ -58,11 +48,4 @@ def connect(address: str, *, token: bytes = b"", timeout_s: float | None = None)
     Raises:
         OSError: Nobody listens there.
     """
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        sock.settimeout(timeout_s)
-        sock.connect(address)
-    except OSError:
-        sock.close()
-        raise
-    return open_end(sock, token)
+    return connected(f"unix:{address}", token, timeout_s)

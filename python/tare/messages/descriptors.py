@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tare.messages.channel import Timeout
 
-__all__ = ["DescriptorChannel", "open_channel", "unix_address"]
+__all__ = ["DescriptorChannel", "open_channel", "open_fifo", "unix_address"]
 
 _READ = 256 << 10
 _ALL = 1 << 40
@@ -287,16 +287,7 @@ def _of_fifo(
         os.mkfifo(path, 0o600)
     if not stat.S_ISFIFO(os.stat(path).st_mode):
         raise UsageError(f"{path[:80]!a} is no fifo; use file:{path[:80]}")
-    if mode == "r":
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    else:
-        # ENXIO: nobody reads yet, which is no error before the deadline.
-        try:
-            descriptor = _patiently(lambda: os.open(path, os.O_WRONLY | os.O_NONBLOCK), deadline, 1e8)
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            raise TimeoutError(f"nobody opened the fifo {path[:80]!a} for reading in time") from None
+    descriptor = open_fifo(path, mode, deadline)
     channel = DescriptorChannel(descriptor, session, options, is_fifo=mode == "r", mode=mode)
     try:
         if options["pipe_size"] is not None:
@@ -307,6 +298,29 @@ def _of_fifo(
         channel.close(0, end=False)
         raise
     return channel
+
+
+def open_fifo(path: str, mode: str | None, deadline: MessageDeadline) -> int:
+    """A descriptor of a fifo that is there, which does not block.
+
+    Args:
+        path: Of the fifo.
+        mode: ``r`` or ``w``.
+        deadline: Until when a writer waits for somebody who reads.
+
+    Raises:
+        TimeoutError: Nobody reads in time.
+        OSError: From the system.
+    """
+    if mode == "r":
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    # ENXIO: nobody reads yet, which is no error before the deadline.
+    try:
+        return int(_patiently(lambda: os.open(path, os.O_WRONLY | os.O_NONBLOCK), deadline, 1e8))
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise TimeoutError(f"nobody opened the fifo {path[:80]!a} for reading in time") from None
 
 
 def _of_file(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tare._tare import MessageDeadline, MessageSession
 from tare.errors import TareError, UsageError
 from tare.messages.descriptors import DescriptorChannel, unix_address
+from tare.messages.exact import token_missing
 from tare.messages.pulled import PulledChannel
 from tare.messages.urls import host_and_port, tcp_url
 
@@ -101,7 +102,8 @@ class _Guest:
             self.shaken, self.events = True, select.POLLIN
         while not self.session.trusted:
             try:
-                data = self.sock.recv(1 << 10)
+                # What follows the token belongs to whoever gets the connection.
+                data = self.sock.recv(token_missing(self.session))
             except BlockingIOError:
                 return False
             except OSError as error:
@@ -138,6 +140,7 @@ class SocketListener:
         self._sock.setblocking(False)
         self._guests: list[_Guest] = []
         self._open: list[PulledChannel] = []
+        self._turned_away = 0
         self._process = os.getpid()
         self._path = None
         if url.startswith("unix:") and not unix_address(url).startswith("\0"):
@@ -165,8 +168,12 @@ class SocketListener:
                 self._open.append(channel)
                 return channel, guest.peer
             if deadline.over:
-                raise TimeoutError("nobody came in time")
+                raise TimeoutError(f"nobody came in time{self._others()}")
             self._wait(deadline.left())
+
+    def _others(self) -> str:
+        others = self._turned_away + len(self._guests)
+        return f" ({others} without the token or TLS were turned away)" if others else ""
 
     def _channel(self, guest: _Guest) -> PulledChannel:
         if not guest.secured:
@@ -220,6 +227,7 @@ class SocketListener:
                     raise TimeoutError
             except (OSError, TareError):  # whoever may not come in is told nothing
                 self._guests.remove(guest)
+                self._turned_away += 1
                 guest.sock.close()
         return None
 

@@ -22,9 +22,11 @@ from tare.measure.link_check import check_link
 from tare.media import Listener, fifo, link, medium, remote, tcp, unix
 from tare.media.link import Link, RelayProcess
 from tare.media.remote import Remote
-from tare.media.tcp import parse_address
+from tare.messages.exact import show_token
+from tare.messages.urls import host_and_port
 
 TOKEN = bytes(range(16))
+SHOWN = show_token(TOKEN)
 LIMIT_S = 20.0
 """Longest wait of a test that is well; a hang fails after it."""
 MODULES = (fifo, unix, tcp)
@@ -81,7 +83,7 @@ def test_a_message_arrives(module, listener):
 
 def test_a_message_split_at_every_byte_arrives(module):
     """However the writer's calls fall, token included, the reader gets the same bytes."""
-    message = TOKEN + b"[1, 2, 3]"
+    message = SHOWN + b"[1, 2, 3]"
     for cut in range(1, len(message)):
         listener = module.listen(token=TOKEN)
         writing = raw_writer(module, listener.address)
@@ -101,8 +103,17 @@ def test_a_message_split_at_every_byte_arrives(module):
 
 @pytest.mark.parametrize(
     "said",
-    [b"", TOKEN[:1], TOKEN[:-1], bytes(16), TOKEN[::-1] + b"more"],
-    ids=["none", "one byte", "a byte short", "zeros", "wrong"],
+    [
+        b"",
+        SHOWN[:1],
+        SHOWN[:-1],
+        bytes(16),
+        show_token(TOKEN[::-1]) + b"more",
+        b"GET / HTTP/1.1\r\n\r\n",
+        bytes.fromhex("e000000004") + bytes(1000),
+        bytes.fromhex("e003000000") + b"abc",
+    ],
+    ids=["none", "one byte", "a byte short", "zeros", "wrong", "http", "a long message", "a message"],
 )
 def test_who_does_not_know_the_token_is_refused(module, listener, said):
     """A wrong, short or missing token lets nobody in, and what followed is not read."""
@@ -112,7 +123,7 @@ def test_who_does_not_know_the_token_is_refused(module, listener, said):
         with pytest.raises(ConnectionError, match="did not send the token"):
             listener.accept(timeout_s=LIMIT_S)
     else:
-        with pytest.raises(TimeoutError, match=r"\(1 without it were turned away\)"):
+        with pytest.raises(TimeoutError, match=r"\(1 without the token or TLS were turned away\)"):
             listener.accept(timeout_s=0.2)
 
 
@@ -122,7 +133,7 @@ def test_strangers_do_not_keep_the_writer_out(module, listener):
     strangers = [raw_writer(module, listener.address) for _ in range(4)]
     strangers[0].write(bytes(40))
     strangers[1].close()
-    strangers[2].write(TOKEN[:5])
+    strangers[2].write(SHOWN[:7])
     writing = module.connect(listener.address, token=TOKEN, timeout_s=LIMIT_S)
     with listener.accept(timeout_s=LIMIT_S) as reading, writing:
         writing.write(MESSAGE)
@@ -157,7 +168,7 @@ def test_one_who_keeps_calling_does_not_hold_the_reader(module, listener):
 def test_half_a_token_and_silence_times_out(module, listener):
     """A writer that stops within its token does not hold the reader for ever."""
     with raw_writer(module, listener.address) as writing:
-        writing.write(TOKEN[:5])
+        writing.write(SHOWN[:7])
         with pytest.raises(TimeoutError):
             listener.accept(timeout_s=0.05)
 
@@ -308,7 +319,7 @@ def test_an_answer_comes_back(module, listener):
 )
 def test_an_address_is_split(text, expected):
     """HOST:PORT; IPv6 in brackets; no host is this one."""
-    assert expected == parse_address(text)
+    assert expected == host_and_port(text)
 
 
 @pytest.mark.parametrize(
@@ -316,15 +327,18 @@ def test_an_address_is_split(text, expected):
 )
 def test_no_address(text):
     """Anything else is refused in words, however odd its digits."""
-    with pytest.raises(UsageError, match="is not HOST:PORT"):
-        parse_address(text)
+    with pytest.raises(UsageError, match="expected tcp://HOST:PORT"):
+        tcp.connect(text)
+    if text:
+        with pytest.raises(UsageError, match="expected tcp://HOST:PORT"):
+            tcp.listen(text)
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_an_address_or_refused(text):
     """No other error than the one announced."""
     try:
-        host, port = parse_address(text)
+        host, port = host_and_port(f"tcp://{text}")
     except UsageError:
         return
     assert host
@@ -337,7 +351,7 @@ def test_ipv6_where_the_machine_has_it():
         listener = tcp.listen("[::1]:0", token=TOKEN)
     except OSError:
         pytest.skip("no IPv6 on this machine")
-    assert "::1" == parse_address(listener.address)[0]
+    assert "::1" == host_and_port(listener.address)[0]
     tcp.connect(listener.address, token=TOKEN, timeout_s=LIMIT_S).close()
     listener.accept(timeout_s=LIMIT_S).close()
     listener.close()
