@@ -142,6 +142,7 @@ LIBRARIES = (
     "pyarrow",
     "orjson",
     "msgspec",
+    "msgpack",
     "pandas",
     "polars",
     "duckdb",

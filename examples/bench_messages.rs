@@ -1,7 +1,8 @@
 //! What messages cost without a transport: `cargo run --release --example bench_messages`.
 //!
 //! Small ones are written in batches of 64 KiB and read from them; values are scanned. Nanoseconds
-//! per message, the best of several rounds; `ROUNDS=n` and `ONLY=name` help to count instructions.
+//! per message, the best and the median of several rounds; `--json` for `make bench NAME=messages`.
+//! `ROUNDS=n` and `ONLY=name` help to count instructions.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -59,22 +60,31 @@ fn pieces(framing: Framing, stream: &[u8], size: usize) -> usize {
     received
 }
 
-/// Prints the best of several rounds, per message and per byte.
+/// Prints the best and the median of several rounds, per message and per byte.
 fn report(name: &str, bytes: usize, mut work: impl FnMut() -> usize) {
     if std::env::var("ONLY").is_ok_and(|only| only != name) {
         return;
     }
     let rounds = std::env::var("ROUNDS").map_or(7, |rounds| rounds.parse().unwrap());
-    let mut best = f64::INFINITY;
     let mut count = 0;
-    for _ in 0..rounds {
-        let start = Instant::now();
-        count = work();
-        best = best.min(start.elapsed().as_secs_f64());
+    let mut times: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            count = work();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    let [best, median] = [times[0], times[rounds / 2]];
+    let [lowest, each] = [best, median].map(|time| time / count as f64 * 1e9);
+    if std::env::args().any(|argument| argument == "--json") {
+        println!(r#"{{"name":"{name}","median_ns":{each},"lowest_ns":{lowest}}}"#);
+        return;
     }
-    let each = best / count as f64 * 1e9;
     let rate = bytes as f64 / best / 1e9;
-    println!("{name:<22} {count:>8} messages {each:>14.1} ns each {rate:>7.2} GB/s");
+    println!(
+        "{name:<22} {count:>8} messages {lowest:>14.1} ns each, median {each:.1} {rate:>7.2} GB/s"
+    );
 }
 
 fn main() {
