@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import signal
 import sys
 import time
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from tare.cli.signals import ended_by_signals
 from tare.cli.types import Bytes, Rate
 from tare.errors import DecodeError, Limit, TareError, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from tare.compressed_files import Done, Progress
 
@@ -26,27 +25,6 @@ __all__ = ["command", "compress", "decompress"]
 _SPELLED = {"range_": "--range", "output": "-o", "to_stdout": "--stdout", "remove": "--rm"}
 # Options as the errors of the library spell them.
 _LIMITS = re.compile(r"\bmax_(window|output)\b")
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Clean up after SIGTERM and SIGHUP too, as after Ctrl-C; the exit code is 128 and their number."""
-
-    def end(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before: dict[int, Any] = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # What `nohup` had ignored stays so; and threads other than the first may not ask for signals.
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            with contextlib.suppress(ValueError):
-                before[number] = signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _threads(function: Any) -> Any:
@@ -166,7 +144,7 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
     if options["range_"] is not None:
         if options["remove"]:
             raise UsageError("--range reads a part: not with --rm, which removes the whole")
-        with _ended_by_signals():
+        with ended_by_signals():
             return _range(files, options, reading)
 
     def one(file: str, tell: Progress | None) -> Done:
@@ -187,7 +165,7 @@ def decompress(files: tuple[str, ...], **options: Any) -> int:
 
 def _each(files: Iterable[str], options: dict[str, Any], one: Callable[[str, Progress | None], Done]) -> int:
     """Do each file, go on after a failure; 1 if any failed, 2 if all that failed were misused."""
-    with _ended_by_signals():
+    with ended_by_signals():
         return _each_file(files, options, one)
 
 
