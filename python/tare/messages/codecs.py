@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["MessageCodec", "adopted", "native_framing"]
 
 RAW = "raw"
+_FILE = "file"  # bytes that `tare.messages.files` makes and takes
+_BYTES = (RAW, _FILE)
 _NATIVE = {"msgpack": "msgpack", "cbor": "cbor", "json": "ndjson"}
 _CONTAINERS = ("zstd", "lz4", "gzip")  # what a message with the flag COMPRESSED may hold
 _DEFAULT_DEPTH = 512
@@ -38,7 +40,8 @@ class MessageCodec:
     """What a connection encodes and decodes with.
 
     Args:
-        id: A codec's id, or ``raw`` for bytes as they are; either may end in ``+compressor:level``.
+        id: A codec's id, or ``raw`` for bytes as they are, or ``file`` for those of `tare.messages.files`;
+            each may end in ``+compressor:level``.
         framing: ``frame``, ``native`` or ``native:wrap``.
         max_message: Longest payload, before and after decompression.
         max_depth: Deepest nesting of a value.
@@ -57,7 +60,7 @@ class MessageCodec:
         self._compressor: tuple[str, int | None, Any] | None = None
         format_id, _, _, compressor = split_id(id)
         self.plain: Codec | None = None
-        if format_id == RAW:
+        if format_id in _BYTES:
             self._raw(id, compressor)
         else:
             codec = Codec.parse(id)
@@ -76,13 +79,14 @@ class MessageCodec:
             self.decode = partial(self._decode_shallow, self.decode)
 
     def _raw(self, id: str, compressor: str | None) -> None:
-        if id.partition("+")[0] != RAW:
-            raise UsageError(f"{id[:80]!r}: raw has no libraries and no options")
+        name = id.partition("+")[0]
+        if name not in _BYTES:
+            raise UsageError(f"{id[:80]!r}: {' and '.join(_BYTES)} have no libraries and no options")
         if compressor is not None:
-            name, level, settings = compressor_of(compressor)
-            if name is not None:
-                self._compressor = (name, level, settings)
-        self.id, self.format = id, RAW
+            compressor_name, level, settings = compressor_of(compressor)
+            if compressor_name is not None:
+                self._compressor = (compressor_name, level, settings)
+        self.id, self.format = id, name
 
     def _check_compressor(self) -> None:
         if self._compressor is None:
@@ -101,7 +105,7 @@ class MessageCodec:
     @property
     def is_raw(self) -> bool:
         """Whether values are bytes."""
-        return self.format == RAW
+        return self.format in _BYTES
 
     @property
     def compresses(self) -> bool:
@@ -197,7 +201,7 @@ class MessageCodec:
         Raises:
             CodecMismatch: It sends another format.
         """
-        if self.is_raw:
+        if self.format == RAW:
             return  # bytes are taken whatever they are
         try:
             format_id = split_id(peer)[0]
@@ -289,8 +293,8 @@ def adopted(peer: str, accept: Sequence[str]) -> str:
             format=None,
         )
     try:
-        if format_id == RAW:
-            return RAW
+        if format_id in _BYTES:
+            return format_id
         Codec.parse(peer).require()
     except (UsageError, MissingLibrary):
         return format_id  # another library of the same format reads it too
