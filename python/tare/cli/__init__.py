@@ -30,6 +30,8 @@ COMMANDS = {
     "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
     "blit": ("tare.cli.blit", "Documents that are read by field: encode, decode, get, info, check, repair."),
     "store": ("tare.cli.store", "Values under keys: set, get, ls, rm, stat, gc, check, repair, copy."),
+    "send": ("tare.cli.send", "Send values or files over TCP, a socket, a fifo or a pipe."),
+    "receive": ("tare.cli.receive", "Receive what `tare send` or another program sends."),
     "worker": ("tare.cli.worker", "Speak the worker protocol on standard input and output."),
 }
 
@@ -147,10 +149,11 @@ def tare() -> None:
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 well, 1 failed, 2 usage, 3 gate cannot say, 130 interrupted.
+    """Run the command line and exit: 0 well, 1 failed, 2 usage, 130 interrupted.
 
-    If the reader of standard output has gone, commands that only show something (report, compare,
-    codecs, inspect) exit quietly with 0, and the others with 141, as of SIGPIPE.
+    3 is that `gate` cannot say, or that `send` or `receive` could not connect or waited in vain. If the
+    reader of standard output has gone, commands that only show something (report, compare, codecs,
+    inspect, receive) exit quietly with 0, and the others with 141, as of SIGPIPE.
     """
     try:
         result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
