@@ -918,7 +918,8 @@ class MessageSession:
 
     Args:
         wire: ``frame``, ``msgpack``, ``cbor``, ``ndjson`` or ``wrap``.
-        options: Limits, and what is said to the peer: ``max_message``, ``hello``, ``end``, ``expected``, ...
+        options: Limits, and what is said to the peer: ``max_message``, ``hello``, ``end``, ``expected``;
+            ``midway`` is of a reader that did not see the stream from its start, so that END's count says nothing.
 
     >>> session = MessageSession("frame", {})
     >>> session.send(b"hi")

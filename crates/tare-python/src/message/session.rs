@@ -254,7 +254,10 @@ impl Session {
         let crc = option(options, "crc")?.unwrap_or(false);
         Ok(Self(Mutex::new(Inner {
             max_message: limits.max_message,
-            framer: Framer::new(framing, limits),
+            framer: match option(options, "midway")? {
+                Some(true) => Framer::new(framing, limits).joined_midway(),
+                _ => Framer::new(framing, limits),
+            },
             writer: FrameWriter::new(framing, crc),
             spill: Vec::new(),
             hello: option(options, "hello")?,
