@@ -13,6 +13,7 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tare.codec import Codec, set_threads
@@ -25,11 +26,14 @@ MEDIA = ("memory", "file", "conn", "fifo", "unix", "tcp", "remote", "link", "sto
 """Media that a route may name."""
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "delivery": ("whole", "buffered", "streaming", "framed"),
+    "delivery": ("whole", "buffered", "streaming", "framed", "wrapped"),
     "sync": ("none", "fsync"),
     "threads": ("1", "all"),
 }
-_HEADER_BYTES = 8
+# Deliveries that are messages: how they cut the wire, and the least bytes of one.
+_MESSAGES: Mapping[str, tuple[str, int]] = {"framed": ("frame", 5), "wrapped": ("wrap", 1)}
+_CONTAINERS = ("zstd", "lz4", "gzip")  # what a frame flagged as compressed may hold
+_LONGEST = 1 << 62
 _STEP_BYTES = 1 << 20
 _RECEIVE_BYTES = 1 << 30
 
@@ -172,15 +176,17 @@ class Route:
     def send(self, obj: Any, conn: Any) -> int:
         """Send one value over an open connection, as it was measured.
 
-        With ``delivery=framed`` the connection stays usable: eight bytes of length, little
-        endian, then the message. With any other the message ends when the caller closes.
+        With ``delivery=framed`` the connection stays usable: the message is a frame, and
+        `tare.connect` of the other side receives it, whatever program it is. So it does with
+        ``wrapped``, where the message is in a msgpack ``bin`` (framing ``native:wrap``). With any
+        other the message ends when the caller closes.
 
         Args:
             obj: A document or a table.
             conn: A binary file, pipe or socket.
 
         Returns:
-            Bytes sent, with the frame's header.
+            Bytes sent, with what frames them.
 
         Raises:
             EncodeError: The format cannot hold the value; nothing was sent unless streaming.
@@ -189,15 +195,17 @@ class Route:
         write = _writer(conn)
         if self.delivery == "streaming":
             sent = self._send_parts(obj, write)
+        elif self.delivery in _MESSAGES:
+            from tare._tare import MessageSession
+            from tare.messages.exact import send_one
+
+            session = MessageSession(_MESSAGES[self.delivery][0], {"max_message": _LONGEST})
+            session.send(self.encode(obj), self._flags)
+            sent = send_one(session, write)
         else:
             data = self.encode(obj)
-            header = len(data).to_bytes(_HEADER_BYTES, "little") if self.delivery == "framed" else b""
-            sent = len(header) + len(data)
-            if len(data) <= _STEP_BYTES:
-                write(header + data)
-            else:
-                write(header)
-                write(data)
+            sent = len(data)
+            write(data)
         if hasattr(conn, "flush"):
             conn.flush()
         return sent
@@ -212,7 +220,7 @@ class Route:
 
         Raises:
             Truncated: The other side closed in the middle of the message, or before it.
-            DecodeError: The bytes are not what they should be.
+            DecodeError: The bytes are not framed, or not encoded, as they should be.
             Limit: The message is longer than ``max_bytes``.
             NotTrusted: Decoding can run code, and ``trust`` is not given; nothing was read.
             OSError: The connection failed.
@@ -221,15 +229,38 @@ class Route:
         read = _reader(conn)
         if self.delivery == "streaming":
             return self._receive_parts(_Raw(read, max_bytes))
-        if self.delivery != "framed":
+        if self.delivery not in _MESSAGES:
             return self.decode(_to_end(read, max_bytes), trust=trust, max_bytes=max_bytes)
-        header = _exactly(read, _HEADER_BYTES, "of a frame's length")
-        length = int.from_bytes(header, "little")
-        if length > max_bytes:
-            raise Limit(
-                f"a frame says it is {length} bytes long; max_bytes={max_bytes} allows less", offset=0
-            )
-        return self.decode(_exactly(read, length, "of a frame"), trust=trust, max_bytes=max_bytes)
+        data, plain = self._receive_message(read, max_bytes)
+        return (plain or self).decode(data, trust=trust, max_bytes=max_bytes)
+
+    @property
+    def _flags(self) -> bool:
+        """Whether frames say that the codec compressed them, as those of connections do."""
+        packed = self.codec.compressor in _CONTAINERS and self.codec.peer is None
+        return packed and self.delivery == "framed"
+
+    def _receive_message(self, read: Callable[[int], bytes], max_bytes: int) -> tuple[bytes, Route | None]:
+        """A message's bytes, and the route without a compressor if its sender left them as they were."""
+        from tare._tare import MessageSession
+        from tare.messages.exact import receive_one
+
+        wire, least = _MESSAGES[self.delivery]
+        try:
+            # What came before on this connection, another call received.
+            session = MessageSession(wire, {"max_message": max_bytes, "midway": True})
+            found = receive_one(session, read, least)
+        except Limit as error:
+            text = f"the message is longer than max_bytes={max_bytes}"
+            raise Limit(text, format=error.format, offset=error.offset) from error
+        if found is None:
+            raise Truncated("the other side closed before the message", offset=0)
+        data, flagged = found
+        if flagged != self._flags:
+            if flagged:
+                raise Malformed(f"the message is compressed, and the route {self} is not", offset=0)
+            return data, Route(f"{replace(self.codec, compressor=None, level=None, compressor_settings=())}")
+        return data, None
 
     def _check(self, trust: bool) -> None:
         if self.codec.executes_code and not trust:
@@ -356,21 +387,6 @@ def _reader(conn: Any) -> Callable[[int], bytes]:
         return bytes(data)
 
     return some
-
-
-def _exactly(read: Callable[[int], bytes], count: int, what: str) -> bytes:
-    """Exactly that many bytes; memory grows with what arrives, not with what was promised."""
-    chunks: list[bytes] = []
-    left = count
-    while left:
-        data = read(min(left, _STEP_BYTES))
-        if not data:
-            raise Truncated(
-                f"the other side closed after {count - left} of {count} bytes {what}", offset=count - left
-            )
-        chunks.append(data)
-        left -= len(data)
-    return b"".join(chunks)
 
 
 def _to_end(read: Callable[[int], bytes], max_bytes: int) -> bytes:

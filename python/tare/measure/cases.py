@@ -86,7 +86,12 @@ _LIST = (
         "memory",
         help="where the encoded bytes go",
     ),
-    Factor("delivery", ("whole", "buffered", "streaming", "framed"), "whole", help="how a reader gets them"),
+    Factor(
+        "delivery",
+        ("whole", "buffered", "streaming", "framed", "wrapped"),
+        "whole",
+        help="how a reader gets them",
+    ),
     Factor("orient", ("rows", "columns"), "rows", help="a table through a document codec"),
     Factor("threads", ("1", "all"), "1", help="threads a codec may use; never mixed in one column"),
     Factor("gc", ("off", "on"), "off", help="the garbage collector during a sample"),

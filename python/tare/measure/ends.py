@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import Unsupported, UsageError
 from tare.measure import clocks, sampling
 from tare.measure.phases import phase
-from tare.measure.streams import DELIVERIES, RECEIVE_STAMPS, SEND_STAMPS, Receiver, Sender
+from tare.measure.streams import DELIVERIES, MESSAGES, RECEIVE_STAMPS, SEND_STAMPS, Receiver, Sender
 
 if TYPE_CHECKING:
     import io
@@ -131,8 +131,8 @@ def run(
             else (end.receive, None, RECEIVE_STAMPS)
         )
     ready.last = None
-    # Only framed messages leave the connection open for another one.
-    again = delivery == "framed"
+    # Only messages leave the connection open for another one.
+    again = delivery in MESSAGES
     batch = max(1, int(request.get("batch") or 1)) if again else 1
     around = _Stamps(ready, end, count if what == "receive" else None)
     with phase("decode" if what == "receive" else "encode"):

@@ -20,6 +20,7 @@ from tare.measure import clocks
 from tare.measure.job import Job, text
 from tare.measure.phases import OpError, phase
 from tare.measure.prepared import JSON_TEXT, Prepared, sorted_names
+from tare.measure.streams import MESSAGES
 
 if TYPE_CHECKING:
     from tare.media.store import Shelf
@@ -428,7 +429,7 @@ def _codecs() -> list[dict[str, Any]]:
                 "options": {name: option.default for name, option in library.options.items()},
                 "kinds": sorted(library.native),
                 "media": media,
-                "delivery": ["whole", "buffered", *parts, "framed"],
+                "delivery": ["whole", "buffered", *parts, *MESSAGES],
                 "subset": list(format.subset) if library.subset is not None else [],
                 "threads": list(library.threads),
                 "executes_code": library.executes_code or format.executes_code,

@@ -8,7 +8,8 @@ How a message ends is the *delivery*:
 
 * ``whole``, ``buffered``: the writer closes; the reader reads to the end, then decodes.
 * ``streaming``: the writer closes; the reader decodes parts as they arrive.
-* ``framed``: eight bytes of length, little endian, then the message; the connection stays open.
+* ``framed``: a frame of `tare.messages`; the connection stays open. So is what routes send.
+* ``wrapped``: a msgpack ``bin`` that holds the message (framing ``native:wrap``); it stays open too.
 """
 
 from __future__ import annotations
@@ -17,23 +18,28 @@ import io
 import time
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import Malformed, Truncated, UsageError
+from tare._tare import MessageSession
+from tare.errors import Truncated, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tare.formats.base import Stream
 
-__all__ = ["DELIVERIES", "RECEIVE_STAMPS", "SEND_STAMPS", "Receiver", "Sender"]
+__all__ = ["DELIVERIES", "MESSAGES", "RECEIVE_STAMPS", "SEND_STAMPS", "Receiver", "Sender"]
 
-DELIVERIES = ("whole", "buffered", "streaming", "framed")
+MESSAGES = {"framed": "frame", "wrapped": "wrap"}
+"""Deliveries that leave the connection open, and how messages cut it."""
+
+DELIVERIES = ("whole", "buffered", "streaming", *MESSAGES)
 SEND_STAMPS = ("start_ns", "first_byte_ns", "last_byte_ns", "closed_ns")
 RECEIVE_STAMPS = ("first_byte_ns", "first_value_ns", "last_byte_ns", "last_value_ns")
 
-_HEADER_BYTES = 8
-_ONE_WRITE_BYTES = 1 << 16  # header and message go in one call up to here: copying costs less than the call
+_WRITE_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 18
-_MOST_BYTES = 1 << 40
+# What is measured may be longer than what a stranger may send.
+_LIMITS = {"max_message": 1 << 40}
+_MOST_READ = 1 << 30
 _now = time.monotonic_ns
 
 
@@ -62,8 +68,26 @@ class _Stamped(io.RawIOBase):
         self.count += done
         return done
 
+    def write_queued(self, session: MessageSession) -> None:
+        """Write what a session has queued: its large payloads are not copied."""
+        if not self.first_ns:
+            self.first_ns = _now()
+        descriptor = self._end.fileno()
+        while session.unsent:
+            self.count += session.write_to(descriptor) or 0
+        self.last_ns = _now()
+
     def readinto(self, buffer: Any) -> int:
-        done = self._end.readinto(buffer) or 0
+        return self._got(self._end.readinto(buffer) or 0)
+
+    def read_queued(self, session: MessageSession) -> int:
+        """Have a session read once; how many bytes came, 0 at the end."""
+        done, ended = session.read_from(self._end.fileno(), 1, _MOST_READ)
+        if ended and not done:
+            session.received_end()
+        return self._got(done)
+
+    def _got(self, done: int) -> int:
         if done:
             self.last_ns = _now()
             if not self.first_ns:
@@ -103,6 +127,7 @@ class Sender:
         self._stream = stream
         self._options = options or {}
         self._ack = ack
+        self._session = _session(delivery)
         self._start_ns = self._closed_ns = self._ack_ns = 0
 
     def reset(self) -> None:
@@ -116,13 +141,16 @@ class Sender:
             self._start_ns = _now()
         if self._delivery == "streaming":
             assert self._stream is not None
-            file = io.BufferedWriter(self._raw, _ONE_WRITE_BYTES)
+            file = io.BufferedWriter(self._raw, _WRITE_BYTES)
             self._stream.write(value, file, **self._options)
             file.flush()
             file.detach()
+        elif self._session is not None:
+            self._session.send(self._encode(value))
+            self._raw.write_queued(self._session)
         else:
-            self._send_bytes(self._encode(value))
-        if self._delivery != "framed":
+            self._write_all(memoryview(self._encode(value)).cast("B"))
+        if self._session is None:
             self._finish()
         if self._ack:
             self._wait_for_ack()
@@ -135,18 +163,8 @@ class Sender:
 
     @property
     def count(self) -> int:
-        """Bytes written since the last reset, frame headers included."""
+        """Bytes written since the last reset, what frames them included."""
         return self._raw.count
-
-    def _send_bytes(self, data: Any) -> None:
-        view = memoryview(data).cast("B")
-        if self._delivery == "framed":
-            header = len(view).to_bytes(_HEADER_BYTES, "little")
-            if len(view) <= _ONE_WRITE_BYTES:
-                view = memoryview(header + bytes(view))
-            else:
-                self._write_all(memoryview(header))
-        self._write_all(view)
 
     def _write_all(self, view: memoryview) -> None:
         done = 0
@@ -163,7 +181,7 @@ class Sender:
     def _wait_for_ack(self) -> None:
         if not self._end.readinto(bytearray(1)):
             raise Truncated("the reader closed without acknowledging the message")
-        if self._delivery != "framed":
+        if self._session is None:
             self._end.close()
 
 
@@ -195,6 +213,7 @@ class Receiver:
         self._raw = _Stamped(end)
         self._file = io.BufferedReader(self._raw, _CHUNK_BYTES)
         self._delivery = delivery
+        self._session = _session(delivery)
         self._decode = decode
         self._stream = stream
         self._options = options or {}
@@ -210,7 +229,8 @@ class Receiver:
         """Receive and decode one value.
 
         Raises:
-            Truncated: The writer closed in the middle of a frame.
+            Truncated: The writer closed in the middle of a message, or before it.
+            Malformed: What came is not framed as it should be.
         """
         value = self._parts() if self._delivery == "streaming" else self._decode(self._bytes())
         self._last_value_ns = _now()
@@ -226,7 +246,7 @@ class Receiver:
 
     @property
     def count(self) -> int:
-        """Bytes read since the last reset, frame headers included."""
+        """Bytes read since the last reset, what frames them included."""
         return self._raw.count
 
     def _parts(self) -> Any:
@@ -239,20 +259,14 @@ class Receiver:
         return self._stream.join(parts)
 
     def _bytes(self) -> bytes:
-        if self._delivery != "framed":
+        session = self._session
+        if session is None:
             return self._read_to_end()
-        header = self._file.read(_HEADER_BYTES)
-        if len(header) < _HEADER_BYTES:
-            raise Truncated(
-                f"the writer closed after {len(header)} of {_HEADER_BYTES} bytes of a frame's length"
-            )
-        length = int.from_bytes(header, "little")
-        if length > _MOST_BYTES:
-            raise Malformed(f"a frame says it is {length} bytes long; the most is {_MOST_BYTES}", offset=0)
-        data = self._file.read(length)
-        if len(data) < length:
-            raise Truncated(f"the writer closed after {len(data)} of {length} bytes of a frame")
-        return data
+        while (taken := session.take(1, 0)) is None:
+            if session.at_end:
+                raise Truncated("the writer closed before the message")
+            self._raw.read_queued(session)
+        return taken[0][0]
 
     def _read_to_end(self) -> bytes:
         # RawIOBase.readall would go by 8 KiB.
@@ -262,3 +276,8 @@ class Receiver:
         while done := self._raw.readinto(view):
             chunks.append(bytes(view[:done]))
         return b"".join(chunks)
+
+
+def _session(delivery: str) -> MessageSession | None:
+    wire = MESSAGES.get(delivery)
+    return None if wire is None else MessageSession(wire, _LIMITS)

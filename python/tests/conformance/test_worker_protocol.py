@@ -428,7 +428,7 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
     assert reply["residency"] < 0.05
 
 
-@pytest.mark.parametrize("delivery", ["whole", "buffered", "framed"])
+@pytest.mark.parametrize("delivery", ["whole", "buffered", "framed", "wrapped"])
 @pytest.mark.parametrize("medium", ["fifo", "unix", "tcp"])
 def test_two_workers_exchange_a_message(speaker, document, medium, delivery):
     """What the writer sends the reader decodes, verifies and stamps."""

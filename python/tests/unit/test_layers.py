@@ -34,7 +34,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "store": DATA | {"codec"},
     "messages": DATA | {"codec"},
     "media": DATA | {"codec", "messages", "store"},
-    "route": DATA | {"codec", "media", "io"},
+    "route": DATA | {"codec", "media", "messages", "io"},
     "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "route"},
     "report": DATA | {"measure"},
 }

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
+import tare
 from tare.errors import Malformed, Truncated, UsageError
 from tare.formats.base import Stream
-from tare.measure.streams import DELIVERIES, Receiver, Sender
+from tare.measure.streams import DELIVERIES, MESSAGES, Receiver, Sender
 
 
 def _write_lines(rows: list[object], file: io.BufferedIOBase, **_: object) -> None:
@@ -89,31 +90,63 @@ def test_a_reset_forgets_the_stamps():
     assert (sender.count, receiver.count) == (0, 0)
 
 
-def test_several_framed_messages_share_a_connection():
+@pytest.mark.parametrize("delivery", MESSAGES)
+def test_several_messages_share_a_connection(delivery):
     """Each comes alone, whatever was read ahead."""
     values = [[n] * n for n in range(1, 200)]
-    got, _, _ = transfer("framed", values)
+    got, _, _ = transfer(delivery, values)
     assert got == values
 
 
-@pytest.mark.parametrize("cut", range(12))
-def test_a_frame_cut_anywhere_is_truncated(cut):
-    """A writer that dies in the length or in the message."""
-    frame = (4).to_bytes(8, "little") + b"[1]\n"
+# A frame of version 1 and a msgpack bin, by the specifications.
+FRAMES = {"framed": bytes.fromhex("e003000000") + b"[1]", "wrapped": bytes.fromhex("c403") + b"[1]"}
+
+
+@pytest.mark.parametrize("delivery", MESSAGES)
+def test_a_message_cut_anywhere_is_truncated(delivery):
+    """A writer that dies in the length or in the message, or before either."""
+    for cut in range(len(FRAMES[delivery])):
+        reading, writing = pipe()
+        writing.write(FRAMES[delivery][:cut])
+        writing.close()
+        with pytest.raises(Truncated, match=r"the stream ends inside a message|closed before the message"):
+            Receiver(reading, delivery, json.loads).receive()
+        reading.close()
+
+
+@pytest.mark.parametrize("delivery", MESSAGES)
+def test_messages_are_those_of_the_specification(delivery):
+    """What is sent is the frame, or the msgpack bin, of docs/specs/messages.md and nothing else."""
     reading, writing = pipe()
-    writing.write(frame[:cut])
-    writing.close()
-    with pytest.raises(Truncated, match="the writer closed after"):
-        Receiver(reading, "framed", json.loads).receive()
+    Sender(writing, delivery, bytes).send(b"[1]")
+    assert FRAMES[delivery] == reading.read(100)
     reading.close()
+    writing.close()
 
 
-def test_a_frame_split_at_every_byte_arrives():
+@pytest.mark.parametrize("delivery", MESSAGES)
+def test_a_connection_reads_what_is_measured(delivery, tmp_path):
+    """What a measured writer sends, `tare.connect` receives."""
+    path = tmp_path / "sent"
+    values = [ROWS, [], [{"n": 1}]]
+    with open(path, "wb", buffering=0) as file:
+        sender = Sender(file, delivery, encode)
+        for value in values:
+            sender.send(value)
+    framing = "frame" if delivery == "framed" else "native:wrap"
+    with tare.connect(f"file:{path}", "json", framing=framing, mode="r") as conn:
+        assert values == list(conn)
+    with tare.connect(f"file:{path}", "raw", framing=framing, mode="r") as conn:
+        assert list(map(encode, values)) == list(conn)
+
+
+@pytest.mark.parametrize("delivery", MESSAGES)
+def test_a_message_split_at_every_byte_arrives(delivery):
     """A slow writer changes nothing."""
-    frame = (3).to_bytes(8, "little") + b"[1]"
+    frame = FRAMES[delivery]
     for split in range(1, len(frame)):
         reading, writing = pipe()
-        receiver = Receiver(reading, "framed", json.loads)
+        receiver = Receiver(reading, delivery, json.loads)
         writing.write(frame[:split])
         thread = threading.Thread(target=writing.write, args=(frame[split:],))
         thread.start()
@@ -123,13 +156,17 @@ def test_a_frame_split_at_every_byte_arrives():
         writing.close()
 
 
-def test_an_absurd_length_is_malformed():
+@pytest.mark.parametrize(
+    ("delivery", "begin"),
+    [("framed", "ff" * 8), ("framed", "f000000000"), ("wrapped", "ff" * 8), ("wrapped", "93010203")],
+)
+def test_what_is_no_message_is_malformed(delivery, begin):
     """Nothing is allocated for it."""
     reading, writing = pipe()
-    writing.write(b"\xff" * 8)
+    writing.write(bytes.fromhex(begin))
     writing.close()
-    with pytest.raises(Malformed, match="a frame says it is"):
-        Receiver(reading, "framed", json.loads).receive()
+    with pytest.raises(Malformed, match="expected"):
+        Receiver(reading, delivery, json.loads).receive()
     reading.close()
 
 
