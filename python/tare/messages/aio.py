@@ -30,7 +30,7 @@ from tare.messages.descriptors import open_channel, unix_address
 from tare.messages.ends import EndOfStream, Status
 from tare.messages.inbox import Inbox
 from tare.messages.listening import SocketListener
-from tare.messages.opening import check_mode, check_token, prepared, wire_options
+from tare.messages.opening import check_mode, check_token, naming, prepared, wire_options
 from tare.messages.tls import client_context, server_context
 from tare.messages.urls import host_and_port
 
@@ -182,7 +182,7 @@ class AsyncConnection:
             inbox.forget()
             taken = await self._wire.take(count, budget)
             if taken is None:
-                raise EndOfStream(f"the peer finished: {self._wire.status()[0]}")
+                raise EndOfStream.at(self._wire.status()[0])
             inbox.put(taken, self._wire.peer_codec)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
@@ -367,14 +367,18 @@ async def connect(
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
     if scheme in ("fifo", "file", "fd"):
-        opened = await asyncio.to_thread(open_channel, url, mode, MessageDeadline(timeout), wire, settings)
+        with naming(url):
+            opened = await asyncio.to_thread(
+                open_channel, url, mode, MessageDeadline(timeout), wire, settings
+            )
         return AsyncConnection(PulledWire(cast("DescriptorChannel", opened)), made, url, settings)
     session = MessageSession(wire["wire"], wire)
     if settings.get("token") is not None:
         session.token(settings["token"])
-    async with asyncio.timeout(timeout):
-        protocol = await _connected(url, scheme, session, settings)
-        await protocol.flush()  # nobody is let in before its token came
+    with naming(url):
+        async with asyncio.timeout(timeout):
+            protocol = await _connected(url, scheme, session, settings)
+            await protocol.flush()  # nobody is let in before its token came
     return AsyncConnection(protocol, made, url, settings)
 
 
@@ -436,7 +440,8 @@ async def listen(
         return WireProtocol(session, settings, arrivals=arrivals, living=living)
 
     # What listens knows about stale socket files and modes; asyncio accepts on its descriptor.
-    listener = SocketListener(url, wire, settings)
+    with naming(url):
+        listener = SocketListener(url, wire, settings)
     try:
         sock = socket.socket(fileno=os.dup(listener.fileno()))
         server = await asyncio.get_running_loop().create_server(welcome, sock=sock, ssl=context)

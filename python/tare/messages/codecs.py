@@ -218,11 +218,12 @@ class MessageCodec:
         if isinstance(error, MissingLibrary):
             return error
         text = error.args[0] if isinstance(error, TareError) and error.args else " ".join(str(error).split())
+        text = str(text).removeprefix(f"{self.id}: ")
         kind: type[TareError] = (
             Limit if isinstance(error, Limit | RecursionError | MemoryError) else DecodeError
         )
         found = kind(
-            f"message {number}, at byte {offset}: {self.id}: {str(text)[:300]}",
+            f"message {number}, at byte {offset}: {self.id}: {text[:300]}",
             format=self.format,
             offset=offset,
         )

@@ -244,7 +244,7 @@ class Connection:
             channel = self._channel
             taken = channel.take(count, budget, timeout)
             if taken is None:
-                raise EndOfStream(f"the peer finished: {self._channel.status()[0]}")
+                raise EndOfStream.at(self._channel.status()[0])
             inbox.put(taken, channel.peer_codec)
         finally:
             self._receiving.release()
@@ -272,7 +272,7 @@ class Connection:
         if ready is _NONE:
             count = self._channel.receive_into(buffer, timeout)
             if count is None:
-                raise EndOfStream(f"the peer finished: {self._channel.status()[0]}")
+                raise EndOfStream.at(self._channel.status()[0])
             return count
         with memoryview(buffer).cast("B") as view:
             payload: bytes = ready

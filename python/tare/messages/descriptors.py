@@ -331,6 +331,8 @@ def _of_file(
     )
     descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
     try:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         if mode == "a":
             _check_tail(descriptor, path, wire, options)
         return DescriptorChannel(descriptor, session, options, mode=mode)

@@ -14,6 +14,17 @@ class EndOfStream(EOFError):
     `tare.errors.Truncated` instead.
     """
 
+    @classmethod
+    def at(cls, state: str) -> Self:
+        """What is said at ``ended``, or ``eof_clean``.
+
+        >>> str(EndOfStream.at("ended"))
+        'the peer finished, and all its messages were received'
+        """
+        if state == "ended":
+            return cls("the peer finished, and all its messages were received")
+        return cls("the stream ended between messages; the peer did not say that it had finished")
+
 
 class Status(str):
     """State of what is received: ``ok``, ``need_more``, ``ended``, ``eof_clean``, ``failed``, ...

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from tare._tare import MessageDeadline
@@ -63,7 +66,8 @@ def connect(
     check_mode(scheme, mode)
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
-    channel = open_channel(url, mode, MessageDeadline(timeout), wire_options(made, settings), settings)
+    with naming(url):
+        channel = open_channel(url, mode, MessageDeadline(timeout), wire_options(made, settings), settings)
     return Connection(channel, made, url, settings)
 
 
@@ -95,7 +99,24 @@ def listen(
         raise UsageError(f"{url[:80]!a}: only tcp: and unix: are listened to; connect to it with mode='r'")
     if settings.get("token") is not None:
         check_token(url, scheme, settings)
-    return Server(SocketListener(url, wire_options(made, settings), settings), made, settings)
+    with naming(url):
+        listener = SocketListener(url, wire_options(made, settings), settings)
+    return Server(listener, made, settings)
+
+
+@contextlib.contextmanager
+def naming(url: str) -> Iterator[None]:
+    """Errors of the system say which URL they are about, and what helps if nobody listens yet."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = url
+        if error.errno == errno.ECONNREFUSED:
+            error.add_note(
+                "nobody listens there: start the other end first, or wait for it with retry=SECONDS"
+            )
+        raise
 
 
 def prepared(
@@ -113,8 +134,10 @@ def prepared(
         TypeError, UsageError, Unsupported: As `connect`.
     """
     scheme = scheme_of(url)
-    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float)):
-        raise UsageError(f"timeout={timeout!r:.40}: expected seconds, or None")
+    if timeout is not None and (
+        isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout >= 0
+    ):
+        raise UsageError(f"timeout={timeout!r:.40}: expected seconds, 0 or more, or None")
     options = checked(call, scheme, framing, given)
     made: MessageCodec | None = None
     if codec is not None:
@@ -156,7 +179,8 @@ def _as_url(url: str | os.PathLike[str]) -> str:
 def check_mode(scheme: str, mode: str | None) -> None:
     allowed = {"fifo": ("r", "w"), "file": ("r", "w", "a"), "fd": (None, "r", "w")}.get(scheme, (None,))
     if mode not in allowed:
-        expected = " or ".join("none" if one is None else repr(one) for one in allowed)
+        modes = " or ".join(f"mode={one!r}" for one in allowed if one is not None)
+        expected = modes or "none: it goes both ways"
         raise UsageError(f"mode={mode!r:.40}: {scheme}: takes {expected}")
 
 

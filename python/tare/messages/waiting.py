@@ -31,6 +31,7 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         Those that are ready, in the order given; empty if none was in time.
 
     Raises:
+        TypeError: One is neither.
         UsageError: Nothing to wait for, or one of them was closed here.
 
     >>> import os
@@ -48,6 +49,9 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
     given = list(ends)
     if not given:
         raise UsageError("nothing to wait for")
+    for end in given:
+        if not isinstance(end, Connection | Server):
+            raise TypeError(f"wait() is for connections and servers, not {type(end).__name__}")
     deadline = MessageDeadline(timeout)
     poller = select.poll()
     numbers: list[int] = []
