@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator, Iterable
 from itertools import islice
@@ -282,8 +283,20 @@ class AsyncConnection:
             return
         if seconds <= 0:
             await self._wire.look()  # what is there by now is taken without waiting
-        async with asyncio.timeout(max(seconds, 0)):
+        async with _in_time(max(seconds, 0), "send or receive"):
             await work
+
+
+@contextlib.asynccontextmanager
+async def _in_time(seconds: float | None, verb: str) -> AsyncIterator[None]:
+    """A deadline that says what was not done by then."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as error:
+        if error.args:  # of another deadline, or the system
+            raise
+        raise TimeoutError(f"could not {verb} in time") from None
 
 
 class AsyncServer:
@@ -323,7 +336,7 @@ class AsyncServer:
             TimeoutError: Nobody came in time.
         """
         seconds = self._options["timeout"] if timeout is ... else timeout
-        async with asyncio.timeout(seconds):
+        async with _in_time(seconds, "accept a connection"):
             wire = await self._arrivals.get()
         return AsyncConnection(wire, self._codec, wire.peer or self.url, self._options)
 
@@ -376,7 +389,7 @@ async def connect(
     if settings.get("token") is not None:
         session.token(settings["token"])
     with naming(url):
-        async with asyncio.timeout(timeout):
+        async with _in_time(timeout, "connect"):
             protocol = await _connected(url, scheme, session, settings)
             await protocol.flush()  # nobody is let in before its token came
     return AsyncConnection(protocol, made, url, settings)

@@ -83,3 +83,20 @@ def test_asyncio_names_the_url_too() -> None:
     url = f"tcp://127.0.0.1:{_free_port()}"
     with pytest.raises(ConnectionRefusedError, match=url):
         asyncio.run(aio.connect(url))  # type: ignore[arg-type]
+
+
+def test_asyncio_says_what_was_not_done_in_time() -> None:
+    import asyncio
+
+    from tare.messages import aio
+
+    async def wait() -> None:
+        ours, theirs = socket.socketpair()
+        async with await aio.connect(f"fd:{ours.detach()}", "json") as connection:
+            with theirs, pytest.raises(TimeoutError, match="in time"):
+                await connection.receive(timeout=0.01)
+        async with await aio.listen("tcp://:0", "json") as server:
+            with pytest.raises(TimeoutError, match="accept"):
+                await server.accept(timeout=0.01)
+
+    asyncio.run(wait())
