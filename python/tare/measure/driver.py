@@ -61,6 +61,8 @@ class Worker:
         threads: 1 sets every library's thread knob to one; ``all`` leaves them alone.
         memory_limit: RLIMIT_DATA in bytes; None for no limit.
         workdir: Where its private directory is made; None for the system's temporary files.
+        lists: Whether ``hello`` is to list the codecs, which takes time; None lists those of other
+            workers than ours.
 
     Raises:
         UsageError: A worker other than ``python`` without a command.
@@ -81,10 +83,11 @@ class Worker:
         threads: int | str = 1,
         memory_limit: int | None = None,
         workdir: str | os.PathLike[str] | None = None,
+        lists: bool | None = None,
     ) -> None:
         if command is None and name != "python":
             raise UsageError(f"no command is known for the worker {name!r}; give one")
-        own = command is None
+        lists = command is not None if lists is None else lists
         self.name = name
         self.directory = scratch.make(workdir)
         self._log = bytearray()
@@ -113,7 +116,7 @@ class Worker:
         for descriptor in (self._spawned.stdout, self._spawned.stderr):
             self._poll.register(descriptor, select.POLLIN)
         _live[self.pid] = weakref.ref(self)
-        self._hello_id = self.send("hello", proto=1, seed=hash_seed, **({"list": False} if own else {}))
+        self._hello_id = self.send("hello", proto=1, seed=hash_seed, **({} if lists else {"list": False}))
         self._hello: dict[str, Any] | None = None
 
     # --- talking ----------------------------------------------------------------

@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tare.errors import TareError, UsageError
 from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
+from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.named_data import nominal_bytes
 from tare.measure.planning import narrowed
 from tare.measure.reach import DEFAULT_LINK
@@ -296,10 +297,16 @@ def _part_remark(case: Case) -> str:
 
 
 def _codec(session: Session, case: Case) -> Codec:
+    """The case's codec; of another language, what stands in for one."""
     from tare.codec import Codec
 
-    codec = Codec.parse(case.labels["codec"])
-    session.record["codecs"].setdefault(str(codec), describe(codec, session.settings.threads))
+    text, threads = case.labels["codec"], session.settings.threads
+    if language := language_of(text):
+        foreign = Foreign(text, inventory(language, session.settings.workers))
+        session.record["codecs"].setdefault(text, foreign.describe(threads))
+        return cast("Codec", foreign)
+    codec = Codec.parse(text)
+    session.record["codecs"].setdefault(str(codec), describe(codec, threads))
     return codec
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import FACTORS, operations
+from tare.measure.foreign import language_of
 
 if TYPE_CHECKING:
     from tare.codec import Codec
@@ -125,6 +126,7 @@ class Seat:
         self.codec = codec
         self.part = part
         self.kind = codec.native(part.kind)
+        self.language = language_of(str(codec))
         self.medium = case["labels"]["medium"]
         self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
         self.threads = threads_of(case)
@@ -163,7 +165,12 @@ class Seat:
         if self.worker is None:
             self.session.check()
             self.worker = self.session.worker(
-                self.room, self.kind, hash_seed=self._hash_seed, loading=True, threads=self.threads
+                self.room,
+                self.kind,
+                hash_seed=self._hash_seed,
+                loading=True,
+                threads=self.threads,
+                language=self.language,
             )
 
     def ready(self, *, verify: bool = False) -> None:
@@ -199,7 +206,7 @@ class Seat:
         Raises:
             WorkerError: It cannot.
         """
-        self._ask("load", **self.part.request())
+        self._ask("load", **self.session.given(self.part, self.language))
 
     def prepare(self, *, cold: bool) -> dict[str, Any]:
         """Have the worker make the codec ready; its reply.
@@ -307,7 +314,7 @@ class Seat:
             what=operation,
             codec=str(self.codec),
             path=self._path,
-            medium=self.medium if self.medium == "store" else None,
+            medium=self.medium if self.medium in ("store", "conn") else None,
             samples=samples,
             batch=batch,
             target_ns=TARGET_NS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tare.measure import pressure, scratch
+from tare.measure.foreign import command_of
 from tare.measure.reach import Reach
 
 if TYPE_CHECKING:
@@ -30,7 +32,15 @@ __all__ = ["Control", "Event", "Part", "Session", "Settings", "Stopped", "Wiring
 # Kinds that hold a table several times larger than Arrow does: what a worker may use
 # is a multiple of the data in the worker's own kind. Beside Arrow's the calls count: its bytes,
 # grown and copied, and what a compressor makes of them and gives back are six times the data at 10^8 doubles.
-_KIND_FACTOR = {"arrow": 3.0, "polars": 3.0, "pandas": 2.0, "columns": 10.0, "records": 24.0, "python": 1.5}
+_KIND_FACTOR = {
+    "arrow": 3.0,
+    "polars": 3.0,
+    "pandas": 2.0,
+    "columns": 10.0,
+    "records": 24.0,
+    "python": 1.5,
+    "r": 24.0,
+}
 _WORKER_FLOOR_BYTES = 2 << 30
 _WORKER_COPIES = 3
 
@@ -230,6 +240,8 @@ class Session:
         self.started_at = time.monotonic()
         self.base: Codec | None = None
         self._parts: dict[str, Part] = {}
+        self._rds: dict[str, str] = {}
+        self._writing = threading.Lock()
         self._cases: dict[str, dict[str, Any]] = {}
         self.adopted: dict[str, dict[str, Any]] = {}
         self._workers: set[Worker] = set()
@@ -354,6 +366,20 @@ class Session:
                 self.journal.stage("dataset", {"sizes": self.block["sizes"]})
         return self._parts[label]
 
+    def given(self, part: Part, language: str) -> dict[str, Any]:
+        """What a worker of that language is asked to load: a table for R is an uncompressed RDS file.
+
+        Args:
+            part: The data.
+            language: Language of the worker; empty for Python.
+        """
+        if language != "r" or part.as_ != "arrow":
+            return part.request()
+        with self._writing:  # seats load two at a time
+            if part.path not in self._rds:
+                self._rds[part.path] = save_rds(part.path)
+        return {**part.request(), "path": self._rds[part.path], "as": "rds"}
+
     def new_path(self) -> str:
         """A path for the file medium that nothing else uses."""
         self._paths = getattr(self, "_paths", 0) + 1
@@ -457,6 +483,7 @@ class Session:
         loading: bool = False,
         cpu: int | None = None,
         threads: int | str | None = None,
+        language: str = "",
     ) -> Worker:
         """Start a worker process for data of this size; it is pinned when threads is 1.
 
@@ -467,6 +494,7 @@ class Session:
             loading: Whether it loads on any CPU in turn, to be moved by ``settle`` before it is timed.
             cpu: CPU to pin it to; None for the one that is measured on.
             threads: 1 or ``all``; None for what the run was asked for.
+            language: Language of the worker, as ids name it; empty for Python's.
         """
         from tare.measure.driver import Worker
 
@@ -475,7 +503,9 @@ class Session:
         pins = threads == 1 and len(self.cpus) > 1
         chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
         worker = Worker(
-            "python",
+            language or "python",
+            command_of(language, self.settings.workers) if language else None,
+            lists=False,
             cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
             hash_seed=hash_seed,
             threads=threads,
@@ -512,6 +542,20 @@ class Session:
         self._workers.discard(worker)
         self._pinned.discard(worker)
         worker.close()
+
+
+def save_rds(path: str) -> str:
+    """Write a table's part once more as R reads it; the new file's path.
+
+    Args:
+        path: The part, an Arrow file.
+    """
+    from tare.codec import Codec
+    from tare.dataset import load_saved
+
+    with open(f"{path}.rds", "wb") as out:
+        Codec.parse("rds:tare").write(load_saved(path, "arrow"), out)
+    return f"{path}.rds"
 
 
 def memory_limit_bytes(part: Part, kind: str) -> int:

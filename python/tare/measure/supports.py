@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from tare.errors import UsageError
 from tare.measure.cases import STREAMS
+from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.named_data import dataset_kind
 from tare.measure.plan_reader import is_level
 from tare.measure.subsets import refusal
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asked_for", "canonical", "supports"]
 
-_WORKERS = {"r": "R", "node": "Node", "java": "Java", "mono": "Mono"}
+_NONE: Mapping[str, str] = MappingProxyType({})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
 
 
@@ -32,8 +34,8 @@ class Given(Protocol):
         """Rate and round trip of an emulated link."""
 
     @property
-    def workers(self) -> Collection[str]:
-        """Names of further workers."""
+    def workers(self) -> Mapping[str, str]:
+        """Commands of further workers, by name."""
 
 
 def supports(labels: Mapping[str, str], settings: Given | None = None) -> str | None:
@@ -43,16 +45,16 @@ def supports(labels: Mapping[str, str], settings: Given | None = None) -> str | 
         labels: Level of each factor.
         settings: What the command line gave: a remote host, a link, further workers.
 
-    >>> supports({"codec": "rds:r", "medium": "memory"})
-    'needs the R worker, which is not part of this version'
+    >>> supports({"codec": "json:node", "medium": "memory"})
+    'needs the Node worker, which is not part of this version: --worker node=COMMAND'
     >>> supports({"codec": "json:stdlib", "medium": "memory"}) is None
     True
     """
-    worker = _library(labels["codec"]).partition("-")[0]
-    if worker in _WORKERS:
-        if settings is not None and worker in settings.workers:
-            return None
-        return f"needs the {_WORKERS[worker]} worker, which is not part of this version"
+    language = language_of(labels["codec"])
+    if language:
+        found = inventory(language, settings.workers if settings is not None else _NONE)
+        kind = dataset_kind(labels.get("dataset", ""))
+        return Foreign(labels["codec"], found).refusal(labels, kind)
     return _codec(labels) or _medium(labels.get("medium", "memory"), settings) or _parts(labels)
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 from conftest import need
 
+import tare
 from tare.errors import WorkerError
 from tare.measure.driver import LINE_BYTES, Worker
 from tare.media.file import cold_possible
@@ -28,12 +30,18 @@ DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note
 BIG = [{"id": n, "text": "x" * 100} for n in range(60_000)]
 
 
+R_COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "r" / "tare-worker-r.sh"))
+
+
 @dataclass(frozen=True)
 class Speaker:
-    """One worker: how it is started, and a codec of it that can be measured."""
+    """One worker: how it is started, a codec of it that can be measured, and what its runtime lacks."""
 
     command: tuple[str, ...]
     codec: str
+    program: str = sys.executable
+    media: tuple[str, ...] = ("fifo", "unix", "tcp")
+    syncs: bool = True
 
 
 WORKERS = {
@@ -41,12 +49,15 @@ WORKERS = {
     "tare worker": Speaker(
         (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
     ),
+    "r": Speaker(R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False),
 }
 
 
 @pytest.fixture(params=WORKERS)
 def speaker(request: pytest.FixtureRequest) -> Speaker:
-    return WORKERS[request.param]
+    found = WORKERS[request.param]
+    need(shutil.which(found.program) is not None, f"no program {found.program}")
+    return found
 
 
 @pytest.fixture
@@ -410,6 +421,10 @@ def test_files_are_written_and_read(worker, speaker, document, sync):
     folder = document.parent / "files"
     folder.mkdir()
     path = str(folder / "data")
+    if sync == "fsync" and not speaker.syncs:
+        refused = error_of(worker, "run", what="write", path=path, batch=3, sync=sync)
+        assert (refused.type, os.listdir(folder)) == ("Unsupported", [])
+        return
     assert ask(worker, "run", what="write", path=path, batch=3, sync=sync)["bytes"] == size
     assert os.listdir(folder) == ["data"]
     assert ask(worker, "run", what="read", path=path, batch=3)["items"] == len(DOCUMENT)
@@ -420,7 +435,7 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
     """Residency before the read is told and small; where that cannot be, the reason is."""
     ready(worker, speaker, document)
     path = str(document.with_name("cold"))
-    if not cold_possible(document.parent)[0]:
+    if not (speaker.syncs and cold_possible(document.parent)[0]):
         assert "cold not possible" in str(error_of(worker, "run", what="read", path=path, cache="cold"))
         return
     reply = ask(worker, "run", what="read", path=path, samples=2, batch=5, cache="cold")
@@ -433,6 +448,11 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
 def test_two_workers_exchange_a_message(speaker, document, medium, delivery):
     """What the writer sends the reader decodes, verifies and stamps."""
     token = os.urandom(16).hex()
+    if medium not in speaker.media:
+        with Worker("reader", speaker.command) as reader:
+            refused = error_of(reader, "open", medium={"kind": medium, "role": "reader", "token": token})
+            assert (refused.type, refused.phase) == ("Unsupported", "open")
+        return
     with Worker("writer", speaker.command) as writer, Worker("reader", speaker.command) as reader:
         for end in (writer, reader):
             ready(end, speaker, document)

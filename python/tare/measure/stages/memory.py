@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure.cases import operations
+from tare.measure.foreign import language_of
 from tare.measure.seat import level, threads_of
 
 if TYPE_CHECKING:
@@ -78,11 +79,17 @@ def _measure(session: Session, contender: Contender, part: Part) -> None:
     if contender.case["key"] not in session.encoded:
         found.clear()  # reading needs what writing leaves
     while operation := missing_peak(contender.case):
+        language = language_of(str(contender.codec))
         worker = session.worker(
-            part, contender.codec.native(part.kind), loading=True, threads=threads_of(contender.case)
+            part,
+            contender.codec.native(part.kind),
+            loading=True,
+            threads=threads_of(contender.case),
+            language=language,
         )
         try:
-            worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+            given = session.given(part, language)
+            worker.request("load", deadline_s=session.settings.deadline_s, **given)
             found[operation] = peak(session, worker, contender.case, contender.codec, operation)
         except WorkerError as error:
             session.check()

@@ -50,6 +50,7 @@ class StreamSeat(Seat):
                 hash_seed=self._hash_seed ^ 1,
                 cpu=self.session.cpus[0] if self.session.cpus else None,
                 threads=self.threads,
+                language=self.language,
             )
 
     def ready(self, *, verify: bool = False) -> None:
@@ -59,7 +60,7 @@ class StreamSeat(Seat):
         if not self.alive or self._reader is None:
             return
         try:
-            load = self.part.request()
+            load = self.session.given(self.part, self.language)
             if self.medium == "remote":
                 load["path"] = self.session.reach.remote.ship(self.part.path)
             self._read("load", **load)

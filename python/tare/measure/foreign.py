@@ -1,0 +1,279 @@
+"""Codecs of other languages: which worker has them, how it is started, and what it says it can do.
+
+A library whose name is a language's, or begins with it (``rds:r``, ``json:r-jsonlite``), is
+measured inside that language's own process. What is installed there only that process
+knows: it is asked once, and whatever is wrong with it is the reason that its rows show.
+"""
+
+from __future__ import annotations
+
+import functools
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tare.errors import TareError, UsageError
+
+__all__ = ["LANGUAGES", "Foreign", "Inventory", "command_of", "inventory", "language_of"]
+
+LANGUAGES: Mapping[str, str] = MappingProxyType({"r": "R", "node": "Node", "java": "Java", "mono": "Mono"})
+"""Languages that codec ids name, by the name that ids and ``--worker`` have for them."""
+
+_SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
+_PROGRAMS = {
+    "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
+}
+_TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What the worker of a language has.
+
+    Args:
+        language: Its name in ids.
+        version: Of the runtime; empty if it cannot be run.
+        codecs: What its ``hello`` lists, by id.
+        missing: Install line of each codec that it knows and has not.
+        reason: Why it cannot be run; empty if it can.
+    """
+
+    language: str
+    version: str = ""
+    codecs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A codec that the worker of another language runs: what seats and records need of a codec.
+
+    Args:
+        text: The id.
+        found: What its worker has.
+
+    >>> str(Foreign("rds:r,version=2", Inventory("r")))
+    'rds:r,version=2'
+    """
+
+    text: str
+    found: Inventory = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def language(self) -> str:
+        """The language of its worker."""
+        return self.found.language
+
+    @property
+    def compressor(self) -> None:
+        """None: a compressor of a foreign codec is one of its options."""
+        return
+
+    def native(self, kind: str) -> str:
+        """The in-memory kind that it works on: the language's own."""
+        del kind
+        return self.language
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What its worker says of it; empty if it does not have it."""
+        return self.found.codecs.get(_plain(self.text), {})
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options, those of the id put into the worker's defaults."""
+        given = (part.partition("=") for part in self.text.split(",")[1:])
+        return {**self.about.get("options", {}), **{name: value for name, _, value in given}}
+
+    def describe(self, threads: int | str) -> dict[str, Any]:
+        """What the record says of it.
+
+        Args:
+            threads: 1 or ``all``.
+        """
+        from tare import formats
+
+        name = _plain(self.text)
+        format_id, _, library = name.partition(":")
+        known = next((one for one in formats.FORMATS if one.id == format_id), None)
+        version = str(self.about.get("version", ""))
+        return {
+            "format": format_id,
+            "library": library,
+            "compressor": None,
+            "level": None,
+            "compressor_options": {},
+            "options": self.options,
+            "version": version,
+            "versions": {self.language: self.found.version, library: version},
+            "threads": threads,
+            "flags": {
+                "executes_code": bool(self.about.get("executes_code")),
+                "spec": known.spec if known is not None else "",
+                "languages": list(known.languages)
+                if known is not None
+                else [LANGUAGES[self.language].lower()],
+                "streams": "streaming" in self.about.get("delivery", ()),
+                "append": False,
+                "subset": list(self.about.get("subset", ())),
+                "text": known.text if known is not None else False,
+            },
+        }
+
+    def refusal(self, labels: Mapping[str, str], kind: str | None) -> str | None:
+        """Why its worker cannot measure these labels; None if it can.
+
+        Args:
+            labels: Level of each factor.
+            kind: Kind of the data; None if that is not known yet.
+        """
+        if self.found.reason:
+            return self.found.reason
+        name, about = _plain(self.text), self.about
+        if not about:
+            line = self.found.missing.get(name)
+            return (
+                f"not installed: {line}"
+                if line
+                else f"the {LANGUAGES[self.language]} worker has no codec {name}"
+            )
+        medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
+        held = "tcp" if medium == "link" else medium
+        if held not in about.get("media", ()):
+            return f"{name} is not measured on {medium} by the {LANGUAGES[self.language]} worker"
+        if kind is not None and kind not in about.get("kinds", ()):
+            return f"{name} holds {' and '.join(f'{one}s' for one in about['kinds'])}, not {kind}s"
+        if delivery != "whole" and medium not in _TWO_ENDS:
+            return f"{name} has no {delivery} delivery: the medium has one end"
+        if delivery not in about.get("delivery", ("whole",)):
+            return f"{name} has no {delivery} delivery in the {LANGUAGES[self.language]} worker"
+        if labels.get("threads") == "all" and "all" not in about.get("threads", ()):
+            return f"{name} uses one thread only"
+        for factor, only in _ONLY.items():
+            if labels.get(factor, only) != only:
+                return f"the {LANGUAGES[self.language]} worker measures {factor}={only}"
+        choices = about.get("choices", {})
+        for option, value in self.options.items():
+            if option not in choices:
+                return f"{name} has no option {option!r}; it has {', '.join(choices) or 'none'}"
+            if str(value) not in choices[option]:
+                return (
+                    f"{name}: {option} is one of {', '.join(map(str, choices[option]))[:200]}, not {value!r}"
+                )
+        return None
+
+
+_ONLY = {
+    "cache": "warm",
+    "sync": "none",
+    "materialise": "full",
+    "subset": "all",
+    "kind": "own",
+    "grain": "whole",
+    "order": "insertion",
+}
+
+
+def language_of(codec: str) -> str:
+    """The language whose worker has the codec; empty for Python's own.
+
+    >>> language_of("json:r-jsonlite"), language_of("rds:r,version=2"), language_of("json:rapidjson")
+    ('r', 'r', '')
+    """
+    library = _plain(codec.partition("+")[0]).partition(":")[2]
+    name = library.partition("-")[0]
+    return name if name in LANGUAGES else ""
+
+
+def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
+    """The program and arguments of a language's worker.
+
+    Args:
+        language: Its name in ids.
+        given: Commands by name, as ``--worker`` gave them; they go first.
+
+    Raises:
+        UsageError: There is no such worker here, with what to do.
+
+    >>> command_of("node", {"node": "node my-worker.js"})
+    ('node', 'my-worker.js')
+    """
+    if given.get(language):
+        return tuple(shlex.split(given[language]))
+    name = LANGUAGES.get(language, language)
+    if language not in _PROGRAMS:
+        raise UsageError(
+            f"needs the {name} worker, which is not part of this version: --worker {language}=COMMAND"
+        )
+    program, command, install = _PROGRAMS[language]
+    if shutil.which(program) is None:
+        raise UsageError(f"needs {name}, which is not installed: {install}")
+    return command
+
+
+def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+    """What the worker of a language has; it is started and asked once.
+
+    Args:
+        language: Its name in ids.
+        given: Commands by name.
+
+    >>> inventory("java", {}).reason
+    'needs the Java worker, which is not part of this version: --worker java=COMMAND'
+    """
+    try:
+        return _asked(language, command_of(language, given))
+    except UsageError as error:
+        return Inventory(language, reason=str(error))
+
+
+@functools.cache
+def _asked(language: str, command: tuple[str, ...]) -> Inventory:
+    from tare.measure.driver import Worker
+
+    name = LANGUAGES.get(language, language)
+    try:
+        with Worker(language, command) as worker:
+            hello = worker.hello
+    except TareError as error:
+        tail = str(getattr(error, "log_tail", "") or "").strip().splitlines()
+        said = f" ({tail[-1][:120]})" if tail else ""
+        return Inventory(language, reason=f"the {name} worker does not run: {str(error)[:200]}{said}")
+    codecs = [one for one in _dicts(hello.get("codecs")) if isinstance(one.get("id"), str)]
+    missing = _dicts(hello.get("missing"))
+    return Inventory(
+        language,
+        version=str(hello.get("version", "")),
+        codecs={one["id"]: _sound(one) for one in codecs},
+        missing={str(one.get("id")): str(one.get("install", "")) for one in missing},
+    )
+
+
+def _dicts(found: object) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _sound(about: dict[str, Any]) -> dict[str, Any]:
+    """What a worker says of a codec, with nothing in place of what is not of the type it must be."""
+    found = dict(about)
+    for name in ("kinds", "media", "delivery", "threads", "subset"):
+        if not isinstance(found.get(name), list):
+            found[name] = []
+    for name in ("options", "choices"):
+        if not isinstance(found.get(name), dict):
+            found[name] = {}
+    found["choices"] = {name: some for name, some in found["choices"].items() if isinstance(some, list)}
+    return found
+
+
+def _plain(codec: str) -> str:
+    """The id without its options."""
+    return codec.partition(",")[0]

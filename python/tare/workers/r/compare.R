@@ -1,0 +1,120 @@
+# Whether what came back is what was loaded: everything counts, attributes and their order too.
+#
+# Verdicts: same; type, when the value can be rebuilt knowing only its type; lossy.
+
+.same <- function(a, b) identical(a, b, num.eq = FALSE, single.NA = TRUE)
+
+.shown <- function(x) {
+  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(format(x, digits = 17L), " (", class(x)[1L], ")")
+          else sprintf("%s of %d", class(x)[1L], length(x))
+  substr(iconv(text, "UTF-8", "UTF-8", sub = "?"), 1L, 120L)
+}
+
+compare <- function(a, b, limit) {
+  found <- new.env()
+  found$changes <- list()
+  note <- function(path, verdict, one, other) {
+    known <- found$changes[[path]]
+    if (is.null(known)) found$changes[[path]] <- list(path = path, verdict = verdict, count = 1, `in` = .shown(one), out = .shown(other))
+    else found$changes[[path]]$count <- known$count + 1
+  }
+  add <- function(path, verdict, count, one, other) {
+    found$changes[[path]] <- list(path = path, verdict = verdict, count = count, `in` = .shown(one), out = .shown(other))
+  }
+  if (!.same(a, b)) {
+    if (is.data.frame(a)) .compare_frame(a, b, "", add)
+    else if (is_frames(a)) .compare_frames(a, b, add)
+    else .compare_value(a, b, "", note)
+    if (!length(found$changes)) add("(attributes)", "type", 1, a, b)
+  }
+  changes <- unname(found$changes)
+  verdicts <- vapply(changes, `[[`, "", "verdict")
+  list(verdict = if ("lossy" %in% verdicts) "lossy" else if ("type" %in% verdicts) "type" else "same",
+       changes = utils::head(changes[order(match(verdicts, c("lossy", "type")))], limit))
+}
+
+.compare_frames <- function(a, b, add) {
+  if (!is.list(b)) return(add("(whole)", "lossy", 1, a, b))
+  for (name in names(a)) {
+    if (is.null(b[[name]])) add(name, "lossy", nrow(a[[name]]), a[[name]], NULL)
+    else .compare_frame(a[[name]], b[[name]], paste0(name, "$"), add)
+  }
+}
+
+.compare_frame <- function(a, b, at, add) {
+  if (!is.list(b) || is.null(names(b))) return(add("(whole)", "lossy", nrow(a), a, b))
+  if (!is.data.frame(b)) {
+    add(paste0(at, "(class)"), "type", 1, a, b)
+  } else if (!identical(class(a), class(b))) {
+    add(paste0(at, "(class)"), "type", 1, class(a), class(b))
+  }
+  if (!identical(names(a), names(b))) add(paste0(at, "(names)"), if (setequal(names(a), names(b))) "type" else "lossy", 1, names(a), names(b))
+  if (is.data.frame(b) && !.same(attr(a, "row.names"), attr(b, "row.names"))) {
+    automatic <- .row_names_info(a) < 0L
+    add(paste0(at, "(row names)"), if (automatic) "type" else "lossy", 1, attr(a, "row.names"), attr(b, "row.names"))
+  }
+  for (name in intersect(names(a), names(b))) .compare_column(a[[name]], b[[name]], paste0(at, name), add)
+}
+
+.compare_column <- function(a, b, path, add) {
+  if (.same(a, b)) return(invisible())
+  again <- tryCatch(suppressWarnings(.rebuild(a, b)), error = function(e) NULL)
+  if (!is.null(again) && .same(.bare(a), .bare(again))) return(add(path, "type", 1, a, b))
+  if (is.null(again) || length(again) != length(a) || !is.atomic(again)) return(add(path, "lossy", length(a), a, b))
+  one <- .bare(a)
+  other <- .bare(again)
+  differ <- which(is.na(one) != is.na(other) | (!is.na(one) & !is.na(other) & one != other))
+  if (!length(differ)) differ <- 1L # a sign of zero, NaN for NA
+  add(path, "lossy", length(differ), a[differ[1L]], b[[differ[1L]]])
+}
+
+.bare <- function(x) {
+  if (is.factor(x)) x <- as.character(x)
+  attributes(x) <- NULL
+  x
+}
+
+# What came back as the type that was sent.
+.rebuild <- function(a, b) {
+  if (is.list(b) && !is.list(a)) {
+    b[lengths(b) == 0L] <- NA
+    if (any(lengths(b) != 1L)) return(NULL)
+    b <- unlist(b, use.names = FALSE)
+  }
+  if (is.factor(a)) return(factor(as.character(b), levels = levels(a)))
+  if (is.factor(b)) b <- as.character(b)
+  if (inherits(a, "POSIXct")) {
+    if (!is.character(b)) return(as.double(b))
+    zone <- attr(a, "tzone")
+    universal <- grepl("Z$", b[!is.na(b)][1L])
+    form <- if (grepl("T", b[!is.na(b)][1L], fixed = TRUE)) "%Y-%m-%dT%H:%M:%OS" else "%Y-%m-%d %H:%M:%OS"
+    return(as.double(as.POSIXct(b, tz = if (universal || is.null(zone)) "UTC" else zone[1L], format = form)))
+  }
+  if (inherits(a, "Date") && is.character(b)) return(as.double(as.Date(b)))
+  switch(typeof(a),
+    integer = { made <- as.integer(b); if (is.character(b) || all(is.na(b) | made == b)) made else as.double(b) },
+    double = as.double(b), logical = as.logical(b), character = as.character(b), b)
+}
+
+.compare_value <- function(a, b, path, note) {
+  if (.same(a, b)) return(invisible())
+  where <- if (nzchar(path)) path else "(whole)"
+  if (is.list(a) && is.atomic(b) && !is.null(b) && length(a) == length(b) && length(a)) {
+    note(where, "type", a, b)
+    b <- as.list(b)
+  }
+  if (!is.list(a) || !is.list(b)) {
+    alike <- is.numeric(a) && is.numeric(b) && length(a) == length(b) && .same(as.double(a), as.double(b))
+    return(note(where, if (alike) "type" else "lossy", a, b))
+  }
+  keys <- names(a)
+  if (is.null(keys) != is.null(names(b)) && length(a)) return(note(where, "lossy", a, b))
+  if (is.null(keys)) {
+    if (length(a) != length(b)) note(where, "lossy", a, b)
+    for (at in seq_len(min(length(a), length(b)))) .compare_value(a[[at]], b[[at]], paste0(path, "[*]"), note)
+    return(invisible())
+  }
+  if (!identical(keys, names(b))) note(where, if (setequal(keys, names(b))) "type" else "lossy", a, b)
+  for (name in intersect(keys, names(b))) .compare_value(a[[name]], b[[name]], paste0(path, if (nzchar(path)) ".", name), note)
+  invisible()
+}

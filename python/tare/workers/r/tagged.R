@@ -1,0 +1,140 @@
+# Tagged values, dialect values/1, of what R has; what it has not is told by na_here().
+
+na_here <- function(what) stop(structure(class = c("not_here", "error", "condition"), list(message = paste("R has no", what), call = NULL)))
+
+hex_of <- function(x) paste(sprintf("%02x", as.integer(x)), collapse = "")
+raw_of_hex <- function(text) as.raw(strtoi(substring(text, seq(1L, nchar(text), 2L), seq(2L, nchar(text), 2L)), 16L))
+
+.base64 <- c(LETTERS, letters, 0:9, "+", "/")
+
+base64_of <- function(bytes) {
+  n <- length(bytes)
+  if (!n) return("")
+  pad <- (3L - n %% 3L) %% 3L
+  m <- matrix(as.integer(c(bytes, raw(pad))), nrow = 3L)
+  sextets <- rbind(m[1L, ] %/% 4L, m[1L, ] %% 4L * 16L + m[2L, ] %/% 16L, m[2L, ] %% 16L * 4L + m[3L, ] %/% 64L, m[3L, ] %% 64L)
+  text <- .base64[sextets + 1L]
+  if (pad) text[length(text) + 1L - seq_len(pad)] <- "="
+  paste(text, collapse = "")
+}
+
+raw_of_base64 <- function(text) {
+  letters_ <- strsplit(sub("=*$", "", text), "")[[1L]]
+  if (!length(letters_)) return(raw(0))
+  sextets <- match(letters_, .base64) - 1L
+  bytes <- length(sextets) * 6L %/% 8L
+  m <- matrix(c(sextets, integer((4L - length(sextets) %% 4L) %% 4L)), nrow = 4L)
+  out <- rbind(m[1L, ] * 4L + m[2L, ] %/% 16L, m[2L, ] %% 16L * 16L + m[3L, ] %/% 4L, m[3L, ] %% 4L * 64L + m[4L, ])
+  as.raw(out)[seq_len(bytes)]
+}
+
+# --- reading --------------------------------------------------------------------------
+
+from_tagged <- function(node) {
+  if (!is.list(node)) return(node)
+  tags <- names(node)
+  tag <- tags[substr(tags, 1L, 1L) == "$"][1L]
+  if (is.null(tags) || is.na(tag)) {
+    for (at in seq_along(node)) node[at] <- list(from_tagged(node[[at]]))
+    return(node)
+  }
+  value <- node[[tag]]
+  switch(tag,
+    "$int" = {
+      if (abs(as.double(value)) > 2^53 || sprintf("%.0f", as.double(value)) != value) na_here("integers of more than 53 bits")
+      as.double(value)
+    },
+    "$f64" = readBin(raw_of_hex(value), "double", endian = "big"),
+    "$bytes" = raw_of_base64(value),
+    "$date" = as.Date(value),
+    "$ts" = .from_ts(value, node$tz),
+    "$dur" = as.difftime(value / c(s = 1, ms = 1e3, us = 1e6, ns = 1e9)[[node$unit]], units = "secs"),
+    "$na" = switch(value, int = NA_integer_, real = NA_real_, char = NA_character_, NA),
+    "$map" = {
+      keys <- lapply(value, `[[`, 1L)
+      if (!all(vapply(keys, is.character, TRUE))) na_here("maps with keys that are no text")
+      structure(lapply(value, function(pair) from_tagged(pair[[2L]])), names = unlist(keys))
+    },
+    "$nest" = {
+      made <- from_tagged(node$of)
+      for (n in seq_len(value)) made <- list(made)
+      made
+    },
+    "$factor" = factor(unlist(value$levels)[unlist(value$codes)], levels = unlist(value$levels), ordered = isTRUE(value$ordered)),
+    na_here(switch(tag, "$f32" = "single precision", "$dec" = "decimals", "$text16" = "text with surrogates",
+                   "$time" = "times of day", "$uuid" = "UUIDs", "$tuple" = "tuples", "$set" = "sets",
+                   "$def" = , "$ref" = "shared values", paste("type for", tag))))
+}
+
+.from_ts <- function(text, tz) {
+  if (is.null(tz)) na_here("times without a zone")
+  if (grepl(":60", text, fixed = TRUE)) na_here("leap seconds")
+  if (grepl("^[+-]", tz) && tz != "+00:00") na_here("times with an offset")
+  zone <- if (tz == "+00:00") "UTC" else tz
+  offset <- regmatches(text, regexpr("[+-][0-9]{2}:[0-9]{2}$", text))
+  plain <- sub("[+-][0-9]{2}:[0-9]{2}$", "", text)
+  seconds <- as.double(as.POSIXct(plain, tz = "UTC", format = "%Y-%m-%dT%H:%M:%OS"))
+  if (length(offset)) {
+    parts <- as.integer(strsplit(substr(offset, 2L, 6L), ":", fixed = TRUE)[[1L]])
+    seconds <- seconds - (if (startsWith(offset, "-")) -60 else 60) * (parts[1L] * 60L + parts[2L])
+  }
+  .POSIXct(seconds, tz = zone)
+}
+
+# --- writing --------------------------------------------------------------------------
+
+# A value of R as the text of a tagged value: scalars plain, longer vectors as lists of them.
+to_tagged <- function(x) {
+  if (is.null(x)) return("null")
+  if (is.factor(x)) {
+    return(sprintf("{\"$factor\":{\"codes\":%s,\"levels\":%s,\"ordered\":%s}}", json_write(I(as.integer(x))),
+                   json_write(I(levels(x))), json_write(is.ordered(x))))
+  }
+  if (is.raw(x)) return(sprintf("{\"$bytes\":\"%s\"}", base64_of(x)))
+  if (is.list(x)) {
+    keys <- names(x)
+    if (!length(x)) return(if (is.null(keys)) "[]" else "{}")
+    items <- vapply(seq_along(x), function(at) to_tagged(x[[at]]), "")
+    if (is.null(keys)) return(paste0("[", paste(items, collapse = ","), "]"))
+    if (anyDuplicated(keys) || any(startsWith(keys, "$"))) {
+      return(paste0("{\"$map\":[", paste0("[", json_text(keys), ",", items, "]", collapse = ","), "]}"))
+    }
+    return(paste0("{", paste(json_text(keys), items, sep = ":", collapse = ","), "}"))
+  }
+  if (!is.atomic(x)) na_here(paste("tag for", class(x)[1L]))
+  cells <- .tagged_cells(x)
+  if (length(cells) == 1L && is.null(names(x))) return(cells)
+  if (!is.null(names(x))) return(paste0("{", paste(json_text(names(x)), cells, sep = ":", collapse = ","), "}"))
+  paste0("[", paste(cells, collapse = ","), "]")
+}
+
+.tagged_cells <- function(x) {
+  missing <- is.na(x)
+  if (inherits(x, "Date")) {
+    cells <- sprintf("{\"$date\":\"%s\"}", format(x, "%Y-%m-%d"))
+  } else if (inherits(x, "POSIXct")) {
+    zone <- attr(x, "tzone")
+    zone <- if (is.null(zone) || !nzchar(zone[1L]) || zone[1L] == "UTC") "+00:00" else zone[1L]
+    seconds <- as.double(x)
+    micro <- round((seconds - floor(seconds)) * 1e6)
+    local_ <- format(.POSIXct(floor(seconds) + micro %/% 1e6, tz = if (zone == "+00:00") "UTC" else zone), "%Y-%m-%dT%H:%M:%S|%z")
+    offset <- sub("^(...)(..)$", "\\1:\\2", sub("^.*\\|", "", local_))
+    cells <- sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", sub("\\|.*$", "", local_), micro %% 1e6, offset, zone)
+  } else if (inherits(x, "difftime")) {
+    cells <- sprintf("{\"$dur\":%.0f,\"unit\":\"us\"}", round(as.double(x, units = "secs") * 1e6))
+  } else if (is.double(x)) {
+    bits <- writeBin(as.double(x), raw(), endian = "big")
+    cells <- apply(matrix(sprintf("%02x", as.integer(bits)), nrow = 8L), 2L, paste, collapse = "")
+    cells <- sprintf("{\"$f64\":\"%s\"}", cells)
+    missing <- missing & !is.nan(x) & FALSE # NaN and NA keep their bits
+  } else if (is.character(x)) {
+    cells <- json_text(x)
+  } else if (is.logical(x)) {
+    cells <- ifelse(missing, "", ifelse(x, "true", "false"))
+  } else {
+    cells <- sprintf("%d", x)
+  }
+  kind <- switch(typeof(x), integer = "int", double = "real", character = "char", "lgl")
+  cells[missing] <- sprintf("{\"$na\":\"%s\"}", kind)
+  cells
+}
