@@ -18,9 +18,14 @@ _WIDTH = 100
 
 @click.command("codecs")
 @click.argument("names", nargs=-1, metavar="[FORMAT]...")
+@click.option(
+    "--language",
+    metavar="NAME",
+    help="Codecs of another language's worker (r, node, java, mono), by asking it.",
+)
 @click.option("--missing", is_flag=True, help="Print only the lines that install what is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON array.")
-def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
+def command(names: tuple[str, ...], language: str | None, missing: bool, as_json: bool) -> None:
     """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
 
     With FORMAT ids, only these, each with what its options mean.
@@ -30,6 +35,9 @@ def command(names: tuple[str, ...], missing: bool, as_json: bool) -> None:
     """
     from tare import formats
 
+    if language is not None and language != "python":
+        _of_language(language, names, missing, as_json)
+        return
     chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
     pairs = [(format, library) for format in chosen for library in format.libraries]
     if missing:
@@ -55,6 +63,43 @@ def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
     lines = [library.install_line for _, library in pairs if not library.installed]
     lines += [one.install_line for one in PEERS if not one.installed]
     return list(dict.fromkeys(line for line in lines if line))
+
+
+def _of_language(language: str, names: tuple[str, ...], missing: bool, as_json: bool) -> None:
+    """What the worker of a language says that it has, and what installs the rest.
+
+    Raises:
+        UsageError: There is no such language, or its worker does not run.
+    """
+    from tare.errors import UsageError
+    from tare.measure.foreign import LANGUAGES, inventory
+
+    if language not in LANGUAGES:
+        raise UsageError(f"--language is python, {', '.join(LANGUAGES)}, not {language[:40]!r}")
+    found = inventory(language, {})
+    if found.reason:
+        raise UsageError(found.reason)
+    here = {id: about for id, about in found.codecs.items() if not names or id.partition(":")[0] in names}
+    lacking = {id: line for id, line in found.missing.items() if not names or id.partition(":")[0] in names}
+    if as_json:
+        listed = [{"id": id, "installed": True, **about} for id, about in here.items()]
+        listed += [{"id": id, "installed": False, "install": line} for id, line in lacking.items()]
+        click.echo(json.dumps(listed, indent=1))
+        return
+    if missing:
+        for line in dict.fromkeys(lacking.values()):
+            click.echo(line)
+        if not lacking:
+            click.echo("nothing is missing: every package is installed", err=True)
+        return
+    click.echo(f"{LANGUAGES[language]} {found.version}", err=True)
+    for id, about in here.items():
+        options = " ".join(f"{name}={value}" for name, value in about["options"].items())
+        code = "x" if about.get("executes_code") else "-"
+        media = ",".join(map(str, about["media"]))
+        click.echo(f"{id:<20}  {about.get('version', ''):<9}  {code}  {media:<26}  {options}".rstrip())
+    for id, line in lacking.items():
+        click.echo(f"{id:<20}  {'-':<9}  -  not installed: {line}")
 
 
 def _described(format: Format, library: Library) -> dict[str, Any]:

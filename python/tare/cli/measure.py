@@ -59,7 +59,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "media",
     multiple=True,
     metavar="M",
-    help="memory, file, store, fifo, unix, tcp, link or remote (default: file for tables, memory for documents).",
+    help="memory, file, store, fifo, unix, tcp, link, remote, or conn of R (default: file for tables, memory for documents).",
 )
 @click.option("--link", metavar="RATE,RTT", help="The link to plan for, e.g. 1Gbit,0.3ms.")
 @click.option("--remote", metavar="URL", help="ssh://host: the other end of the medium 'remote'.")
@@ -115,6 +115,13 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     type=click.Path(exists=True, dir_okay=False),
     metavar="RECORD",
     help="Weigh the same share, codecs and media as an earlier record, in as much time, to compare with it.",
+)
+@click.option(
+    "--worker",
+    "workers",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Program that measures the codecs of a language: r, node, java or mono.  [r: R, where it is installed]",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
@@ -330,8 +337,27 @@ def settings_of(options: dict[str, Any]) -> Any:
         directory=options["directory"],
         seed=options["seed"],
         share=options["share"],
+        workers=chosen_workers(options["workers"]),
     )
     return settings if like is None else settings_like(like, settings)
+
+
+def chosen_workers(pairs: Sequence[str]) -> dict[str, str]:
+    """The command of each worker that ``--worker`` names.
+
+    >>> chosen_workers(["node=node my-worker.js"])
+    {'node': 'node my-worker.js'}
+    """
+    from tare.measure.foreign import LANGUAGES
+
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, command = pair.partition("=")
+        if not equals or not command.strip() or name not in LANGUAGES:
+            known = ", ".join(LANGUAGES)
+            raise click.UsageError(f"--worker takes NAME=COMMAND, NAME one of {known}; not {pair[:80]!r}")
+        found[name] = command
+    return found
 
 
 def chosen_levels(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from tare.errors import UsageError
 
 __all__ = [
     "ALWAYS",
+    "CONN",
     "FACTORS",
     "STATUSES",
     "Case",
@@ -125,8 +126,11 @@ ALWAYS = (
 )
 """Factors that every case's labels hold, default or not."""
 
+CONN = "conn"
+"""A connection in R's own memory: a medium that no other language has."""
+
 STREAMS = ("fifo", "unix", "tcp", "remote", "link")
-_ONE_SIDED = {"memory": ("encode", "decode"), "conn": ("write", "read")}
+_ONE_SIDED = {"memory": ("encode", "decode"), CONN: ("write", "read")}
 
 
 @dataclass(frozen=True)

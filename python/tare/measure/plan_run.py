@@ -134,7 +134,11 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
     """All cases of one data set."""
     kind = session.dataset.kind
     pending = []
-    for case in wanted:
+    only = getattr(session.dataset, "only", "")
+    for one in wanted:
+        # Several tables at once are held by R alone.
+        held = not only or language_of(one.labels["codec"]) == only
+        case = one if held else replace(one, status="n/a", reason="holds one table, not several at once")
         if case.status == "pending":
             pending.append(case)
         else:
@@ -367,7 +371,10 @@ def _open(name: str, content: str, shared: str | Path | None) -> Dataset:
 
 def _opened(source: Any) -> Dataset:
     from tare.dataset import Dataset, open_dataset
+    from tare.measure.table_set import FIVE, five_tables
 
+    if isinstance(source, str) and source == FIVE:
+        return five_tables()
     return source if isinstance(source, Dataset) else open_dataset(source, max_bytes=load_bytes(0.0))
 
 

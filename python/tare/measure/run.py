@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
-from tare.measure.cases import FACTORS
+from tare.measure.cases import CONN, FACTORS
 from tare.measure.mains import shown_cases
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
@@ -155,6 +155,8 @@ def check_settings(settings: Settings) -> None:
     if settings.threads not in (1, "all"):
         raise UsageError(f"threads is 1 or 'all', not {settings.threads!r}")
     for name in settings.media or ():
+        if name == CONN:
+            continue
         if medium(name).name == "remote" and not settings.remote:
             raise UsageError("the medium 'remote' needs the other host: --remote ssh://host")
     if settings.link:

@@ -8,11 +8,12 @@
 CODECS <- list()
 
 codec <- function(id, package = "base", kinds = c("table", "document"), options = list(), code = FALSE, parts = FALSE,
-                  setup = function(threads) NULL, threaded = FALSE, install = package, ...) {
+                  setup = function(threads) NULL, threaded = FALSE, install = package,
+                  several = "document" %in% kinds, ...) {
   halves <- strsplit(id, ":", fixed = TRUE)[[1L]]
   CODECS[[id]] <<- list(id = id, format = halves[1L], library = halves[2L], package = package, kinds = kinds,
                         options = options, code = code, parts = parts, setup = setup, threaded = threaded,
-                        install = install, ...)
+                        install = install, several = several, ...)
 }
 
 installed <- function(one) one$package == "base" || nzchar(system.file(package = one$package))
@@ -140,5 +141,5 @@ csv_read <- function(con, o) {
   found
 }
 
-codec("csv:r", kinds = "table", parts = TRUE, text_mode = TRUE, options = list(tables = c("one", "several")),
+codec("csv:r", kinds = "table", several = TRUE, parts = TRUE, text_mode = TRUE, options = list(tables = c("one", "several")),
       encode = no_memory("write.csv"), decode = no_memory("read.csv"), write = csv_write, read = csv_read)

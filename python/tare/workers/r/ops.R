@@ -125,6 +125,7 @@ OPS$prepare <- function(request) {
   if (identical(request$grain, "each")) fail("Unsupported", "this worker makes one call for all documents", "load")
   if (identical(request$order, "lexical")) fail("Unsupported", "this worker writes names in the order they come", "load")
   if (STATE$loaded && !STATE$kind %in% one$kinds) fail("Unsupported", sprintf("%s holds %ss, not %ss", one$id, paste(one$kinds, collapse = "s and "), STATE$kind), "encode")
+  if (is_frames(STATE$value) && !one$several) fail("Unsupported", sprintf("%s holds one table, not several", one$id), "encode")
   began <- wall_ns()
   in_phase("encode", if (one$package != "base") loadNamespace(one$package))
   import_ns <- round(wall_ns() - began)

@@ -14,13 +14,24 @@ codec("json:r-jsonlite", "jsonlite", parts = TRUE,
       decode = function(data, o) jsonlite::fromJSON(data, simplifyVector = TABLE),
       # Rows stream; columns and documents are one value.
       write = function(x, con, o) {
-        if (!is.data.frame(x) || o$orient == "columns") return(writeLines(.jsonlite_write(x, o), con, useBytes = TRUE))
+        if (!(is.data.frame(x) || is_frames(x)) || o$orient == "columns") return(writeLines(.jsonlite_write(x, o), con, useBytes = TRUE))
         digits <- if (o$digits == "max") NA else as.integer(o$digits)
-        jsonlite::stream_out(x, con, verbose = FALSE, digits = digits)
+        if (is.data.frame(x)) return(jsonlite::stream_out(x, con, verbose = FALSE, digits = digits))
+        for (name in names(x)) {
+          writeLines(sprintf("%s,%d", name, nrow(x[[name]])), con)
+          jsonlite::stream_out(x[[name]], con, verbose = FALSE, digits = digits)
+        }
       },
       read = function(con, o) {
         if (!TABLE || o$orient == "columns") return(jsonlite::fromJSON(text_of(read_rest(con)), simplifyVector = TABLE))
-        jsonlite::stream_in(con, verbose = FALSE)
+        if (!is_frames(STATE$value)) return(jsonlite::stream_in(con, verbose = FALSE))
+        found <- list()
+        while (length(head <- readLines(con, 1L))) {
+          lines <- textConnection(readLines(con, as.integer(sub("^.*,", "", head)), encoding = "UTF-8"), encoding = "UTF-8")
+          found[[sub(",[0-9]+$", "", head)]] <- jsonlite::stream_in(lines, verbose = FALSE)
+          close(lines)
+        }
+        found
       })
 
 codec("json:r-rjson", "rjson",
