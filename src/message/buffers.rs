@@ -168,6 +168,18 @@ impl Body {
         }
     }
 
+    /// The buffer, if no message is in it.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        (self.filled == 0).then(|| std::mem::take(&mut self.bytes))
+    }
+
+    /// Takes a buffer, if it has none.
+    pub fn lend(&mut self, buffer: Vec<u8>) {
+        if self.bytes.is_empty() {
+            self.bytes = buffer;
+        }
+    }
+
     pub fn append(&mut self, bytes: &[u8]) {
         let end = self.filled.saturating_add(bytes.len());
         if let Some(room) = self.bytes.get_mut(self.filled..end) {

@@ -1,10 +1,10 @@
 //! The reader of messages, without a transport: bytes go in, whole messages come out.
 
 use super::buffers::{Body, Shared, FIRST, LARGE};
-use super::frame::{self, Control};
+use super::frame::Control;
 use super::scan::{cbor, msgpack};
 use super::state::Failure;
-use super::unit::{Event, Found, Message, Place, Quick, Scanner, Transport, Under};
+use super::unit::{Event, Found, Message, Place, Scanner, Transport, Under};
 use super::{Framing, Limits, State};
 use crate::{Error, Result};
 
@@ -57,12 +57,12 @@ pub struct Framer {
     /// Bytes of the body that were offered last.
     pub(super) offered: usize,
     /// Most bytes of a frame that is taken without a second look; `None` where each needs one.
-    quick: Option<usize>,
+    pub(super) quick: Option<usize>,
     /// Offset behind the last unit that was taken.
-    done: u64,
-    number: u64,
-    since_end: Option<u64>,
-    after_end: bool,
+    pub(super) done: u64,
+    pub(super) number: u64,
+    pub(super) since_end: Option<u64>,
+    pub(super) after_end: bool,
     control_skipped: u64,
     pub(super) blank: u64,
     pub(super) discarding: bool,
@@ -245,61 +245,6 @@ impl Framer {
         Ok(Some(Event::Message(self.take_message(found))))
     }
 
-    /// Takes a small message in one frame without a checksum, if all of it waits: what most are.
-    #[inline]
-    fn take_quickly(&mut self) -> Option<Quick> {
-        let most = self.quick?;
-        let busy = self.found.is_some() || self.failure.is_some() || self.lent.is_some();
-        if busy || self.under.in_body {
-            return None;
-        }
-        let (header, rest) = self
-            .shared
-            .bytes()
-            .split_first_chunk::<{ frame::HEADER }>()?;
-        let (compressed, length) = frame::small(*header)?;
-        if length > most || length > rest.len() {
-            return None;
-        }
-        let offset = self.base;
-        let at = self.shared.start().wrapping_add(frame::HEADER);
-        self.hint = 0;
-        self.consume(length.wrapping_add(frame::HEADER));
-        self.done = self.base;
-        let number = self.counted();
-        Some(Quick {
-            at,
-            length,
-            offset,
-            number,
-            compressed,
-        })
-    }
-
-    #[inline]
-    fn lend(&self, taken: Quick) -> Message<'_> {
-        Message {
-            bytes: self.shared.range(taken.at, taken.length),
-            offset: taken.offset,
-            number: taken.number,
-            compressed: taken.compressed,
-            parts: 1,
-            placed: None,
-        }
-    }
-
-    /// Counts a message; returns its number.
-    #[inline]
-    fn counted(&mut self) -> u64 {
-        let number = self.number;
-        self.number = number.wrapping_add(1);
-        self.after_end = false;
-        if let Some(count) = &mut self.since_end {
-            *count = count.wrapping_add(1);
-        }
-        number
-    }
-
     /// Whether [`next_event`](Self::next_event) has something to give, be it the end or an error.
     pub fn ready(&mut self) -> bool {
         self.look();
@@ -470,17 +415,6 @@ impl Framer {
                 Scanner::None => {}
             }
         }
-    }
-
-    /// The buffer that reads go through, for another framer to use; `None` if it has none or many
-    /// bytes wait in it.
-    pub fn take_buffer(&mut self) -> Option<Vec<u8>> {
-        self.shared.give()
-    }
-
-    /// Lends a buffer of at least 64 KiB, from [`take_buffer`](Self::take_buffer) of another.
-    pub fn lend_buffer(&mut self, buffer: Vec<u8>) {
-        self.shared.lend(buffer);
     }
 
     /// The next unit, which the framer then has forgotten.

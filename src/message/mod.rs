@@ -37,6 +37,7 @@ mod part;
 mod placed;
 #[cfg(unix)]
 mod poll;
+mod quick;
 #[allow(
     clippy::arithmetic_side_effects,
     reason = "it moves bytes and decodes none"

@@ -15,6 +15,8 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const SHARED: usize = 64 << 10;
 /// The batch of small messages is closed once it has so many bytes.
 pub(super) const BATCH: usize = 256 << 10;
+/// A batch of no more is worth no sharing.
+const SMALL: usize = 4 << 10;
 /// No batch that is written and empty keeps more.
 const KEEP: usize = 2 * BATCH;
 
@@ -276,6 +278,24 @@ impl FrameWriter {
         if self.pending() == 0 {
             self.batch = Vec::new();
             self.queue = VecDeque::new();
+        }
+    }
+
+    /// Takes a buffer for small messages of those that writers have together, if it has none.
+    pub fn borrow_buffer(&mut self, pool: &mut Vec<Vec<u8>>) {
+        if self.batch.capacity() == 0 {
+            self.batch = pool.pop().unwrap_or_default();
+            self.batch.clear();
+        }
+    }
+
+    /// Gives it back, if all was written; more than `most`, and small ones, are not kept there.
+    pub fn return_buffer(&mut self, pool: &mut Vec<Vec<u8>>, most: usize) {
+        if self.pending() == 0 && self.batch.capacity() > SMALL {
+            let batch = std::mem::take(&mut self.batch);
+            if pool.len() < most {
+                pool.push(batch);
+            }
         }
     }
 
