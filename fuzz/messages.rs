@@ -26,6 +26,33 @@ mod messages {
         Spare,
         /// Read into a buffer of the caller, or as `Reserve`.
         Place,
+        /// As `Reserve`, into buffers that are lent and given back; small messages are taken in a loop.
+        Lent,
+    }
+
+    /// Takes small messages, one to three of them at once, as often as there are any.
+    fn take_small(framer: &mut Framer, given: &mut Given) {
+        loop {
+            let before = given.messages.len();
+            let mut end = framer.position();
+            let done = framer.take_small(|message, behind| {
+                assert!(message.offset >= end && message.placed.is_none());
+                assert_eq!(behind, message.offset + 5 + message.bytes.len() as u64);
+                assert_eq!(given.messages.len() as u64, message.number);
+                // One that is refused stays, and comes again.
+                if behind % 7 == 0 && given.messages.len() > before {
+                    return Err(());
+                }
+                end = behind;
+                given.messages.push((message.bytes.to_vec(), message.offset, message.compressed, message.parts));
+                Ok(given.messages.len() < before + 3)
+            });
+            assert!(done.is_ok() || given.messages.len() > before);
+            assert_eq!(end, framer.position());
+            if given.messages.len() == before {
+                return;
+            }
+        }
     }
 
     fn take(framer: &mut Framer, given: &mut Given) {
@@ -98,13 +125,24 @@ mod messages {
         let mut given = Given::default();
         let mut at = 0;
         let mut received = 0;
+        let mut pool = Vec::new();
         while at < stream.len() {
             let end = stream.len().min(at.saturating_add(cut().max(1)));
             while at < end {
+                if let By::Lent = by {
+                    framer.borrow_buffer(&mut pool);
+                }
                 let n = put(&mut framer, &stream[at..end], by, &mut given);
                 at += n;
                 received += n;
+                if let By::Lent = by {
+                    take_small(&mut framer, &mut given);
+                }
                 take(&mut framer, &mut given);
+                if let By::Lent = by {
+                    framer.return_buffers(&mut pool, 2);
+                    assert!(pool.len() <= 2);
+                }
                 assert!(framer.memory() <= 2 * received + (3 << 20), "memory grows with what came");
                 if n == 0 {
                     assert!(framer.state().is_final(), "reading stops at an error only");
@@ -145,7 +183,7 @@ mod messages {
         if stream.len() <= 4096 {
             same(read(framing, limits, stream, By::Feed, || 1), "byte by byte");
         }
-        for by in [By::Feed, By::Reserve, By::Spare, By::Place] {
+        for by in [By::Feed, By::Reserve, By::Spare, By::Place, By::Lent] {
             let scale = if stream.len() > 4096 { 40_000 } else { 24 };
             let cut = || {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
