@@ -913,6 +913,14 @@ class MessageMarks:
     def number(self, index: int, /) -> int:
         """How many messages of the stream came before it."""
 
+def message_needing(ends: list[MessageSession | None], /) -> list[int]:
+    """Indices of those that `message_poll` does not watch: they have something at hand, or are None."""
+
+def message_poll(
+    ends: list[MessageSession | None], others: list[tuple[int, int]], seconds: float | None = None
+) -> list[int]:
+    """Wait for the descriptors of sessions, and for others, each with its index; indices with events."""
+
 class MessageSession:
     """Cuts and joins the bytes of a stream of messages; whoever has it reads and writes them.
 
@@ -963,6 +971,58 @@ class MessageSession:
 
     def rest(self) -> None:
         """Free what an idle connection does not need."""
+
+    def pull(
+        self,
+        source: tuple[int, int, bool, float | None],
+        count: int,
+        budget: int,
+        seconds: float | None = None,
+    ) -> tuple[list[bytes], bytes | None, MessageMarks] | str | None:
+        """As `take`, reading from a descriptor that does not block and waiting for it; None at the end.
+
+        Args:
+            source: It; bytes of one read; whether it is a fifo, which reads as at its end before its
+                first writer; seconds that a message may be on its way.
+            count: The most messages.
+            budget: Payload bytes after which it stops.
+            seconds: How long to wait; None for ever.
+
+        Returns:
+            A `str` says why there is nothing: ``late``, ``slow`` for the message under way, or
+            ``unsent``, for what is queued must leave meanwhile.
+
+        Raises:
+            Truncated, Malformed, ChecksumMismatch, Limit: The stream is damaged there.
+            OSError: From reading.
+        """
+
+    def look(self, source: tuple[int, int, bool, float | None], seconds: float | None = None) -> str:
+        """``ready`` if a message is there, the end or an error; else why not, as `pull`."""
+
+    def pull_into(
+        self, source: tuple[int, int, bool, float | None], buffer: Buffer, seconds: float | None = None
+    ) -> tuple[int, tuple[list[bytes], bytes | None, MessageMarks] | None] | str | None:
+        """As `take_into`, with the arguments of `pull`; a large message is read into the buffer itself."""
+
+    def push_out(self, descriptor: int, down_to: int, seconds: float | None = None) -> bool:
+        """Write to a descriptor that does not block until so few bytes are queued; False if not in time."""
+
+    def clock(self, seconds: float | None) -> None:
+        """Remember that the message under way, if one is, must be whole so many seconds after it began."""
+
+    def clock_left(self) -> float | None:
+        """Seconds that it has left; None if none is under way."""
+
+    def watch(self, descriptor: int | None = None) -> None:
+        """Let `message_poll` watch the descriptor; None, and it has to be asked."""
+
+    def settled(self) -> None:
+        """All that was given was used up."""
+
+    @property
+    def more(self) -> bool:
+        """Whether the last reads stopped before nothing was left."""
 
     def take_into(
         self, buffer: Buffer

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncConnection", "AsyncServer", "connect", "listen"]
 
 _BUDGET = 64 << 10
-_PART = 64  # values that are encoded ahead of what was queued
+_MOST = 4096  # values that are encoded ahead of what was queued
 _MANY = 1 << 40
 _NONE = object()
 
@@ -97,12 +97,19 @@ class AsyncConnection:
             As `send`; the values before it were queued.
         """
         deadline, count, codec, source = self._deadline(timeout), 0, self._codec(), iter(values)
-        while part := list(islice(source, _PART)):
+        size = 1
+        while part := list(islice(source, size)):
             payloads, refused = codec.encoded_many(part)
-            for payload in payloads:
+            size = min(max(len(payloads) * _BUDGET // max(sum(map(len, payloads)), 1), 1), size * 16, _MOST)
+            flags = None
+            if codec.compresses:
+                pairs = [codec.packed(payload) for payload in payloads]
+                payloads, flags = [data for data, _ in pairs], bytes(flag for _, flag in pairs)
+            start = 0
+            while start < len(payloads):
                 if self._wire.crowded:
                     await self._within(self._wire.drain(), deadline.left())
-                self._wire.send(*(codec.packed(payload) if codec.compresses else (payload, False)))
+                start = self._wire.send_many(payloads, start, flags)
             count += len(payloads)
             if refused is not None:
                 raise refused

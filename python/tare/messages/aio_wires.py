@@ -79,6 +79,10 @@ class Wire(Protocol):
         """Queue a payload."""
         ...
 
+    def send_many(self, payloads: list[bytes], start: int, flags: bytes | None) -> int:
+        """Queue payloads from an index on, until enough waits; the index of the next."""
+        ...
+
     def note_skipped(self, offset: int, /) -> None:
         """Count a line that did not decode and was passed over."""
         ...
@@ -266,12 +270,25 @@ class WireProtocol(asyncio.BufferedProtocol):
 
     def send(self, payload: bytes, compressed: bool) -> None:
         """Queue a payload; all of one turn leave in one write."""
+        self._check_writes()
+        self._session.send(payload, compressed)
+        self._schedule()
+
+    def send_many(self, payloads: list[bytes], start: int, flags: bytes | None) -> int:
+        """Queue payloads from an index on, until enough waits; the index of the next."""
+        self._check_writes()
+        index = self._session.send_many(payloads, start, self._high + 1, flags)
+        self._schedule()
+        return index
+
+    def _check_writes(self) -> None:
         self._check()
         if self._failed is not None:
             raise self._failed
         if self._lost:
             raise BrokenPipeError(32, "the peer closed the connection")
-        self._session.send(payload, compressed)
+
+    def _schedule(self) -> None:
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._write)
@@ -414,6 +431,11 @@ class PulledWire:
     def send(self, payload: bytes, compressed: bool) -> None:
         """Queue a payload."""
         self._channel.queue(payload, compressed)
+
+    def send_many(self, payloads: list[bytes], start: int, flags: bytes | None) -> int:
+        """Queue a payload, for each is flushed; the index of the next."""
+        self._channel.queue(payloads[start], flags is not None and bool(flags[start]))
+        return start + 1
 
     @property
     def crowded(self) -> bool:

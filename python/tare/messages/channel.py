@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tare._tare import MessageBatcher
+    from tare._tare import MessageBatcher, MessageSession
 
 __all__ = ["Channel", "Marks", "Taken", "Timeout"]
 
@@ -57,6 +57,10 @@ class Channel(Protocol):
 
     def watched(self) -> tuple[int, bool, bool]:
         """The descriptor, whether something was taken in already, and whether it is a file."""
+        ...
+
+    def quick(self) -> MessageSession | None:
+        """What `tare.wait` may look at without asking; None if it has to ask."""
         ...
 
     def note_skipped(self, offset: int, /) -> None:

@@ -34,6 +34,8 @@ _BYTES = (RAW, _FILE)
 _NATIVE = {"msgpack": "msgpack", "cbor": "cbor", "json": "ndjson"}
 _CONTAINERS = ("zstd", "lz4", "gzip")  # what a message with the flag COMPRESSED may hold
 _DEFAULT_DEPTH = 512
+_FEW = 4  # of fewer payloads, and of more bytes, each is decoded by itself
+_JOINED = 1 << 20
 
 
 class MessageCodec:
@@ -75,8 +77,12 @@ class MessageCodec:
         self.encode: Callable[[Any], bytes]
         self.decode: Callable[[Any], Any]
         self.encode, self.decode = self._fast() or (self._encode_whole, self._decode_whole)
+        self._decode_many: Callable[[bytes], list[Any]] | None = None
+        """Decodes values that stand one behind the other, where framing made sure that each is whole."""
         if max_depth != _DEFAULT_DEPTH and self.plain is not None:
             self.decode = partial(self._decode_shallow, self.decode)
+        elif self.native == "msgpack" and isinstance(self.decode, partial) and self.plain is not None:
+            self._decode_many = _MANY.get(self.plain.library_name, _none)(self.decode.keywords)
 
     def _raw(self, id: str, compressor: str | None) -> None:
         name = id.partition("+")[0]
@@ -151,6 +157,8 @@ class MessageCodec:
 
     def encoded_many(self, values: Sequence[Any]) -> tuple[list[bytes], Exception | None]:
         """The payloads of values up to the first that cannot be encoded, and its error."""
+        if self.plain is None and set(map(type, values)) <= {bytes}:
+            return list(values), None
         done: list[bytes] = []
         rest: Iterable[Any] = values
         while True:
@@ -164,6 +172,16 @@ class MessageCodec:
                 rest = values[len(done) :]
             else:
                 return done, None
+
+    def decoded_many(self, payloads: list[bytes]) -> list[Any]:
+        """The values of payloads that are not compressed; at any error none."""
+        if self.is_raw:
+            return payloads
+        if self._decode_many is not None and len(payloads) >= _FEW and sum(map(len, payloads)) <= _JOINED:
+            values = self._decode_many(b"".join(payloads))
+            if len(values) == len(payloads):
+                return values
+        return list(map(self.decode, payloads))
 
     def packed(self, data: bytes) -> tuple[bytes, bool]:
         """The payload as it is sent, and whether it is compressed: not if it is short, or does not shrink."""
@@ -335,6 +353,24 @@ def _msgpack(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
     # A packer of its own for each value: one that is shared must not be used by two threads.
     pack = partial(msgpack.packb, datetime=options["datetime"], default=hook(options["default"]))
     return pack, partial(msgpack.unpackb, timestamp=3 if options["datetime"] else 0, strict_map_key=False)
+
+
+def _msgpack_many(keywords: dict[str, Any]) -> Callable[[bytes], list[Any]]:
+    import msgpack
+
+    def decode(data: bytes) -> list[Any]:
+        unpacker = msgpack.Unpacker(max_buffer_size=0, **keywords)
+        unpacker.feed(data)
+        return list(unpacker)
+
+    return decode
+
+
+def _none(keywords: dict[str, Any]) -> None:
+    return None
+
+
+_MANY: dict[str, Callable[[dict[str, Any]], Callable[[bytes], list[Any]] | None]] = {"msgpack": _msgpack_many}
 
 
 def _cbor2(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:

@@ -54,6 +54,8 @@ class Connection:
         if options.get("on_error") == "skip":
             self._inbox.skip = channel.note_skipped
         self._receiving = threading.Lock()
+        self.quick = channel.quick()
+        """For `tare.wait`: what it may look at without asking."""
         if codec is not None and codec.is_raw and not codec.compresses:
             self.__dict__["send"] = channel.send  # bytes need nothing of this class
 
@@ -92,7 +94,7 @@ class Connection:
             count = self._channel.send_many(values, deadline.left())
             self._channel.flush(deadline.left())
             return count
-        source, count, size, broken = iter(values), 0, 64, None
+        source, count, size, broken = iter(values), 0, 1, None
         while broken is None:
             part: list[Any] = []
             try:
@@ -107,7 +109,8 @@ class Connection:
             if ended:
                 break
             queued = sum(map(len, payloads))
-            size = min(max(len(payloads) * _PART // max(queued, 1), 1), _MOST)
+            # What is first leaves first, for it may be large.
+            size = min(max(len(payloads) * _PART // max(queued, 1), 1), size * 16, _MOST)
         self._channel.flush(deadline.left())
         if broken is not None:
             raise broken
@@ -168,9 +171,10 @@ class Connection:
             CodecMismatch: The peer sends another format.
             OSError: From the system.
         """
-        while (value := next(self._inbox.ready, _NONE)) is _NONE:
+        while True:
+            for value in self._inbox.ready:  # the first: less than a call of next()
+                return value
             self._fill(timeout, _MANY, _BUDGET)
-        return value
 
     def receive_all(
         self, n: int | None = None, timeout: Timeout = 0, *, require_end: bool = False
@@ -316,7 +320,9 @@ class Connection:
         it is a file, which no system tells to have grown.
         """  # noqa: D205 - three facts, one sentence
         number, at_hand, is_file = self._channel.watched()
-        return number, at_hand or self.has_ready, is_file
+        if not (at_hand := at_hand or self.has_ready) and self.quick is not None:
+            self.quick.settled()
+        return number, at_hand, is_file
 
     # What it knows
 

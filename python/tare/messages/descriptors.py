@@ -20,7 +20,7 @@ from tare.messages.urls import host_and_port, scheme_of, tcp_url
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from tare.messages.channel import Timeout
+    from tare.messages.channel import Taken, Timeout
 
 __all__ = ["DescriptorChannel", "open_channel", "open_fifo", "unix_address"]
 
@@ -84,6 +84,11 @@ class DescriptorChannel(PulledChannel):
             session.accept_last_line()
         if not self._is_file:
             os.set_blocking(descriptor, False)
+        # What tells when it has more is read and waited for by the core, with no Python in between.
+        self._told = not self._is_file and not self._follow
+        self._source = (descriptor, self._most, is_fifo, self._message_timeout)
+        if self._told and self._reads:
+            session.watch(descriptor)
 
     def keep_writer(self, path: str) -> None:
         """Hold a writing end, so that the last writer to go ends nothing."""
@@ -125,6 +130,101 @@ class DescriptorChannel(PulledChannel):
         """Queue a payload, and flush nothing."""
         self._check()
         self._session.send(data, compressed)
+
+    def quick(self) -> MessageSession | None:
+        """What `tare.wait` may look at without asking."""
+        return self._session if self._told else None
+
+    def watched(self) -> tuple[int, bool, bool]:
+        """The descriptor, whether something was taken in already, and whether it is a file."""
+        self._more = self._session.more
+        return super().watched()
+
+    def take(self, count: int, budget: int, timeout: Timeout = ...) -> Taken | None:
+        """At least one message, at most ``count``, and no more behind ``budget`` bytes; None at the end."""
+        seconds = self._enter(timeout)
+        try:
+            self._check_reads()
+            if self._is_plain():
+                try:
+                    found = self._session.pull(self._source, count, budget, seconds)
+                except OSError as error:
+                    self._fail(error)  # good messages come first
+                else:
+                    if not isinstance(found, str):
+                        return found
+                    self._give_up(found)
+            return super().take(count, budget, seconds)
+        finally:
+            self._receiving.release()
+
+    def receive_into(self, buffer: Buffer, timeout: Timeout = ...) -> int | None:
+        """The payload of one message into a buffer, its length; None at the end."""
+        seconds = self._enter(timeout)
+        try:
+            self._check_reads()
+            if self._is_plain():
+                try:
+                    found = self._session.pull_into(self._source, buffer, seconds)
+                except OSError as error:
+                    self._fail(error)
+                else:
+                    if found is None:
+                        return None
+                    if not isinstance(found, str):
+                        size, self._kept = found
+                        return size if self._kept is None else self._copied(buffer)
+                    self._give_up(found)
+            return super().receive_into(buffer, seconds)
+        finally:
+            self._receiving.release()
+
+    def poll(self, timeout: Timeout = ...) -> bool:
+        """Whether `take` would not wait."""
+        seconds = self._enter(timeout)
+        try:
+            self._check_reads()
+            if not self._is_plain():
+                return super().poll(seconds)
+            try:
+                found = self._session.look(self._source, seconds)
+            except OSError as error:
+                self._fail(error)
+                return True
+            if found == "unsent":
+                return super().poll(seconds)
+            if found == "slow":
+                self._fail(self._too_slow())
+            return found != "late"
+        finally:
+            self._receiving.release()
+
+    def _enter(self, timeout: Timeout) -> float | None:
+        """Take the lock of those who receive; the seconds that are left."""
+        seconds = self._timeout if timeout is ... else timeout
+        if self._receiving.acquire(blocking=False):
+            return seconds
+        deadline = MessageDeadline(seconds)
+        if not self._receiving.acquire(timeout=-1 if seconds is None else max(seconds, 0)):
+            raise TimeoutError("another thread is at it")
+        return deadline.left()
+
+    def _is_plain(self) -> bool:
+        """Whether nothing is kept, queued or broken, so that the core may go on by itself."""
+        return self._told and self._kept is None and self._failed is None and not self._session.unsent
+
+    def _give_up(self, why: str) -> None:
+        """Raise what kept the core from going on; nothing if it is done by turns."""
+        if why == "late":
+            raise TimeoutError("could not receive in time")
+        if why == "slow":
+            self._fail(self._too_slow())
+
+    def _flush(self, deadline: MessageDeadline, down_to: int = 0) -> None:
+        if self._is_file:
+            super()._flush(deadline, down_to)
+        elif not self._session.push_out(self._descriptor, down_to, deadline.left()):
+            raise TimeoutError("could not send in time")
 
     def _read(self, place: memoryview) -> int | None:
         raise NotImplementedError  # the core reads
@@ -184,6 +284,7 @@ class DescriptorChannel(PulledChannel):
         os.close(self._descriptor)
 
     def _let_go(self) -> None:
+        self._session.watch(None)
         if self._spare is not None:
             os.close(self._spare)
             self._spare = None

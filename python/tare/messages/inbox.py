@@ -116,7 +116,7 @@ class Inbox:
         rest = self._payloads[start:] if start else self._payloads
         if self._flags is None and not (codec.compresses and codec.native):
             try:
-                values = rest if codec.is_raw else list(map(codec.decode, rest))
+                values = codec.decoded_many(rest)
             except Exception:
                 self._one_by_one(codec)
             else:

@@ -67,8 +67,6 @@ class PulledChannel(ABC):
         self._held = 0
         self._closed = False
         self._failed: OSError | None = None
-        self._slow: MessageDeadline | None = None
-        self._slow_at = -1
         self._kept: Taken | None = None
         self._sending = threading.RLock()
         self._receiving = threading.RLock()
@@ -248,24 +246,22 @@ class PulledChannel(ABC):
 
     def _watch(self) -> None:
         """Remember since when a message has been on its way."""
-        if self._message_timeout is None:
-            return
-        at = self._session.position()[0]
-        if not self._session.inside:
-            self._slow = None
-        elif self._slow is None or at != self._slow_at:
-            self._slow, self._slow_at = MessageDeadline(self._message_timeout), at
+        if self._message_timeout is not None:
+            self._session.clock(self._message_timeout)
 
     def _slower(self, deadline: MessageDeadline) -> MessageDeadline:
-        slow = self._slow
+        slow = None if self._message_timeout is None else self._session.clock_left()
         if slow is None:
             return deadline
-        if slow.over:
-            self._fail(TimeoutError(f"a message took longer than message_timeout={self._message_timeout}"))
+        if not slow:
+            self._fail(self._too_slow())
             assert self._failed is not None
             raise self._failed
         left = deadline.left()
-        return slow if left is None or (slow.left() or 0) < left else deadline
+        return MessageDeadline(slow) if left is None or slow < left else deadline
+
+    def _too_slow(self) -> OSError:
+        return TimeoutError(f"a message took longer than message_timeout={self._message_timeout}")
 
     def _fail(self, error: OSError) -> None:
         self._failed = error
@@ -293,16 +289,21 @@ class PulledChannel(ABC):
                 elif not self._pump():
                     events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
                     self._wait(events, self._slower(deadline), "receive")
-            payload, flags = self._kept[0][0], self._kept[1]
-            if flags is not None:
-                raise Unsupported("the message is compressed: receive() decompresses it", format="frame")
-            with memoryview(buffer).cast("B") as view:
-                if view.nbytes < len(payload):
-                    text = f"the message has {len(payload)} bytes, the buffer {view.nbytes}: receive it into a larger one"
-                    raise Limit(text, format="frame")
-                view[: len(payload)] = payload
-            self._kept = None
-            return len(payload)
+            return self._copied(buffer)
+
+    def _copied(self, buffer: Buffer) -> int:
+        """What is kept, into a buffer; it stays if it does not fit."""
+        assert self._kept is not None
+        payload, flags = self._kept[0][0], self._kept[1]
+        if flags is not None:
+            raise Unsupported("the message is compressed: receive() decompresses it", format="frame")
+        with memoryview(buffer).cast("B") as view:
+            if view.nbytes < len(payload):
+                text = f"the message has {len(payload)} bytes, the buffer {view.nbytes}: receive it into a larger one"
+                raise Limit(text, format="frame")
+            view[: len(payload)] = payload
+        self._kept = None
+        return len(payload)
 
     def poll(self, timeout: Timeout = ...) -> bool:
         """Whether `take` would not wait."""
@@ -335,6 +336,10 @@ class PulledChannel(ABC):
         self._check()
         at_hand = self._session.ready or self._more or self._kept is not None or self._failed is not None
         return self._number(), at_hand, self._is_file
+
+    def quick(self) -> MessageSession | None:
+        """What `tare.wait` may look at without asking; None here, for TLS has bytes of its own."""
+        return None
 
     def note_skipped(self, offset: int) -> None:
         """Count a line that did not decode and was passed over."""

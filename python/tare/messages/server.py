@@ -59,6 +59,9 @@ class Server:
         options: The options, checked.
     """
 
+    quick = None
+    """For `tare.wait`: a server is always asked."""
+
     def __init__(self, listener: Listener, codec: MessageCodec | None, options: dict[str, Any]) -> None:
         self._listener = listener
         self._codec = codec

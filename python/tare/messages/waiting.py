@@ -6,7 +6,7 @@ import select
 from collections.abc import Iterable
 from typing import TypeVar
 
-from tare._tare import MessageDeadline
+from tare._tare import MessageDeadline, message_needing, message_poll
 from tare.errors import UsageError
 from tare.messages.connection import Connection
 from tare.messages.server import Server
@@ -14,6 +14,7 @@ from tare.messages.server import Server
 __all__ = ["wait"]
 
 _End = TypeVar("_End", bound=Connection | Server)
+_ENDS = (Connection, Server)
 _FILE_S = 0.05  # no system tells when a file grows
 
 
@@ -50,32 +51,32 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
     if not given:
         raise UsageError("nothing to wait for")
     for end in given:
-        if not isinstance(end, Connection | Server):
+        if not isinstance(end, _ENDS):
             raise TypeError(f"wait() is for connections and servers, not {type(end).__name__}")
     deadline = MessageDeadline(timeout)
-    poller = select.poll()
-    numbers: list[int] = []
+    # Most say by themselves that they have nothing: the core looks at those, and the others are asked.
+    quick = [end.quick for end in given]
+    asked: list[tuple[int, int]] = []
     at_hand: set[int] = set()
     longest: float | None = None
-    for end in given:
-        number, is_at_hand, is_file = end.watched()
-        numbers.append(number)
-        poller.register(number, select.POLLIN)
+    for index in message_needing(quick):
+        number, is_at_hand, is_file = given[index].watched()
+        asked.append((index, number))
         if is_at_hand:
-            at_hand.add(number)
+            at_hand.add(index)
         if is_file:
             longest = _FILE_S
-    events: list[tuple[int, int]] = poller.poll(0)
+    events = message_poll(quick, asked, 0)
     while True:
         # What was decrypted, or taken in before, is looked at whatever the descriptor says.
-        look = {number for number, _ in events} | at_hand
-        ready = [end for end, number in zip(given, numbers) if number in look and end.poll(0)] if look else []
+        look = sorted({*events, *at_hand})
+        ready = [given[index] for index in look if given[index].poll(0)]
         if ready or deadline.over:
             return ready
-        at_hand = {number for end, number in zip(given, numbers) if number in look and end.watched()[1]}
+        at_hand = {index for index in look if given[index].watched()[1]}
         lefts = [left for left in (deadline.left(), longest) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
         if longest is not None or at_hand:
             lefts = [0.0]
-        events = poller.poll(-(-min(lefts) * 1000 // 1) if lefts else None)
+        events = message_poll(quick, asked, min(lefts) if lefts else None)

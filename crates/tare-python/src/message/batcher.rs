@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::fault::raised;
-use super::session::{Session, LENT};
+use super::inner::LENT;
+use super::session::Session;
 use crate::buffers::with_bytes;
 
 /// `send` of a connection within a batch: queues, and has what has grown flushed.

@@ -36,7 +36,7 @@ impl Deadline {
 }
 
 /// The moment that is so many seconds from now; those below 0 are 0.
-fn moment(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
+pub fn moment(py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<Instant>> {
     let Some(seconds) = seconds else {
         return Ok(None);
     };

@@ -13,8 +13,12 @@ mod batcher;
 mod deadline;
 mod fault;
 mod given;
+mod inner;
+mod pool;
+mod pull;
 mod session;
 mod taken;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -24,5 +28,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MessageBatcher", py.get_type::<batcher::Batcher>())?;
     module.add("MessageDeadline", py.get_type::<deadline::Deadline>())?;
     module.add("MessageMarks", py.get_type::<taken::Marks>())?;
-    module.add("MessageSession", py.get_type::<session::Session>())
+    module.add("MessageSession", py.get_type::<session::Session>())?;
+    module.add_function(wrap_pyfunction!(watch::message_needing, module)?)?;
+    module.add_function(wrap_pyfunction!(watch::message_poll, module)?)
 }

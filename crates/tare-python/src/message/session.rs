@@ -1,237 +1,50 @@
 //! `_tare.MessageSession`: framer and writer without a descriptor, for TLS and asyncio.
 
-use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
-use std::mem::ManuallyDrop;
-use std::os::fd::FromRawFd;
+use std::io::IoSlice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use bytes::Bytes;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tare::message::{Control, Event, FrameWriter, Framer, State};
 use tare::{Error, ErrorKind};
 
+use super::deadline::moment;
 use super::fault::raised;
 use super::given::{framing, limits, option};
+use super::inner::{Inner, SLICES};
+use super::pool;
+use super::pull::{borrowed, push_out, Source, Stop};
 use super::taken::{Batch, Taken};
 use crate::buffers::{fill, with_bytes, writable};
 use crate::error::os_error;
 
-/// How many slices are looked at at once: more would be copied anyway.
-const SLICES: usize = 64;
-/// From so many bytes on a payload is lent to the writer instead of copied.
-pub(super) const LENT: usize = 64 << 10;
+/// Bytes that are read before anything else is looked at.
+const ROUND: usize = 1 << 20;
 
-/// Both directions of a stream that somebody else reads and writes.
-pub(super) struct Inner {
-    framer: Framer,
-    writer: FrameWriter,
-    /// What the framer had no room for.
-    spill: Vec<u8>,
-    /// What is said before the first message, and still is to be said.
-    hello: Option<String>,
-    says_end: bool,
-    finished: bool,
-    /// The token that must come first.
-    expected: Option<Vec<u8>>,
-    peer_codec: Option<String>,
-    /// What the peer says of the messages behind those taken last.
-    next_codec: Option<String>,
-    sent: u64,
-    written: u64,
-    /// Bytes that the framer took.
-    fed: u64,
-    /// Where the message that was taken last ended.
-    last_end: u64,
-    /// A last line without its end is taken for whole.
-    takes_last_line: bool,
-    max_message: u64,
+/// What `pull` gives.
+#[derive(IntoPyObject)]
+enum Pulled<'py> {
+    Taken(Taken<'py>),
+    AtEnd(Option<bool>),
+    Not(&'static str),
 }
 
-impl Inner {
-    /// Queues a message, and HELLO before the first.
-    #[inline]
-    pub(super) fn push(&mut self, payload: &[u8], compressed: bool) -> tare::Result<()> {
-        if payload.len() as u64 > self.max_message {
-            return Err(self.too_long(payload.len()));
-        }
-        if self.hello.is_some() {
-            self.greet()?;
-        }
-        self.writer.push(payload, compressed)?;
-        self.sent = self.sent.saturating_add(1);
-        Ok(())
-    }
+/// What `pull_into` gives.
+#[derive(IntoPyObject)]
+enum PulledInto<'py> {
+    Taken((usize, Option<Taken<'py>>)),
+    AtEnd(Option<bool>),
+    Not(&'static str),
+}
 
-    /// As `push`; what is large is not copied.
-    #[inline]
-    pub(super) fn push_object(
-        &mut self,
-        payload: &Bound<'_, PyBytes>,
-        compressed: bool,
-    ) -> tare::Result<()> {
-        let bytes = payload.as_bytes();
-        if bytes.len() < LENT || bytes.len() as u64 > self.max_message {
-            return self.push(bytes, compressed);
-        }
-        self.greet()?;
-        let lent = Bytes::from_owner(PyBackedBytes::from(payload.clone()));
-        self.writer.push_shared(lent, compressed)?;
-        self.sent = self.sent.saturating_add(1);
-        Ok(())
-    }
-
-    /// Reads what is there, at most about `round` bytes; how many came, and whether the end did.
-    fn read(
-        &mut self,
-        mut source: impl Read,
-        round: usize,
-        most: usize,
-    ) -> io::Result<(usize, bool)> {
-        let mut total = 0_usize;
-        while total < round {
-            let room = self.framer.reserve();
-            let size = room.len().min(most);
-            let Some(room) = room.get_mut(..size).filter(|room| !room.is_empty()) else {
-                break;
-            };
-            match source.read(room) {
-                Ok(0) => return Ok((total, true)),
-                Ok(n) => {
-                    self.framer.commit(n);
-                    self.fed = self.fed.saturating_add(n as u64);
-                    total = total.saturating_add(n);
-                    if n < size {
-                        break; // what comes from now on, the descriptor tells
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What came before it is used; the error comes again.
-                Err(_) if total > 0 => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok((total, false))
-    }
-
-    /// Writes once; how many bytes were taken, none if there is no room.
-    fn write(&mut self, mut target: impl Write) -> io::Result<Option<usize>> {
-        let mut slices = [IoSlice::new(&[]); SLICES];
-        let used = self.writer.slices(&mut slices);
-        match target.write_vectored(slices.get(..used).unwrap_or_default()) {
-            Ok(n) => {
-                self.writer.advance(n);
-                self.written = self.written.saturating_add(n as u64);
-                Ok(Some(n))
-            }
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-                _ => Err(error),
-            },
-        }
-    }
-
-    #[cold]
-    fn too_long(&self, size: usize) -> Error {
-        let text = format!(
-            "a message of {size} bytes, over max_message = {}: raise it, or send less at once",
-            self.max_message
-        );
-        Error::new(ErrorKind::Limit, text).with_format(self.framer.framing().name())
-    }
-
-    /// Bytes that are queued.
-    pub(super) fn unsent(&self) -> usize {
-        self.writer.pending()
-    }
-
-    fn greet(&mut self) -> tare::Result<()> {
-        match self.hello.take() {
-            Some(hello) => self.writer.control(Control::Hello(&hello)),
-            None => Ok(()),
-        }
-    }
-
-    fn finish(&mut self) -> tare::Result<()> {
-        if self.says_end && !self.finished {
-            self.finished = true;
-            self.greet()?;
-            let messages = self.sent;
-            self.writer.control(Control::End { messages })?;
-        }
-        Ok(())
-    }
-
-    fn feed(&mut self, bytes: &[u8]) {
-        let taken = if self.spill.is_empty() {
-            self.framer.feed(bytes)
-        } else {
-            0
-        };
-        self.fed = self.fed.saturating_add(taken as u64);
-        self.spill
-            .extend_from_slice(bytes.get(taken..).unwrap_or_default());
-    }
-
-    /// Gives the framer what it had no room for; whether it took any.
-    fn feed_spill(&mut self) -> bool {
-        if self.spill.is_empty() {
-            return false;
-        }
-        let taken = self.framer.feed(&self.spill);
-        self.fed = self.fed.saturating_add(taken as u64);
-        self.spill.drain(..taken);
-        if self.spill.is_empty() {
-            self.spill = Vec::new();
-        }
-        taken > 0
-    }
-
-    /// Takes whole messages up to what another codec was announced for.
-    fn gather<'py>(
-        &mut self,
-        py: Python<'py>,
-        count: usize,
-        budget: usize,
-    ) -> PyResult<Option<Batch<'py>>> {
-        let mut batch = Batch::new(self.last_end);
-        if let Some(codec) = self.next_codec.take() {
-            self.peer_codec = Some(codec);
-        }
-        while batch.len() < count && (batch.len() == 0 || batch.bytes() < budget) {
-            let stopped = match self.framer.next_event() {
-                Ok(Some(Event::Message(message))) => {
-                    batch.push(py, &message)?;
-                    self.last_end = self.framer.position();
-                    batch.ended(self.last_end);
-                    continue;
-                }
-                Ok(Some(Event::Control(Control::Hello(codec)))) => {
-                    if batch.len() > 0 {
-                        self.next_codec = Some(codec.to_owned());
-                        break;
-                    }
-                    self.peer_codec = Some(codec.to_owned());
-                    continue;
-                }
-                Ok(Some(Event::Control(_))) => continue,
-                Ok(None) => None,
-                // Good messages come first; the error stays and comes again.
-                Err(_) if batch.len() > 0 => break,
-                Err(error) => Some(raised(py, error)),
-            };
-            match stopped {
-                None if self.feed_spill() => {}
-                None => break,
-                Some(_) if self.takes_last_line && self.framer.accept_last_line() => {}
-                Some(error) => return Err(error),
-            }
-        }
-        self.feed_spill();
-        Ok((batch.len() > 0).then_some(batch))
+/// A reason as Python gets it.
+fn told_why(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Ready => "ready",
+        Stop::Late => "late",
+        Stop::Slow => "slow",
+        Stop::Unsent => "unsent",
     }
 }
 
@@ -271,6 +84,11 @@ impl Session {
             fed: 0,
             last_end: 0,
             takes_last_line: false,
+            more: false,
+            given: false,
+            watched: None,
+            slow: None,
+            usual: 0,
         })))
     }
 
@@ -298,6 +116,7 @@ impl Session {
     ) -> PyResult<usize> {
         let mut index = start;
         let mut inner = self.lock();
+        pool::lend_writer(&mut inner.writer);
         while inner.writer.pending() < limit || index == start {
             let Ok(payload) = payloads.get_item(index) else {
                 break;
@@ -373,7 +192,12 @@ impl Session {
         most: usize,
     ) -> PyResult<(usize, bool)> {
         let file = borrowed(descriptor);
-        let done = py.detach(|| self.lock().read(&*file, round, most));
+        let done = py.detach(|| {
+            let mut inner = self.lock();
+            let done = inner.read(&*file, round, most);
+            inner.more = done.as_ref().is_ok_and(|(total, _)| *total >= round);
+            done
+        });
         done.map_err(|error| os_error(py, error))
     }
 
@@ -387,8 +211,122 @@ impl Session {
     /// Frees what an idle connection does not need.
     fn rest(&self) {
         let mut inner = self.lock();
+        inner.rest();
+        inner.rest_writer();
         inner.framer.release();
         inner.writer.release();
+    }
+
+    /// As `take`, from a descriptor that does not block, which it waits for; else why it has none.
+    #[pyo3(signature = (source, count, budget, seconds=None))]
+    fn pull<'py>(
+        &self,
+        py: Python<'py>,
+        source: (i32, usize, bool, Option<f64>),
+        count: usize,
+        budget: usize,
+        seconds: Option<f64>,
+    ) -> PyResult<Pulled<'py>> {
+        let source = Source::new(py, source, seconds)?;
+        loop {
+            let batch = self.lock().gather(py, count, budget)?;
+            if let Some(batch) = batch {
+                return Ok(Pulled::Taken(batch.taken(py)?));
+            }
+            if self.at_end() {
+                return Ok(Pulled::AtEnd(None));
+            }
+            // What follows is only looked at in the next turn: an error must come from there.
+            let mut looked = false;
+            let stop = source.fill(py, self, ROUND, |_| std::mem::replace(&mut looked, true))?;
+            if stop != Stop::Ready {
+                return Ok(Pulled::Not(told_why(stop)));
+            }
+        }
+    }
+
+    /// Whether a message is there, the end or an error; else why not.
+    #[pyo3(signature = (source, seconds=None))]
+    fn look(
+        &self,
+        py: Python<'_>,
+        source: (i32, usize, bool, Option<f64>),
+        seconds: Option<f64>,
+    ) -> PyResult<&'static str> {
+        let source = Source::new(py, source, seconds)?;
+        source.fill(py, self, ROUND, Inner::hear).map(told_why)
+    }
+
+    /// As `take_into`, from a descriptor that does not block, which it waits for; else why it has none.
+    #[pyo3(signature = (source, buffer, seconds=None))]
+    fn pull_into<'py>(
+        &self,
+        py: Python<'py>,
+        source: (i32, usize, bool, Option<f64>),
+        buffer: &Bound<'py, PyAny>,
+        seconds: Option<f64>,
+    ) -> PyResult<PulledInto<'py>> {
+        let source = Source::new(py, source, seconds)?;
+        let target = writable(buffer)?;
+        loop {
+            if let Some(taken) = self.take_into(py, buffer)? {
+                return Ok(PulledInto::Taken(taken));
+            }
+            if self.at_end() {
+                return Ok(PulledInto::AtEnd(None));
+            }
+            let stop = match source.place(py, self, &target)? {
+                Some(stop) => stop,
+                None => {
+                    let mut looked = false;
+                    source.fill(py, self, 1, |_| std::mem::replace(&mut looked, true))?
+                }
+            };
+            if stop != Stop::Ready {
+                return Ok(PulledInto::Not(told_why(stop)));
+            }
+        }
+    }
+
+    /// Writes until no more than so many bytes are queued; False if there was no room in time.
+    #[pyo3(signature = (descriptor, down_to, seconds=None))]
+    fn push_out(
+        &self,
+        py: Python<'_>,
+        descriptor: i32,
+        down_to: usize,
+        seconds: Option<f64>,
+    ) -> PyResult<bool> {
+        push_out(py, self, descriptor, down_to, moment(py, seconds)?)
+    }
+
+    /// Remembers since when a message has been on its way.
+    fn clock(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        let longest = moment(py, seconds)?.map(|due| due.saturating_duration_since(Instant::now()));
+        self.lock().clock(longest);
+        Ok(())
+    }
+
+    /// Seconds that the message under way has left; None if none is.
+    fn clock_left(&self) -> Option<f64> {
+        let (due, _) = self.lock().slow?;
+        Some(due.saturating_duration_since(Instant::now()).as_secs_f64())
+    }
+
+    /// From now on `wait` may look at this descriptor itself; none, and it asks.
+    #[pyo3(signature = (descriptor=None))]
+    fn watch(&self, descriptor: Option<i32>) {
+        self.lock().watched = descriptor.map(|descriptor| (descriptor, std::process::id()));
+    }
+
+    /// What was given is used up.
+    fn settled(&self) {
+        self.lock().given = false;
+    }
+
+    #[getter]
+    fn more(&self) -> bool {
+        self.lock().more
     }
 
     /// The payload of one message into a buffer: its length; the message, if it does not fit; None
@@ -409,14 +347,17 @@ impl Session {
                 Ok(Some(Event::Message(message)))
                     if message.compressed || message.bytes.len() > target.len_bytes() =>
                 {
-                    let mut batch = Batch::new(inner.last_end);
+                    let mut batch = Batch::new(inner.last_end, 1);
                     batch.push(py, &message)?;
                     let size = message.bytes.len();
                     inner.last_end = inner.framer.position();
                     batch.ended(inner.last_end);
                     return Ok(Some((size, Some(batch.taken(py)?))));
                 }
-                Ok(Some(Event::Message(message))) => Some(fill(py, &target, message.bytes)),
+                Ok(Some(Event::Message(message))) => match message.placed {
+                    Some(size) => Some(size),
+                    None => Some(fill(py, &target, message.bytes)),
+                },
                 Ok(Some(Event::Control(Control::Hello(codec)))) => {
                     inner.peer_codec = Some(codec.to_owned());
                     None
@@ -427,17 +368,14 @@ impl Session {
             };
             if let Some(size) = size {
                 inner.last_end = inner.framer.position();
+                inner.rest();
                 return Ok(Some((size, None)));
             }
         }
     }
 
     fn received_end(&self) {
-        let mut inner = self.lock();
-        inner.feed_spill();
-        if inner.spill.is_empty() {
-            inner.framer.end();
-        }
+        self.lock().end();
     }
 
     fn received_failure(&self, _number: i32) {
@@ -568,14 +506,6 @@ impl Session {
         facts.set_item("ended", inner.framer.state() == State::Ended)?;
         Ok(facts)
     }
-}
-
-/// A descriptor of Python's as a file, which it stays the owner of.
-#[allow(unsafe_code, reason = "a number alone does not say who closes it")]
-fn borrowed(descriptor: i32) -> ManuallyDrop<File> {
-    // SAFETY: it is never closed here, and Python keeps it open while it calls; one that was closed
-    // beneath it is refused by the system.
-    ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) })
 }
 
 /// A state as Python gets it: name, offset, hint.

@@ -13,17 +13,21 @@ pub type Taken<'py> = (Bound<'py, PyList>, Option<Bound<'py, PyBytes>>, Marks);
 #[pyclass(frozen, name = "MessageMarks")]
 #[derive(Default)]
 pub struct Marks {
-    /// First byte of each message.
-    offsets: Vec<u64>,
     /// Where the message before the first ended, then where each did.
     ends: Vec<u64>,
+    /// The messages that do not begin where the one before ended, and where they do.
+    apart: Vec<(usize, u64)>,
     first: u64,
 }
 
 #[pymethods]
 impl Marks {
     fn offset(&self, index: usize) -> Option<u64> {
-        self.offsets.get(index).copied()
+        match self.apart.binary_search_by_key(&index, |(at, _)| *at) {
+            Ok(place) => self.apart.get(place).map(|(_, offset)| *offset),
+            Err(_) if index.saturating_add(1) < self.ends.len() => self.ends.get(index).copied(),
+            Err(_) => None,
+        }
     }
 
     fn end(&self, index: usize) -> Option<u64> {
@@ -45,13 +49,15 @@ pub struct Batch<'py> {
 }
 
 impl<'py> Batch<'py> {
-    /// An empty one; the message before it ended at `end`.
-    pub fn new(end: u64) -> Self {
+    /// An empty one, of about so many messages; the one before it ended at `end`.
+    pub fn new(end: u64, usual: usize) -> Self {
+        let mut ends = Vec::with_capacity(usual.saturating_add(1));
+        ends.push(end);
         Self {
-            payloads: Vec::new(),
+            payloads: Vec::with_capacity(usual),
             flags: Vec::new(),
             marks: Marks {
-                ends: vec![end],
+                ends,
                 ..Marks::default()
             },
             bytes: 0,
@@ -79,7 +85,9 @@ impl<'py> Batch<'py> {
         if message.compressed || !self.flags.is_empty() {
             self.flags.push(u8::from(message.compressed));
         }
-        self.marks.offsets.push(message.offset);
+        if self.marks.ends.last() != Some(&message.offset) {
+            self.marks.apart.push((self.payloads.len(), message.offset));
+        }
         self.bytes = self.bytes.saturating_add(message.bytes.len());
         self.payloads.push(copied(py, message.bytes)?);
         Ok(())
