@@ -515,10 +515,12 @@ def _talk(connection: tare.messages.Connection, theirs: socket.socket) -> None:
     theirs.send(b"\xe0" + len(payload).to_bytes(4, "little") + payload)
     assert connection.receive(timeout=1) == payload
     connection.send(payload, timeout=1)
+    poller = select.poll()
+    poller.register(theirs, select.POLLIN)
     room = array.array("B", bytes(200_000))
     got = 0
     while got < len(payload):
-        select.select([theirs], [], [], 1)
+        poller.poll(1000)
         got += theirs.recv_into(room)
 
 
