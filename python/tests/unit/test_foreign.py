@@ -1,0 +1,147 @@
+"""Workers of other languages, as the parent sees them: whatever is wrong with one is a row, never the end of a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare import measure
+from tare.measure import driver, foreign
+from tare.measure.foreign import Foreign, command_of, inventory
+from tare.measure.plan import Plan
+
+DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
+CODEC = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"]}
+CODEC |= {"media": ["memory"], "delivery": ["whole"], "threads": [1], "executes_code": False, "subset": []}
+
+# Says hello as it should, and then does what its argument says.
+LIAR = """
+import json, os, sys, time
+how, codec = sys.argv[1], json.loads(sys.argv[2])
+for line in sys.stdin:
+    asked = json.loads(line)
+    op, ok = asked["op"], {}
+    if op == "hello":
+        ok = {"proto": 1, "worker": "node", "runtime": "fake", "version": "0", "pid": os.getpid(),
+              "codecs": [codec], "clocks": ["wall_ns"], "cpu_source": "none", "gc": ["on"]}
+    elif op == "load":
+        ok = {"kind": "document", "items": 50, "rows": None, "resident_bytes": 1}
+    elif op == "prepare" and how == "dies":
+        os._exit(3)
+    elif op == "prepare" and how == "prints":
+        print("rubbish", flush=True)
+        continue
+    elif op == "prepare" and how == "hangs":
+        time.sleep(60)
+    elif op == "prepare":
+        ok = {"items": 50, "bytes": 9, "sha256": "", "cold_encode_ns": 9, "cold_decode_ns": 9}
+    elif op == "verify":
+        ok = {"verdict": "same", "items_in": 50, "items_out": 0 if how == "empty" else 50, "changes": []}
+    elif op == "run":
+        row = [1000] * 3 if how == "columns" else [1000, 900, 0]
+        cols = ["wall_ns", "user_ns", "sys_ns"][: 1 if how == "columns" else 3]
+        ok = {"cols": cols, "samples": [row], "batch": 1, "items": 50}
+    print(json.dumps({"id": asked["id"], "ok": ok}), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def run_with(command: str) -> dict[str, dict[str, Any]]:
+    """A plan of a codec of Python's and one of the worker's; their cases by codec."""
+    few = {"launches": 1, "rounds": 1, "deadline_s": 2}
+    block = {"dataset": ["d"], "codec": ["json:stdlib", "json:node"], "medium": ["memory"]}
+    plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
+    result = measure.run(DOCUMENT, plan=plan, time_s=20, deadline_s=2, workers={"node": command})
+    return {case["labels"]["codec"]: case for case in result.record["cases"] if "twin" not in case["labels"]}
+
+
+def liar(tmp_path: Path, how: str) -> str:
+    path = tmp_path / "liar.py"
+    path.write_text(LIAR)
+    import json
+    import shlex
+
+    return shlex.join([sys.executable, str(path), how, json.dumps(CODEC)])
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("/nowhere/worker", "does not run: cannot start the worker node"),
+        ("false", "does not run: exited with code 1"),
+        ("echo hello there", "does not run: not a reply: 'hello there"),
+        ('echo {"id":1,"ok":{"proto":7}}', "does not run"),
+        ("sh -c 'kill -9 $$'", "does not run: killed by SIGKILL"),
+        ("sh -c 'echo no such module >&2; exit 1'", "(no such module)"),
+    ],
+)
+def test_why_a_worker_does_not_run(command: str, reason: str) -> None:
+    """How it ended and the last that it said."""
+    found = inventory("node", {"node": command})
+    assert reason in found.reason
+    assert not found.codecs
+
+
+def test_a_worker_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is given up at the deadline of its hello; its row says so, and the codecs of Python's own are measured."""
+    monkeypatch.setattr(driver, "HELLO_DEADLINE_S", 0.3)
+    cases = run_with("sleep 61")
+    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("n/a", "ok")
+    assert "no answer within 0.3 s" in cases["json:node"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("dies", "error", "exited with code 3"),
+        ("prints", "error", "not a reply"),
+        ("hangs", "timeout", "no answer within 2 s"),
+        ("empty", "unproven", "no data came back"),
+    ],
+)
+def test_a_worker_that_fails_at_work_costs_its_own_case(
+    tmp_path: Path, how: str, status: str, reason: str
+) -> None:
+    """The status is that of the failure, the reason in words; Python's codec is measured."""
+    cases = run_with(liar(tmp_path, how))
+    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == (status, "ok")
+    assert reason in cases["json:node"]["reason"]
+
+
+def test_a_worker_that_does_as_it_should_is_measured(tmp_path: Path) -> None:
+    """Its figures stand beside Python's, and the record says who made them."""
+    case = run_with(liar(tmp_path, "well"))["json:node"]
+    assert case["status"] == "ok"
+    assert case["launches"][0]["samples"]["encode"]["wall_ns"] == [1000]
+
+
+@pytest.mark.parametrize(
+    "codecs", [None, 7, "text", [None], [{}], [{"id": 4}], [{"id": "json:node", "media": 5}]]
+)
+def test_hello_may_say_anything(tmp_path: Path, codecs: Any) -> None:
+    """Fields of other types than they should have list nothing, and nothing is raised."""
+    import json
+    import shlex
+
+    path = tmp_path / "says.py"
+    hello = {"proto": 1, "version": [], "codecs": codecs, "missing": codecs}
+    path.write_text(
+        f"import json\nprint(json.dumps({{'id': 1, 'ok': json.loads({json.dumps(hello)!r})}}), flush=True)\ninput()\n"
+    )
+    found = inventory("node", {"node": shlex.join([sys.executable, str(path)])})
+    assert not found.reason
+    assert Foreign("json:node", found).refusal({"codec": "json:node", "medium": "memory"}, None)
+
+
+def test_r_that_is_not_installed_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No R on the path is a reason, with the line that helps."""
+    monkeypatch.setattr(foreign.shutil, "which", lambda _: None)
+    assert inventory("r", {}).reason == "needs R, which is not installed: apt-get install r-base-core"
+    assert command_of("r", {"r": "docker run r"}) == ("docker", "run", "r")
