@@ -73,11 +73,11 @@ is_frames <- function(x) is.list(x) && !is.data.frame(x) && length(x) && !is.nul
 # --- serialize ------------------------------------------------------------------------
 
 .xdr <- function(o) o$form == "xdr"
-.ascii <- function(o) o$form == "ascii"
+.ascii <- function(o) if (o$form == "asciihex") NA else o$form == "ascii" # 16 digits lose some doubles
 .version <- function(o) as.integer(o$version)
 .packs <- function(o) o$compress != "none"
 
-codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "ascii"), compress = c("none", "gzip", "bzip2", "xz")),
+codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "ascii", "asciihex"), compress = c("none", "gzip", "bzip2", "xz")),
       code = TRUE,
       encode = function(x, o) {
         if (.packs(o)) no_memory("saveRDS with a compressor")()
@@ -93,7 +93,7 @@ codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "
       write_file = function(x, path, o) saveRDS(x, path, ascii = .ascii(o), version = .version(o), compress = o$compress),
       read_file = function(path, o) readRDS(path))
 
-codec("rdata:r", options = list(version = c("3", "2"), form = c("xdr", "ascii"), compress = c("gzip", "none", "bzip2", "xz")), code = TRUE,
+codec("rdata:r", options = list(version = c("3", "2"), form = c("xdr", "ascii", "asciihex"), compress = c("gzip", "none", "bzip2", "xz")), code = TRUE,
       encode = no_memory("save"), decode = no_memory("load"),
       by_path = function(o) TRUE,
       write_file = function(x, path, o) {

@@ -83,6 +83,10 @@ compare <- function(a, b, limit) {
   }
   if (is.factor(a)) return(factor(as.character(b), levels = levels(a)))
   if (is.factor(b)) b <- as.character(b)
+  if (inherits(a, c("POSIXct", "Date")) && is.character(b)) {
+    numbers <- as.double(b)
+    if (all(is.na(numbers) == (is.na(b) | b == "NA"))) b <- numbers
+  }
   if (inherits(a, "POSIXct")) {
     if (!is.character(b)) return(as.double(b))
     zone <- attr(a, "tzone")

@@ -17,7 +17,7 @@ end_of <- function(handle) {
 open_end <- function(medium) {
   end <- new.env()
   end$kind <- medium$kind
-  end$token <- if (nzchar(paste0(medium$token, ""))) raw_of_hex(medium$token) else raw(0)
+  end$token <- token_frame(if (nzchar(paste0(medium$token, ""))) raw_of_hex(medium$token) else raw(0))
   address <- paste0(medium$address, "")
   if (!nzchar(address)) address <- paste0(medium$path, "")
   if (!identical(medium$kind, "fifo") && !identical(medium$kind, "tcp")) {
@@ -41,6 +41,11 @@ open_end <- function(medium) {
   ENDS$last <- ENDS$last + 1L
   assign(as.character(ENDS$last), end, envir = ENDS)
   list(handle = ENDS$last, address = end$address)
+}
+
+# A writer's first frame, a control frame of kind 3; nothing if there is no token.
+token_frame <- function(token) {
+  if (length(token)) c(as.raw(0xe8), le32(1L + length(token)), as.raw(3L), token) else raw(0)
 }
 
 split_address <- function(address) {
@@ -194,11 +199,15 @@ receive_frames <- function(con, stamp) {
   repeat {
     head <- read_exactly(con, 5)
     stamp()
-    if (!head[1L] %in% c(FRAME, FRAME_MORE)) fail("Malformed", sprintf("no frame begins with the byte %s", head[1L]), "io")
+    tag <- as.integer(head[1L])
     length_ <- be(rev(head[2:5]))
-    if (length_ > FRAME_MOST) fail("Malformed", "a frame of more than 2^31 - 1 bytes", "io")
-    parts[[length(parts) + 1L]] <- if (length_) read_exactly(con, length_) else raw(0)
-    if (head[1L] == FRAME) return(if (length(parts) == 1L) parts[[1L]] else unlist(parts))
+    if (tag %/% 16L != 14L || length_ > FRAME_MOST) fail("Malformed", sprintf("no frame begins with the byte %s", head[1L]), "io")
+    if (bitwAnd(tag, 2L)) fail("Unsupported", "a compressed frame: this worker reads plain ones", "io")
+    payload <- if (length_) read_exactly(con, length_) else raw(0)
+    if (bitwAnd(tag, 4L)) read_exactly(con, 4) # a checksum, which R has nothing to check with
+    if (bitwAnd(tag, 8L)) next # a control frame is no part of a message
+    parts[[length(parts) + 1L]] <- payload
+    if (!bitwAnd(tag, 1L)) return(if (length(parts) == 1L) parts[[1L]] else unlist(parts))
   }
 }
 

@@ -1,0 +1,250 @@
+"""R's worker beyond the protocol: what each codec keeps of a table, what its comparison sees, and who it talks to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from conftest import need
+
+import tare
+from tare import measure
+from tare.codec import Codec
+from tare.errors import WorkerError
+from tare.measure import probes
+from tare.measure.driver import Worker
+from tare.measure.plan import Plan
+from tare.measure.streams import Receiver, Sender
+from tare.media import medium
+
+FOLDER = Path(tare.__file__).parent / "workers"
+COMMAND = ("sh", str(FOLDER / "r" / "tare-worker-r.sh"))
+DEADLINE_S = 60.0
+NEW_YORK = pa.timestamp("us", "America/New_York")
+TABLE = pa.table({
+    "int": pa.array([1, None, -7, 2**31 - 1], pa.int32()),
+    "num": pa.array([0.1 + 0.2, None, -0.0, 1e300]),
+    "text": ["001", None, 'a,"b"\n', "\u00e9\U0001f600"],
+    "flag": [True, None, False, True],
+    "at": pa.array([dt.datetime(2013, 11, 3, 5, 30), None, dt.datetime(1969, 1, 1), dt.datetime(2013, 7, 1)], NEW_YORK),
+    "day": pa.array([dt.date(2020, 2, 29), None, dt.date(1900, 1, 1), dt.date(2013, 7, 1)]),
+})  # fmt: skip
+
+# What comes back of it: the columns that are not the same, with their verdicts. R's libraries decide, not we.
+KEPT: dict[str, dict[str, str]] = {
+    "rds:r": {},
+    "rds:r,form=asciihex,version=2": {},
+    "rds:r,form=ascii": {"num": "lossy"},
+    "rds:r,form=native": {},
+    "dput:r,digits=17": {},
+    "dput:r,digits=hex": {},
+    "dput:r": {"num": "lossy"},
+    "rdata:r": {},
+    "csv:r": {"num": "lossy", "at": "type", "day": "type"},
+    "json:r-jsonlite": {"num": "lossy", "at": "type", "day": "type"},
+    "json:r-rjson": {
+        "int": "type",
+        "num": "lossy",
+        "text": "lossy",
+        "flag": "type",
+        "at": "type",
+        "day": "type",
+    },
+}
+PACKAGES = {"json:r-jsonlite": "jsonlite", "json:r-rjson": "rjson", "yaml:r-yaml": "yaml"}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """One worker with the table."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path = tmp_path_factory.mktemp("r") / "table.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(TABLE))
+    with Worker("r", COMMAND) as worker:
+        load(worker, path)
+        yield worker
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=DEADLINE_S, **fields)
+
+
+def load(worker: Worker, path: Path) -> dict[str, Any]:
+    return ask(worker, "load", path=str(path), kind="table", **{"as": "rds"})
+
+
+def changes(worker: Worker, codec: str) -> dict[str, str]:
+    found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    return {one["path"]: one["verdict"] for one in found["changes"] if not one["path"].startswith("(")}
+
+
+@pytest.mark.parametrize("codec", KEPT)
+def test_what_comes_back_of_a_table(loaded: Worker, codec: str, tmp_path: Path) -> None:
+    """From memory, from a file and from a connection in memory alike."""
+    about = {one["id"]: one for one in loaded.hello["codecs"]}
+    name = codec.partition(",")[0]
+    need(name in about, f"R has no package for {codec}")
+    reply = ask(loaded, "prepare", codec=codec)
+    assert (reply["items"], changes(loaded, codec)) == (4, KEPT[codec])
+    path = str(tmp_path / "file")
+    written = ask(loaded, "run", what="write", codec=codec, path=path, batch=2)
+    assert written["bytes"] == os.path.getsize(path)
+    assert ask(loaded, "run", what="read", codec=codec, path=path, batch=1)["items"] == 4
+    assert changes(loaded, codec) == KEPT[codec]
+    if "conn" in about[name]["media"]:
+        assert ask(loaded, "run", what="write", codec=codec, medium="conn", batch=1)["bytes"] > 0
+        assert ask(loaded, "run", what="read", codec=codec, medium="conn", batch=1)["items"] == 4
+        assert changes(loaded, codec) == KEPT[codec]
+
+
+def planted(name: str, values: Any) -> pa.Table:
+    column = values if isinstance(values, pa.Array) else pa.array(values, TABLE.schema.field(name).type)
+    return TABLE.set_column(TABLE.column_names.index(name), name, column)
+
+
+PLANTED = {
+    "int": planted("int", [1, None, -7, 2**31 - 2]),
+    "num": planted("num", [0.1 + 0.2, None, 0.0, 1e300]),
+    "text": planted("text", ["001", "NA", 'a,"b"\n', "\u00e9\U0001f600"]),
+    "flag": planted("flag", [True, None, False, None]),
+    "at": planted("at", TABLE["at"].cast(pa.timestamp("us", "UTC")).combine_chunks()),
+    "day": planted("day", TABLE["day"].cast(pa.string()).combine_chunks()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("column", PLANTED)
+def test_a_planted_difference_is_found(loaded: Worker, tmp_path: Path, column: str) -> None:
+    """The last row, the sign of a zero, NA for its name, a zone, a class: each in its column alone."""
+    path = tmp_path / "other.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(PLANTED[column]))
+    ask(loaded, "prepare", codec="rds:r", encoded=str(path))
+    expected = "type" if column in ("at", "day") else "lossy"
+    assert changes(loaded, "rds:r") == {column: expected}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system('touch ran')",
+        "list(base::system('touch ran'))",
+        "(function() file.create('ran'))()",
+        "structure(list(file.create('ran')), class = 'x')",
+        "get('system')('touch ran')",
+        "letters",
+        "c(1, 2); c(3)",
+        "structure(1, `attr<-` = T)",
+    ],
+)
+def test_dput_text_calls_constructors_only(loaded: Worker, tmp_path: Path, text: str) -> None:
+    """Anything else is refused before it is called."""
+    path = tmp_path / "text"
+    path.write_text(text)
+    with pytest.raises(WorkerError) as caught:
+        ask(loaded, "prepare", codec="dput:r", encoded=str(path))
+    assert caught.value.phase == "decode"
+    assert not (loaded.directory / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["fifo", "tcp"])
+@pytest.mark.parametrize("delivery", ["whole", "framed", "wrapped"])
+def test_messages_go_both_ways_between_r_and_python(loaded: Worker, name: str, delivery: str) -> None:
+    """A frame, a bin of msgpack and a message that ends with the connection are the same bytes to both."""
+    codec, token = Codec.parse("rds:tare"), os.urandom(16)
+    ask(loaded, "prepare", codec="rds:r")
+    module = medium(name).stream()
+    told = {"kind": name, "token": token.hex()}
+
+    listener = module.listen("", token=token)
+    there = ask(loaded, "open", medium={**told, "role": "writer", "address": listener.address})
+    sending = loaded.send("run", what="send", handle=there["handle"], delivery=delivery)
+    end = listener.accept(timeout_s=10)
+    got = Receiver(end, delivery, codec.decoder("table")).receive()
+    sent = loaded.wait(sending, DEADLINE_S)
+    assert got.equals(TABLE)
+    assert sent["bytes"] > 0
+    end.close()
+    listener.close()
+    ask(loaded, "close", handle=there["handle"])
+
+    there = ask(loaded, "open", medium={**told, "role": "reader"})
+    end = module.connect(there["address"], token=token, timeout_s=10)
+    receiving = loaded.send("run", what="receive", handle=there["handle"], delivery=delivery, timeout_s=10)
+    Sender(end, delivery, codec.encoder("table")).send(TABLE)
+    assert loaded.wait(receiving, DEADLINE_S)["items"] == 4
+    assert changes(loaded, "rds:r") == {}
+    end.close()
+    ask(loaded, "close", handle=there["handle"])
+
+
+def test_base_r_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a single package it speaks, and says what installs the others."""
+    need(shutil.which("R") is not None, "R is not installed")
+    for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER"):
+        monkeypatch.setenv(name, "/nonexistent")
+    with Worker("r", COMMAND) as worker:
+        assert {"rds:r", "dput:r", "csv:r", "rdata:r"} == {one["id"] for one in worker.hello["codecs"]}
+        missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
+        assert missing["json:r-rjson"] == 'apt-get install r-cran-rjson, or in R install.packages("rjson")'
+        assert missing["qs2:r-qs2"] == 'in R: install.packages("qs2")'
+        with pytest.raises(WorkerError, match="R has no package rjson: apt-get install r-cran-rjson"):
+            ask(worker, "prepare", codec="json:r-rjson")
+
+
+@pytest.mark.parametrize("codec", PACKAGES)
+def test_documents_through_packages(codec: str, tmp_path: Path) -> None:
+    """Text, numbers and nesting come back; what R cannot tell apart is no loss of the value."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path = tmp_path / "d.json"
+    path.write_text(
+        json.dumps([{"id": n, "name": f"\u00e9{n}", "half": n + 0.5, "tags": [{"a": n}]} for n in range(40)])
+    )
+    with Worker("r", COMMAND) as worker:
+        need(codec in {one["id"] for one in worker.hello["codecs"]}, f"R has no package {PACKAGES[codec]}")
+        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        assert ask(worker, "prepare", codec=codec)["items"] == 40
+        found = ask(worker, "verify")
+        assert (found["verdict"] in ("same", "type"), found["items_out"]) == (True, 40)
+
+
+def test_the_probes_are_pythons() -> None:
+    """The file that workers of other languages read holds the very set that the parent judges."""
+    lines = json.loads((FOLDER / "probes-values-1.json").read_text("utf-8"))
+    assert lines == [{"probe": one.name, "tagged": one.tagged} for one in probes.VALUES]
+
+
+def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory, conn, a file, a fifo and TCP in R, beside Python's codec; base R's codecs are all there."""
+    need(shutil.which("R") is not None, "R is not installed")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    plan = Plan.from_dict({
+        "plan": 1, "name": "mine", "statistics": {"launches": 1, "rounds": 1}, "grow": {"start": 0.5, "factor": 2.0, "stop_s": 5},
+        "block": [
+            {"dataset": ["d"], "codec": ["rds:r", "csv:r", "json:stdlib"], "medium": ["memory", "conn", "file"]},
+            {"dataset": ["d"], "codec": ["rds:r"], "medium": ["fifo", "tcp"], "delivery": ["framed", "wrapped"]},
+        ],
+    })  # fmt: skip
+    table = pa.table({"n": list(range(2000)), "x": [n / 7 for n in range(2000)]})
+    result = measure.run(table, plan=plan)
+    assert {"rds:r", "csv:r"} <= set(result.record["codecs"])
+    rows = {
+        (case["labels"]["codec"], case["labels"]["medium"], case["labels"]["delivery"]): (
+            case["status"],
+            case["reason"],
+        )
+        for case in result.record["cases"]
+        if case["labels"]["size"] == "1"
+    }
+    assert [status for (codec, _, _), (status, _) in rows.items() if codec == "rds:r"] == ["ok"] * 7
+    assert rows["csv:r", "file", "whole"][0] in ("ok", "lossy")
+    assert rows["csv:r", "memory", "whole"] == ("n/a", "csv:r is not measured on memory by the R worker")
+    assert rows["json:stdlib", "conn", "whole"] == (
+        "n/a",
+        "a connection in R's memory: only the R worker has it",
+    )
