@@ -220,19 +220,21 @@ def test_the_probes_are_pythons() -> None:
 
 
 def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory, conn, a file, a fifo and TCP in R, beside Python's codec; base R's codecs are all there."""
+    """Memory, conn, a file and TCP in R, beside Python's codec; what R has not is a row with its reason."""
     need(shutil.which("R") is not None, "R is not installed")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     plan = Plan.from_dict({
-        "plan": 1, "name": "mine", "statistics": {"launches": 1, "rounds": 1}, "grow": {"start": 0.5, "factor": 2.0, "stop_s": 5},
+        "plan": 1, "name": "mine", "statistics": {"launches": 1, "rounds": 1}, "grow": {"start": 1.0, "factor": 2.0, "stop_s": 4},
         "block": [
-            {"dataset": ["d"], "codec": ["rds:r", "csv:r", "json:stdlib"], "medium": ["memory", "conn", "file"]},
-            {"dataset": ["d"], "codec": ["rds:r"], "medium": ["fifo", "tcp"], "delivery": ["framed", "wrapped"]},
+            {"dataset": ["d"], "codec": ["rds:r"], "medium": ["memory", "conn", "file"]},
+            {"dataset": ["d"], "codec": ["rds:r"], "medium": ["tcp"], "delivery": ["wrapped"]},
+            {"dataset": ["d"], "codec": ["csv:r"], "medium": ["memory"]},
+            {"dataset": ["d"], "codec": ["json:stdlib"], "medium": ["memory", "conn"]},
         ],
     })  # fmt: skip
     table = pa.table({"n": list(range(2000)), "x": [n / 7 for n in range(2000)]})
     result = measure.run(table, plan=plan)
-    assert {"rds:r", "csv:r"} <= set(result.record["codecs"])
+    assert result.record["codecs"]["rds:r"]["flags"]["executes_code"]
     rows = {
         (case["labels"]["codec"], case["labels"]["medium"], case["labels"]["delivery"]): (
             case["status"],
@@ -241,8 +243,8 @@ def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for case in result.record["cases"]
         if case["labels"]["size"] == "1"
     }
-    assert [status for (codec, _, _), (status, _) in rows.items() if codec == "rds:r"] == ["ok"] * 7
-    assert rows["csv:r", "file", "whole"][0] in ("ok", "lossy")
+    assert [status for (codec, _, _), (status, _) in rows.items() if codec == "rds:r"] == ["ok"] * 4
+    assert rows["json:stdlib", "memory", "whole"][0] == "ok"
     assert rows["csv:r", "memory", "whole"] == ("n/a", "csv:r is not measured on memory by the R worker")
     assert rows["json:stdlib", "conn", "whole"] == (
         "n/a",
