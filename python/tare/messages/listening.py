@@ -182,10 +182,9 @@ class SocketListener:
 
         return TlsChannel(guest.sock, guest.session, self._options)  # type: ignore[arg-type] # as above
 
-    @property
-    def has_guests(self) -> bool:
-        """Whether somebody came and was not given yet."""
-        return len(self._guests) > 0
+    def guests(self) -> list[int]:
+        """Descriptors of those who came and were not given yet."""
+        return [guest.sock.fileno() for guest in self._guests]
 
     def ready(self, timeout: float | None) -> bool:
         """Whether somebody came."""

@@ -32,9 +32,8 @@ class Listener(Protocol):
         """The next connection that may come in, and where it comes from."""
         ...
 
-    @property
-    def has_guests(self) -> bool:
-        """Whether somebody came and was not given yet."""
+    def guests(self) -> list[int]:
+        """Descriptors of those who came and were not given yet."""
         ...
 
     def ready(self, timeout: float | None) -> bool:
@@ -94,7 +93,11 @@ class Server:
 
     def watched(self) -> tuple[int, bool, bool]:
         """For `tare.wait`: the descriptor, whether somebody shakes hands still, and False: it is no file."""
-        return self._listener.fileno(), self._listener.has_guests, False
+        return self._listener.fileno(), len(self._listener.guests()) > 0, False
+
+    def guests(self) -> list[int]:
+        """For `tare.wait`: descriptors of those who shake hands still."""
+        return self._listener.guests()
 
     def fileno(self) -> int:
         """The descriptor that connections come to, to be waited for."""

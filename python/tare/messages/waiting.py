@@ -73,10 +73,17 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         ready = [given[index] for index in look if given[index].poll(0)]
         if ready or deadline.over:
             return ready
-        at_hand = {index for index in look if given[index].watched()[1]}
+        at_hand = {index for index in look if not isinstance(given[index], Server) and given[index].watched()[1]}
+        # Who came and has not shown a token yet makes a server ready by what it sends, not by being there.
+        guests = [
+            (index, guest)
+            for index, end in enumerate(given)
+            if isinstance(end, Server)
+            for guest in end.guests()
+        ]
         lefts = [left for left in (deadline.left(), longest) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
         if longest is not None or at_hand:
             lefts = [0.0]
-        events = message_poll(quick, asked, min(lefts) if lefts else None)
+        events = message_poll(quick, asked + guests, min(lefts) if lefts else None)
