@@ -42,6 +42,7 @@ MOST = 4096
 _SPELLED = re.compile(
     r"\b(max_message|max_depth|tls|token|timeout|framing|codec|retry|crc|follow|keep)=\S*?(?=[\s,:;)]|$)"
 )
+_OPENSSL = re.compile(r"^\[SSL: \w+\] |\.? \(_ssl\.c:\d+\)$")
 
 
 class Unreached(click.ClickException):
@@ -137,11 +138,6 @@ class Place:
         """Whether it is standard input or output."""
         return self.url == _STANDARD
 
-    @property
-    def has_token(self) -> bool:
-        """Whether a token is shown or asked for, where nothing but the other end's END proves it right."""
-        return self._token is not None and not self._secure
-
     def _refuse_odd(self) -> None:
         from tare.messages.urls import is_loopback
 
@@ -206,7 +202,9 @@ class Place:
         url = self.url
         if self.is_standard:
             url = f"fd:{os.dup(1 if self._verb == 'send' else 0)}"
-        if self.scheme in ("tcp", "unix"):
+            if self._verb == "receive" and self._options["framing"] == "frame":
+                more["end"] = False  # of a socket, the way back may be somebody's standard output
+        if self.scheme in ("tcp", "unix") or (self.scheme == "fd" and _is_socket(url)):
             mode = None
         with _misuses(), reached(self.shown, self):
             return connect(url, codec, mode=mode, **self.settings(**more))
@@ -214,7 +212,7 @@ class Place:
     def goes_both_ways(self, conn: Connection) -> bool:
         """Whether the other end can answer."""
         if self.scheme == "fd" and not self.is_standard:
-            return stat.S_ISSOCK(os.fstat(conn.fileno()).st_mode)
+            return _is_socket(f"fd:{conn.fileno()}")
         return self.scheme in ("tcp", "unix")
 
     def leave(self, conn: Connection) -> None:
@@ -230,21 +228,29 @@ class Place:
             conn.close()
             seconds = patient(self._options["timeout"])
             sock.settimeout(min(_LEAVE_S, seconds if seconds is not None else _LEAVE_S))
-            said = b""
+            said = False
             try:
-                while more := sock.recv(1 << 16):
-                    said = more
+                while sock.recv(1 << 16):
+                    said = True
             except TimeoutError:
                 return  # it has the bytes, and takes its time
             except ConnectionError:
-                lost = True
+                said = False
             else:
-                lost = self.has_token and not said
-        if lost:
+                # Who reads frames to their end and closes says END too; what TLS carries is not seen here.
+                said = said or self._secure or self._options["framing"] != "frame"
+        if not said:
             raise Unreached(
-                f"{self.shown}: the other end closed the connection and did not take everything"
-                f"{': is the token right?' if self._token is not None else ''}"
+                f"{self.shown}: the other end closed the connection and did not take everything:"
+                f" {'has it the same token?' if self._token is not None else 'it failed, or wants a token'}"
             )
+
+
+def _is_socket(url: str) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(int(url.partition(":")[2])).st_mode)
+    except (OSError, ValueError, OverflowError):
+        return False  # opening it will say why
 
 
 def patient(seconds: float | None) -> float | None:
@@ -343,12 +349,19 @@ def reached(shown: str, place: Place | None = None) -> Iterator[None]:
 
 def _plain(error: OSError) -> str:
     text = error.strerror or str(error) or type(error).__name__
-    return f"{text[:1].lower()}{text[1:]}"
+    if type(error).__name__ == "SSLEOFError":
+        text = "the other end closed the connection in the middle: has it the same token?"
+    text = _OPENSSL.sub("", text)
+    return text[:1].lower() + text[1:]
 
 
 @contextlib.contextmanager
-def local() -> Iterator[None]:
-    """Errors of files at this end."""
+def local(path: str | None = None) -> Iterator[None]:
+    """Errors of files at this end.
+
+    Args:
+        path: The file, where the error does not name it.
+    """
     from tare.datasets.source import printable
 
     try:
@@ -356,7 +369,7 @@ def local() -> Iterator[None]:
     except TareError:
         raise
     except OSError as error:
-        name = error.filename
+        name = error.filename or path
         where = f"{printable(os.fsdecode(name), 400)}: " if isinstance(name, str | bytes) else ""
         raise LocalTrouble(f"{where}{_plain(error)}") from error
 

@@ -120,7 +120,7 @@ class Receiver:
         """Each payload in a file of its own."""
         for payload in payloads:
             path = os.path.join(cast(str, self.target.place), f"{self._count + 1:08d}.{ending}")
-            with local(), _exclusive(path, force=self.target.force) as file:
+            with local(path), _exclusive(path, force=self.target.force) as file:
                 file.write(payload)
             self._count += 1
             click.echo(path)
@@ -147,7 +147,7 @@ class Receiver:
             except BrokenPipeError as error:
                 raise ReaderGone(*error.args) from error
             return
-        with local():
+        with local(self.target.place):
             if self._file is None:
                 self._spool = Replacement(cast(str, self.target.place), exclusive=not self.target.force)
                 self._file = open(self._spool.temporary, "wb")
@@ -164,7 +164,7 @@ class Receiver:
         if self._file is None or self._spool is None:
             return
         path = cast(str, self.target.place)
-        with local():
+        with local(path):
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
@@ -317,9 +317,8 @@ def _standard_output() -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        error.filename = "standard output"
-        with local():
+    except OSError:
+        with local("standard output"):
             raise
 
 

@@ -102,12 +102,12 @@ def command(url: str, files: tuple[str, ...], **options: Any) -> int:
 
 @contextlib.contextmanager
 def _opened(place: Place, job: _Job, options: dict[str, Any], more: dict[str, Any]) -> Iterator[Connection]:
-    mode = "w"
+    mode = "a" if options["append"] else "w"
     if place.scheme == "file":
         path = place.url.partition(":")[2]
-        if options["append"]:
-            mode = "a"
-        elif not options["force"] and os.path.lexists(path) and os.path.isfile(path):
+        if options["retry"]:
+            raise UsageError("--retry is for what is connected to, not for file:")
+        if not (options["append"] or options["force"]) and os.path.isfile(path):
             raise UsageError(
                 f"{path}: is there already: say --append to go on at its end, --force to replace it"
             )
