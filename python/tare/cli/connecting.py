@@ -138,6 +138,11 @@ class Place:
         """Whether it is standard input or output."""
         return self.url == _STANDARD
 
+    @property
+    def token_hint(self) -> str:
+        """Why the other end may have closed the connection."""
+        return ": has it the same token?" if self._token is not None else ": it failed, or wants a token"
+
     def _refuse_odd(self) -> None:
         from tare.messages.urls import is_loopback
 
@@ -241,8 +246,7 @@ class Place:
                 said = said or self._secure or self._options["framing"] != "frame"
         if not said:
             raise Unreached(
-                f"{self.shown}: the other end closed the connection and did not take everything:"
-                f" {'has it the same token?' if self._token is not None else 'it failed, or wants a token'}"
+                f"{self.shown}: the other end closed the connection and did not take everything{self.token_hint}"
             )
 
 
@@ -340,7 +344,9 @@ def reached(shown: str, place: Place | None = None) -> Iterator[None]:
         if isinstance(error, BrokenPipeError) and shown == "standard output":
             raise
         hint = ""
-        if isinstance(error, ConnectionRefusedError | FileNotFoundError) and place is not None:
+        if isinstance(error, ConnectionResetError | BrokenPipeError):
+            hint = ": the other end closed the connection" + (place.token_hint if place is not None else "")
+        elif isinstance(error, ConnectionRefusedError | FileNotFoundError) and place is not None:
             hint = "; --retry 10s waits for it" if place.scheme in ("tcp", "unix") else ""
         elif "CERTIFICATE_VERIFY_FAILED" in str(error):
             hint = "; --tls-ca FILE says whom to trust, --tls-name which name to expect"

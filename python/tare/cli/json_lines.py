@@ -15,8 +15,8 @@ class LineWriter:
     """Makes a line of each value.
 
     Dates are ISO 8601, bytes base64, decimals and UUIDs their own text, rows of a table a line each. An
-    extension type of msgpack is its number and its bytes. NaN and infinities are written as they are, as
-    many readers take them, and counted.
+    extension type of msgpack is its number and its bytes, a tag of CBOR its number and its value. NaN and
+    infinities are written so, as many readers take them, and counted.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class LineWriter:
         except (TypeError, ValueError, RecursionError) as error:
             raise EncodeError(
                 f"value {self._number} cannot be printed as JSON: {' '.join(str(error).split())[:200]};"
-                " --to FOLDER/ keeps values as they came"
+                " with --framing frame, --raw or --to FOLDER/ keep values as they came"
             ) from error
 
 
@@ -84,6 +84,10 @@ def _plain(value: Any) -> Any:
         return {_key(key): _plain(item) for key, item in value.items()}
     if type(value).__name__ in ("ExtType", "Ext"):  # of msgpack, of msgspec
         return {"ext": value.code, "data": as_text(value.data)}
+    if type(value).__name__ == "CBORTag":
+        return {"tag": value.tag, "value": _plain(value.value)}
+    if hasattr(value, "to_datetime"):  # the time of msgpack
+        return as_text(value.to_datetime())
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item) for item in value]
     return as_text(value)

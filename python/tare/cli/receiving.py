@@ -78,6 +78,7 @@ class Receiver:
     def __init__(self, target: Target, options: dict[str, Any]) -> None:
         self.target = target
         self.progress = Progress()
+        self.framed: bool = options["framing"] == "frame"
         self._left: int | None = options["count"]
         self._count = 0
         self._lines = LineWriter()
@@ -123,7 +124,7 @@ class Receiver:
             with local(path), _exclusive(path, force=self.target.force) as file:
                 file.write(payload)
             self._count += 1
-            click.echo(path)
+            self._print([os.fsencode(path) + b"\n"])
 
     def kept(self, file: WholeFile) -> None:
         """A file is whole."""
@@ -132,7 +133,7 @@ class Receiver:
         self._count += 1
         self.progress.say(f"{file.name}  {size(file.size)} received")
         if file.path is not None:
-            click.echo(file.path)
+            self._print([os.fsencode(file.path) + b"\n"])
 
     def sink(self) -> BinaryIO:
         """Where the content of files goes that get no name."""
@@ -140,18 +141,21 @@ class Receiver:
 
     def _write(self, parts: list[bytes]) -> None:
         if self.target.is_output:
-            try:
-                with _standard_output():
-                    sys.stdout.buffer.writelines(parts)
-                    sys.stdout.buffer.flush()
-            except BrokenPipeError as error:
-                raise ReaderGone(*error.args) from error
+            self._print(parts)
             return
         with local(self.target.place):
             if self._file is None:
                 self._spool = Replacement(cast(str, self.target.place), exclusive=not self.target.force)
                 self._file = open(self._spool.temporary, "wb")
             self._file.writelines(parts)
+
+    def _print(self, parts: list[bytes]) -> None:
+        try:
+            with _standard_output():
+                sys.stdout.buffer.writelines(parts)
+                sys.stdout.buffer.flush()
+        except BrokenPipeError as error:
+            raise ReaderGone(*error.args) from error
 
     def finish(self) -> None:
         """All came well: the file gets its name, and what is to be said is said."""
@@ -200,7 +204,7 @@ class Guest:
         self._conn = conn
         self._receiver = receiver
         self._files: FileReceiver | None = None
-        self.needs_end = receiver.target.raw
+        self._needs_end = receiver.target.raw and receiver.framed
 
     def take(self, values: list[Any]) -> None:
         """Take values in the codec that the sender said.
@@ -229,7 +233,7 @@ class Guest:
     def _take_files(self, messages: list[bytes]) -> None:
         from tare.messages.files import receipt
 
-        self.needs_end = True
+        self._needs_end = True
         if self._files is None:
             self._files = self._file_receiver()
         for message in messages:
@@ -268,7 +272,7 @@ class Guest:
         if self._files is not None and self._files.name is not None:
             name = self._files.name
             raise Truncated(f"{name}: the sender went away in the middle of it; nothing of it is kept")
-        needs = self.needs_end if require is None else require
+        needs = self._needs_end if require is None else require
         if needs and self._conn.status != "ended":
             raise Truncated(
                 "the stream ended and the sender did not say that it finished: something may be missing"

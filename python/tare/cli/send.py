@@ -94,7 +94,7 @@ def command(url: str, files: tuple[str, ...], **options: Any) -> int:
     if place.is_standard and sys.stdout.isatty():
         raise UsageError("messages do not go to a terminal: pipe standard output, or give a URL")
     more: dict[str, Any] = {"crc": True} if options["crc"] else {}
-    with ended_by_signals(), _opened(place, job, options, more) as conn, reached(place.shown):
+    with ended_by_signals(), _opened(place, job, options, more) as conn, reached(place.shown, place):
         job.send(place, conn)
         place.leave(conn)
     return 0

@@ -130,9 +130,8 @@ def send_file(
     Raises:
         UsageError: A name that no receiver takes.
         Truncated: The source has less than ``size`` bytes: it changed meanwhile.
-            Or the receiver went away and did not say that it has it.
         Refused: The receiver does not want it.
-        OSError, TimeoutError: As `Connection.send`.
+        OSError, TimeoutError: As `Connection.send`; or the receiver went away and did not say that it has it.
     """
     fault = name_fault(name)
     if fault is not None:
@@ -182,7 +181,8 @@ def _answer(conn: Connection, name: str) -> dict[str, Any]:
     try:
         message: bytes = conn.receive()
     except EndOfStream:
-        raise Truncated(f"{name}: the receiver went away and did not say that it has it") from None
+        text = f"{name}: the receiver went away and did not say that it has it"
+        raise ConnectionAbortedError(errno.ECONNABORTED, text) from None
     kind, said = message[:1], _read(message)
     if kind == REFUSED:
         raise Refused(f"{name}: the receiver refused it: {_printable(said.get('reason'))}")

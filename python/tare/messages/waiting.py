@@ -66,6 +66,7 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
             at_hand.add(index)
         if is_file:
             longest = _FILE_S
+    servers = [(index, end) for index, _ in asked if isinstance(end := given[index], Server)]
     events = message_poll(quick, asked, 0)
     while True:
         # What was decrypted, or taken in before, is looked at whatever the descriptor says.
@@ -73,14 +74,11 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         ready = [given[index] for index in look if given[index].poll(0)]
         if ready or deadline.over:
             return ready
-        at_hand = {index for index in look if not isinstance(given[index], Server) and given[index].watched()[1]}
+        at_hand = {
+            index for index in look if not isinstance(given[index], Server) and given[index].watched()[1]
+        }
         # Who came and has not shown a token yet makes a server ready by what it sends, not by being there.
-        guests = [
-            (index, guest)
-            for index, end in enumerate(given)
-            if isinstance(end, Server)
-            for guest in end.guests()
-        ]
+        guests = [(index, guest) for index, end in servers for guest in end.guests()]
         lefts = [left for left in (deadline.left(), longest) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
