@@ -40,5 +40,8 @@ pub fn limits(options: &Bound<'_, PyDict>) -> PyResult<Limits> {
     if let Some(most) = option(options, "max_ready")? {
         limits.max_ready = most;
     }
+    if let Some(required) = option(options, "require_crc")? {
+        limits.require_crc = required;
+    }
     Ok(limits)
 }
