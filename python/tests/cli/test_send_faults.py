@@ -197,8 +197,7 @@ def test_every_cut_of_a_stream_leaves_nothing(tmp_path: Path) -> None:
         receiver, kept = FileReceiver(str(folder)), []
         with tare.connect(tmp_path / "stream", FILE, mode="r") as conn:
             try:
-                for message in conn:
-                    kept.append(receiver.take(message))
+                kept.extend(map(receiver.take, conn))
                 ended = conn.status == "ended"
             except tare.errors.Truncated:
                 ended = False
