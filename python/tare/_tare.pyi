@@ -123,6 +123,23 @@ class Relay:
 
     def __new__(cls, target: str, bytes_per_second: float, round_trip_s: float) -> Self: ...
 
+class PacketRelay:
+    """Packets between two network devices, paced and delayed; it runs as long as its process.
+
+    Args:
+        left, right: Descriptors of devices that give and take a packet a call; they must stay open.
+        bytes_per_second: Rate of each direction; 0 for no limit.
+        round_trip_s: Delay of both directions together, in seconds.
+
+    Raises:
+        ValueError: The time is negative.
+    """
+
+    counts: tuple[int, int, int]
+    """Packets and bytes that arrived, and packets that were lost to a full queue or device."""
+
+    def __new__(cls, left: int, right: int, bytes_per_second: float, round_trip_s: float) -> Self: ...
+
 class Writer:
     """Compresses what is written to it; what is collected without `finish` is refused by readers.
 

@@ -10,6 +10,7 @@ mod buffers;
 mod compress;
 mod error;
 mod facts;
+mod lan;
 mod message;
 mod options;
 mod reader;
@@ -29,6 +30,8 @@ mod _tare {
 
     #[pymodule_export]
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
+    #[pymodule_export]
+    use super::lan::PacketRelay;
     #[pymodule_export]
     use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]

@@ -1,6 +1,8 @@
-"""The other ends of a run: the host behind ``remote``, and the relay that emulates a link.
+"""The other ends of a run: the host behind ``remote``, and what emulates a link.
 
-Each is reached once, when a seat first needs it, and closed with the run.
+Each is reached once, when a seat first needs it, and closed with the run. A link is emulated
+between two network namespaces, in which writer and reader run, where the system allows it; else by
+a relay between their sockets.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tare.measure.remote_end import RemoteEnd
     from tare.measure.session import Settings
-    from tare.media.link import RelayProcess
+    from tare.media.lan import Lan
+    from tare.media.link import Link, RelayProcess
 
 __all__ = ["DEFAULT_LINK", "Reach"]
 
@@ -31,18 +34,61 @@ class Reach:
         self._settings = settings
         self._noise = noise
         self._relay: RelayProcess | None = None
+        self._lan: Lan | None = None
+        self._no_lan = ""
         self._remote: RemoteEnd | None = None
         self._reaching = threading.Lock()
 
     def close(self) -> None:
-        """End the relay and the connection to the host, if there are any."""
-        for end in (self._relay, self._remote):
+        """End the link and the connection to the host, if there are any."""
+        for end in (self._relay, self._lan, self._remote):
             if end is not None:
                 end.close()
+        self._relay = self._lan = self._remote = None
 
-    def medium(self, name: str) -> dict[str, Any]:
-        """What ``open`` is told of the medium; an emulated link is TCP with a relay between."""
-        return {"kind": "tcp" if name == "link" else name, "timeout_s": self._settings.deadline_s}
+    def check_again(self) -> None:
+        """Measure the link once more, behind the samples: the record tells how far it drifted meanwhile."""
+        before = self._noise.get("link")
+        if (self._lan is None and self._relay is None) or before is None or "after" in before:
+            return
+        from tare.measure.link_check import check_link, drift
+
+        before["after"] = check_link(self._link, self._lan)
+        before["drift"] = drift(before, before["after"])
+
+    def medium(self, name: str, role: str) -> dict[str, Any]:
+        """What ``open`` of an end is told of the medium; an emulated link is TCP with something between."""
+        told = {"kind": "tcp" if name == "link" else name, "timeout_s": self._settings.deadline_s}
+        lan = self._between() if name == "link" else None
+        if lan is not None and role == "reader":
+            told["address"] = f"{lan.side[0].address}:0"
+        return told
+
+    def inside(self, name: str, role: str) -> list[str]:
+        """What comes before the command of an end's worker; nothing, unless it runs in a namespace."""
+        lan = self._between() if name == "link" else None
+        return [] if lan is None else lan.side[0 if role == "reader" else 1].command()
+
+    @property
+    def _link(self) -> Link:
+        from tare.media.link import Link
+
+        return Link.parse(self._settings.link or DEFAULT_LINK)
+
+    def _between(self) -> Lan | None:
+        """The two namespaces of a link, made and measured at first use; None where they cannot be had."""
+        from tare.measure.link_check import check_link
+        from tare.media.lan import Lan, LanError
+
+        with self._reaching:
+            if self._lan is None and not self._no_lan:
+                try:
+                    self._lan = Lan(self._link)
+                except LanError as error:
+                    self._no_lan = str(error)
+                else:
+                    self._noise["link"] = check_link(self._link, self._lan)
+            return self._lan
 
     @property
     def remote(self) -> RemoteEnd:
@@ -60,23 +106,19 @@ class Reach:
             return self._remote
 
     def through_link(self, name: str, address: str) -> str:
-        """The address the writer must use: the relay's on an emulated link, else the reader's own.
-
-        Raises:
-            UsageError: The medium is ``link`` and no link was given.
-        """
+        """The address the writer must use: the relay's where one emulates the link, else the reader's own."""
         if name == "remote":
             return f"{self.remote.address}:{address.rpartition(':')[2]}"
-        if name != "link":
+        if name != "link" or self._between() is not None:
             return address
-        from tare.media.link import Link, RelayProcess
+        from tare.media.link import RelayProcess
 
-        link = Link.parse(self._settings.link or DEFAULT_LINK)
+        link = self._link
         with self._reaching:
             if self._relay is None:
                 from tare.measure.link_check import check_link
 
-                self._noise["link"] = check_link(link)
+                self._noise["link"] = check_link(link) | {"no_namespaces": self._no_lan[:300]}
                 self._relay = RelayProcess(address, link)
                 return self._relay.address
         return self._relay.retarget(address, link)

@@ -470,6 +470,7 @@ def finish(session: Session, out: str | Path | None) -> None:
     from tare.measure.derive import derive
     from tare.measure.result import Result
 
+    session.reach.check_again()
     record = session.record
     record["elapsed_s"] = round(session.elapsed_s, 3)
     record["cases"] = shown_cases(record)

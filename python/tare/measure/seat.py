@@ -18,6 +18,8 @@ from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tare.codec import Codec
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
@@ -141,6 +143,8 @@ class Seat:
         """What its trial at screening took, in seconds: preparing, first calls and comparing."""
         self.room = part
         """The largest part that its worker will have to hold."""
+        self.inside: Sequence[str] = ()
+        """What comes before its worker's command: the namespace of a link's end."""
         self.shared = worker is not None
         self.worker = worker
         # What an earlier launch took is the best guess of what this one will.
@@ -171,6 +175,7 @@ class Seat:
                 loading=True,
                 threads=self.threads,
                 language=self.language,
+                inside=self.inside,
             )
 
     def ready(self, *, verify: bool = False) -> None:

@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -272,6 +272,8 @@ class Session:
             and not any(c["launches"] for c in self.record["cases"])
         ):
             self.journal.remove()
+        if exc_type is None:
+            self.reach.check_again()
         self.reach.close()
         scratch.remove(self._tmp)
         scratch.remove(self._files)
@@ -484,6 +486,7 @@ class Session:
         cpu: int | None = None,
         threads: int | str | None = None,
         language: str = "",
+        inside: Sequence[str] = (),
     ) -> Worker:
         """Start a worker process for data of this size; it is pinned when threads is 1.
 
@@ -495,6 +498,7 @@ class Session:
             cpu: CPU to pin it to; None for the one that is measured on.
             threads: 1 or ``all``; None for what the run was asked for.
             language: Language of the worker, as ids name it; empty for Python's.
+            inside: What comes before its command, to run it in a namespace.
         """
         from tare.measure.driver import Worker
 
@@ -510,6 +514,7 @@ class Session:
             hash_seed=hash_seed,
             threads=threads,
             memory_limit=memory_limit_bytes(part, kind),
+            inside=inside,
         )
         self._workers.add(worker)
         if pins:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from decimal import Decimal
 
 from tare.errors import UsageError
+from tare.media.lan import own_program
 from tare.media.tcp import connect, listen
 
 __all__ = ["Link", "RelayProcess", "connect", "listen"]
@@ -90,7 +90,7 @@ class RelayProcess:
     def __init__(self, target: str, link: Link) -> None:
         self._asking = threading.Lock()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "tare.media.relay"],
+            own_program("tare.media.relay"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

@@ -24,7 +24,3 @@ def serve() -> None:
         kept.append(Relay(target, float(rate), float(round_trip)))
         sys.stdout.write(kept[-1].address + "\n")
         sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    serve()

@@ -22,6 +22,8 @@ mod watch;
 
 use pyo3::prelude::*;
 
+pub(crate) use pull::borrowed;
+
 /// Adds the classes that `tare.messages` is made of.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();

@@ -40,6 +40,7 @@ class StreamSeat(Seat):
 
     def start(self) -> None:
         """Start both workers without waiting for them."""
+        self.inside = self.session.reach.inside(self.medium, "writer")
         super().start()
         if self.medium == "remote":
             self._reader = self.session.remote_worker()
@@ -51,6 +52,7 @@ class StreamSeat(Seat):
                 cpu=self.session.cpus[0] if self.session.cpus else None,
                 threads=self.threads,
                 language=self.language,
+                inside=self.session.reach.inside(self.medium, "reader"),
             )
 
     def ready(self, *, verify: bool = False) -> None:
@@ -112,14 +114,17 @@ class StreamSeat(Seat):
             raise WorkerError("a worker has gone", type="killed")
         limit = self.session.settings.deadline_s * 2
         token = os.urandom(16).hex()
-        medium = self.session.reach.medium(self.medium)
-        opened = self._read("open", medium={**medium, "role": "reader", "token": token})
-        address = self.session.reach.through_link(self.medium, opened["address"])
+        reach = self.session.reach
+        reader, writer = (
+            {**reach.medium(self.medium, role), "role": role, "token": token} for role in ("reader", "writer")
+        )
+        opened = self._read("open", medium=reader)
+        address = reach.through_link(self.medium, opened["address"])
         writing = self.worker.request(
             "open",
             deadline_s=limit,
             codec=str(self.codec),
-            medium={**medium, "role": "writer", "address": address, "token": token},
+            medium={**writer, "address": address},
         )
         common = {
             "codec": str(self.codec),
