@@ -13,8 +13,7 @@ from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
 from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.named_data import nominal_bytes
-from tare.measure.planning import narrowed
-from tare.measure.reach import DEFAULT_LINK
+from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
 from tare.measure.seat import Seat
@@ -71,7 +70,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
     from tare.measure.result import Result
     from tare.measure.supports import supports
 
-    settings = replace(settings, link=settings.link or DEFAULT_LINK)
+    settings = linked(settings)
     plan = narrowed(plan, settings)
     record: dict[str, Any] = {}
     cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))

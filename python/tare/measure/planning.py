@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.measure.named_data import nominal_bytes
+from tare.measure.reach import DEFAULT_LINK
 
 if TYPE_CHECKING:
     from tare.measure.cases import Case
     from tare.measure.plan import Plan
     from tare.measure.session import Settings
 
-__all__ = ["estimate", "narrowed", "plan_seconds"]
+__all__ = ["estimate", "linked", "narrowed", "plan_seconds"]
 
 # A quick codec on a quiet machine, and a slow one on a busy machine: a launch, a round, and the
 # bytes a second that both ways together get through.
@@ -74,6 +76,11 @@ def estimate(
     yield f"{len(codecs) * len(media)} cases to screen; time: {limit}"
 
 
+def linked(settings: Settings) -> Settings:
+    """What a plan is run with: the link of a local network, where none was asked for."""
+    return replace(settings, link=settings.link or DEFAULT_LINK)
+
+
 def narrowed(plan: Plan, settings: Settings) -> Plan:
     """The part of a plan that was asked for.
 
@@ -92,6 +99,7 @@ def narrowed(plan: Plan, settings: Settings) -> Plan:
 def _of_plan(plan: Plan, settings: Settings) -> Iterator[str]:
     from tare.measure.supports import supports
 
+    settings = linked(settings)
     plan = narrowed(plan, settings)
     cases = plan.cases(supports=lambda labels: supports(labels, settings))
     for case in cases:

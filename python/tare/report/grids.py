@@ -101,7 +101,8 @@ def _varying(groups: dict[str, list[dict[str, Any]]]) -> set[str]:
 
 
 def _title(labels: dict[str, str], varying: set[str]) -> str:
-    words = [labels.get("medium", "memory")]
+    medium = labels.get("medium", "memory")
+    words = ["link(emulated)" if medium == "link" else medium]  # never taken for a network
     for factor in _FACTORS:
         if factor == "medium" or factor not in varying or factor not in labels:
             continue

@@ -179,6 +179,9 @@ def trust_line(said: dict[str, Any]) -> str:
     )
 
 
+_DRIFT = 0.1  # as far as a link may change between the first sample and the last
+
+
 def link_line(found: Digest) -> str:
     """What the emulated link was asked to be, how it was made and what it reached; empty without one."""
     link = found.noise.get("link")
@@ -193,7 +196,9 @@ def link_line(found: Digest) -> str:
     reached += [f"{trip * 1e3:.3g} ms round trip"] if trip is not None else []
     how = f" ({method})" if method else ""
     got = f"; reached {' and '.join(reached)}" if reached else ""
-    return f"Emulated link {asked}{how}{got}."
+    drift = number(link.get("drift"))
+    after = f"; after the samples {drift:.0%} off that: contended" if drift and drift > _DRIFT else ""
+    return f"Emulated link {asked}{how}{got}{after}."
 
 
 def flips(found: Digest, profile: str | None = None) -> list[str]:
