@@ -10,12 +10,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::sync::Arc;
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::sync::Arc;
 use tare::message::Link;
 
 use crate::message::borrowed;
@@ -102,14 +102,14 @@ fn give(mut to: ManuallyDrop<File>, waiting: &Receiver<Queued>, link: Link, coun
         free_at = begins + link.passage(packet.len());
         wait_until(free_at + link.round_trip / 2);
         match to.write(&packet) {
-            Ok(_) => {
+            Ok(taken) if taken == packet.len() => {
                 counts.packets.fetch_add(1, Ordering::Relaxed);
                 counts
                     .bytes
                     .fetch_add(packet.len() as u64, Ordering::Relaxed);
             }
             // A device that is down for a moment, or full, loses packets.
-            Err(_) => {
+            _ => {
                 counts.lost.fetch_add(1, Ordering::Relaxed);
             }
         }

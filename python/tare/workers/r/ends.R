@@ -70,14 +70,15 @@ listen_fifo <- function(end) {
 # R's server socket listens on every address and cannot tell which free port it got: ports are tried.
 # Whoever does not know the token is turned away.
 listen_tcp <- function(end) {
-  wanted <- if (nzchar(end$address)) split_address(end$address)$port else 0L
+  given <- if (nzchar(end$address)) split_address(end$address) else list(host = "127.0.0.1", port = 0L)
+  wanted <- given$port
   tries <- if (wanted) wanted else 20000L + (Sys.getpid() * 7919L + ENDS$last * 104729L + 0:63 * 613L) %% 40000L
   for (port in tries) {
     end$server <- tryCatch(suppressWarnings(serverSocket(port)), error = function(e) NULL)
     if (!is.null(end$server)) break
   }
   if (is.null(end$server)) fail("open", "no free port", "open")
-  end$address <- sprintf("127.0.0.1:%d", port)
+  end$address <- sprintf("%s:%d", if (nzchar(given$host)) given$host else "127.0.0.1", port)
 }
 
 # The reading end; waits for its writer and the token, `seconds` in all.
