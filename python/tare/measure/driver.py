@@ -63,7 +63,6 @@ class Worker:
         workdir: Where its private directory is made; None for the system's temporary files.
         lists: Whether ``hello`` is to list the codecs, which takes time; None lists those of other
             workers than ours.
-        inside: What comes before the command, as a program that enters a namespace and becomes it.
 
     Raises:
         UsageError: A worker other than ``python`` without a command.
@@ -85,7 +84,6 @@ class Worker:
         memory_limit: int | None = None,
         workdir: str | os.PathLike[str] | None = None,
         lists: bool | None = None,
-        inside: Sequence[str] = (),
     ) -> None:
         if command is None and name != "python":
             raise UsageError(f"no command is known for the worker {name!r}; give one")
@@ -102,7 +100,7 @@ class Worker:
         environment = clean_environment(self.directory, threads=threads, hash_seed=hash_seed)
         try:
             self._spawned: Spawned = spawn(
-                [*inside, *(command or (sys.executable, *PYTHON_COMMAND))], self.directory, environment,
+                command or (sys.executable, *PYTHON_COMMAND), self.directory, environment,
                 cpu=cpu, memory_limit=memory_limit,
             )  # fmt: skip
         except OSError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -500,21 +501,22 @@ class Session:
             language: Language of the worker, as ids name it; empty for Python's.
             inside: What comes before its command, to run it in a namespace.
         """
-        from tare.measure.driver import Worker
+        from tare.measure.driver import PYTHON_COMMAND, Worker
 
         self._started += 1
         threads = self.settings.threads if threads is None else threads
         pins = threads == 1 and len(self.cpus) > 1
         chosen = self.cpus[self._started % len(self.cpus)] if loading and self.cpus else cpu
+        own = (sys.executable, *PYTHON_COMMAND)
+        command = command_of(language, self.settings.workers) if language else own
         worker = Worker(
             language or "python",
-            command_of(language, self.settings.workers) if language else None,
+            [*inside, *command],
             lists=False,
             cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
             hash_seed=hash_seed,
             threads=threads,
             memory_limit=memory_limit_bytes(part, kind),
-            inside=inside,
         )
         self._workers.add(worker)
         if pins:
