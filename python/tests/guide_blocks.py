@@ -16,9 +16,10 @@ def run_guide(root: Path, name: str, tmp_path: Path, folder: Path, *, least: int
     text = (root / "docs/guides" / name).read_text(encoding="utf-8")
     programs = tmp_path / "bin"
     programs.mkdir()
-    tare = programs / "tare"
-    tare.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from tare.cli import main; main()" "$@"\n')
-    tare.chmod(0o755)
+    for command, call in (("tare", '-c "from tare.cli import main; main()"'), ("python", "")):
+        program = programs / command
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {call} "$@"\n')
+        program.chmod(0o755)
     environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
     commands = {
         "sh": ["sh", "-e", "-c"],
