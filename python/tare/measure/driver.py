@@ -73,7 +73,7 @@ class Worker:
     1
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how it is isolated
         self,
         name: str = "python",
         command: Sequence[str] | None = None,

@@ -115,6 +115,7 @@ class Foreign:
             "version": version,
             "versions": {self.language: self.found.version, library: version},
             "threads": threads,
+            "gc": self.about.get("gc"),
             "flags": {
                 "executes_code": bool(self.about.get("executes_code")),
                 "spec": known.spec if known is not None else "",
@@ -252,7 +253,7 @@ def _asked(language: str, command: tuple[str, ...]) -> Inventory:
     return Inventory(
         language,
         version=str(hello.get("version", "")),
-        codecs={one["id"]: _sound(one) for one in codecs},
+        codecs={one["id"]: {**_sound(one), "gc": hello.get("gc")} for one in codecs},
         missing={str(one.get("id")): str(one.get("install", "")) for one in missing},
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tare.errors import UsageError
 from tare.measure.cases import STREAMS
-from tare.measure.foreign import Foreign, inventory, language_of
+from tare.measure.foreign import LANGUAGES, Foreign, inventory, language_of
 from tare.measure.named_data import dataset_kind
 from tare.measure.plan_reader import is_level
 from tare.measure.subsets import refusal
@@ -92,6 +92,11 @@ def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
 
     found: dict[Codec, None] = {}
     for text in wanted:
+        if language := language_of(text):
+            raise UsageError(
+                f"{text[:80]} is a codec of {LANGUAGES[language]}: those are measured in plans, "
+                f"on your data too: tare measure DATA --plan transports --codec {text[:80]}"
+            )
         if not text.endswith("*"):
             codec = Codec.parse(text)
             codec.require()

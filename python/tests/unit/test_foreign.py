@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tare import measure
+from tare.cli import codecs as codecs_command
+from tare.cli import measure as measure_command
+from tare.errors import UsageError
 from tare.measure import driver, foreign
 from tare.measure.foreign import Foreign, command_of, inventory
 from tare.measure.plan import Plan
@@ -65,9 +71,6 @@ def run_with(command: str) -> dict[str, dict[str, Any]]:
 def liar(tmp_path: Path, how: str) -> str:
     path = tmp_path / "liar.py"
     path.write_text(LIAR)
-    import json
-    import shlex
-
     return shlex.join([sys.executable, str(path), how, json.dumps(CODEC)])
 
 
@@ -76,8 +79,8 @@ def liar(tmp_path: Path, how: str) -> str:
     [
         ("/nowhere/worker", "does not run: cannot start the worker node"),
         ("false", "does not run: exited with code 1"),
-        ("echo hello there", "does not run: not a reply: 'hello there"),
-        ('echo {"id":1,"ok":{"proto":7}}', "does not run"),
+        ("sh -c 'echo hello there; exec sleep 9'", "does not run: not a reply: 'hello there"),
+        ('sh -c \'echo {\\"id\\":1,\\"ok\\":{\\"proto\\":7}}; exec sleep 9\'', "speaks protocol 7, not 1"),
         ("sh -c 'kill -9 $$'", "does not run: killed by SIGKILL"),
         ("sh -c 'echo no such module >&2; exit 1'", "(no such module)"),
     ],
@@ -127,9 +130,6 @@ def test_a_worker_that_does_as_it_should_is_measured(tmp_path: Path) -> None:
 )
 def test_hello_may_say_anything(tmp_path: Path, codecs: Any) -> None:
     """Fields of other types than they should have list nothing, and nothing is raised."""
-    import json
-    import shlex
-
     path = tmp_path / "says.py"
     hello = {"proto": 1, "version": [], "codecs": codecs, "missing": codecs}
     path.write_text(
@@ -145,3 +145,54 @@ def test_r_that_is_not_installed_says_what_installs_it(monkeypatch: pytest.Monke
     monkeypatch.setattr(foreign.shutil, "which", lambda _: None)
     assert inventory("r", {}).reason == "needs R, which is not installed: apt-get install r-base-core"
     assert command_of("r", {"r": "docker run r"}) == ("docker", "run", "r")
+
+
+def told(command: Any, *args: str) -> str:
+    """What a command prints on standard output."""
+    return CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False).stdout
+
+
+def test_the_codecs_of_a_language_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there with version and options, what is not with the line that installs it."""
+    found = foreign.Inventory(
+        "r",
+        "4.2.2",
+        {
+            "rds:r": {
+                "version": "4.2.2",
+                "options": {"form": "xdr"},
+                "media": ["memory"],
+                "executes_code": True,
+            }
+        },
+        {"yaml:r-yaml": "apt-get install r-cran-yaml"},
+    )
+    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+    lines = told(codecs_command.command, "--language", "r").splitlines()
+    assert [line.split() for line in lines] == [
+        ["rds:r", "4.2.2", "x", "memory", "form=xdr"],
+        ["yaml:r-yaml", "-", "-", "not", "installed:", "apt-get", "install", "r-cran-yaml"],
+    ]
+    assert told(codecs_command.command, "--language", "r", "--missing") == "apt-get install r-cran-yaml\n"
+    listed = json.loads(told(codecs_command.command, "--language", "r", "--json", "yaml"))
+    assert listed == [{"id": "yaml:r-yaml", "installed": False, "install": "apt-get install r-cran-yaml"}]
+
+
+@pytest.mark.parametrize("language", ["java", "cobol"])
+def test_a_language_without_a_worker_is_an_error(language: str) -> None:
+    """It says what there is, or what is needed."""
+    with pytest.raises(UsageError, match=r"--worker java=COMMAND|python, r, node, java, mono"):
+        told(codecs_command.command, "--language", language)
+
+
+@pytest.mark.parametrize("pair", ["node", "node=", "=x", "perl=perl x", "node= "])
+def test_workers_are_given_by_name_and_command(pair: str) -> None:
+    """Anything else is refused before anything is measured."""
+    with pytest.raises(Exception, match="--worker takes NAME=COMMAND"):
+        measure_command.chosen_workers([pair])
+
+
+def test_a_codec_of_another_language_needs_a_plan() -> None:
+    """Without one the message says how it is measured."""
+    with pytest.raises(UsageError, match="rds:r is a codec of R: those are measured in plans"):
+        measure.run(DOCUMENT, codecs=("rds:r",), time_s=4)
