@@ -25,7 +25,7 @@ A run, in the parent
     driver          one worker process: requests, replies, deadlines
     spawn           starts a process in isolation
     streams         one message from end to end
-    reach           the other ends: the host, the relay of a link
+    reach           the other ends: the host, the namespaces or the relay of a link
     remote_end      the worker on another host
     foreign         codecs of other languages, and who runs them
     table_set       several tables, which R alone holds
