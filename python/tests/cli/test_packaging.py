@@ -43,6 +43,9 @@ def test_a_build_finds_everything(names: set[str]) -> None:
         "pyproject.toml",
         "python/tare/_tare.pyi",
         "python/tare/measure/plans/files.toml",
+        "python/tare/workers/probes-values-1.json",
+        "python/tare/workers/r/tare-worker-r.sh",
+        "python/tare/workers/r/worker.R",
         "python/tare/py.typed",
         "src/lib.rs",
     }

@@ -31,18 +31,22 @@ parse_codec <- function(text) {
   parts <- strsplit(text, ",", fixed = TRUE)[[1L]]
   one <- CODECS[[parts[1L]]]
   if (is.null(one)) {
-    fail("usage", sprintf("this worker has no codec '%s'; it has %s", substr(text, 1L, 80L), paste(names(CODECS), collapse = " ")), "encode")
+    fail("usage", sprintf("this worker has no codec '%s'; it has %s", substr(text, 1L, 80L),
+        paste(names(CODECS), collapse = " ")), "encode")
   }
   o <- lapply(one$options, function(choices) choices[1L])
   for (given in parts[-1L]) {
     name <- sub("=.*", "", given)
     value <- sub("^[^=]*=?", "", given)
     choices <- one$options[[name]]
-    if (is.null(choices)) fail("usage", sprintf("%s has no option '%s'; it has %s", one$id, substr(name, 1L, 40L), paste(names(one$options), collapse = " ")), "encode")
-    if (!value %in% choices) fail("usage", sprintf("%s: %s is one of %s", one$id, name, paste(choices, collapse = ", ")), "encode")
+    if (is.null(choices)) fail("usage", sprintf("%s has no option '%s'; it has %s", one$id, substr(name, 1L,
+        40L), paste(names(one$options), collapse = " ")), "encode")
+    if (!value %in% choices) fail("usage", sprintf("%s: %s is one of %s", one$id, name, paste(choices,
+        collapse = ", ")), "encode")
     o[[name]] <- value
   }
-  if (!installed(one)) fail("MissingLibrary", sprintf("R has no package %s: %s", one$package, install_line(one)), "encode")
+  if (!installed(one)) fail("MissingLibrary", sprintf("R has no package %s: %s", one$package,
+      install_line(one)), "encode")
   one$o <- o
   one$name <- text
   one
@@ -50,11 +54,13 @@ parse_codec <- function(text) {
 
 install_line <- function(one) {
   debian <- c("jsonlite", "rjson", "yaml", "readr", "data.table", "vroom")
-  if (one$package %in% debian) sprintf("apt-get install r-cran-%s, or in R install.packages(\"%s\")", tolower(one$package), one$install)
+  if (one$package %in% debian) sprintf("apt-get install r-cran-%s, or in R install.packages(\"%s\")",
+      tolower(one$package), one$install)
   else sprintf("in R: install.packages(\"%s\")", one$install)
 }
 
-no_memory <- function(what) function(...) fail("Unsupported", paste(what, "has no form in memory: it is measured on connections and files"), "encode")
+no_memory <- function(what) function(...) fail("Unsupported", paste(what,
+    "has no form in memory: it is measured on connections and files"), "encode")
 
 read_rest <- function(con) {
   parts <- list()
@@ -68,7 +74,8 @@ text_of <- function(data) {
   data
 }
 
-is_frames <- function(x) is.list(x) && !is.data.frame(x) && length(x) && !is.null(names(x)) && all(vapply(x, is.data.frame, TRUE))
+is_frames <- function(x) is.list(x) && !is.data.frame(x) && length(x) && !is.null(names(x)) && all(vapply(x,
+    is.data.frame, TRUE))
 
 # --- serialize ------------------------------------------------------------------------
 
@@ -77,7 +84,8 @@ is_frames <- function(x) is.list(x) && !is.data.frame(x) && length(x) && !is.nul
 .version <- function(o) as.integer(o$version)
 .packs <- function(o) o$compress != "none"
 
-codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "ascii", "asciihex"), compress = c("none", "gzip", "bzip2", "xz")),
+codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "ascii", "asciihex"),
+    compress = c("none", "gzip", "bzip2", "xz")),
       code = TRUE,
       encode = function(x, o) {
         if (.packs(o)) no_memory("saveRDS with a compressor")()
@@ -90,14 +98,17 @@ codec("rds:r", options = list(version = c("3", "2"), form = c("xdr", "native", "
       },
       read = function(con, o) unserialize(con),
       by_path = .packs,
-      write_file = function(x, path, o) saveRDS(x, path, ascii = .ascii(o), version = .version(o), compress = o$compress),
+      write_file = function(x, path, o) saveRDS(x, path, ascii = .ascii(o), version = .version(o),
+          compress = o$compress),
       read_file = function(path, o) readRDS(path))
 
-codec("rdata:r", options = list(version = c("3", "2"), form = c("xdr", "ascii", "asciihex"), compress = c("gzip", "none", "bzip2", "xz")), code = TRUE,
+codec("rdata:r", options = list(version = c("3", "2"), form = c("xdr", "ascii", "asciihex"),
+    compress = c("gzip", "none", "bzip2", "xz")), code = TRUE,
       encode = no_memory("save"), decode = no_memory("load"),
       by_path = function(o) TRUE,
       write_file = function(x, path, o) {
-        save(x, file = path, ascii = .ascii(o), version = .version(o), compress = if (o$compress == "none") FALSE else o$compress)
+        save(x, file = path, ascii = .ascii(o), version = .version(o),
+            compress = if (o$compress == "none") FALSE else o$compress)
       },
       read_file = function(path, o) {
         held <- new.env(parent = emptyenv())
@@ -111,7 +122,8 @@ codec("dput:r", options = list(digits = c("15", "17", "hex")),
       encode = function(x, o) paste(deparse(x, control = DPUT_CONTROL[[o$digits]]), collapse = "\n"),
       decode = function(data, o) dput_decode(parse(text = data, keep.source = FALSE, encoding = "UTF-8")),
       write = function(x, con, o) writeLines(deparse(x, control = DPUT_CONTROL[[o$digits]]), con, useBytes = TRUE),
-      read = function(con, o) dput_decode(parse(text = readLines(con, encoding = "UTF-8"), keep.source = FALSE, encoding = "UTF-8")))
+      read = function(con, o) dput_decode(parse(text = readLines(con, encoding = "UTF-8"), keep.source = FALSE,
+          encoding = "UTF-8")))
 
 # --- csv ------------------------------------------------------------------------------
 
@@ -141,5 +153,6 @@ csv_read <- function(con, o) {
   found
 }
 
-codec("csv:r", kinds = "table", several = TRUE, parts = TRUE, text_mode = TRUE, options = list(tables = c("one", "several")),
+codec("csv:r", kinds = "table", several = TRUE, parts = TRUE, text_mode = TRUE, options = list(tables = c("one",
+    "several")),
       encode = no_memory("write.csv"), decode = no_memory("read.csv"), write = csv_write, read = csv_read)

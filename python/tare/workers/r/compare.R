@@ -5,7 +5,8 @@
 .same <- function(a, b) identical(a, b, num.eq = FALSE, single.NA = TRUE)
 
 .shown <- function(x) {
-  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(format(x, digits = 17L), " (", class(x)[1L], ")")
+  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(format(x, digits = 17L), " (",
+      class(x)[1L], ")")
           else sprintf("%s of %d", class(x)[1L], length(x))
   substr(iconv(text, "UTF-8", "UTF-8", sub = "?"), 1L, 120L)
 }
@@ -15,11 +16,13 @@ compare <- function(a, b, limit) {
   found$changes <- list()
   note <- function(path, verdict, one, other) {
     known <- found$changes[[path]]
-    if (is.null(known)) found$changes[[path]] <- list(path = path, verdict = verdict, count = 1, `in` = .shown(one), out = .shown(other))
+    if (is.null(known)) found$changes[[path]] <- list(path = path, verdict = verdict, count = 1,
+        `in` = .shown(one), out = .shown(other))
     else found$changes[[path]]$count <- known$count + 1
   }
   add <- function(path, verdict, count, one, other) {
-    found$changes[[path]] <- list(path = path, verdict = verdict, count = count, `in` = .shown(one), out = .shown(other))
+    found$changes[[path]] <- list(path = path, verdict = verdict, count = count, `in` = .shown(one),
+        out = .shown(other))
   }
   if (!.same(a, b)) {
     if (is.data.frame(a)) .compare_frame(a, b, "", add)
@@ -48,7 +51,8 @@ compare <- function(a, b, limit) {
   } else if (!identical(class(a), class(b))) {
     add(paste0(at, "(class)"), "type", 1, class(a), class(b))
   }
-  if (!identical(names(a), names(b))) add(paste0(at, "(names)"), if (setequal(names(a), names(b))) "type" else "lossy", 1, names(a), names(b))
+  if (!identical(names(a), names(b))) add(paste0(at, "(names)"), if (setequal(names(a),
+      names(b))) "type" else "lossy", 1, names(a), names(b))
   if (is.data.frame(b) && !.same(attr(a, "row.names"), attr(b, "row.names"))) {
     automatic <- .row_names_info(a) < 0L
     add(paste0(at, "(row names)"), if (automatic) "type" else "lossy", 1, attr(a, "row.names"), attr(b, "row.names"))
@@ -119,6 +123,7 @@ compare <- function(a, b, limit) {
     return(invisible())
   }
   if (!identical(keys, names(b))) note(where, if (setequal(keys, names(b))) "type" else "lossy", a, b)
-  for (name in intersect(keys, names(b))) .compare_value(a[[name]], b[[name]], paste0(path, if (nzchar(path)) ".", name), note)
+  for (name in intersect(keys, names(b))) .compare_value(a[[name]], b[[name]], paste0(path,
+      if (nzchar(path)) ".", name), note)
   invisible()
 }

@@ -22,7 +22,8 @@ CONSTRUCTORS <- .constructors()
     if (is.call(one)) {
       head <- one[[1L]]
       if (!is.symbol(head) || !exists(as.character(head), envir = CONSTRUCTORS, inherits = FALSE)) {
-        stop(sprintf("dput text calls %s, which is no constructor", substr(paste(deparse(head), collapse = " "), 1L, 60L)))
+        stop(sprintf("dput text calls %s, which is no constructor", substr(paste(deparse(head), collapse = " "),
+            1L, 60L)))
       }
       if (length(one) > 1L) for (part in as.list(one)[-1L]) if (is.call(part) || is.symbol(part)) todo[[length(todo) + 1L]] <- part
     } else if (is.symbol(one) && nzchar(as.character(one))) {

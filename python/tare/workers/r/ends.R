@@ -21,7 +21,8 @@ open_end <- function(medium) {
   address <- paste0(medium$address, "")
   if (!nzchar(address)) address <- paste0(medium$path, "")
   if (!identical(medium$kind, "fifo") && !identical(medium$kind, "tcp")) {
-    fail("Unsupported", sprintf("R has the media fifo and tcp, not '%s'", substr(paste0(medium$kind, ""), 1L, 40L)), "open")
+    fail("Unsupported", sprintf("R has the media fifo and tcp, not '%s'", substr(paste0(medium$kind, ""), 1L,
+        40L)), "open")
   }
   end$address <- address
   if (identical(medium$role, "reader")) {
@@ -33,7 +34,8 @@ open_end <- function(medium) {
       end$con <- fifo(address, "wb", blocking = TRUE)
     } else {
       parts <- split_address(address)
-      end$con <- socketConnection(parts$host, parts$port, blocking = TRUE, open = "r+b", timeout = max(1L, ceiling(seconds)))
+      end$con <- socketConnection(parts$host, parts$port, blocking = TRUE, open = "r+b", timeout = max(1L,
+          ceiling(seconds)))
     }
     writeBin(end$token, end$con)
     flush(end$con)
@@ -105,9 +107,11 @@ accepted <- function(end, seconds) {
   }
   repeat {
     left <- until - wall_ns() / 1e9
-    if (left <= 0 || !socketSelect(list(end$server), FALSE, left)) fail("TimeoutError", "nobody connected in time", "open")
+    if (left <= 0 || !socketSelect(list(end$server), FALSE, left)) fail("TimeoutError",
+        "nobody connected in time", "open")
     con <- socketAccept(end$server, blocking = TRUE, open = "r+b", timeout = max(1L, ceiling(left)))
-    got <- tryCatch(if (socketSelect(list(con), FALSE, max(0.05, until - wall_ns() / 1e9))) readBin(con, "raw", length(end$token)),
+    got <- tryCatch(if (socketSelect(list(con), FALSE, max(0.05, until - wall_ns() / 1e9))) readBin(con, "raw",
+        length(end$token)),
                     error = function(e) NULL)
     if (identical(got, end$token) || !length(end$token)) {
       end$con <- con
@@ -202,7 +206,8 @@ receive_frames <- function(con, stamp) {
     stamp()
     tag <- as.integer(head[1L])
     length_ <- be(rev(head[2:5]))
-    if (tag %/% 16L != 14L || length_ > FRAME_MOST) fail("Malformed", sprintf("no frame begins with the byte %s", head[1L]), "io")
+    if (tag %/% 16L != 14L || length_ > FRAME_MOST) fail("Malformed",
+        sprintf("no frame begins with the byte %s", head[1L]), "io")
     if (bitwAnd(tag, 2L)) fail("Unsupported", "a compressed frame: this worker reads plain ones", "io")
     payload <- if (length_) read_exactly(con, length_) else raw(0)
     if (bitwAnd(tag, 4L)) read_exactly(con, 4) # a checksum, which R has nothing to check with
@@ -215,7 +220,8 @@ receive_frames <- function(con, stamp) {
 receive_bin <- function(con, stamp) {
   tag <- read_exactly(con, 1)
   stamp()
-  size <- switch(as.character(tag), c4 = 1, c5 = 2, c6 = 4, fail("Malformed", sprintf("no bin begins with the byte %s", tag), "io"))
+  size <- switch(as.character(tag), c4 = 1, c5 = 2, c6 = 4, fail("Malformed",
+      sprintf("no bin begins with the byte %s", tag), "io"))
   n <- be(read_exactly(con, size))
   if (n) read_exactly(con, n) else raw(0)
 }

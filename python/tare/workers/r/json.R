@@ -105,7 +105,8 @@ json_unescape <- function(texts) {
 .json_short <- c("\"" = "\"", "\\" = "\\", "/" = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t")
 
 .json_unescape_one <- function(text) {
-  found <- gregexpr("\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\u[0-9a-fA-F]{4}|\\\\.", text, perl = TRUE)
+  found <- gregexpr("\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\u[0-9a-fA-F]{4}|\\\\.",
+      text, perl = TRUE)
   regmatches(text, found)[[1L]] <- vapply(regmatches(text, found)[[1L]], function(one) {
     letter <- substr(one, 2L, 2L)
     if (letter != "u") return(unname(.json_short[letter]))

@@ -42,7 +42,8 @@ file_read <- function(one, path) {
 }
 
 conn_write <- function(one, x) {
-  if (by_path(one)) fail("Unsupported", sprintf("%s writes files by their path and takes no connection", one$id), "encode")
+  if (by_path(one)) fail("Unsupported", sprintf("%s writes files by their path and takes no connection",
+      one$id), "encode")
   con <- rawConnection(raw(0), "wb")
   on.exit(close(con))
   write_to(one, x, con)
@@ -78,7 +79,8 @@ decoded <- function(one, bytes) {
   if (has_memory(one)) one$decode(data_of(one, bytes), one$o) else conn_read(one, bytes)
 }
 
-has_memory <- function(one) !(one$format == "csv" && one$library != "r-readr") && !one$format %in% c("rdata", "parquet", "arrow", "fst")
+has_memory <- function(one) !(one$format == "csv" && one$library != "r-readr") && !one$format %in% c("rdata",
+    "parquet", "arrow", "fst")
 
 sha256 <- function(bytes) {
   path <- tempfile("sum")

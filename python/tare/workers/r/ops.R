@@ -78,13 +78,15 @@ described <- function(one) {
 OPS <- list()
 
 OPS$hello <- function(request) {
-  if (!is.null(request$proto) && request$proto != 1) fail("usage", sprintf("this worker speaks protocol 1, not %s", json_write(request$proto)))
+  if (!is.null(request$proto) && request$proto != 1) fail("usage",
+      sprintf("this worker speaks protocol 1, not %s", json_write(request$proto)))
   if (is.numeric(request$seed)) set.seed(request$seed %% .Machine$integer.max)
   here <- if (isFALSE(request$list)) list() else Filter(installed, CODECS)
   missing <- if (isFALSE(request$list)) list() else Filter(Negate(installed), CODECS)
   list(proto = 1, worker = "r", runtime = "R", version = as.character(getRversion()), pid = Sys.getpid(),
        codecs = unname(lapply(here, described)),
-       missing = unname(lapply(missing, function(one) list(id = one$id, kinds = I(one$kinds), install = install_line(one)))),
+       missing = unname(lapply(missing, function(one) list(id = one$id, kinds = I(one$kinds),
+           install = install_line(one)))),
        clocks = I(columns()), cpu_source = CPU_SOURCE, gc = I("on"), stamps = "realtime", target_ns = TARGET_NS)
 }
 
@@ -102,10 +104,12 @@ OPS$load <- function(request) {
       values = from_tagged(json_read(file_bytes(path))),
       bytes = file_bytes(path),
       arrow = {
-        if (!nzchar(system.file(package = "arrow"))) fail("Unsupported", "reading Arrow files needs the R package arrow; give the data as rds", "load")
+        if (!nzchar(system.file(package = "arrow"))) fail("Unsupported",
+            "reading Arrow files needs the R package arrow; give the data as rds", "load")
         as.data.frame(arrow::read_ipc_file(path, mmap = FALSE))
       },
-      fail("Unsupported", sprintf("this worker loads rds, json, values, bytes and arrow, not '%s'", substr(as_, 1L, 40L)), "load"))
+      fail("Unsupported", sprintf("this worker loads rds, json, values, bytes and arrow, not '%s'", substr(as_,
+          1L, 40L)), "load"))
     STATE$value <- value
   })
   STATE$loaded <- TRUE
@@ -121,11 +125,15 @@ OPS$load <- function(request) {
 OPS$prepare <- function(request) {
   one <- parse_codec(request$codec)
   wanted <- request$kind
-  if (!is.null(wanted) && !wanted %in% c("", "own", "table", "document")) fail("Unsupported", sprintf("in R the data have R's own kind, not %s", wanted), "load")
+  if (!is.null(wanted) && !wanted %in% c("", "own", "table", "document")) fail("Unsupported",
+      sprintf("in R the data have R's own kind, not %s", wanted), "load")
   if (identical(request$grain, "each")) fail("Unsupported", "this worker makes one call for all documents", "load")
-  if (identical(request$order, "lexical")) fail("Unsupported", "this worker writes names in the order they come", "load")
-  if (STATE$loaded && !STATE$kind %in% one$kinds) fail("Unsupported", sprintf("%s holds %ss, not %ss", one$id, paste(one$kinds, collapse = "s and "), STATE$kind), "encode")
-  if (is_frames(STATE$value) && !one$several) fail("Unsupported", sprintf("%s holds one table, not several", one$id), "encode")
+  if (identical(request$order, "lexical")) fail("Unsupported",
+      "this worker writes names in the order they come", "load")
+  if (STATE$loaded && !STATE$kind %in% one$kinds) fail("Unsupported", sprintf("%s holds %ss, not %ss", one$id,
+      paste(one$kinds, collapse = "s and "), STATE$kind), "encode")
+  if (is_frames(STATE$value) && !one$several) fail("Unsupported", sprintf("%s holds one table, not several",
+      one$id), "encode")
   began <- wall_ns()
   in_phase("encode", if (one$package != "base") loadNamespace(one$package))
   import_ns <- round(wall_ns() - began)
@@ -139,7 +147,8 @@ OPS$prepare <- function(request) {
   ready$batches <- list()
   reply <- list(items = STATE$items, import_ns = import_ns)
   if (!is.null(request$encoded)) {
-    ready$bytes <- in_phase("io", { if (!file.exists(request$encoded)) stop("there is no such file"); file_bytes(request$encoded) })
+    ready$bytes <- in_phase("io",
+        { if (!file.exists(request$encoded)) stop("there is no such file"); file_bytes(request$encoded) })
   } else need_value()
   if (!isFALSE(request$cold)) {
     if (is.null(ready$bytes)) {
@@ -169,7 +178,8 @@ OPS$verify <- function(request) {
   if (is.null(ready$last)) ready$last <- in_phase("decode", ready$last_call())
   limit <- if (isFALSE(request$full)) 1L else if (is.null(request$limit)) 20L else request$limit
   found <- in_phase("verify", compare(STATE$value, ready$last, limit))
-  out <- list(verdict = found$verdict, items_in = STATE$items, items_out = count_items(ready$last), changes = found$changes)
+  out <- list(verdict = found$verdict, items_in = STATE$items, items_out = count_items(ready$last),
+      changes = found$changes)
   ready$last <- NULL
   out
 }

@@ -4,7 +4,8 @@
 
 .jsonlite_write <- function(x, o) {
   digits <- switch(o$digits, "max" = NA, as.integer(o$digits))
-  if (is.data.frame(x) || is_frames(x)) jsonlite::toJSON(x, dataframe = o$orient, digits = digits, na = "null", POSIXt = "ISO8601")
+  if (is.data.frame(x) || is_frames(x)) jsonlite::toJSON(x, dataframe = o$orient, digits = digits, na = "null",
+      POSIXt = "ISO8601")
   else jsonlite::toJSON(x, auto_unbox = TRUE, null = "null", digits = NA)
 }
 
@@ -14,7 +15,8 @@ codec("json:r-jsonlite", "jsonlite", parts = TRUE,
       decode = function(data, o) jsonlite::fromJSON(data, simplifyVector = TABLE),
       # Rows stream; columns and documents are one value.
       write = function(x, con, o) {
-        if (!(is.data.frame(x) || is_frames(x)) || o$orient == "columns") return(writeLines(.jsonlite_write(x, o), con, useBytes = TRUE))
+        if (!(is.data.frame(x) || is_frames(x)) || o$orient == "columns") return(writeLines(.jsonlite_write(x,
+            o), con, useBytes = TRUE))
         digits <- if (o$digits == "max") NA else as.integer(o$digits)
         if (is.data.frame(x)) return(jsonlite::stream_out(x, con, verbose = FALSE, digits = digits))
         for (name in names(x)) {
@@ -27,7 +29,8 @@ codec("json:r-jsonlite", "jsonlite", parts = TRUE,
         if (!is_frames(STATE$value)) return(jsonlite::stream_in(con, verbose = FALSE))
         found <- list()
         while (length(head <- readLines(con, 1L))) {
-          lines <- textConnection(readLines(con, as.integer(sub("^.*,", "", head)), encoding = "UTF-8"), encoding = "UTF-8")
+          lines <- textConnection(readLines(con, as.integer(sub("^.*,", "", head)), encoding = "UTF-8"),
+              encoding = "UTF-8")
           found[[sub(",[0-9]+$", "", head)]] <- jsonlite::stream_in(lines, verbose = FALSE)
           close(lines)
         }
@@ -115,7 +118,8 @@ codec("arrow:r-arrow", "arrow", kinds = "table", threaded = TRUE, setup = .arrow
       write_file = function(x, path, o) arrow::write_feather(x, path, compression = o$compression),
       read_file = function(path, o) as.data.frame(arrow::read_feather(path, mmap = FALSE)))
 
-codec("fst:r-fst", "fst", kinds = "table", threaded = TRUE, options = list(compress = as.character(c(50L, 0:49, 51:100))),
+codec("fst:r-fst", "fst", kinds = "table", threaded = TRUE, options = list(compress = as.character(c(50L, 0:49,
+    51:100))),
       setup = function(threads) fst::threads_fst(threads),
       encode = no_memory("write_fst"), decode = no_memory("read_fst"), by_path = function(o) TRUE,
       write_file = function(x, path, o) fst::write_fst(x, path, compress = as.integer(o$compress)),

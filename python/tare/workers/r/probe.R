@@ -3,7 +3,8 @@
 OPS$probe <- function(request) {
   one <- parse_codec(if (is.null(request$codec)) STATE$current else request$codec)
   set <- if (is.null(request$set)) "values/1" else request$set
-  if (set != "values/1") fail("Unsupported", sprintf("this worker has the probes values/1, not %s", substr(set, 1L, 40L)), "load")
+  if (set != "values/1") fail("Unsupported", sprintf("this worker has the probes values/1, not %s", substr(set,
+      1L, 40L)), "load")
   if (!"document" %in% one$kinds) fail("Unsupported", sprintf("%s holds tables, not documents", one$id), "load")
   # One a line, so that a text that R cannot hold costs its own probe only.
   lines <- sub(",$", "", grep("^\\{", readLines(file.path(FOLDER, "..", "probes-values-1.json")), value = TRUE))

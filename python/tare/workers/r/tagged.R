@@ -1,6 +1,7 @@
 # Tagged values, dialect values/1, of what R has; what it has not is told by na_here().
 
-na_here <- function(what) stop(structure(class = c("not_here", "error", "condition"), list(message = paste("R has no", what), call = NULL)))
+na_here <- function(what) stop(structure(class = c("not_here", "error", "condition"),
+    list(message = paste("R has no", what), call = NULL)))
 
 hex_of <- function(x) paste(sprintf("%02x", as.integer(x)), collapse = "")
 raw_of_hex <- function(text) as.raw(strtoi(substring(text, seq(1L, nchar(text), 2L), seq(2L, nchar(text), 2L)), 16L))
@@ -12,7 +13,8 @@ base64_of <- function(bytes) {
   if (!n) return("")
   pad <- (3L - n %% 3L) %% 3L
   m <- matrix(as.integer(c(bytes, raw(pad))), nrow = 3L)
-  sextets <- rbind(m[1L, ] %/% 4L, m[1L, ] %% 4L * 16L + m[2L, ] %/% 16L, m[2L, ] %% 16L * 4L + m[3L, ] %/% 64L, m[3L, ] %% 64L)
+  sextets <- rbind(m[1L, ] %/% 4L, m[1L, ] %% 4L * 16L + m[2L, ] %/% 16L, m[2L, ] %% 16L * 4L + m[3L, ] %/% 64L,
+      m[3L, ] %% 64L)
   text <- .base64[sextets + 1L]
   if (pad) text[length(text) + 1L - seq_len(pad)] <- "="
   paste(text, collapse = "")
@@ -41,7 +43,8 @@ from_tagged <- function(node) {
   value <- node[[tag]]
   switch(tag,
     "$int" = {
-      if (abs(as.double(value)) > 2^53 || sprintf("%.0f", as.double(value)) != value) na_here("integers of more than 53 bits")
+      if (abs(as.double(value)) > 2^53 || sprintf("%.0f",
+          as.double(value)) != value) na_here("integers of more than 53 bits")
       as.double(value)
     },
     "$f64" = readBin(raw_of_hex(value), "double", endian = "big"),
@@ -60,7 +63,8 @@ from_tagged <- function(node) {
       for (n in seq_len(value)) made <- list(made)
       made
     },
-    "$factor" = factor(unlist(value$levels)[unlist(value$codes)], levels = unlist(value$levels), ordered = isTRUE(value$ordered)),
+    "$factor" = factor(unlist(value$levels)[unlist(value$codes)], levels = unlist(value$levels),
+        ordered = isTRUE(value$ordered)),
     na_here(switch(tag, "$f32" = "single precision", "$dec" = "decimals", "$text16" = "text with surrogates",
                    "$time" = "times of day", "$uuid" = "UUIDs", "$tuple" = "tuples", "$set" = "sets",
                    "$def" = , "$ref" = "shared values", paste("type for", tag))))
@@ -117,9 +121,11 @@ to_tagged <- function(x) {
     zone <- if (is.null(zone) || !nzchar(zone[1L]) || zone[1L] == "UTC") "+00:00" else zone[1L]
     seconds <- as.double(x)
     micro <- round((seconds - floor(seconds)) * 1e6)
-    local_ <- format(.POSIXct(floor(seconds) + micro %/% 1e6, tz = if (zone == "+00:00") "UTC" else zone), "%Y-%m-%dT%H:%M:%S|%z")
+    local_ <- format(.POSIXct(floor(seconds) + micro %/% 1e6, tz = if (zone == "+00:00") "UTC" else zone),
+        "%Y-%m-%dT%H:%M:%S|%z")
     offset <- sub("^(...)(..)$", "\\1:\\2", sub("^.*\\|", "", local_))
-    cells <- sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", sub("\\|.*$", "", local_), micro %% 1e6, offset, zone)
+    cells <- sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", sub("\\|.*$", "", local_),
+        micro %% 1e6, offset, zone)
   } else if (inherits(x, "difftime")) {
     cells <- sprintf("{\"$dur\":%.0f,\"unit\":\"us\"}", round(as.double(x, units = "secs") * 1e6))
   } else if (is.double(x)) {

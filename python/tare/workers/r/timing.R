@@ -12,7 +12,8 @@ job_of <- function(what, request) {
   o <- one$o
   own <- max(1, STATE$resident, length(ready$bytes))
   refuse <- function(name, only) {
-    if (!is.null(request[[name]]) && request[[name]] != only) fail("Unsupported", sprintf("this worker measures %s=%s", name, only), "io")
+    if (!is.null(request[[name]]) && request[[name]] != only) fail("Unsupported",
+        sprintf("this worker measures %s=%s", name, only), "io")
   }
   refuse("materialise", "full")
   refuse("sync", "none")
@@ -22,13 +23,15 @@ job_of <- function(what, request) {
     need_value()
     x <- STATE$value
     call <- if (in_conn) function() conn_write(one, x) else function() one$encode(x, o)
-    return(list(call = call, result = max(1, length(ready$bytes), if (is.null(ready$bytes)) STATE$resident), phase = "encode",
+    return(list(call = call, result = max(1, length(ready$bytes), if (is.null(ready$bytes)) STATE$resident),
+        phase = "encode",
                 size = function(result) if (is.raw(result)) length(result) else sum(nchar(result, "bytes"))))
   }
   if (what == "decode" || (what == "read" && in_conn)) {
     bytes <- need_encoded(ready)
     if (in_conn) {
-      ready$conn <- if (is.null(ready$conn)) in_phase("encode", if (STATE$loaded) conn_write(one, STATE$value) else bytes) else ready$conn
+      ready$conn <- if (is.null(ready$conn)) in_phase("encode", if (STATE$loaded) conn_write(one,
+          STATE$value) else bytes) else ready$conn
       bytes <- ready$conn
     }
     data <- if (in_conn) NULL else memory_data(ready)
@@ -37,7 +40,8 @@ job_of <- function(what, request) {
   }
   if (what == "copy") {
     bytes <- need_encoded(ready)
-    return(list(call = function() { made <- bytes; made[1L] <- made[1L]; made }, result = length(bytes), phase = "decode", size = length))
+    return(list(call = function() { made <- bytes; made[1L] <- made[1L]; made }, result = length(bytes),
+        phase = "decode", size = length))
   }
   if (what == "write") {
     need_value()
@@ -57,8 +61,10 @@ job_of <- function(what, request) {
   }
   if (what == "read") {
     path <- need(request, "path")
-    if (identical(request$cache, "cold")) fail("Unsupported", "cold not possible in R: it cannot drop a file's pages", "io")
-    if (!file.exists(path)) in_phase("encode", if (STATE$loaded) file_write(one, STATE$value, path) else writeBin(need_encoded(ready), path))
+    if (identical(request$cache, "cold")) fail("Unsupported",
+        "cold not possible in R: it cannot drop a file's pages", "io")
+    if (!file.exists(path)) in_phase("encode", if (STATE$loaded) file_write(one, STATE$value,
+        path) else writeBin(need_encoded(ready), path))
     return(list(call = function() file_read(one, path), result = own, phase = "decode", items = TRUE, ready = ready))
   }
   fail("usage", sprintf("run cannot do '%s'", substr(what, 1L, 40L)))
@@ -112,10 +118,14 @@ run_stream <- function(what, request) {
   one <- ready$codec
   end <- in_phase("open", end_of(request$handle))
   delivery <- if (is.null(request$delivery)) ready$delivery else request$delivery
-  if (!delivery %in% DELIVERIES) fail("usage", sprintf("delivery is one of %s", paste(DELIVERIES, collapse = ", ")), "open")
-  if (isTRUE(request$ack)) fail("Unsupported", "R cannot close one direction of a connection, which an answer needs", "open")
-  if (delivery == "streaming" && !one$parts) fail("Unsupported", sprintf("%s cannot be written and read in parts", one$id), "open")
-  if (by_path(one)) fail("Unsupported", sprintf("%s writes files by their path and takes no connection", one$id), "open")
+  if (!delivery %in% DELIVERIES) fail("usage", sprintf("delivery is one of %s", paste(DELIVERIES,
+      collapse = ", ")), "open")
+  if (isTRUE(request$ack)) fail("Unsupported",
+      "R cannot close one direction of a connection, which an answer needs", "open")
+  if (delivery == "streaming" && !one$parts) fail("Unsupported",
+      sprintf("%s cannot be written and read in parts", one$id), "open")
+  if (by_path(one)) fail("Unsupported", sprintf("%s writes files by their path and takes no connection",
+      one$id), "open")
   again <- delivery %in% c("framed", "wrapped")
   batch <- if (again) max(1, number_or(request$batch, 1)) else 1
   samples <- if (again) max(1, number_or(request$samples, 1)) else 1
@@ -149,7 +159,8 @@ run_stream <- function(what, request) {
       ready$last <- value
     }
   }
-  c(list(cols = I(c(columns(), if (what == "send") SEND_STAMPS else RECEIVE_STAMPS)), samples = rows, batch = batch), proof)
+  c(list(cols = I(c(columns(), if (what == "send") SEND_STAMPS else RECEIVE_STAMPS)), samples = rows,
+      batch = batch), proof)
 }
 
 # Peak of one call above what was resident: the kernel's high water, set to the present before it.

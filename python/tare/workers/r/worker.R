@@ -97,7 +97,8 @@ answer <- function(line) {
   op <- ""
   reply <- tryCatch({
     if (line$long) fail("protocol", sprintf("a line is longer than %d bytes", LINE_BYTES))
-    request <- tryCatch(json_read(line$bytes), error = function(e) fail("protocol", paste("not JSON:", conditionMessage(e))))
+    request <- tryCatch(json_read(line$bytes), error = function(e) fail("protocol", paste("not JSON:",
+        conditionMessage(e))))
     if (!is.list(request) || is.null(names(request))) fail("protocol", "a request is an object")
     id <- request$id
     op <- request$op
@@ -115,7 +116,8 @@ answer <- function(line) {
   if (is.null(id)) reply <- c(list(id = NULL), reply[names(reply) != "id"])
   text <- json_write(reply)
   if (nchar(text, "bytes") > LINE_BYTES) {
-    text <- json_write(list(id = id, error = list(type = "protocol", message = "the reply would be too long", phase = "protocol")))
+    text <- json_write(list(id = id, error = list(type = "protocol", message = "the reply would be too long",
+        phase = "protocol")))
   }
   list(text = text, quit = identical(op, "quit"))
 }
