@@ -28,6 +28,7 @@ __all__ = ["Guest", "Receiver", "Target"]
 _LINES = (".ndjson", ".jsonl")
 _LAST_WORDS_S = 1.0
 _HEARD_S = 2.0
+_READ_S = 10.0  # for a sender to read a receipt
 
 
 class Target:
@@ -244,7 +245,7 @@ class Guest:
             if file is not None:
                 self._receiver.kept(file)
                 if file.wants_receipt:
-                    self._conn.send(receipt(file))
+                    self._conn.send(receipt(file), timeout=_READ_S)
 
     def _file_receiver(self) -> FileReceiver:
         from tare.messages.files import FileReceiver

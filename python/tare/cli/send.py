@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -172,8 +173,10 @@ class _Job:
                 raise UsageError(
                     f"{file} is a folder: name its files, or: tar c {file} | tare send ... --raw"
                 )
-            with local(), open(file, "rb"):
-                pass  # a file that cannot be read is told before anybody is bothered
+            with local(file):  # told before anybody is bothered; a fifo must not be opened for that
+                os.stat(file)
+                if not os.access(file, os.R_OK):
+                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return names
 
     def send(self, place: Place, conn: Connection) -> None:
@@ -199,24 +202,27 @@ class _Job:
             if throttle is not None:
                 throttle.up_to(done)
 
-        for file, name in zip(self._files, self._names):
-            if throttle is not None:
-                throttle.restart()
-            with _reading(file) as source:
-                facts = os.fstat(source.fileno())
-                regular = stat.S_ISREG(facts.st_mode)
-                sent = send_file(
-                    conn,
-                    source,
-                    name,
-                    size=facts.st_size if regular and file != _STANDARD else None,
-                    mtime_ns=facts.st_mtime_ns if regular and facts.st_mtime_ns >= 0 else None,
-                    wants_receipt=both_ways,
-                    part=part,
-                    on_part=passed,
-                )
-            kept = ", and the receiver has it" if both_ways else ""
-            progress.say(f"{name}  {sized(sent.size)} sent{kept}")
+        try:
+            for file, name in zip(self._files, self._names):
+                if throttle is not None:
+                    throttle.restart()
+                with _reading(file) as source:
+                    facts = os.fstat(source.fileno())
+                    regular = stat.S_ISREG(facts.st_mode)
+                    sent = send_file(
+                        conn,
+                        source,
+                        name,
+                        size=facts.st_size if regular and file != _STANDARD else None,
+                        mtime_ns=facts.st_mtime_ns if regular and facts.st_mtime_ns >= 0 else None,
+                        wants_receipt=both_ways,
+                        part=part,
+                        on_part=passed,
+                    )
+                kept = ", and the receiver has it" if both_ways else ""
+                progress.say(f"{name}  {sized(sent.size)} sent{kept}")
+        finally:
+            progress.clear()
 
     def _send_bytes(self, conn: Connection) -> None:
         throttle = _Throttle(self._pace[1]) if self._pace is not None else None

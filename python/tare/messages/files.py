@@ -23,7 +23,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -54,6 +54,7 @@ PART = 256 << 10
 HEADER, CONTENT, WHOLE, KEPT, REFUSED = b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"
 _MOST_SAID = 4096  # bytes of the JSON of one message
 _MOST_NAME = 255
+_LAST_WORDS_S = 1.0
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a file's name, the bytes that passed, and all of them if that is known."""
@@ -137,6 +138,29 @@ def send_file(
     if fault is not None:
         raise UsageError(f"{name[:80]!a}: the name {fault}: no receiver takes it")
     header = {"name": name, "size": size, "mtime": mtime_ns, "receipt": wants_receipt}
+    with _heard(conn, name, wants_receipt):
+        return _sent(conn, source, header, part, on_part)
+
+
+@contextlib.contextmanager
+def _heard(conn: Connection, name: str, wants_receipt: bool) -> Iterator[None]:
+    """Where the receiver closed, it may have said why."""
+    try:
+        yield
+    except ConnectionError:
+        if wants_receipt:
+            with contextlib.suppress(OSError):
+                if conn.poll(_LAST_WORDS_S):
+                    _answer(conn, name)
+        raise
+
+
+def _sent(
+    conn: Connection, source: BinaryIO, header: dict[str, Any], part: int, on_part: Progress | None
+) -> WholeFile:
+    name: str = header["name"]
+    size: int | None = header["size"]
+    wants_receipt: bool = header["receipt"]
     conn.send(_said(HEADER, {key: value for key, value in header.items() if value is not None}))
     digest, done = hashlib.sha256(), 0
     place = bytearray(1 + part)
@@ -334,6 +358,7 @@ class FileReceiver:
                 if mtime is not None:
                     os.utime(self._target.temporary, ns=(mtime, mtime))
                 self._target.commit()
+                _sync_folder(os.path.dirname(self._target.target))
             else:
                 self._file.flush()
         self._target = self._file = self._name = None
@@ -341,7 +366,7 @@ class FileReceiver:
         return found
 
     @contextlib.contextmanager
-    def _named(self, path: str | None) -> Any:
+    def _named(self, path: str | None) -> Iterator[None]:
         """Errors of the system name the file that was to be."""
         try:
             yield
@@ -357,6 +382,16 @@ class FileReceiver:
         if self._target is not None:
             self._target.abandon()
         self._target = self._file = self._name = None
+
+
+def _sync_folder(folder: str) -> None:
+    """Have the disk keep a new name too, where it can be asked to."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _filled(source: BinaryIO, place: memoryview) -> int:
@@ -386,7 +421,7 @@ def _read(message: bytes) -> dict[str, Any]:
         raise Malformed(f"file: a message of {len(message)} bytes that is no content", format=FILE)
     try:
         said = json.loads(message[1:])
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
         raise Malformed("file: a message that is no JSON object", format=FILE)

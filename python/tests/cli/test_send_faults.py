@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import resource
@@ -20,7 +21,7 @@ from message_commands import run, started, until
 from message_places import certificate
 
 import tare
-from tare.messages.files import CONTENT, FILE, HEADER, WHOLE, FileReceiver, name_fault
+from tare.messages.files import CONTENT, FILE, HEADER, WHOLE, FileReceiver, Refused, name_fault, send_file
 
 LISTEN = ("receive", "--listen", "tcp://127.0.0.1:0", "--to", "in/")
 BIG = 4 << 20
@@ -170,6 +171,7 @@ def test_names_that_are_not_taken(name: Any, tmp_path: Path) -> None:
         [header("a", mtime="x")],
         [header("a", mtime=1 << 63)],
         [HEADER + b"{"],
+        [HEADER + b'{"name":' + b"[" * 4000],
         [HEADER + b'{"name": "a"}' + b" " * 5000],
         [b""],
         [b"\x09"],
@@ -185,6 +187,36 @@ def test_messages_that_are_no_file(messages: list[bytes], tmp_path: Path) -> Non
         receiver.take(messages[-1])
     receiver.abandon()
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "match"),
+    [
+        ([b'\x05{"name":"x","reason":"no\\u001b[31m room"}'], Refused, r"refused it: no\?\[31m room"),
+        ([b'\x04{"name":"x","sha256":"00"}'], tare.errors.Malformed, "has another file|was not sent yet"),
+        ([b"\x04[]"], tare.errors.Malformed, "no JSON object"),
+        ([b"\x01{}"], tare.errors.Malformed, "expected a receipt"),
+        ([], ConnectionError, "did not say that it has it|Broken pipe"),
+    ],
+)
+def test_a_receiver_that_answers_wrongly(answers: list[bytes], error: type[Exception], match: str) -> None:
+    """No file counts as sent but for the receipt of that file."""
+    mine, theirs = socket.socketpair()
+    with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=20, hello=False) as receiver:
+        receiver.send_all(answers)
+    url = f"fd:{mine.detach()}"
+    with pytest.raises(error, match=match), tare.connect(url, FILE, timeout=20) as conn:
+        send_file(conn, io.BytesIO(b"data"), "x", wants_receipt=True)
+
+
+def test_a_fifo_is_sent_as_a_file(tmp_path: Path) -> None:
+    """It is opened once, and its size is not known before."""
+    os.mkfifo(tmp_path / "pipe")
+    with started("send", "-", "pipe", cwd=tmp_path) as sender:
+        (tmp_path / "pipe").write_bytes(b"text")
+        stream = sender.done().out
+    assert run("receive", "-", "--to", "in/", cwd=tmp_path, stdin=stream).out == b"in/pipe\n"
+    assert (tmp_path / "in/pipe").read_bytes() == b"text"
 
 
 def test_every_cut_of_a_stream_leaves_nothing(tmp_path: Path) -> None:
