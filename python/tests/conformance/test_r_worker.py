@@ -22,6 +22,7 @@ from tare.measure import probes
 from tare.measure.driver import Worker
 from tare.measure.plan import Plan
 from tare.measure.streams import Receiver, Sender
+from tare.measure.table_set import TableSet
 from tare.media import medium
 
 FOLDER = Path(tare.__file__).parent / "workers"
@@ -211,6 +212,40 @@ def test_documents_through_packages(codec: str, tmp_path: Path) -> None:
         assert ask(worker, "prepare", codec=codec)["items"] == 40
         found = ask(worker, "verify")
         assert (found["verdict"] in ("same", "type"), found["items_out"]) == (True, 40)
+
+
+@pytest.mark.parametrize("codec", ["rds:r", "dput:r,digits=17", "csv:r", "json:r-jsonlite"])
+def test_several_tables_are_a_list_of_data_frames(codec: str, tmp_path: Path) -> None:
+    """A part of each table arrives, whole or over a connection; what holds one table only says so."""
+    need(shutil.which("R") is not None, "R is not installed")
+    several = TableSet(
+        {"a": pa.table({"n": list(range(500))}), "b": pa.table({"t": ["x", "y"] * 50})}, name="two"
+    )
+    saved = several.save_part(tmp_path / "part", 0.1, seed=3)
+    assert (saved.as_, saved.items, saved.hash) == ("rds", 51 + 11, several.subset(0.1, seed=3).hash())
+    with Worker("r", COMMAND) as worker:
+        assert load(worker, tmp_path / "part")["items"] == 62
+        need(codec.partition(",")[0] in {one["id"] for one in worker.hello["codecs"]}, f"R has no {codec}")
+        assert (ask(worker, "prepare", codec=codec)["items"], changes(worker, codec)) == (62, {})
+        ask(worker, "run", what="write", codec=codec, medium="conn", batch=1)
+        assert ask(worker, "run", what="read", codec=codec, medium="conn", batch=1)["items"] == 62
+        assert changes(worker, codec) == {}
+
+
+def test_several_tables_are_no_data_of_pythons_codecs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Their rows say so, and nothing is measured in their place."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    several = TableSet({"a": pa.table({"n": [1, 2]}), "b": pa.table({"t": ["x"]})}, name="two")
+    block = {"dataset": ["d"], "codec": ["csv:pyarrow"], "medium": ["memory"]}
+    plan = Plan.from_dict(
+        {"plan": 1, "name": "mine", "grow": {"start": 1.0, "factor": 2.0, "stop_s": 1}, "block": [block]}
+    )
+    cases = measure.run(several, plan=plan).record["cases"]
+    assert [(case["status"], case["reason"]) for case in cases] == [
+        ("n/a", "holds one table, not several at once")
+    ]
 
 
 def test_the_probes_are_pythons() -> None:
