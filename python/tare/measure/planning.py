@@ -21,8 +21,9 @@ __all__ = ["estimate", "linked", "narrowed", "plan_seconds"]
 # bytes a second that both ways together get through.
 _QUICK = (0.35, 0.05, 500e6)
 _SLOW = (1.0, 0.15, 10e6)
-# One size of a curve: processes start and load. Those of eight curves are run together.
-_GROWN_S = (1.5, 3.0)
+# One size of a curve: processes start and load. Those of eight curves are run together, and a slow
+# codec's curve ends before the others'.
+_GROWN_S = (0.8, 3.0)
 _TOGETHER = 8
 # The last size of a curve is loaded, checked and run once, each up to as long as the curve may take.
 _LAST_CALLS = 4

@@ -1,8 +1,9 @@
 """The link medium: TCP through an emulated link of a given rate and round trip.
 
-The emulation is the core's relay: a token bucket of 32 KiB in front of a delay queue,
-in a process of its own, without privileges. It is called an emulated link, never a
-network, and what it reached is measured and kept beside the numbers.
+Where namespaces can be had, the link lies between two of them and writer and reader run inside:
+`tare.media.lan`. Elsewhere the emulation is the core's relay, here: a token bucket of 32 KiB in front
+of a delay queue, in a process of its own, without privileges. Either is called an emulated link,
+never a network, and what it reached is measured and kept beside the numbers.
 """
 
 from __future__ import annotations

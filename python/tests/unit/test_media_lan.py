@@ -327,7 +327,8 @@ def test_packets_arrive_in_order_and_not_before_their_time() -> None:
     got, took, counts = relayed(1e6, 0.02, packets)
     assert packets == got
     assert took >= 100 * 1000 / 1e6 + 0.01 - 0.001
-    assert [101, 100 * 1000 + 5, 0] == counts
+    # The last may have arrived before it was counted.
+    assert counts in ([101, 100_005, 0], [100, 99_005, 0])
     got, took, _ = relayed(0.0, 0.05, packets[:5])
     assert (packets[:5], True) == (got, 0.025 <= took < 5)
 
