@@ -37,7 +37,8 @@ mod messages {
             let mut end = framer.position();
             let done = framer.take_small(|message, behind| {
                 assert!(message.offset >= end && message.placed.is_none());
-                assert_eq!(behind, message.offset + 5 + message.bytes.len() as u64);
+                let head = behind - message.offset - message.bytes.len() as u64;
+                assert!(head == 5 || head == 9);
                 assert_eq!(given.messages.len() as u64, message.number);
                 // One that is refused stays, and comes again.
                 if behind % 7 == 0 && given.messages.len() > before {

@@ -115,13 +115,12 @@ impl Header {
     }
 }
 
-/// Whether the message is compressed, and its length, if the header is that of one in one frame
-/// without a checksum.
+/// The tag and the length, if the header is that of a message in one frame.
 #[inline]
-pub(super) fn small([tag, a, b, c, d]: [u8; HEADER]) -> Option<(bool, usize)> {
+pub(super) fn small([tag, a, b, c, d]: [u8; HEADER]) -> Option<(u8, usize)> {
     let length = u32::from_le_bytes([a, b, c, d]);
-    let plain = tag & !COMPRESSED == VERSION && length <= MAX_LENGTH;
-    plain.then_some((tag & COMPRESSED != 0, length as usize))
+    let whole = tag & !(COMPRESSED | CRC) == VERSION && length <= MAX_LENGTH;
+    whole.then_some((tag, length as usize))
 }
 
 impl<'a> Control<'a> {

@@ -2,12 +2,12 @@
 
 use super::buffers::{BEHIND, FIRST, LARGE};
 use super::unit::{Found, Message, Place, Quick};
-use super::{frame, Framer};
+use super::{crc, frame, Framer, Framing};
 
 impl Framer {
     /// Gives the small messages that wait to `work`, one after the other and with the offset behind
-    /// each, as long as it says true. It stops in front of all else: what is not whole, not small, has a checksum or is no
-    /// message; [`next_event`](Self::next_event) goes on from there.
+    /// each, as long as it says true. It stops in front of all else: what is not whole, not small,
+    /// damaged or no message; [`next_event`](Self::next_event) goes on from there.
     ///
     /// # Errors
     /// That of `work`, which then did not take the message: it stays.
@@ -29,28 +29,43 @@ impl Framer {
         &mut self,
         mut work: impl FnMut(&Message<'_>, u64) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let Some(most) = self.quick else {
-            return Ok(());
-        };
-        if self.found.is_some() || self.failure.is_some() || self.under.in_body {
+        let framed = self.framing == Framing::Frame;
+        if !framed || self.found.is_some() || self.failure.is_some() || self.under.in_body {
             return Ok(());
         }
         if self.lent.take().is_some() {
             self.body.clear();
         }
+        let most = usize::try_from(self.limits.max_message).map_or(LARGE, |most| most.min(LARGE));
+        let bare = !self.limits.require_crc;
         let mut rest = self.shared.bytes();
         let (mut taken, mut count) = (0_usize, 0_u64);
         let mut done = Ok(());
         while let Some((header, behind)) = rest.split_first_chunk::<{ frame::HEADER }>() {
-            let Some((compressed, length)) = frame::small(*header) else {
+            let Some((tag, length)) = frame::small(*header) else {
                 break;
             };
-            let Some((bytes, behind)) = behind.split_at_checked(length) else {
+            let Some((bytes, mut behind)) = behind.split_at_checked(length) else {
                 break;
             };
+            let mut total = length.wrapping_add(frame::HEADER);
+            if tag & frame::CRC != 0 {
+                let Some((sum, after)) = behind.split_first_chunk::<{ frame::SUM }>() else {
+                    break;
+                };
+                let covered = rest.get(..total).unwrap_or_default();
+                if u32::from_le_bytes(*sum) != crc::of(covered) {
+                    break;
+                }
+                behind = after;
+                total = total.wrapping_add(frame::SUM);
+            } else if !bare {
+                break;
+            }
             if length > most {
                 break;
             }
+            let compressed = tag & frame::COMPRESSED != 0;
             let message = Message {
                 bytes,
                 offset: self.base.wrapping_add(taken as u64),
@@ -59,7 +74,7 @@ impl Framer {
                 parts: 1,
                 placed: None,
             };
-            let behind_it = taken.wrapping_add(length).wrapping_add(frame::HEADER);
+            let behind_it = taken.wrapping_add(total);
             let goes_on = match work(&message, self.base.wrapping_add(behind_it as u64)) {
                 Ok(goes_on) => goes_on,
                 Err(error) => {
@@ -97,8 +112,8 @@ impl Framer {
             .shared
             .bytes()
             .split_first_chunk::<{ frame::HEADER }>()?;
-        let (compressed, length) = frame::small(*header)?;
-        if length > most || length > rest.len() {
+        let (tag, length) = frame::small(*header)?;
+        if tag & frame::CRC != 0 || length > most || length > rest.len() {
             return None;
         }
         let offset = self.base;
@@ -107,6 +122,7 @@ impl Framer {
         self.consume(length.wrapping_add(frame::HEADER));
         self.done = self.base;
         let number = self.counted();
+        let compressed = tag & frame::COMPRESSED != 0;
         Some(Quick {
             at,
             length,
