@@ -73,7 +73,7 @@ class Worker:
     1
     """
 
-    def __init__(  # noqa: PLR0913 - how it is isolated
+    def __init__(
         self,
         name: str = "python",
         command: Sequence[str] | None = None,
