@@ -193,7 +193,7 @@ def test_messages_that_are_no_file(messages: list[bytes], tmp_path: Path) -> Non
     ("answers", "error", "match"),
     [
         ([b'\x05{"name":"x","reason":"no\\u001b[31m room"}'], Refused, r"refused it: no\?\[31m room"),
-        ([b'\x04{"name":"x","sha256":"00"}'], tare.errors.Malformed, "has another file|was not sent yet"),
+        ([b'\x04{"name":"x","sha256":"00"}'], ConnectionError, "Broken pipe"),
         ([b"\x04[]"], tare.errors.Malformed, "no JSON object"),
         ([b"\x01{}"], tare.errors.Malformed, "expected a receipt"),
         ([], ConnectionError, "did not say that it has it|Broken pipe"),
@@ -207,6 +207,18 @@ def test_a_receiver_that_answers_wrongly(answers: list[bytes], error: type[Excep
     url = f"fd:{mine.detach()}"
     with pytest.raises(error, match=match), tare.connect(url, FILE, timeout=20) as conn:
         send_file(conn, io.BytesIO(b"data"), "x", wants_receipt=True)
+
+
+@pytest.mark.parametrize("said", ['{"name":"x","sha256":"00"}', '{"name":"y"}', "{}"])
+def test_a_receipt_of_another_file(said: str) -> None:
+    """It is none, whether it comes before the end or behind it."""
+    for data in (b"data", b""):
+        mine, theirs = socket.socketpair()
+        url = f"fd:{mine.detach()}"
+        with tare.connect(f"fd:{theirs.detach()}", "raw", timeout=20, hello=False) as receiver:
+            receiver.send(b"\x04" + said.encode())
+            with pytest.raises(tare.errors.Malformed), tare.connect(url, FILE, timeout=20) as conn:
+                send_file(conn, io.BytesIO(data), "x", wants_receipt=True)
 
 
 def test_a_fifo_is_sent_as_a_file(tmp_path: Path) -> None:
