@@ -308,20 +308,27 @@ class Connection:
 
         Unlike the polls of sockets, part of a message is taken in and does not count.
         """
-        return self.has_ready or self._channel.poll(timeout)
+        return self._inbox.has_any or self._channel.poll(timeout)
 
     @property
     def has_ready(self) -> bool:
         """Whether a value, or an error, was already taken in and decoded."""
-        return self._inbox.trouble is not None or len(self._inbox) > 0
+        return self._inbox.has_any
 
     def watched(self) -> tuple[int, bool, bool]:
         """For `tare.wait`: the descriptor, whether `poll` should be asked whatever it says, and whether
         it is a file, which no system tells to have grown.
         """  # noqa: D205 - three facts, one sentence
         number, at_hand, is_file = self._channel.watched()
-        if not (at_hand := at_hand or self.has_ready) and self.quick is not None:
-            self.quick.settled()
+        at_hand = at_hand or self.has_ready
+        if not at_hand and self._receiving.acquire(blocking=False):
+            try:
+                if not self.has_ready:
+                    self._inbox.forget()  # an idle connection holds nothing
+                    if self.quick is not None:
+                        self.quick.settled()
+            finally:
+                self._receiving.release()
         return number, at_hand, is_file
 
     # What it knows

@@ -15,6 +15,25 @@ if TYPE_CHECKING:
 __all__ = ["Inbox"]
 
 _LARGE = 64 << 10
+_NOTHING: Iterator[Any] = iter(())
+
+
+class _One:
+    """An iterator of one value, which it lets go of with it; a list's would keep it."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if not self._values:
+            raise StopIteration
+        return self._values.pop()
+
+    def __length_hint__(self) -> int:
+        return len(self._values)
 
 
 class Inbox:
@@ -31,7 +50,7 @@ class Inbox:
 
     def __init__(self, codec: MessageCodec | None, accept: tuple[str, ...], settings: dict[str, Any]) -> None:
         self.codec = codec
-        self.ready: Iterator[Any] = iter(())
+        self.ready: Iterator[Any] = _NOTHING
         self.trouble: Exception | None = None
         """The error of the message behind those that are ready."""
         self.skip: Callable[[int], None] | None = None
@@ -60,19 +79,25 @@ class Inbox:
         return length_hint(self.ready) > 0
 
     @property
+    def has_any(self) -> bool:
+        """Whether a value or an error is ready, or messages were not looked at yet."""
+        return self._decoded < self._count or length_hint(self.ready) > 0 or self.trouble is not None
+
+    @property
     def undecoded(self) -> bool:
         """Whether messages of the batch were not looked at yet."""
         return self._decoded < self._count
 
     def forget(self) -> None:
         """Let go of a batch that was given whole."""
+        self.ready = _NOTHING
         self._payloads = []
         self._flags = None
 
     def clear(self) -> None:
         """Drop all: this end closed."""
         self.forget()
-        self.ready, self.trouble, self._marks = iter(()), None, None
+        self.trouble = self._marks = None
         self._count = self._decoded = 0
 
     def put(self, taken: Taken, peer: str | None) -> None:
@@ -125,7 +150,8 @@ class Inbox:
         else:
             self._one_by_one(codec)
         if self._count == 1 and len(self._payloads[0]) > _LARGE:
-            self._payloads = []  # what is large is not held beside its value
+            self._payloads = []  # what is large is not held beside its value, nor behind it
+            self.ready = _One(list(self.ready))
 
     def _one_by_one(self, codec: MessageCodec) -> None:
         values: list[Any] = []

@@ -12,7 +12,8 @@ use tare::{Error, ErrorKind};
 
 use super::fault::raised;
 use super::pool;
-use super::taken::Batch;
+use super::taken::{Batch, Head};
+use crate::buffers::copied;
 
 /// How many slices are looked at at once: more would be copied anyway.
 pub(super) const SLICES: usize = 64;
@@ -209,8 +210,8 @@ impl Inner {
         }
         while batch.len() < count && (batch.len() == 0 || batch.bytes() < budget) {
             self.framer.take_small(|message, end| {
-                batch.push(py, message)?;
-                batch.ended(end);
+                let payload = copied(py, message.bytes)?;
+                batch.push(payload, message.bytes.len(), Head::of(message), end);
                 Ok::<_, PyErr>(batch.len() < count && batch.bytes() < budget)
             })?;
             if batch.len() > 0 {
@@ -221,9 +222,10 @@ impl Inner {
             }
             let stopped = match self.framer.next_event() {
                 Ok(Some(Event::Message(message))) => {
-                    batch.push(py, &message)?;
+                    let (payload, size) = (copied(py, message.bytes)?, message.bytes.len());
+                    let head = Head::of(&message);
                     self.last_end = self.framer.position();
-                    batch.ended(self.last_end);
+                    batch.push(payload, size, head, self.last_end);
                     continue;
                 }
                 Ok(Some(Event::Control(Control::Hello(codec)))) => {

@@ -76,7 +76,11 @@ impl Source {
                 return Ok(Stop::Ready);
             }
             let read = py.detach(|| self.read(&mut session.lock(), round));
-            if read.map_err(|error| os_error(py, error))? {
+            let read = read.map_err(|error| os_error(py, error))?;
+            // A short read emptied the descriptor: another would say so at its price.
+            if read.is_some_and(|total| total >= round.min(self.most))
+                || (read.is_some() && ready(&mut session.lock()))
+            {
                 continue;
             }
             if let Some(stop) = self.wait(py, session)? {
@@ -85,8 +89,8 @@ impl Source {
         }
     }
 
-    /// Reads what is there; whether anything was, the end too.
-    fn read(self, inner: &mut Inner, round: usize) -> io::Result<bool> {
+    /// Reads what is there; how many bytes, if any came, or the end did.
+    fn read(self, inner: &mut Inner, round: usize) -> io::Result<Option<usize>> {
         let file = borrowed(self.descriptor);
         let (total, mut ended) = inner.read(&*file, round, self.most)?;
         inner.more = total >= ROUND;
@@ -97,7 +101,7 @@ impl Source {
             inner.end();
         }
         inner.clock(self.longest);
-        Ok(total > 0 || ended)
+        Ok((total > 0 || ended).then_some(total))
     }
 
     /// Whether writers were there and are gone.
@@ -139,25 +143,34 @@ impl Source {
         session: &Session,
         target: &PyUntypedBuffer,
     ) -> PyResult<Option<Stop>> {
-        if !session.lock().framer.begin_placed(lent(py, target)) {
+        self.place_into(py, session, Lent { target, _py: py })
+    }
+
+    /// As `place`.
+    pub fn place_into(
+        self,
+        py: Python<'_>,
+        session: &Session,
+        mut target: impl Target,
+    ) -> PyResult<Option<Stop>> {
+        if !session.lock().framer.begin_placed(target.bytes()) {
             return Ok(None);
         }
-        let found = self.placed(py, session, target);
-        session.lock().framer.end_placed(lent(py, target));
+        let found = self.placed(py, session, &mut target);
+        session.lock().framer.end_placed(target.bytes());
         found.map(Some)
     }
 
-    fn placed(self, py: Python<'_>, session: &Session, target: &PyUntypedBuffer) -> PyResult<Stop> {
+    fn placed(self, py: Python<'_>, session: &Session, target: &mut impl Target) -> PyResult<Stop> {
         let file = borrowed(self.descriptor);
         loop {
             let waits = {
                 let mut inner = session.lock();
-                let into = lent(py, target);
+                let into = target.bytes();
                 let room = inner.framer.placed_room();
                 let rest = into.get_mut(room).unwrap_or_default();
-                let most = self.most.min(ROUND);
-                let whole = rest.len() <= most;
-                let offered = rest.len().min(most);
+                let offered = rest.len().min(self.most).min(ROUND);
+                let whole = rest.len() == offered;
                 let rest = rest.get_mut(..offered).unwrap_or_default();
                 let mut behind = [0; BEHIND];
                 let last = if whole { &mut behind[..] } else { &mut [] };
@@ -188,6 +201,41 @@ impl Source {
                 }
             }
         }
+    }
+}
+
+/// Bytes that a message is read into.
+pub trait Target {
+    /// The same ones each time; nobody keeps them while others look.
+    fn bytes(&mut self) -> &mut [u8];
+}
+
+impl Target for &mut [u8] {
+    fn bytes(&mut self) -> &mut [u8] {
+        self
+    }
+}
+
+/// A buffer of the caller.
+struct Lent<'a, 'py> {
+    target: &'a PyUntypedBuffer,
+    _py: Python<'py>,
+}
+
+impl Target for Lent<'_, '_> {
+    #[allow(
+        unsafe_code,
+        reason = "the bytes of a Python buffer lie behind a pointer"
+    )]
+    fn bytes(&mut self) -> &mut [u8] {
+        let size = self.target.len_bytes();
+        if size == 0 {
+            return &mut [];
+        }
+        // SAFETY: `writable` checked that the buffer is contiguous and may be written to, and its
+        // exporter keeps it in place while it is held. The slice is borrowed from `self`, so that
+        // there is one at a time, and none while the GIL is released.
+        unsafe { std::slice::from_raw_parts_mut(self.target.buf_ptr().cast::<u8>(), size) }
     }
 }
 
@@ -272,20 +320,4 @@ pub fn borrowed(descriptor: i32) -> ManuallyDrop<File> {
     // SAFETY: it is never closed here, and Python keeps it open while it calls; one that was closed
     // beneath it is refused by the system.
     ManuallyDrop::new(unsafe { File::from_raw_fd(descriptor) })
-}
-
-/// The bytes of a buffer that may be written to, for a moment in which no other Python code runs.
-#[allow(
-    unsafe_code,
-    clippy::mut_from_ref,
-    reason = "the bytes of a Python buffer lie behind a pointer"
-)]
-fn lent<'a>(_py: Python<'a>, target: &'a PyUntypedBuffer) -> &'a mut [u8] {
-    if target.len_bytes() == 0 {
-        return &mut [];
-    }
-    // SAFETY: `writable` checked that the buffer is contiguous and may be written to, its exporter
-    // keeps it in place while it is held, and no caller keeps the slice while the GIL is released
-    // or asks for another.
-    unsafe { std::slice::from_raw_parts_mut(target.buf_ptr().cast::<u8>(), target.len_bytes()) }
 }

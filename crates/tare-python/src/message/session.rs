@@ -15,12 +15,16 @@ use super::given::{framing, limits, option};
 use super::inner::{Inner, SLICES};
 use super::pool;
 use super::pull::{borrowed, push_out, Source, Stop};
-use super::taken::{Batch, Taken};
-use crate::buffers::{fill, with_bytes, writable};
+use super::taken::{Batch, Head, Taken};
+use crate::buffers::{copied, fill, filled, with_bytes, writable};
 use crate::error::os_error;
 
 /// Bytes that are read before anything else is looked at.
 const ROUND: usize = 1 << 20;
+/// From so many bytes on a message is received into the bytes that Python gets, ...
+const WHOLE: usize = 4 << 20;
+/// ... once so many of them have come.
+const CAME: usize = 1 << 20;
 
 /// What `pull` gives.
 #[derive(IntoPyObject)]
@@ -52,6 +56,42 @@ fn told_why(stop: Stop) -> &'static str {
 pub struct Session(Mutex<Inner>);
 
 impl Session {
+    /// Reads the message under way into the bytes that Python gets, if it is a large one of which
+    /// much has come: announced lengths alone take no memory.
+    fn pull_large<'py>(&self, py: Python<'py>, source: Source) -> PyResult<Option<Pulled<'py>>> {
+        let length = {
+            let framer = &mut self.lock().framer;
+            let length = framer.large_message().filter(|&length| length >= WHOLE);
+            length.filter(|_| framer.partial().len() >= CAME)
+        };
+        let Some(length) = length else {
+            return Ok(None);
+        };
+        let mut stop = None;
+        let payload = filled(py, length, |place| {
+            stop = source.place_into(py, self, place)?;
+            Ok(())
+        })?;
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        if stop == Some(Stop::Ready) {
+            if let Ok(Some(Event::Message(message))) = inner.framer.next_event() {
+                if message.placed == Some(length) {
+                    let head = Head::of(&message);
+                    let mut batch = Batch::new(inner.last_end, 1);
+                    inner.last_end = inner.framer.position();
+                    batch.push(payload, length, head, inner.last_end);
+                    inner.given = true;
+                    inner.rest();
+                    return Ok(Some(Pulled::Taken(batch.taken(py)?)));
+                }
+            }
+        }
+        Ok(stop
+            .filter(|&stop| stop != Stop::Ready)
+            .map(|stop| Pulled::Not(told_why(stop))))
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         // Held with the GIL, and never while other Python code runs.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -118,14 +158,15 @@ impl Session {
         let mut inner = self.lock();
         pool::lend_writer(&mut inner.writer);
         while inner.writer.pending() < limit || index == start {
-            let Ok(payload) = payloads.get_item(index) else {
+            let Some(payload) = item(payloads, index) else {
                 break;
             };
             let compressed = flags.is_some_and(|flags| flags.get(index).is_some_and(|&f| f != 0));
             let done = if let Ok(bytes) = payload.cast_exact::<PyBytes>() {
-                inner.push_object(bytes, compressed)
+                inner.push_object(&bytes, compressed)
             } else {
-                drop(inner); // an exporter of a buffer may be Python code
+                drop(inner); // an exporter of a buffer may be Python code, which may change the list
+                let payload = payload.to_owned();
                 self.send(py, &payload, compressed)?;
                 inner = self.lock();
                 Ok(())
@@ -235,6 +276,11 @@ impl Session {
             }
             if self.at_end() {
                 return Ok(Pulled::AtEnd(None));
+            }
+            if source.due.is_none() {
+                if let Some(pulled) = self.pull_large(py, source)? {
+                    return Ok(pulled);
+                }
             }
             // What follows is only looked at in the next turn: an error must come from there.
             let mut looked = false;
@@ -348,10 +394,10 @@ impl Session {
                     if message.compressed || message.bytes.len() > target.len_bytes() =>
                 {
                     let mut batch = Batch::new(inner.last_end, 1);
-                    batch.push(py, &message)?;
+                    let (payload, head) = (copied(py, message.bytes)?, Head::of(&message));
                     let size = message.bytes.len();
                     inner.last_end = inner.framer.position();
-                    batch.ended(inner.last_end);
+                    batch.push(payload, size, head, inner.last_end);
                     return Ok(Some((size, Some(batch.taken(py)?))));
                 }
                 Ok(Some(Event::Message(message))) => match message.placed {
@@ -505,6 +551,24 @@ impl Session {
         facts.set_item("skipped", inner.framer.skipped().0)?;
         facts.set_item("ended", inner.framer.state() == State::Ended)?;
         Ok(facts)
+    }
+}
+
+/// An item of a list, borrowed: no other Python code runs while it is looked at.
+#[allow(
+    unsafe_code,
+    reason = "a reference counted up and down costs as much as a copy"
+)]
+fn item<'a, 'py>(list: &'a Bound<'py, PyList>, index: usize) -> Option<Borrowed<'a, 'py, PyAny>> {
+    if index >= list.len() {
+        return None;
+    }
+    let index = isize::try_from(index).ok()?;
+    // SAFETY: the list has the item, and keeps it as long as nothing changes the list, for which
+    // Python code would have to run.
+    unsafe {
+        let item = pyo3::ffi::PyList_GetItem(list.as_ptr(), index);
+        (!item.is_null()).then(|| Borrowed::from_ptr(list.py(), item))
     }
 }
 
