@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
 MIB = int(os.environ.get("TARE_PUMP_MIB", "160"))
 PATIENCE_S = 60 + MIB / 20
 GROWTH_KIB = 8 << 10

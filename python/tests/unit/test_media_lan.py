@@ -34,6 +34,8 @@ from tare.media.lan import METHODS, Lan, LanError
 from tare.media.link import Link
 from tare.report import markdown
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="network namespaces are Linux's")
+
 FAST = Link.parse("1Gbit,0.3ms")
 PATIENCE_S = 20
 REFUSED = ("not permitted", "denied", "Invalid argument", "No space", "No such file", "not supported")
