@@ -12,7 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Done", "Running", "run", "started", "until"]
+from click.testing import CliRunner
+
+from tare import cli
+
+__all__ = ["Done", "Running", "called", "run", "started", "until"]
 
 # A shell that runs the tests in the background may have had SIGINT ignored.
 _TARE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from tare.cli import main; main()"
@@ -77,6 +81,15 @@ def run(*args: str, cwd: Path, stdin: bytes = b"", code: int = 0, **options: Any
     done = Done(running.process.returncode, out or b"", err.decode())
     assert done.code == code, done
     assert "Traceback" not in done.err, done.err
+    return done
+
+
+def called(*args: str, cwd: Path, code: int = 0) -> Done:
+    """The command within this process, where no standard input is needed; it has this exit code."""
+    with contextlib.chdir(cwd):
+        found = CliRunner().invoke(cli.tare, args)
+    done = Done(found.exit_code, found.stdout_bytes, found.stderr)
+    assert done.code == code, (done, found.exception)
     return done
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
@@ -14,11 +13,9 @@ from pathlib import Path
 
 import msgpack
 import pytest
-from click.testing import CliRunner
-from message_commands import Done, run, started, until
+from message_commands import Done, called, run, started, until
 
 import tare
-from tare import cli
 
 VALUES = [{"a": 1, "b": [None, 2.5, "\u00e9"]}, [], "text", 12345678901234567890123, None]
 LINES = b"".join(json.dumps(value).encode() + b"\n" for value in VALUES)
@@ -124,19 +121,17 @@ def test_what_the_wire_of_a_file_is(tmp_path: Path) -> None:
 def test_rows_of_other_data(tmp_path: Path) -> None:
     """--from reads a file or standard input as data, and sends its rows; names of files need not tell."""
     (tmp_path / "t").write_text("a,b\n1,x\n2,y\n")
+    native = ("--codec", "msgpack", "--framing", "native")
+    called("send", "file:s", "t", "--from", "csv", *native, cwd=tmp_path)
     rows = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
-    stream = run(
-        "send", "-", "t", "--from", "csv", "--codec", "msgpack", "--framing", "native", cwd=tmp_path
-    ).out
-    assert list(msgpack.Unpacker(io.BytesIO(stream))) == rows
+    assert list(msgpack.Unpacker(io.BytesIO((tmp_path / "s").read_bytes()))) == rows
     (tmp_path / "l.ndjson").write_bytes(LINES)
-    stream = run("send", "-", "l.ndjson", "--codec", "json", cwd=tmp_path).out
-    assert len(run("receive", "-", cwd=tmp_path, stdin=stream).out.splitlines()) == len(VALUES)
-    stream = run(
-        "send", "-", "--from", "msgpack", "--framing", "native", cwd=tmp_path, stdin=msgpack.packb([1])
-    ).out
-    assert stream.replace(b" ", b"") == b"[1]\n"
-    assert "t" in run("send", "-", "t", "--from", "parquet", cwd=tmp_path, code=1).err
+    called("send", "file:l", "l.ndjson", "--codec", "json", cwd=tmp_path)
+    assert len(called("receive", "file:l", cwd=tmp_path).out.splitlines()) == len(VALUES)
+    options = ("--from", "msgpack", "--framing", "native")
+    assert json.loads(run("send", "-", *options, cwd=tmp_path, stdin=msgpack.packb([1])).out) == [1]
+    assert "t" in called("send", "file:x", "t", "--from", "parquet", cwd=tmp_path, code=1).err
+    assert "--from FORMAT" in called("send", "file:y", "t", "--codec", "json", cwd=tmp_path, code=2).err
 
 
 def test_lines_leave_as_they_come(tmp_path: Path) -> None:
@@ -174,12 +169,15 @@ def test_a_rate_is_kept(tmp_path: Path) -> None:
 
 def test_files_are_appended_to_and_not_overwritten(tmp_path: Path) -> None:
     """file: takes --append or --force."""
-    run("send", "file:log", cwd=tmp_path, stdin=b"[1]\n")
-    assert "--append" in run("send", "file:log", cwd=tmp_path, stdin=b"[2]\n", code=2).err
-    run("send", "file:log", "--append", cwd=tmp_path, stdin=b"[2]\n")
-    assert run("receive", "file:log", "--require-end", cwd=tmp_path).out == b"[1]\n[2]\n"
-    run("send", "file:log", "--force", cwd=tmp_path, stdin=b"[3]\n")
-    assert run("receive", "file:log", cwd=tmp_path).out == b"[3]\n"
+    for number in (1, 2, 3):
+        (tmp_path / f"{number}.ndjson").write_text(f"[{number}]\n")
+    values = ("--codec", "json")
+    called("send", "file:log", "1.ndjson", *values, cwd=tmp_path)
+    assert "--append" in called("send", "file:log", "2.ndjson", *values, cwd=tmp_path, code=2).err
+    called("send", "file:log", "2.ndjson", *values, "--append", cwd=tmp_path)
+    assert called("receive", "file:log", "--require-end", cwd=tmp_path).out == b"[1]\n[2]\n"
+    called("send", "file:log", "3.ndjson", *values, "--force", cwd=tmp_path)
+    assert called("receive", "file:log", cwd=tmp_path).out == b"[3]\n"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +202,5 @@ def test_wrong_uses(args: tuple[str, ...], expected: str, tmp_path: Path) -> Non
     (tmp_path / "d").mkdir()
     (tmp_path / "x").touch()
     (tmp_path / "d/x").touch()
-    with contextlib.chdir(tmp_path):
-        done = CliRunner().invoke(cli.tare, ["send", *args], input="")
-    assert (done.exit_code, expected in done.output) == (2, True), done.output
+    assert expected in called("send", *args, cwd=tmp_path, code=2).err
     assert sorted(os.listdir(tmp_path)) == ["d", "x"]
