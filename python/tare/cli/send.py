@@ -153,6 +153,9 @@ class _Job:
             raise UsageError("--rate of files and --raw is in bytes, such as 10MB/s")
         self.codec = plain if options["compressor"] is None else f"{plain}+{options['compressor']}"
         self._names = self._named(name) if self.kind == "files" else []
+        for file in self._files:
+            if self.kind != "files" and file != _STANDARD:
+                self._check_readable(file)
 
     def _named(self, name: str | None) -> list[str]:
         from tare.messages.files import name_fault
@@ -173,11 +176,21 @@ class _Job:
                 raise UsageError(
                     f"{file} is a folder: name its files, or: tar c {file} | tare send ... --raw"
                 )
-            with local(file):  # told before anybody is bothered; a fifo must not be opened for that
-                os.stat(file)
-                if not os.access(file, os.R_OK):
-                    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            self._check_readable(file)
         return names
+
+    def _check_readable(self, file: str) -> None:
+        """Tell it before anybody is bothered; a fifo must not be opened for that."""
+        with local(file):
+            os.stat(file)
+            if not os.access(file, os.R_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        lines = self._options["from_"] is not None or file.endswith((".ndjson", ".jsonl"))
+        if self.kind == "values" and not lines:
+            from tare.datasets.source import printable
+
+            text = "say --from FORMAT to send its values, no --codec to send the file"
+            raise UsageError(f"{printable(file)}: {text}")
 
     def send(self, place: Place, conn: Connection) -> None:
         """Send all of it."""
@@ -272,12 +285,6 @@ def _batches(files: tuple[str, ...], options: dict[str, Any]) -> Iterator[list[A
     """Values as they come, as many at once as are there."""
     format = options["from_"]
     for file in files:
-        if format is None and file != _STANDARD and not file.endswith((".ndjson", ".jsonl")):
-            from tare.datasets.source import printable
-
-            raise UsageError(
-                f"{printable(file)}: say --from FORMAT to send its values, no --codec to send the file"
-            )
         codec = _STREAMS.get(format or "ndjson")
         if codec is not None:
             yield from _streamed(file, codec, options)

@@ -132,6 +132,8 @@ def test_rows_of_other_data(tmp_path: Path) -> None:
     assert json.loads(run("send", "-", *options, cwd=tmp_path, stdin=msgpack.packb([1])).out) == [1]
     assert "t" in called("send", "file:x", "t", "--from", "parquet", cwd=tmp_path, code=1).err
     assert "--from FORMAT" in called("send", "file:y", "t", "--codec", "json", cwd=tmp_path, code=2).err
+    assert "no such file" in called("send", "file:y", "no.csv", "--raw", cwd=tmp_path, code=1).err
+    assert not (tmp_path / "y").exists()
 
 
 def test_lines_leave_as_they_come(tmp_path: Path) -> None:
