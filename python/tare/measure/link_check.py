@@ -128,6 +128,8 @@ def _pour(connect: Callable[[], socket.socket], arrivals: list[_Arrival], total:
         sock.shutdown(socket.SHUT_WR)
         while sock.recv(1 << 16):
             pass
+    if not arrivals or arrivals[-1][1] < total:
+        raise ConnectionError("the link lost a connection")
     began_s, first = next(one for one in arrivals if one[1] >= total * _WARM)
     ended_s, last = arrivals[-1]
     return (last - first) / max(ended_s - began_s, 1e-9)

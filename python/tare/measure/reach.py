@@ -53,8 +53,12 @@ class Reach:
             return
         from tare.measure.link_check import check_link, drift
 
-        before["after"] = check_link(self._link, self._lan)
-        before["drift"] = drift(before, before["after"])
+        try:
+            before["after"] = check_link(self._link, self._lan)
+        except OSError as error:  # the samples are there, whatever became of the link
+            before["after"] = {"error": str(error)[:200]}
+        else:
+            before["drift"] = drift(before, before["after"])
 
     def medium(self, name: str, role: str) -> dict[str, Any]:
         """What ``open`` of an end is told of the medium; an emulated link is TCP with something between."""
@@ -78,16 +82,20 @@ class Reach:
     def _between(self) -> Lan | None:
         """The two namespaces of a link, made and measured at first use; None where they cannot be had."""
         from tare.measure.link_check import check_link
-        from tare.media.lan import Lan, LanError
+        from tare.media.lan import Lan
 
         with self._reaching:
             if self._lan is None and not self._no_lan:
+                made = None
                 try:
-                    self._lan = Lan(self._link)
-                except LanError as error:
-                    self._no_lan = str(error)
+                    made = Lan(self._link)
+                    self._noise["link"] = check_link(self._link, made)
+                except OSError as error:  # LanError is one; so is a link that carries nothing
+                    self._no_lan = str(error) or type(error).__name__
+                    if made is not None:
+                        made.close()
                 else:
-                    self._noise["link"] = check_link(self._link, self._lan)
+                    self._lan = made
             return self._lan
 
     @property

@@ -49,6 +49,7 @@ _ADDRESSES = ("10.78.0.1", "10.78.0.2")
 _LOOSE = Path("/")
 _REPLY_BYTES = 1 << 16
 _PATIENCE_S = 20.0
+_LAST_S = 5.0
 
 
 class LanError(OSError):
@@ -192,7 +193,13 @@ class Side:
 
     def _last_words(self) -> str:
         self._asking.close()
-        _, said = self._process.communicate()
+        if self._process.stderr is None or self._process.stderr.closed:
+            return ""
+        try:
+            _, said = self._process.communicate(timeout=_LAST_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            _, said = self._process.communicate()
         lines = said.decode(errors="replace").strip().splitlines()
         return f" ({lines[-1][:200]})" if lines else ""
 

@@ -259,6 +259,32 @@ def test_without_namespaces_a_relay_emulates(monkeypatch: pytest.MonkeyPatch) ->
     assert noise["link"]["after"]["rate_measured"] > 0
 
 
+def test_a_link_that_breaks_is_told(link: Lan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that carries nothing gives way to the relay; one that broke behind the samples costs no record."""
+    del link  # namespaces can be had
+
+    class Mute(Lan):
+        def _begin(self, method: str, *, own_user: bool) -> None:
+            super()._begin(method, own_user=own_user)
+            self.side[1].connect = refused  # type: ignore[method-assign]
+
+    noise: dict[str, Any] = {}
+    reach = Reach(Settings(link="1Gbit,0.3ms"), noise)
+    with monkeypatch.context() as patched:
+        patched.setattr(lan, "Lan", Mute)
+        assert [] == reach.inside("link", "writer")
+    assert "link" not in noise
+    reach = Reach(Settings(link="1Gbit,0.3ms"), noise)
+    assert reach.inside("link", "writer")
+    assert reach.inside("link", "reader") != reach.inside("link", "writer")
+    assert reach.medium("link", "reader")["address"].startswith("10.")
+    reach._lan.side[1].close()
+    reach.check_again()
+    reach.close()
+    assert "error" in noise["link"]["after"]
+    assert "drift" not in noise["link"]
+
+
 def test_the_plan_transports_runs_over_every_medium(
     link: Lan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
