@@ -42,6 +42,7 @@ class Speaker:
     program: str = sys.executable
     media: tuple[str, ...] = ("fifo", "unix", "tcp")
     syncs: bool = True
+    stops_collector: bool = True
 
 
 WORKERS = {
@@ -49,7 +50,7 @@ WORKERS = {
     "tare worker": Speaker(
         (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
     ),
-    "r": Speaker(R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False),
+    "r": Speaker(R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False),
 }
 
 
@@ -138,13 +139,13 @@ def raw(speaker: Speaker) -> Iterator[Raw]:
 # --- lines ----------------------------------------------------------------------
 
 
-def test_hello_tells_what_the_parent_needs(worker):
+def test_hello_tells_what_the_parent_needs(worker, speaker):
     """Protocol, name, version, pid, codecs, clocks, collector modes."""
     hello = worker.hello
     assert (hello["proto"], hello["pid"]) == (1, worker.pid)
     assert {"worker", "runtime", "version", "codecs", "clocks", "cpu_source", "gc"} <= set(hello)
     assert "wall_ns" in hello["clocks"]
-    assert "off" in hello["gc"]
+    assert set(hello["gc"]) == ({"off", "on"} if speaker.stops_collector else {"on"})
     for codec in hello["codecs"]:
         wanted = {"id", "library", "version", "kinds", "media", "delivery", "threads", "executes_code"}
         assert wanted <= set(codec)
@@ -374,17 +375,24 @@ def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
     path.write_text(json.dumps(BIG))
     ready(worker, speaker, path)
     ask(worker, "run", what="encode", batch=1)
-    counted = told = 0
-    for batch in (15, 30, 60, 120, 240):
-        # A fast machine needs more calls before the two clocks can be compared.
+
+    def sampled(what: str, batch: int) -> tuple[int, int]:
         before = int(schedstat.read_text().split()[0])
-        reply = ask(worker, "run", what="encode", samples=1, batch=batch)
+        reply = ask(worker, "run", what=what, samples=1, batch=batch)
         counted = int(schedstat.read_text().split()[0]) - before
         cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-        told = cells["user_ns"] + cells["sys_ns"] + cells.get("drop_ns", 0)
-        if counted > 50_000_000:
+        return cells["user_ns"] + cells["sys_ns"] + cells.get("drop_ns", 0), counted
+
+    # What a worker does around a sample, such as collecting, is in no clock of it.
+    around = min(counted - told for told, counted in (sampled("null", 1) for _ in range(3)))
+    told = counted = 0
+    for batch in (15, 30, 60, 120, 240):
+        # A fast machine needs more calls before the two clocks can be compared.
+        told, counted = sampled("encode", batch)
+        if counted > 50_000_000 + 2 * around:
             break
-    assert 0.95 <= told / counted <= 1.01
+    assert told <= counted * 1.01
+    assert told >= 0.95 * (counted - around)
 
 
 def test_the_collector_can_be_on(worker, speaker, document):
