@@ -358,7 +358,7 @@ def _plain(error: OSError) -> str:
     if type(error).__name__ == "SSLEOFError":
         text = "the other end closed the connection in the middle: has it the same token?"
     text = _OPENSSL.sub("", text)
-    return text[:1].lower() + text[1:]
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from tare.cli import SHOWS
 from tare.cli.connecting import Place, connecting, drained, patient, reached, show_summary
 from tare.cli.receiving import Guest, Receiver, Target
 from tare.cli.signals import ended_by_signals
-from tare.errors import TareError, UsageError
+from tare.errors import Malformed, TareError, UsageError
 
 if TYPE_CHECKING:
     from tare.messages import Connection, Server
@@ -129,6 +129,10 @@ def _from_one(place: Place, conn: Connection, receiver: Receiver, options: dict[
                     if receiver.left < 1:
                         return
                 guest.check_end(options["require_end"])
+        except Malformed as error:
+            if error.format == "frame" and error.offset == 0:
+                error.args = (f"{error}; --framing native reads lines of JSON, msgpack and CBOR",)
+            raise
         finally:
             show_summary(conn, options)
 

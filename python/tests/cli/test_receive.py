@@ -76,6 +76,15 @@ def test_lines_of_other_programs(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_no_frame_may_be_lines(tmp_path: Path) -> None:
+    """Who forgot --framing native is told; deep inside a stream it is no such thing."""
+    (tmp_path / "lines").write_bytes(b'{"a": 1}\n')
+    assert "--framing native" in called("receive", "file:lines", cwd=tmp_path, code=1).err
+    (tmp_path / "lines").write_bytes(FRAME + b'{"a": 1}\n')
+    done = called("receive", "file:lines", "--codec", "json", cwd=tmp_path, code=1)
+    assert (done.out, "--framing" in done.err) == (b"[1]\n", False)
+
+
 def test_msgpack_both_ways(tmp_path: Path) -> None:
     """What msgpack packs is received, and what is sent it unpacks, wrapped too."""
     values = [1, {"k": b"\0\xff"}, [None, 0.5], msgpack.ExtType(5, b"x"), msgpack.Timestamp(1, 0)]
