@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import array
 import asyncio
+import contextlib
 import functools
 import gc
 import json
@@ -525,25 +526,21 @@ def _talk(connection: tare.messages.Connection, theirs: socket.socket) -> None:
 
 
 def slow_reader(size: int, seconds: float) -> Work:
-    """Send to who never reads; most bytes that were queued, and how much memory grew."""
+    """Send to who never reads, with a mark of 16 MiB; the larger of the bytes queued and memory's growth."""
     mine, theirs = socket.socketpair()
-    connection, data = _open(mine.detach(), "raw"), block(size)
+    connection, data = _open(mine.detach(), "raw", high=16 << 20), block(size)
 
     def work() -> int:
         before, most = _resident(), 0
         ends = time.monotonic() + seconds
         with theirs:
             while time.monotonic() < ends:
-                try:
+                with contextlib.suppress(TimeoutError):
                     connection.send(bytes(bytearray(data)), timeout=0)
-                except TimeoutError:
-                    pass
                 most = max(most, connection.summary()["unsent"])
         grown = _resident() - before
-        try:
+        with contextlib.suppress(OSError):
             connection.close(0)
-        except (TimeoutError, OSError):
-            pass
         return max(most, grown)
 
     return work

@@ -438,8 +438,9 @@ def idle_memory() -> Found:
 def slow_reader() -> Found:
     """What a writer holds for who never reads: the larger of queued bytes and memory's growth, MiB."""
     size = 64 << 10
-    # What is asked for is the mark; a message that was begun below it may stand above it.
-    ours, limit = _alone("slow_reader", size, SCALE.slow_s) / MIB, 1 + size / MIB
+    # What is asked for is the mark; a message that was begun below it may stand above it. The mark is not the
+    # 1 MiB of the default, so that what else moves in a process is small beside it.
+    ours, limit = _alone("slow_reader", size, SCALE.slow_s) / MIB, 16 + size / MIB
     return ours, limit, ours / limit, {"message_bytes": size, "seconds": SCALE.slow_s}
 
 
