@@ -184,7 +184,7 @@ class DescriptorChannel(PulledChannel):
         seconds = self._enter(timeout)
         try:
             self._check_reads()
-            if not self._is_plain():
+            if not (self._told and self._kept is None and self._failed is None):  # as `_is_plain`
                 return super().poll(seconds)
             try:
                 found = self._session.look(self._source, seconds)
@@ -199,6 +199,10 @@ class DescriptorChannel(PulledChannel):
         finally:
             self._receiving.release()
 
+    def _check_reads(self) -> None:
+        if self._closed or not self._reads or os.getpid() != self._process:
+            super()._check_reads()  # says which
+
     def _enter(self, timeout: Timeout) -> float | None:
         """Take the lock of those who receive; the seconds that are left."""
         seconds = self._timeout if timeout is ... else timeout
@@ -210,8 +214,8 @@ class DescriptorChannel(PulledChannel):
         return deadline.left()
 
     def _is_plain(self) -> bool:
-        """Whether nothing is kept, queued or broken, so that the core may go on by itself."""
-        return self._told and self._kept is None and self._failed is None and not self._session.unsent
+        """Whether nothing is kept or broken, so that the core may go on by itself."""
+        return self._told and self._kept is None and self._failed is None
 
     def _give_up(self, why: str) -> None:
         """Raise what kept the core from going on; nothing if it is done by turns."""

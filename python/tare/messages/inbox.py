@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Inbox"]
 
 _LARGE = 64 << 10
+_AHEAD = 128  # values decoded at once: those of many more would leave the caches, and wake the collector
 _NOTHING: Iterator[Any] = iter(())
 
 
@@ -138,24 +139,25 @@ class Inbox:
         if codec is None or self._peer != self._agreed:
             codec = self._agree()
         start = self._decoded
-        rest = self._payloads[start:] if start else self._payloads
+        stop = self._count if codec.is_raw else min(start + _AHEAD, self._count)
+        rest = self._payloads if stop - start == self._count else self._payloads[start:stop]
         if self._flags is None and not (codec.compresses and codec.native):
             try:
                 values = codec.decoded_many(rest)
             except Exception:
-                self._one_by_one(codec)
+                self._one_by_one(codec, stop)
             else:
-                self._decoded = self._count
+                self._decoded = stop
                 self.ready = iter(values)
         else:
-            self._one_by_one(codec)
+            self._one_by_one(codec, stop)
         if self._count == 1 and len(self._payloads[0]) > _LARGE:
             self._payloads = []  # what is large is not held beside its value, nor behind it
             self.ready = _One(list(self.ready))
 
-    def _one_by_one(self, codec: MessageCodec) -> None:
+    def _one_by_one(self, codec: MessageCodec, stop: int) -> None:
         values: list[Any] = []
-        while self._decoded < self._count:
+        while self._decoded < stop:
             index = self._decoded
             flagged = self._flags is not None and bool(self._flags[index])
             try:
