@@ -21,6 +21,10 @@ pub(super) const SLICES: usize = 64;
 pub(super) const LENT: usize = 64 << 10;
 
 /// Both directions of a stream that somebody else reads and writes.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own, and most combinations occur"
+)]
 pub(super) struct Inner {
     pub(super) framer: Framer,
     pub(super) writer: FrameWriter,

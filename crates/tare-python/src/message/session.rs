@@ -321,12 +321,11 @@ impl Session {
             if self.at_end() {
                 return Ok(PulledInto::AtEnd(None));
             }
-            let stop = match source.place(py, self, &target)? {
-                Some(stop) => stop,
-                None => {
-                    let mut looked = false;
-                    source.fill(py, self, 1, |_| std::mem::replace(&mut looked, true))?
-                }
+            let stop = if let Some(stop) = source.place(py, self, &target)? {
+                stop
+            } else {
+                let mut looked = false;
+                source.fill(py, self, 1, |_| std::mem::replace(&mut looked, true))?
             };
             if stop != Stop::Ready {
                 return Ok(PulledInto::Not(told_why(stop)));
