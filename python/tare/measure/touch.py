@@ -31,6 +31,8 @@ def touch(value: Any) -> int:
     if home == "pandas":
         return sum(_touch_series(value.iloc[:, i]) for i in range(value.shape[1]))
     if home == "pyarrow":
+        if hasattr(value, "iter_batches"):  # a Parquet file of which the footer alone was read
+            return sum(map(_touch_arrow, value.iter_batches()))
         return _touch_arrow(value)
     return _touch_document(value)
 

@@ -9,6 +9,7 @@ import time
 import pytest
 from conftest import need
 
+from tare.codec import Codec
 from tare.measure import clocks, memory, sampling
 from tare.measure.phases import MESSAGE_BYTES, OpError, cut, phase
 from tare.measure.touch import touch
@@ -234,3 +235,12 @@ def test_long_messages_are_cut_between_characters(text):
     short = cut(text)
     assert len(short.encode()) <= MESSAGE_BYTES
     assert short.endswith("...")
+
+
+def test_touching_a_view_of_a_parquet_file_reads_every_cell():
+    """The view holds the footer alone: its columns are read, all of them."""
+    import pyarrow as pa
+
+    codec = Codec.parse("parquet:pyarrow")
+    table = pa.table({"n": list(range(3000)), "t": [str(n) for n in range(3000)]})
+    assert touch(codec.library.open(codec.encode(table))) == 6000
