@@ -359,7 +359,7 @@ def _msgpack_many(keywords: dict[str, Any]) -> Callable[[bytes], list[Any]]:
     import msgpack
 
     def decode(data: bytes) -> list[Any]:
-        unpacker = msgpack.Unpacker(max_buffer_size=0, **keywords)
+        unpacker = msgpack.Unpacker(max_buffer_size=0, read_size=len(data) or 1, **keywords)
         unpacker.feed(data)
         return list(unpacker)
 
