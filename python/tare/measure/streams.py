@@ -15,6 +15,8 @@ How a message ends is the *delivery*:
 from __future__ import annotations
 
 import io
+import os
+import select
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -80,20 +82,31 @@ class _Stamped(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         return self._got(self._end.readinto(buffer) or 0)
 
-    def read_queued(self, session: MessageSession) -> int:
-        """Have a session read once; how many bytes came, 0 at the end."""
-        done, ended = session.read_from(self._end.fileno(), 1, _MOST_READ)
-        if ended and not done:
-            session.received_end()
-        return self._got(done)
+    def read_message(self, session: MessageSession) -> bytes | None:
+        """The next message of a session, read as connections read; None at the end."""
+        before = session.position()[0]
+        taken = session.take(1, 0)
+        if taken is None and not session.at_end:
+            descriptor = self._end.fileno()
+            select.select([descriptor], [], [])
+            self._noted()
+            pulled = session.pull((descriptor, _MOST_READ, False, None), 1, 0)
+            assert not isinstance(pulled, str)  # there is no time limit, and nothing to send
+            taken = pulled
+            self._noted()
+        self.count += session.position()[0] - before
+        return None if taken is None else taken[0][0]
 
     def _got(self, done: int) -> int:
         if done:
-            self.last_ns = _now()
-            if not self.first_ns:
-                self.first_ns = self.last_ns
+            self._noted()
             self.count += done
         return done
+
+    def _noted(self) -> None:
+        self.last_ns = _now()
+        if not self.first_ns:
+            self.first_ns = self.last_ns
 
 
 class Sender:
@@ -214,6 +227,8 @@ class Receiver:
         self._file = io.BufferedReader(self._raw, _CHUNK_BYTES)
         self._delivery = delivery
         self._session = _session(delivery)
+        if self._session is not None:
+            os.set_blocking(end.fileno(), False)  # as connections have it
         self._decode = decode
         self._stream = stream
         self._options = options or {}
@@ -262,11 +277,10 @@ class Receiver:
         session = self._session
         if session is None:
             return self._read_to_end()
-        while (taken := session.take(1, 0)) is None:
-            if session.at_end:
-                raise Truncated("the writer closed before the message")
-            self._raw.read_queued(session)
-        return taken[0][0]
+        data = self._raw.read_message(session)
+        if data is None:
+            raise Truncated("the writer closed before the message")
+        return data
 
     def _read_to_end(self) -> bytes:
         # RawIOBase.readall would go by 8 KiB.
