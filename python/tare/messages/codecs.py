@@ -332,6 +332,18 @@ def _orjson(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
     return partial(orjson.dumps, default=hook(options["default"]), option=option or None), orjson.loads
 
 
+def _stdlib_json(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
+    import json
+
+    write = json.JSONEncoder(
+        separators=(",", ":") if options["compact"] else None,
+        default=hook(options["default"]),
+        sort_keys=options["sort_keys"],
+    ).encode
+    # Text of UTF-8 and of nothing else, which the library would guess from bytes.
+    return (lambda value: write(value).encode()), (lambda data: json.loads(str(data, "utf-8")))
+
+
 def _msgspec_json(options: dict[str, Any], whole: Callable[[Any], bytes]) -> _Pair:
     import msgspec
 
@@ -383,6 +395,7 @@ _FAST: dict[tuple[str, str], Callable[[dict[str, Any], Callable[[Any], bytes]], 
     ("cbor", "cbor2"): _cbor2,
     ("json", "msgspec"): _msgspec_json,
     ("json", "orjson"): _orjson,
+    ("json", "stdlib"): _stdlib_json,
     ("msgpack", "msgpack"): _msgpack,
     ("msgpack", "msgspec"): _msgspec_msgpack,
 }
