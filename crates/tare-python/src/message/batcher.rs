@@ -34,18 +34,23 @@ impl Batcher {
         data: &Bound<'_, PyAny>,
         timeout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        // Errors become exceptions when the session is no longer locked: making one runs Python code.
         let push = |bytes: &[u8]| {
-            let mut inner = self.session.get().lock();
-            let done = inner.push(bytes, false);
-            done.map_err(|error| raised(py, error))?;
-            Ok(inner.unsent())
+            let done = {
+                let mut inner = self.session.get().lock();
+                let done = inner.push(bytes, false);
+                done.map(|()| inner.unsent())
+            };
+            done.map_err(|error| raised(py, error))
         };
         let waits = match data.cast_exact::<PyBytes>() {
             Ok(bytes) if bytes.as_bytes().len() >= LENT => {
-                let mut inner = self.session.get().lock();
-                let done = inner.push_object(bytes, false);
-                done.map_err(|error| raised(py, error))?;
-                inner.unsent()
+                let done = {
+                    let mut inner = self.session.get().lock();
+                    let done = inner.push_object(bytes, false);
+                    done.map(|()| inner.unsent())
+                };
+                done.map_err(|error| raised(py, error))?
             }
             Ok(bytes) => push(bytes.as_bytes())?,
             Err(_) => with_bytes(data, push)?,

@@ -20,6 +20,28 @@ pub(super) const SLICES: usize = 64;
 /// From so many bytes on a payload is lent to the writer instead of copied.
 pub(super) const LENT: usize = 64 << 10;
 
+/// Why nothing was gathered. It becomes an exception when no session is locked any more: making one
+/// runs Python code.
+pub(super) enum Broken {
+    Core(Error),
+    Python(PyErr),
+}
+
+impl Broken {
+    pub(super) fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Core(error) => raised(py, error),
+            Self::Python(error) => error,
+        }
+    }
+}
+
+impl From<PyErr> for Broken {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
 /// Both directions of a stream that somebody else reads and writes.
 #[allow(
     clippy::struct_excessive_bools,
@@ -207,7 +229,7 @@ impl Inner {
         py: Python<'py>,
         count: usize,
         budget: usize,
-    ) -> PyResult<Option<Batch<'py>>> {
+    ) -> Result<Option<Batch<'py>>, Broken> {
         let mut batch = Batch::new(self.last_end, self.usual.min(count));
         if let Some(codec) = self.next_codec.take() {
             self.peer_codec = Some(codec);
@@ -244,13 +266,13 @@ impl Inner {
                 Ok(None) => None,
                 // Good messages come first; the error stays and comes again.
                 Err(_) if batch.len() > 0 => break,
-                Err(error) => Some(raised(py, error)),
+                Err(error) => Some(error),
             };
             match stopped {
                 None if self.feed_spill() => {}
                 None => break,
                 Some(_) if self.takes_last_line && self.framer.accept_last_line() => {}
-                Some(error) => return Err(error),
+                Some(error) => return Err(Broken::Core(error)),
             }
         }
         self.feed_spill();

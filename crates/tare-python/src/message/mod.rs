@@ -14,6 +14,7 @@ mod deadline;
 mod fault;
 mod given;
 mod inner;
+mod large;
 mod pool;
 mod pull;
 mod session;

@@ -75,7 +75,7 @@ impl Source {
             if ready(&mut session.lock()) {
                 return Ok(Stop::Ready);
             }
-            let read = py.detach(|| self.read(&mut session.lock(), round));
+            let read = py.detach(|| self.read(&mut session.lock_detached(), round));
             let read = read.map_err(|error| os_error(py, error))?;
             // A short read emptied the descriptor: another would say so at its price.
             if read.is_some_and(|total| total >= round.min(self.most))
@@ -164,7 +164,7 @@ impl Source {
     fn placed(self, py: Python<'_>, session: &Session, target: &mut impl Target) -> PyResult<Stop> {
         let file = borrowed(self.descriptor);
         loop {
-            let waits = {
+            let waits: io::Result<bool> = {
                 let mut inner = session.lock();
                 let into = target.bytes();
                 let room = inner.framer.placed_room();
@@ -188,14 +188,14 @@ impl Source {
                             return Ok(Stop::Ready);
                         }
                         inner.clock(self.longest);
-                        n < offered // what comes from now on, the descriptor tells
+                        Ok(n < offered) // what comes from now on, the descriptor tells
                     }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
-                    Err(error) => return Err(os_error(py, error)),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+                    Err(error) => Err(error),
                 }
             };
-            if waits {
+            if waits.map_err(|error| os_error(py, error))? {
                 if let Some(stop) = self.wait(py, session)? {
                     return Ok(stop);
                 }
@@ -250,7 +250,7 @@ pub fn push_out(
     let file = borrowed(descriptor);
     loop {
         let (unsent, wrote) = py.detach(|| {
-            let mut inner = session.lock();
+            let mut inner = session.lock_detached();
             let wrote = if inner.unsent() > down_to {
                 inner.write(&*file)
             } else {

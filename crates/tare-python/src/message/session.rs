@@ -1,10 +1,11 @@
 //! `_tare.MessageSession`: framer and writer without a descriptor, for TLS and asyncio.
 
 use std::io::IoSlice;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tare::message::{Control, Event, FrameWriter, Framer, State};
 use tare::{Error, ErrorKind};
@@ -15,20 +16,15 @@ use super::given::{framing, limits, option};
 use super::inner::{Inner, SLICES};
 use super::pool;
 use super::pull::{borrowed, push_out, Source, Stop};
-use super::taken::{Batch, Head, Taken};
-use crate::buffers::{copied, fill, filled, with_bytes, writable};
+use super::taken::Taken;
+use crate::buffers::{with_bytes, writable};
 use crate::error::os_error;
 
 /// Bytes that are read before anything else is looked at.
 const ROUND: usize = 1 << 20;
-/// From so many bytes on a message is received into the bytes that Python gets, ...
-const WHOLE: usize = 4 << 20;
-/// ... once so many of them have come.
-const CAME: usize = 1 << 20;
-
 /// What `pull` gives.
 #[derive(IntoPyObject)]
-enum Pulled<'py> {
+pub(super) enum Pulled<'py> {
     Taken(Taken<'py>),
     AtEnd(Option<bool>),
     Not(&'static str),
@@ -43,7 +39,7 @@ enum PulledInto<'py> {
 }
 
 /// A reason as Python gets it.
-fn told_why(stop: Stop) -> &'static str {
+pub(super) fn told_why(stop: Stop) -> &'static str {
     match stop {
         Stop::Ready => "ready",
         Stop::Late => "late",
@@ -56,44 +52,22 @@ fn told_why(stop: Stop) -> &'static str {
 pub struct Session(Mutex<Inner>);
 
 impl Session {
-    /// Reads the message under way into the bytes that Python gets, if it is a large one of which
-    /// much has come: announced lengths alone take no memory.
-    fn pull_large<'py>(&self, py: Python<'py>, source: Source) -> PyResult<Option<Pulled<'py>>> {
-        let length = {
-            let framer = &mut self.lock().framer;
-            let length = framer.large_message().filter(|&length| length >= WHOLE);
-            length.filter(|_| framer.partial().len() >= CAME)
-        };
-        let Some(length) = length else {
-            return Ok(None);
-        };
-        let mut stop = None;
-        let payload = filled(py, length, |place| {
-            stop = source.place_into(py, self, place)?;
-            Ok(())
-        })?;
-        let mut inner = self.lock();
-        let inner = &mut *inner;
-        if stop == Some(Stop::Ready) {
-            if let Ok(Some(Event::Message(message))) = inner.framer.next_event() {
-                if message.placed == Some(length) {
-                    let head = Head::of(&message);
-                    let mut batch = Batch::new(inner.last_end, 1);
-                    inner.last_end = inner.framer.position();
-                    batch.push(payload, length, head, inner.last_end);
-                    inner.given = true;
-                    inner.rest();
-                    return Ok(Some(Pulled::Taken(batch.taken(py)?)));
-                }
-            }
+    /// Locked by who has the GIL, and not while Python code runs (which making a list, a dict or an
+    /// exception may do). Another thread may hold it without the GIL: then it is waited for without
+    /// it too, because that thread may want the GIL first.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        match self.0.try_lock() {
+            Ok(inner) => inner,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => Python::attach(|py| {
+                let locked = self.0.lock_py_attached(py);
+                locked.unwrap_or_else(PoisonError::into_inner)
+            }),
         }
-        Ok(stop
-            .filter(|&stop| stop != Stop::Ready)
-            .map(|stop| Pulled::Not(told_why(stop))))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
-        // Held with the GIL, and never while other Python code runs.
+    /// Locked by who released the GIL.
+    pub(super) fn lock_detached(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -171,7 +145,10 @@ impl Session {
                 inner = self.lock();
                 Ok(())
             };
-            done.map_err(|error| raised(py, error))?;
+            if let Err(error) = done {
+                drop(inner);
+                return Err(raised(py, error));
+            }
             index = index.saturating_add(1);
         }
         Ok(index)
@@ -234,7 +211,7 @@ impl Session {
     ) -> PyResult<(usize, bool)> {
         let file = borrowed(descriptor);
         let done = py.detach(|| {
-            let mut inner = self.lock();
+            let mut inner = self.lock_detached();
             let done = inner.read(&*file, round, most);
             inner.more = done.as_ref().is_ok_and(|(total, _)| *total >= round);
             done
@@ -245,7 +222,7 @@ impl Session {
     /// Writes what a descriptor that does not block takes: how many bytes, None if it has no room.
     fn write_to(&self, py: Python<'_>, descriptor: i32) -> PyResult<Option<usize>> {
         let file = borrowed(descriptor);
-        let done = py.detach(|| self.lock().write(&*file));
+        let done = py.detach(|| self.lock_detached().write(&*file));
         done.map_err(|error| os_error(py, error))
     }
 
@@ -270,8 +247,8 @@ impl Session {
     ) -> PyResult<Pulled<'py>> {
         let source = Source::new(py, source, seconds)?;
         loop {
-            let batch = self.lock().gather(py, count, budget)?;
-            if let Some(batch) = batch {
+            let batch = self.lock().gather(py, count, budget);
+            if let Some(batch) = batch.map_err(|broken| broken.raised(py))? {
                 return Ok(Pulled::Taken(batch.taken(py)?));
             }
             if self.at_end() {
@@ -382,40 +359,11 @@ impl Session {
         buffer: &Bound<'py, PyAny>,
     ) -> PyResult<Option<(usize, Option<Taken<'py>>)>> {
         let target = writable(buffer)?;
-        let mut inner = self.lock();
-        if let Some(codec) = inner.next_codec.take() {
-            inner.peer_codec = Some(codec);
-        }
-        let inner = &mut *inner;
-        loop {
-            let size = match inner.framer.next_event() {
-                Ok(Some(Event::Message(message)))
-                    if message.compressed || message.bytes.len() > target.len_bytes() =>
-                {
-                    let mut batch = Batch::new(inner.last_end, 1);
-                    let (payload, head) = (copied(py, message.bytes)?, Head::of(&message));
-                    let size = message.bytes.len();
-                    inner.last_end = inner.framer.position();
-                    batch.push(payload, size, head, inner.last_end);
-                    return Ok(Some((size, Some(batch.taken(py)?))));
-                }
-                Ok(Some(Event::Message(message))) => match message.placed {
-                    Some(size) => Some(size),
-                    None => Some(fill(py, &target, message.bytes)),
-                },
-                Ok(Some(Event::Control(Control::Hello(codec)))) => {
-                    inner.peer_codec = Some(codec.to_owned());
-                    None
-                }
-                Ok(Some(Event::Control(_))) => None,
-                Ok(None) => return Ok(None),
-                Err(error) => return Err(raised(py, error)),
-            };
-            if let Some(size) = size {
-                inner.last_end = inner.framer.position();
-                inner.rest();
-                return Ok(Some((size, None)));
-            }
+        let placed = self.place_one(py, &target);
+        match placed.map_err(|broken| broken.raised(py))? {
+            Some((size, None)) => Ok(Some((size, None))),
+            Some((size, Some(batch))) => Ok(Some((size, Some(batch.taken(py)?)))),
+            None => Ok(None),
         }
     }
 
@@ -433,7 +381,8 @@ impl Session {
         count: usize,
         budget: usize,
     ) -> PyResult<Option<Taken<'py>>> {
-        let batch = self.lock().gather(py, count, budget)?;
+        let batch = self.lock().gather(py, count, budget);
+        let batch = batch.map_err(|broken| broken.raised(py))?;
         batch.map(|batch| batch.taken(py)).transpose()
     }
 
@@ -455,14 +404,17 @@ impl Session {
 
     #[getter]
     fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
-        let mut inner = self.lock();
-        let Some(expected) = inner.expected.clone() else {
-            return Ok(true);
-        };
-        let given = match inner.framer.next_event() {
-            Ok(Some(Event::Control(Control::Token(token)))) => token.to_vec(),
-            Ok(None) => return Ok(false),
-            _ => Vec::new(),
+        let (expected, given) = {
+            let mut inner = self.lock();
+            let Some(expected) = inner.expected.clone() else {
+                return Ok(true);
+            };
+            let given = match inner.framer.next_event() {
+                Ok(Some(Event::Control(Control::Token(token)))) => token.to_vec(),
+                Ok(None) => return Ok(false),
+                _ => Vec::new(),
+            };
+            (expected, given)
         };
         let same = py
             .import("hmac")?
@@ -471,7 +423,7 @@ impl Session {
             let error = Error::new(ErrorKind::Usage, "the peer has not the right token");
             return Err(raised(py, error));
         }
-        inner.expected = None;
+        self.lock().expected = None;
         Ok(true)
     }
 
@@ -512,14 +464,15 @@ impl Session {
     }
 
     fn read_ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let inner = self.lock();
-        let ahead = inner.framer.buffered();
-        let known = inner.framer.position().saturating_add(ahead.len() as u64);
-        if known != inner.fed {
-            let text = "a large message is half received: receive it, then detach";
-            return Err(raised(py, Error::new(ErrorKind::Usage, text)));
-        }
-        Ok(PyBytes::new(py, &[ahead, &inner.spill].concat()))
+        let all = {
+            let inner = self.lock();
+            let ahead = inner.framer.buffered();
+            let known = inner.framer.position().saturating_add(ahead.len() as u64);
+            (known == inner.fed).then(|| [ahead, &inner.spill].concat())
+        };
+        let text = "a large message is half received: receive it, then detach";
+        let all = all.ok_or_else(|| raised(py, Error::new(ErrorKind::Usage, text)))?;
+        Ok(PyBytes::new(py, &all))
     }
 
     fn note_skipped(&self, offset: u64) {
@@ -537,8 +490,9 @@ impl Session {
     }
 
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut inner = self.lock();
         let facts = PyDict::new(py);
+        // Texts and numbers alone, which run no Python code.
+        let mut inner = self.lock();
         facts.set_item("messages_in", inner.framer.messages())?;
         facts.set_item("messages_out", inner.sent)?;
         facts.set_item("bytes_in", inner.last_end)?;
