@@ -199,7 +199,8 @@ def pids_in_namespaces() -> set[str]:
 
 
 OWNER = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may ignore it
 from tare.media.lan import Lan
 from tare.media.link import Link
 lan = Lan(Link.parse("1Gbit,0.3ms"))
