@@ -308,7 +308,10 @@ class Connection:
 
         Unlike the polls of sockets, part of a message is taken in and does not count.
         """
-        return self._inbox.has_any or self._channel.poll(timeout)
+        try:
+            return self._inbox.has_any or self._channel.poll(timeout)
+        except TimeoutError:
+            return False  # another thread receives, which `receive` would wait for
 
     @property
     def has_ready(self) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import threading
+
+import tare
 
 _WORK = """
 import sys, threading
@@ -49,3 +53,15 @@ def test_errors_beside_a_sender_hang_nobody() -> None:
         [sys.executable, "-c", _WORK], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "10000\n"
+
+
+def test_poll_says_no_while_another_thread_receives() -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, tare.connect(f"fd:{ours.detach()}", "raw", timeout=20) as connection:
+        got: list[bytes] = []
+        receiver = threading.Thread(target=lambda: got.append(connection.receive()))
+        receiver.start()
+        answers = [connection.poll(0.01), bool(tare.wait([connection], timeout=0.01))]
+        theirs.sendall(bytes.fromhex("e0020000006869"))
+        receiver.join(20)
+    assert (answers, got) == ([False, False], [b"hi"])
