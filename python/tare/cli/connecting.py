@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -42,6 +43,8 @@ MOST = 4096
 _SPELLED = re.compile(
     r"\b(max_message|max_depth|tls|token|timeout|framing|codec|retry|crc|follow|keep)=\S*?(?=[\s,:;)]|$)"
 )
+# What a disk answers, at this end: the connection is well.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _OPENSSL = re.compile(r"^\[SSL: \w+\] |\.? \(_ssl\.c:\d+\)$")
 
 
@@ -141,7 +144,10 @@ class Place:
     @property
     def token_hint(self) -> str:
         """Why the other end may have closed the connection."""
-        return ": has it the same token?" if self._token is not None else ": it failed, or wants a token"
+        if self._token is not None:
+            return ": has it the same token?"
+        # Who listens asks for a token, and is not asked.
+        return ": it failed, or had enough" if self.listens else ": it failed, had enough, or wants a token"
 
     def _refuse_odd(self) -> None:
         from tare.messages.urls import is_loopback
@@ -169,7 +175,7 @@ class Place:
         given = self._options
         found = {"framing": given["framing"], "timeout": patient(given["timeout"]), **more}
         for name in ("max_message", "retry"):
-            if given[name]:
+            if given[name] is not None:
                 found[name] = given[name]
         if self._token is not None:
             found["token"] = self._token
@@ -313,10 +319,13 @@ Or stay on this machine, at tcp://127.0.0.1:{port}, and let ssh carry it: ssh -L
 @contextlib.contextmanager
 def _misuses() -> Iterator[None]:
     """An option that does not go with the URL or the framing is a wrong use of the command."""
-    from tare.errors import Unsupported
+    from tare.errors import Truncated, Unsupported
 
     try:
         yield
+    except Truncated as error:  # the tail of a file to append to
+        text = str(error.args[0]).replace("repair=True cuts it there", "tare receive prints what is whole")
+        raise Truncated(text, format=error.format, offset=error.offset) from error
     except (TypeError, Unsupported) as error:
         text = re.sub(r"^\w+\(\)(: | )", "", str(error))
         raise UsageError(re.sub(r"option '(\w+)'", _option, text)) from error
@@ -350,6 +359,8 @@ def reached(shown: str, place: Place | None = None) -> Iterator[None]:
             hint = "; --retry 10s waits for it" if place.scheme in ("tcp", "unix") else ""
         elif "CERTIFICATE_VERIFY_FAILED" in str(error):
             hint = "; --tls-ca FILE says whom to trust, --tls-name which name to expect"
+        elif error.errno in _DISK:
+            raise LocalTrouble(f"{shown}: {_plain(error)}") from error
         raise Unreached(f"{shown}: {_plain(error)}{hint}") from error
 
 

@@ -15,7 +15,7 @@ from tare._tare import MessageDeadline
 from tare.atomic import Replacement
 from tare.cli.connecting import Progress, ReaderGone, local
 from tare.cli.json_lines import LineWriter
-from tare.errors import TareError, Truncated, UsageError
+from tare.errors import TareError, Truncated, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -340,13 +340,22 @@ def _exclusive(path: str, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def _ending(codec: str) -> str:
-    """Ending of a file that holds a payload."""
+    """Ending of a file that holds a payload, which is kept and not decoded.
+
+    Raises:
+        Unsupported: Who decodes it later may run code of the sender's.
+    """
     from tare.codec import Codec
 
     try:
-        endings = Codec.parse(codec.partition("+")[0]).format.extensions
+        found = Codec.parse(codec.partition("+")[0])
     except TareError:
         return "bin"
+    if found.executes_code:
+        raise Unsupported(
+            f"the sender says that it sends {codec[:80]!a}, which can run code when it is decoded"
+        )
+    endings = found.format.extensions
     return endings[0].lstrip(".") if endings else "bin"
 
 

@@ -166,7 +166,7 @@ class _Job:
         for one in names:
             fault = name_fault(one)
             if fault is not None:
-                raise UsageError(f"{ascii(one)[1:81]}: the name {fault}: give another with --name")
+                raise UsageError(f"{one[:80]!a}: the name {fault}: give another with --name")
             if names.count(one) > 1:
                 raise UsageError(f"{one}: two files of this name: the second would replace the first")
         for file in self._files:

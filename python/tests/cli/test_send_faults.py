@@ -114,6 +114,27 @@ def test_a_full_disk(big: Path, tmp_path: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = run("receive", "-", cwd=tmp_path, stdin=stream, stdout=full, code=1)
     assert done.err == "tare: standard output: no space left on device\n"
+    with open("/dev/full", "wb") as full:
+        done = run("send", "-", cwd=tmp_path, stdin=b"[1]\n", stdout=full, code=1)
+    assert done.err == "tare: standard output: no space left on device\n"
+
+
+def test_bytes_that_could_run_code_are_not_kept(tmp_path: Path) -> None:
+    """Who keeps values in files does not decode them; whoever opens them later might."""
+    stream = bytes.fromhex("e807000000") + b"\x01pickle" + bytes.fromhex("e00100000078")
+    done = run("receive", "-", "--to", "in/", cwd=tmp_path, stdin=stream, code=1)
+    assert "'pickle', which can run code" in done.err
+    assert inside(tmp_path) == []
+
+
+def test_a_cut_file_is_not_appended_to(tmp_path: Path) -> None:
+    """In words of the command line."""
+    run("send", "file:log", cwd=tmp_path, stdin=b"[1]\n")
+    whole = (tmp_path / "log").read_bytes()
+    (tmp_path / "log").write_bytes(whole[:-3])
+    done = run("send", "file:log", "--append", cwd=tmp_path, stdin=b"[2]\n", code=1)
+    assert ("repair=" in done.err, "tare receive prints what is whole" in done.err) == (False, True)
+    assert (tmp_path / "log").read_bytes() == whole[:-3]
 
 
 def test_a_disk_that_is_too_small_is_known_at_once(tmp_path: Path) -> None:
