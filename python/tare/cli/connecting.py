@@ -68,6 +68,17 @@ class ReaderGone(BrokenPipeError):
     """Nobody reads standard output any more."""
 
 
+def output_is_terminal() -> bool:
+    """Whether standard output is one.
+
+    Raises:
+        UsageError: It is closed, and whatever is opened next would take its place.
+    """
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: point it to /dev/null if nobody wants it")
+    return sys.stdout.isatty()
+
+
 def connecting(function: Any) -> Any:
     """The options that both commands have."""
     for option in reversed(

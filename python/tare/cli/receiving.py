@@ -13,7 +13,7 @@ import click
 
 from tare._tare import MessageDeadline
 from tare.atomic import Replacement
-from tare.cli.connecting import Progress, ReaderGone, local
+from tare.cli.connecting import Progress, ReaderGone, local, output_is_terminal
 from tare.cli.json_lines import LineWriter
 from tare.errors import TareError, Truncated, Unsupported, UsageError
 
@@ -46,12 +46,13 @@ class Target:
     def __init__(self, to: str | None, *, raw: bool, force: bool) -> None:
         self.raw = raw
         self.force = force
+        is_terminal = output_is_terminal()  # where each file is named, too
         self.place: str | None = None
         self.is_folder = False
         if to in (None, "-", "ndjson"):
             if to == "ndjson" and raw:
                 raise UsageError("--to ndjson and --raw both say what to write: give one")
-            if raw and sys.stdout.isatty():
+            if raw and is_terminal:
                 raise UsageError("bytes do not go to a terminal: pipe standard output, or say --to FILE")
             return
         assert to is not None
@@ -82,6 +83,7 @@ class Receiver:
         self.framed: bool = options["framing"] == "frame"
         self._left: int | None = options["count"]
         self._count = 0
+        self._number = 0  # of the last value that has a file of its own
         self._lines = LineWriter()
         self._notes = None
         if options["fidelity"]:
@@ -96,6 +98,7 @@ class Receiver:
         if self.target.is_folder:
             with local():
                 os.makedirs(cast(str, self.target.place), exist_ok=True)
+                self._number = _last_number(cast(str, self.target.place))
         return self
 
     @property
@@ -121,7 +124,8 @@ class Receiver:
     def put_numbered(self, payloads: list[bytes], ending: str) -> None:
         """Each payload in a file of its own."""
         for payload in payloads:
-            path = os.path.join(cast(str, self.target.place), f"{self._count + 1:08d}.{ending}")
+            self._number += 1
+            path = os.path.join(cast(str, self.target.place), f"{self._number:08d}.{ending}")
             with local(path), _exclusive(path, force=self.target.force) as file:
                 file.write(payload)
             self._count += 1
@@ -337,6 +341,14 @@ def _exclusive(path: str, *, force: bool) -> Iterator[BinaryIO]:
     except BaseException:
         place.abandon()
         raise
+
+
+def _last_number(folder: str) -> int:
+    """Highest number of a value that was kept here before."""
+    names = (name.partition(".")[0] for name in os.listdir(folder))
+    return max(
+        (int(name) for name in names if len(name) == 8 and name.isascii() and name.isdigit()), default=0
+    )
 
 
 def _ending(codec: str) -> str:

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import stat
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from tare.cli.connecting import Place, Progress, connecting, drained, local, reached, show_summary
+from tare.cli.connecting import (
+    Place,
+    Progress,
+    connecting,
+    drained,
+    local,
+    output_is_terminal,
+    reached,
+    show_summary,
+)
 from tare.cli.signals import ended_by_signals
 from tare.cli.types import Rate
 from tare.errors import Truncated, UsageError
@@ -92,7 +100,7 @@ def command(url: str, files: tuple[str, ...], **options: Any) -> int:
     """  # noqa: D301 - click keeps lines after a backspace character
     job = _Job(files, options)
     place = Place(url, "send", options)
-    if place.is_standard and sys.stdout.isatty():
+    if place.is_standard and output_is_terminal():
         raise UsageError("messages do not go to a terminal: pipe standard output, or give a URL")
     more: dict[str, Any] = {"crc": True} if options["crc"] else {}
     with ended_by_signals(), _opened(place, job, options, more) as conn, reached(place.shown, place):

@@ -88,7 +88,9 @@ class _Stamped(io.RawIOBase):
         taken = session.take(1, 0)
         if taken is None and not session.at_end:
             descriptor = self._end.fileno()
-            select.select([descriptor], [], [])
+            poller = select.poll()
+            poller.register(descriptor, select.POLLIN)
+            poller.poll()
             self._noted()
             pulled = session.pull((descriptor, _MOST_READ, False, None), 1, 0)
             assert not isinstance(pulled, str)  # there is no time limit, and nothing to send

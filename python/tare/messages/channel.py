@@ -59,6 +59,10 @@ class Channel(Protocol):
         """The descriptor, whether something was taken in already, and whether it is a file."""
         ...
 
+    def slow_left(self) -> float | None:
+        """Seconds until a message on its way has taken too long; None if none is."""
+        ...
+
     def quick(self) -> MessageSession | None:
         """What `tare.wait` may look at without asking; None if it has to ask."""
         ...

@@ -334,6 +334,10 @@ class Connection:
                 self._receiving.release()
         return number, at_hand, is_file
 
+    def slow_left(self) -> float | None:
+        """For `tare.wait`: seconds until a message on its way has taken too long; None if none is."""
+        return self._channel.slow_left()
+
     # What it knows
 
     def partial(self) -> bytes:

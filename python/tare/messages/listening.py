@@ -188,8 +188,10 @@ class SocketListener:
 
     def ready(self, timeout: float | None) -> bool:
         """Whether somebody came."""
-        readable, _, _ = select.select([self._sock, *(guest.sock for guest in self._guests)], [], [], timeout)
-        return len(readable) > 0
+        poller = select.poll()  # `select` takes no descriptor above 1,023
+        for sock in (self._sock, *(guest.sock for guest in self._guests)):
+            poller.register(sock.fileno(), select.POLLIN)
+        return len(poller.poll(None if timeout is None else -(-timeout * 1000 // 1))) > 0
 
     def _wait(self, left: float | None) -> None:
         poller = select.poll()

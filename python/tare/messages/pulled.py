@@ -337,6 +337,12 @@ class PulledChannel(ABC):
         at_hand = self._session.ready or self._more or self._kept is not None or self._failed is not None
         return self._number(), at_hand, self._is_file
 
+    def slow_left(self) -> float | None:
+        """Seconds until a message on its way has taken too long; None if none is."""
+        if self._message_timeout is None or self._failed is not None:
+            return None
+        return self._session.clock_left()
+
     def quick(self) -> MessageSession | None:
         """What `tare.wait` may look at without asking; None here, for TLS has bytes of its own."""
         return None

@@ -25,6 +25,8 @@ def scheme_of(url: str) -> str:
     if not colon or scheme not in SCHEMES or (scheme == "tcp" and not url.startswith("tcp://")):
         forms = "tcp://HOST:PORT, unix:PATH, fifo:PATH, file:PATH or fd:NUMBER"
         raise UsageError(f"{url[:80]!a} is no place for messages: expected {forms}")
+    if len(url) == len(scheme) + 1:
+        raise UsageError(f"{url!a}: names no place behind the colon")
     return scheme
 
 

@@ -66,6 +66,7 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
             at_hand.add(index)
         if is_file:
             longest = _FILE_S
+    others = [(index, end) for index, _ in asked if isinstance(end := given[index], Connection)]
     servers = [(index, end) for index, _ in asked if isinstance(end := given[index], Server)]
     events = message_poll(quick, asked, 0)
     while True:
@@ -79,9 +80,12 @@ def wait(ends: Iterable[_End], timeout: float | None = None) -> list[_End]:
         }
         # Who came and has not shown a token yet makes a server ready by what it sends, not by being there.
         guests = [(index, guest) for index, end in servers for guest in end.guests()]
-        lefts = [left for left in (deadline.left(), longest) if left is not None]
+        # What the core does not look at by itself may have a message that takes too long, too.
+        slow = [end.slow_left() for _, end in others]
+        lefts = [left for left in (deadline.left(), longest, *slow) if left is not None]
         if longest is not None:  # a file is always readable, and nothing may be there
             select.select([], [], [], min(lefts))
         if longest is not None or at_hand:
             lefts = [0.0]
         events = message_poll(quick, asked + guests, min(lefts) if lefts else None)
+        events += [index for index, end in others if end.slow_left() == 0]

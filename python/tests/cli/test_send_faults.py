@@ -350,3 +350,49 @@ def test_a_file_that_changes_while_it_is_sent(big: Path, tmp_path: Path) -> None
         os.truncate(big, 1000)
         done = sender.done()
     assert (done.code, "it was changed while it was sent" in done.err) == (1, True)
+
+
+def test_standard_output_is_closed(tmp_path: Path) -> None:
+    """What is opened next would take its place, so nothing is."""
+    for command, more in (("send", ()), ("receive", ()), ("receive", ("--to", "in/"))):
+        with started(command, "-", *more, cwd=tmp_path, preexec_fn=lambda: os.close(1)) as closed:
+            done = closed.done()
+        assert (done.code, "standard output is closed" in done.err) == (2, True), done
+
+
+def test_values_are_numbered_behind_those_that_are_there(tmp_path: Path) -> None:
+    """A receiver that was started again goes on; nothing is replaced."""
+    for value in (b"1\n", b"[2]\n"):
+        stream = run("send", "-", cwd=tmp_path, stdin=b"[%b]\n" % value.strip()).out
+        run("receive", "-", "--to", "in/", cwd=tmp_path, stdin=stream)
+    assert inside(tmp_path) == ["00000001.json", "00000002.json"]
+
+
+def test_a_follower_gives_up_on_a_peer_that_stops_inside_a_message(tmp_path: Path) -> None:
+    """Over sockets by `tare.wait` alone, with nothing else that wakes it."""
+    options: dict[str, Any] = {"message_timeout": 0.2}
+    with tare.listen(f"unix:{tmp_path}/s", "raw", **options) as server, socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(f"{tmp_path}/s")
+        with server.accept(timeout=20) as connection:
+            peer.sendall(bytes.fromhex("e00500"))
+            assert tare.wait([connection, server], timeout=20) == [connection]
+            with pytest.raises(TimeoutError, match="message_timeout"):
+                connection.receive()
+
+
+def test_a_descriptor_beyond_what_select_takes(tmp_path: Path) -> None:
+    """Servers are waited for whatever their number is."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 1200:
+        pytest.skip("this machine allows no 1,200 descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+    low = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with tare.listen(f"unix:{tmp_path}/s", "raw") as server:
+            assert (server.fileno() > 1024, tare.wait([server], timeout=0.01)) == (True, [])
+            with tare.connect(f"unix:{tmp_path}/s", "raw"):
+                assert tare.wait([server], timeout=20) == [server]
+    finally:
+        for descriptor in low:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
