@@ -12,7 +12,7 @@ from tare.codec import Codec
 from tare.datasets.source import printable
 from tare.errors import UsageError
 
-__all__ = ["Folder", "Outcome", "ending_of", "inside", "plan"]
+__all__ = ["Folder", "Outcome", "ending_of", "inside", "plan", "stem_of"]
 
 _LAYERS = 3  # compressors in compressors, as elsewhere
 
@@ -88,7 +88,7 @@ def plan(src: str, dst: str, codec: str) -> list[Outcome]:
     names = sorted(_files(src, os.path.realpath(dst)))
     targets: dict[str, list[str]] = {}
     for name in names:
-        targets.setdefault(_stem(name) + ending, []).append(name)
+        targets.setdefault(stem_of(name) + ending, []).append(name)
     return sorted(
         (
             Outcome(name, target if len(sharing) == 1 else name + ending)
@@ -142,7 +142,7 @@ def inside(folder: str, src: str, codec: str | None) -> str:
     if codec is None or src == "-":
         what = "what the result is called" if src == "-" else "what the file becomes there (--to)"
         raise UsageError(f"{printable(folder)}: is a folder; say {what}.")
-    target = os.path.join(folder, _stem(os.path.basename(src)) + ending_of(codec))
+    target = os.path.join(folder, stem_of(os.path.basename(src)) + ending_of(codec))
     os.makedirs(folder, exist_ok=True)
     return target
 
@@ -166,7 +166,7 @@ def _files(src: str, dst: str) -> Iterator[str]:
             yield os.path.relpath(path, src).replace(os.sep, "/")
 
 
-def _stem(name: str) -> str:
+def stem_of(name: str) -> str:
     """A path without the endings of compressors and of its format."""
     folder, slash, base = name.rpartition("/")
     for _ in range(_LAYERS):

@@ -1,0 +1,78 @@
+"""Scale: one function over many inputs, on a process pool, Dask, Ray, a batch system, or nothing.
+
+Work is a plan: a list of units, each of which can run anywhere, alone, any number of times. What is done is a
+receipt beside the output, so that a killed run goes on where it ended, and two runs of one unit are harmless.
+
+What
+    unit, plan      a unit and its key; a plan's file
+    place, state    files by URI; receipts, failures, the manifest
+    planning        which files, cut where, into what
+    tasks           what a unit does: convert, encode, put, measure
+    ranges          the rows of a part of a file
+    running         carries out one unit
+Who
+    executors       inline, local, Dask, Ray, any ``concurrent.futures`` executor
+    preflight       what every worker must have and see
+    loop, runs      all units of a plan; retries, deaths, limits
+    failures        classes of failures
+    events, report, standing  what a run tells
+    readers         Tare's formats inside Dask and Ray
+
+Names are resolved on first use, so that importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan, read_plan
+    from tare.scale.planning import plan_convert, plan_encode, plan_measure, plan_put
+    from tare.scale.preflight import EngineError
+    from tare.scale.report import Report
+    from tare.scale.running import run_unit
+    from tare.scale.runs import iter_run, run, status
+    from tare.scale.standing import clean
+
+_WHERE = {
+    "EngineError": "tare.scale.preflight",
+    "Plan": "tare.scale.plan",
+    "Report": "tare.scale.report",
+    "clean": "tare.scale.standing",
+    "iter_run": "tare.scale.runs",
+    "plan_convert": "tare.scale.planning",
+    "plan_encode": "tare.scale.planning",
+    "plan_measure": "tare.scale.planning",
+    "plan_put": "tare.scale.planning",
+    "read_plan": "tare.scale.plan",
+    "run": "tare.scale.runs",
+    "run_unit": "tare.scale.running",
+    "status": "tare.scale.runs",
+}
+
+__all__ = [
+    "EngineError",
+    "Plan",
+    "Report",
+    "clean",
+    "iter_run",
+    "plan_convert",
+    "plan_encode",
+    "plan_measure",
+    "plan_put",
+    "read_plan",
+    "run",
+    "run_unit",
+    "status",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'tare.scale' has no attribute {name!r}")
+    import importlib
+    import sys
+
+    found = getattr(importlib.import_module(_WHERE[name]), name)
+    setattr(sys.modules[__name__], name, found)  # a module of the same name must not take its place
+    return found

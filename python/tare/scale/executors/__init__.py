@@ -1,0 +1,67 @@
+"""Who runs units: this process, a pool, any ``concurrent.futures`` executor, Dask or Ray.
+
+An engine has ``submit(unit, settings) -> Future``, ``workers``, ``is_death(error)``, ``restart()``,
+``facts()`` (what each worker says of itself) and ``close()``; futures have ``done, result, cancel,
+add_done_callback``. Data never passes through it: units in, receipts out.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tare.errors import UsageError
+from tare.scale.executors.base import Engine
+
+__all__ = ["Engine", "engine_of", "usable_cpus"]
+
+
+def usable_cpus() -> int:
+    """Cores that this process may use: its affinity and the quota of its control group."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+    except (OSError, ValueError):
+        return count
+    return count if quota == "max" else max(1, min(count, int(quota) // int(period)))
+
+
+def engine_of(executor: Any, jobs: int | None = None) -> Engine:
+    """The engine of what a user named.
+
+    Args:
+        executor: ``local``, ``local:8``, ``inline``, ``dask``, ``dask://host:port``, ``dask+file:PATH``, ``ray``,
+            ``ray://host:port``, ``ray:auto``, or an object of the shape of `concurrent.futures.Executor`.
+        jobs: How many processes ``local``, ``dask`` and ``ray`` start; by default one for each usable core.
+
+    Raises:
+        UsageError: No such engine.
+        MissingLibrary: Dask or Ray are not installed; the text has the line.
+    """
+    if not isinstance(executor, str):
+        from tare.scale.executors.futures import FuturesEngine
+
+        return FuturesEngine(executor)
+    name, _, rest = executor.partition(":")
+    if name == "inline":
+        from tare.scale.executors.inline import InlineEngine
+
+        return InlineEngine()
+    if name == "local":
+        from tare.scale.executors.local import LocalEngine
+
+        if rest and not rest.isdigit():
+            raise UsageError(f"--executor {executor!r:.60}: local:N takes a number")
+        return LocalEngine(int(rest) if rest else jobs or usable_cpus())
+    if name in ("dask", "dask+file"):
+        from tare.scale.executors.dask import DaskEngine
+
+        return DaskEngine(executor, jobs or usable_cpus())
+    if name == "ray":
+        from tare.scale.executors.ray import RayEngine
+
+        return RayEngine(executor, jobs or usable_cpus())
+    raise UsageError(
+        f"--executor {executor!r:.60}: local, inline, dask, dask://, dask+file:, ray, ray:// or ray:auto"
+    )

@@ -1,0 +1,90 @@
+"""What the loop asks of an engine."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+__all__ = ["THREADS", "Engine", "facts", "limit_threads"]
+
+# One thread a worker where there are several: two workers on two cores gain nothing without it.
+THREADS = (
+    "RAYON_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+)
+
+
+class Engine(ABC):
+    """An engine: where units run."""
+
+    name = ""
+    workers = 1
+    shares_host = True
+
+    @abstractmethod
+    def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Begin a unit."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what it started."""
+
+    def is_death(self, error: BaseException) -> bool:
+        """Whether an error says that the worker died."""
+        del error
+        return False
+
+    def restart(self) -> None:  # noqa: B027 - most have nothing to do
+        """After a death: be ready for units again."""
+
+    def give_up(self) -> None:
+        """What is running took too long: end it, if that can be done."""
+        self.restart()
+
+    def facts(self) -> list[dict[str, Any]]:
+        """What each worker says of itself: versions, host, pid."""
+        return [facts()]
+
+    def alive(self) -> bool:
+        """Whether any worker can take a unit."""
+        return True
+
+    def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """Have each worker reach the first input and the destination."""
+        from tare.scale.preflight import probe
+
+        return [probe(dict(settings), uri)]
+
+
+def facts() -> dict[str, Any]:
+    """What a worker says of itself."""
+    import platform
+
+    import numpy as np
+    import pyarrow as pa
+
+    from tare._version import __version__
+
+    return {
+        "host": os.uname().nodename,
+        "pid": os.getpid(),
+        "tare": __version__,
+        "python": platform.python_version(),
+        "libraries": {"pyarrow": pa.__version__, "numpy": np.__version__},
+    }
+
+
+def limit_threads(threads: int = 1) -> None:
+    """Give this process so many threads; before the libraries start theirs."""
+    for name in THREADS:
+        os.environ[name] = str(threads)
+    import pyarrow as pa
+
+    pa.set_cpu_count(threads)
+    pa.set_io_thread_count(max(1, threads))

@@ -1,0 +1,230 @@
+"""Dask: a cluster of the user's, or a scheduler and workers of our own on this machine.
+
+Futures are released as soon as they are read: Dask computes finished tasks again when the worker that held
+their results dies. Deaths are counted by the loop, so our own scheduler allows none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from tare.errors import MissingLibrary, UsageError
+from tare.scale.executors.base import THREADS, Engine
+from tare.scale.preflight import EngineError
+from tare.scale.unit import unit_key
+
+__all__ = ["Cluster", "DaskEngine"]
+
+_START_S = 60.0
+_GRACE_S = 3.0
+_NUMBER = itertools.count()
+
+
+class Cluster:
+    """A scheduler and workers, each a process of its own, on loopback; ended by their own pids.
+
+    Args:
+        workers: How many.
+        nanny: Whether each has a process that starts it again when it dies.
+    """
+
+    def __init__(self, workers: int, *, nanny: bool = True) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tare-dask-")
+        self.file = os.path.join(self._folder.name, "scheduler.json")
+        environment = {
+            **os.environ,
+            "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
+            **(dict.fromkeys(THREADS, "1") if workers > 1 else {}),
+        }
+        dask = [sys.executable, "-m", "dask"]
+        self.scheduler = self._start(
+            [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+             "--scheduler-file", self.file],
+            environment,
+        )  # fmt: skip
+        self._await_file()
+        self.workers = [
+            self._start(
+                [*dask, "worker", "--scheduler-file", self.file, "--host", "127.0.0.1", "--nworkers", "1",
+                 "--nthreads", "1", "--no-dashboard", "--resources", "bench=1", "--local-directory",
+                 os.path.join(self._folder.name, f"w{k}"), "--nanny" if nanny else "--no-nanny"],
+                environment,
+            )
+            for k in range(workers)
+        ]  # fmt: skip
+
+    def close(self) -> None:
+        """End them all; they get a moment to tidy up."""
+        processes = [*self.workers, self.scheduler]
+        for process in processes:
+            _signal(process, signal.SIGTERM)
+        until = time.monotonic() + _GRACE_S
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, until - time.monotonic()))
+            _signal(process, signal.SIGKILL)
+            process.wait()
+        with contextlib.suppress(OSError):
+            self._folder.cleanup()
+
+    def _start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        log = open(os.path.join(self._folder.name, "log"), "ab")
+        with log:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def _await_file(self) -> None:
+        until = time.monotonic() + _START_S
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError, ValueError), open(self.file, encoding="utf-8") as file:
+                json.load(file)
+                return
+            if self.scheduler.poll() is not None:
+                break
+            time.sleep(0.05)
+        with open(os.path.join(self._folder.name, "log"), encoding="utf-8", errors="replace") as log:
+            tail = log.read()[-500:]
+        raise EngineError(f"dask: its scheduler did not start: {tail}")
+
+
+class DaskEngine(Engine):
+    """Units as tasks of a Dask cluster.
+
+    Args:
+        text: ``dask``, ``dask://host:port`` or ``dask+file:PATH``.
+        workers: How many to start, for ``dask``.
+    """
+
+    def __init__(self, text: str, workers: int) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise MissingLibrary("--executor dask needs distributed: pip install 'tare[dask]'") from error
+        self.name = "dask"
+        self._own: Cluster | None = None
+        given: dict[str, Any] = {}
+        if text == "dask":
+            self._own = Cluster(workers)
+            given["scheduler_file"] = self._own.file
+        elif text.startswith("dask+file:"):
+            given["scheduler_file"] = text.partition(":")[2]
+            if not os.path.exists(given["scheduler_file"]):
+                self.close()
+                raise EngineError(f"{given['scheduler_file']}: no scheduler has written this file")
+        elif text.startswith("dask://"):
+            given["address"] = f"tcp://{text.removeprefix('dask://')}"
+        else:
+            raise UsageError(f"--executor {text!r:.60}: dask, dask://host:port or dask+file:PATH")
+        try:
+            self._client = distributed.Client(**given, timeout=10, set_as_default=False)
+            self._client.wait_for_workers(workers if self._own else 1, timeout=_START_S)
+        except (OSError, TimeoutError, ValueError) as error:
+            self.close()
+            raise EngineError(f"{text}: no scheduler, or no worker: {error}") from error
+        self.workers = max(1, sum(self._client.nthreads().values()))
+        self.shares_host = False
+
+    def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Begin a unit; nothing is kept on the cluster."""
+        from tare.scale.running import run_unit
+
+        key = f"tare-{unit_key(unit)}-{settings.get('attempt', 1)}-{os.getpid()}-{next(_NUMBER)}"
+        resources = unit.get("needs", {}).get("resources") or None
+        there = self._client.submit(
+            run_unit, unit, dict(settings), key=key, pure=False, retries=0, resources=resources
+        )
+        ours = _Linked(there)
+        there.add_done_callback(lambda future: _hand_over(future, ours))
+        return ours
+
+    def is_death(self, error: BaseException) -> bool:
+        """Whether a worker died with the unit, or with it in its queue."""
+        return type(error).__name__ == "KilledWorker"
+
+    def give_up(self) -> None:
+        """Our own workers are started again; those of others go on with what they have."""
+        if self._own is not None:
+            self._client.restart(timeout=_START_S, wait_for_workers=True)
+
+    def facts(self) -> list[dict[str, Any]]:
+        """What each worker says of itself."""
+        from tare.scale.executors.base import facts
+
+        return list(self._client.run(facts).values())
+
+    def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """Each worker reaches the first input and the destination."""
+        from tare.scale.preflight import probe
+
+        return list(self._client.run(probe, dict(settings), uri).values())
+
+    def alive(self) -> bool:
+        """Whether the scheduler answers and has a worker."""
+        if self._own is not None and self._own.scheduler.poll() is not None:
+            raise EngineError("dask: the scheduler has gone; what is done is kept")
+        try:
+            return bool(self._client.nthreads())
+        except (OSError, TimeoutError, ValueError, RuntimeError):
+            return False
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it is our own."""
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=_GRACE_S)
+        if self._own is not None:
+            self._own.close()
+
+
+class _Linked(Future[dict[str, Any]]):
+    """A future whose cancelling reaches the cluster."""
+
+    def __init__(self, there: Any) -> None:
+        super().__init__()
+        self._there = there
+
+    def cancel(self) -> bool:
+        """Cancel it here, and there as far as that goes."""
+        with contextlib.suppress(Exception):
+            self._there.cancel()
+        return super().cancel()
+
+
+def _hand_over(there: Any, ours: Future[dict[str, Any]]) -> None:
+    """The result, and nothing of it stays on the cluster."""
+    if ours.cancelled():
+        return
+    try:
+        if there.status == "finished":
+            ours.set_result(there.result())
+        elif there.status == "error":
+            ours.set_exception(there.exception())
+        else:  # lost, or cancelled by nobody here
+            ours.set_exception(EngineError("dask: the scheduler has gone; what is done is kept"))
+    except Exception as error:
+        with contextlib.suppress(Exception):
+            ours.set_exception(error)
+    finally:
+        with contextlib.suppress(Exception):
+            there.release()
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)

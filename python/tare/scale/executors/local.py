@@ -1,0 +1,86 @@
+"""Processes of this machine: a pool that is made again when one of them dies.
+
+The standard library's pool gives up everything when one process dies; receipts say what was done, so that
+only what has none runs again.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from typing import Any
+
+from tare.scale.executors.base import Engine, facts, limit_threads
+
+__all__ = ["LocalEngine"]
+
+
+class LocalEngine(Engine):
+    """A pool of processes that are started afresh, never forked from this one: it has threads.
+
+    Args:
+        workers: How many.
+    """
+
+    name = "local"
+
+    def __init__(self, workers: int) -> None:
+        self.workers = max(1, workers)
+        self._pool = self._made()
+
+    def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Begin a unit."""
+        from tare.scale.running import run_unit
+
+        return self._pool.submit(run_unit, unit, dict(settings))
+
+    def is_death(self, error: BaseException) -> bool:
+        """Whether an error says that a process died: the pool cannot say which."""
+        return isinstance(error, BrokenExecutor)
+
+    def restart(self) -> None:
+        """A new pool."""
+        self._end()
+        self._pool = self._made()
+
+    def facts(self) -> list[dict[str, Any]]:
+        """What one process says of itself: all are the same."""
+        return [self._pool.submit(facts).result()]
+
+    def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """One process reaches what all of this machine reach."""
+        from tare.scale.preflight import probe
+
+        return [self._pool.submit(probe, dict(settings), uri).result()]
+
+    def close(self) -> None:
+        """End all processes, also those in the midst of a unit."""
+        self._end()
+
+    def _made(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            self.workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(self.workers,),
+        )
+
+    def _end(self) -> None:
+        processes = list((getattr(self._pool, "_processes", None) or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            if process.is_alive():
+                process.terminate()
+        for process in processes:
+            process.join(5)
+            if process.is_alive():
+                process.kill()
+
+
+def _begin(workers: int) -> None:
+    # Ctrl-C goes to the whole group of a terminal; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if workers > 1:
+        limit_threads()

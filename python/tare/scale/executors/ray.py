@@ -1,0 +1,109 @@
+"""Ray: a cluster of the user's, or one of our own on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from tare.errors import MissingLibrary, UsageError
+from tare.scale.executors.base import THREADS, Engine
+from tare.scale.preflight import EngineError
+
+__all__ = ["RayEngine"]
+
+_DEATHS = (
+    "WorkerCrashedError",
+    "NodeDiedError",
+    "LocalRayletDiedError",
+    "OutOfMemoryError",
+    "ActorDiedError",
+)
+
+
+class RayEngine(Engine):
+    """Units as tasks of Ray.
+
+    Args:
+        text: ``ray``, ``ray:auto`` or ``ray://host:port``.
+        workers: How many cores one of our own has.
+    """
+
+    def __init__(self, text: str, workers: int) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray
+        except ImportError as error:
+            raise MissingLibrary("--executor ray needs ray: pip install 'tare[ray]'") from error
+        self.name = "ray"
+        self.shares_host = False
+        self._ray = ray
+        limits = {"env_vars": dict.fromkeys(THREADS, "1")}
+        common: dict[str, Any] = {"runtime_env": limits, "log_to_driver": False, "logging_level": "ERROR"}
+        try:
+            if text == "ray":
+                ray.init(num_cpus=workers, include_dashboard=False, **common)
+            elif text == "ray:auto":
+                ray.init(address="auto", **common)
+            elif text.startswith("ray://"):
+                ray.init(address=text, **common)
+            else:
+                raise UsageError(f"--executor {text!r:.60}: ray, ray:auto or ray://host:port")
+        except (ConnectionError, OSError, RuntimeError) as error:
+            raise EngineError(f"{text}: {str(error)[:300]}") from error
+        self.workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+        def carry_out(unit: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+            from tare.scale.running import run_unit
+
+            return run_unit(unit, settings)
+
+        def look(settings: dict[str, Any], uri: str) -> dict[str, Any]:
+            from tare.scale.preflight import probe
+
+            return probe(settings, uri)
+
+        self._run = ray.remote(max_retries=0)(carry_out)
+        self._look = ray.remote(max_retries=0)(look)
+
+    def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
+        """Begin a unit."""
+        needs = unit.get("needs", {})
+        task = self._run.options(
+            num_cpus=int(needs.get("threads", 1)), resources=needs.get("resources") or None
+        )
+        found: Future[dict[str, Any]] = task.remote(unit, dict(settings)).future()
+        return found
+
+    def is_death(self, error: BaseException) -> bool:
+        """Whether the worker, or its host, died with the unit."""
+        return type(error).__name__ in _DEATHS
+
+    def facts(self) -> list[dict[str, Any]]:
+        """What a worker says of itself."""
+        return [
+            {name: value for name, value in one.items() if name != "cannot"} for one in self.probe({}, "")
+        ]
+
+    def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """One task on each host reaches the first input and the destination."""
+        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        asked = [
+            self._look.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote(
+                dict(settings), uri
+            )
+            for node in nodes
+        ]
+        return list(self._ray.get(asked))
+
+    def alive(self) -> bool:
+        """Whether a host of it lives."""
+        return any(node["Alive"] for node in self._ray.nodes())
+
+    def close(self) -> None:
+        """Leave it; one of our own ends."""
+        with contextlib.suppress(Exception):
+            self._ray.shutdown()

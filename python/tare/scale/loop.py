@@ -1,0 +1,394 @@
+"""The loop: units in, receipts out; retries, deaths, time limits, and an end that can be gone on from.
+
+At most a few units a worker are in flight, so that a plan of millions needs no memory. What is done is a fact
+on storage: a unit with a receipt, and its outputs in place, is not begun.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from tare._version import __version__
+from tare.scale.executors.base import Engine
+from tare.scale.failures import RETRIED, STOPS
+from tare.scale.plan import Plan
+from tare.scale.preflight import EngineError
+from tare.scale.report import Report
+from tare.scale.state import State
+from tare.scale.unit import input_bytes, unit_key
+
+__all__ = ["Loop", "Rules", "in_shard"]
+
+_POLL_S = 0.2
+_LOOK_S = 2.0
+_DEATHS = 3
+_ALONE_FROM = 2
+_MEMORY_SHARE = 0.8
+_WORKER_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do when a unit fails.
+
+    Args:
+        retries: How often a failure that may pass is tried again.
+        unit_timeout: Seconds that a unit may take; None is for ever.
+        on_failure: ``continue`` or ``stop``.
+        worker_timeout: Seconds to wait for a first, or another, worker.
+        shard: ``(i, n)``: every nth unit, from the ith on.
+        verify: ``size``, ``hash`` or ``decode``.
+        fsync: ``none``, ``unit`` or ``all``.
+    """
+
+    retries: int = 2
+    unit_timeout: float | None = None
+    on_failure: str = "continue"
+    worker_timeout: float = _WORKER_TIMEOUT_S
+    shard: tuple[int, int] | None = None
+    verify: str = "hash"
+    fsync: str = "unit"
+
+
+@dataclass
+class _Task:
+    """A unit on its way."""
+
+    unit: dict[str, Any]
+    key: str
+    attempt: int = 1
+    deaths: int = 0
+    timeouts: int = 0
+    not_before: float = 0.0
+    began: float = 0.0
+
+    @property
+    def memory(self) -> int:
+        return int(self.unit.get("needs", {}).get("memory", 0))
+
+
+def in_shard(number: int, shard: tuple[int, int] | None) -> bool:
+    """Whether unit `number` (0 is the largest) belongs to shard ``(i, n)``.
+
+    >>> [in_shard(number, (2, 3)) for number in range(6)]
+    [False, True, False, False, True, False]
+    """
+    return shard is None or number % shard[1] + 1 == shard[0]
+
+
+class Loop:
+    """One run of a plan.
+
+    Args:
+        plan: The plan.
+        engine: Who runs the units.
+        rules: What to do when one fails.
+        tell: Takes events.
+    """
+
+    def __init__(
+        self, plan: Plan, engine: Engine, rules: Rules, tell: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self.plan = plan
+        self.engine = engine
+        self.rules = rules
+        self.report = Report()
+        self.state = State.of(plan)
+        self._tell = tell
+        self._settings = {**self.state.settings(), "verify": rules.verify, "fsync": rules.fsync}
+        self._flying: dict[Future[dict[str, Any]], _Task] = {}
+        self._again: deque[_Task] = deque()
+        self._most = 1 if engine.name == "inline" else max(4, 2 * engine.workers)
+        self._room = _free_memory() if engine.name == "local" else None
+        self._fresh: Iterator[_Task] = iter(())
+        self._stopping = ""
+        self._idle_since: float | None = None
+        self._look_at = time.monotonic() + _LOOK_S
+        self._read = 0
+
+    def receipts(self) -> Iterator[dict[str, Any]]:
+        """Carry out the plan; each receipt as it comes. `report` is complete at the end.
+
+        Raises:
+            EngineError: There is no worker any more.
+            KeyboardInterrupt: A second one: units in flight were given up.
+        """
+        began = time.monotonic()
+        self._fresh = self._unfinished()
+        try:
+            while True:
+                try:
+                    yield from self._step()
+                    if not self._flying and (self._stopping or not self._next_there()):
+                        break
+                except KeyboardInterrupt:
+                    if self._stopping == "interrupted":
+                        raise
+                    self._stopping = "interrupted"
+                    self._tell({"event": "interrupted", "in_flight": len(self._flying)})
+        finally:
+            for future in self._flying:
+                future.cancel()
+            self.report.seconds = time.monotonic() - began
+            self.report.stopped = self._stopping
+            counted = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed
+            self.report.missing = max(0, self._own_count() - counted)
+
+    # Units
+
+    def _unfinished(self) -> Iterator[_Task]:
+        done = self.state.done()
+        there = self._outputs() if done else set()
+        for number, unit in enumerate(self.plan.units()):
+            if not in_shard(number, self.rules.shard):
+                continue
+            key = unit_key(unit)
+            names = unit.get("output", {}).get("names", [])
+            if key in done and (unit["options"].get("partition") or there.issuperset(names)):
+                self.report.skipped += 1
+                self._read += input_bytes(unit)
+                continue
+            yield _Task(unit, key)
+
+    def _outputs(self) -> set[str]:
+        if not self.plan.base:
+            return set()
+        return {entry.name for entry in self.state.place.entries() if not entry.name.startswith(".tare/")}
+
+    def _own_count(self) -> int:
+        if self.rules.shard is None:
+            return self.plan.count
+        return sum(in_shard(number, self.rules.shard) for number in range(self.plan.count))
+
+    def _next_there(self) -> bool:
+        """Whether a unit waits; one that comes from the plan is put in front."""
+        if self._again:
+            return True
+        task = next(self._fresh, None)
+        if task is not None:
+            self._again.appendleft(task)
+        return task is not None
+
+    # One step
+
+    def _step(self) -> Iterator[dict[str, Any]]:
+        self._fill()
+        if not self._flying:
+            if self._again and not self._stopping:
+                self._wait_for_work()
+            return
+        done, _ = wait(self._flying, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+        self._check_workers(bool(done))
+        died: list[_Task] = []
+        for future in done:
+            task = self._flying.pop(future)
+            receipt = self._result(future, task, died)
+            if receipt is not None and self._is_final(task, receipt):
+                yield self._counted(task, receipt)
+        if died:
+            yield from self._after_death(died)
+        yield from self._overdue()
+
+    def _fill(self) -> None:
+        """Begin units while there is room: none beside one that may kill its worker."""
+        now = time.monotonic()
+        while not self._stopping and len(self._flying) < self._most and self._next_there():
+            task = self._again[0]
+            if task.deaths >= _ALONE_FROM and self._flying:
+                # Others are waited for; those that are no suspects may go before it.
+                others = next((k for k, one in enumerate(self._again) if one.deaths < _ALONE_FROM), None)
+                if others is None or any(one.deaths >= _ALONE_FROM for one in self._flying.values()):
+                    return
+                task = self._again[others]
+                del self._again[others]
+                self._again.appendleft(task)
+            if any(one.deaths >= _ALONE_FROM for one in self._flying.values()):
+                return
+            if task.not_before > now:
+                ready = next((k for k, one in enumerate(self._again) if one.not_before <= now), None)
+                if ready is None:
+                    return
+                self._again.rotate(-ready)
+                task = self._again[0]
+            if self._flying and not self._fits(task):
+                return
+            self._again.popleft()
+            self._begin(task)
+
+    def _fits(self, task: _Task) -> bool:
+        if self._room is None:
+            return True
+        return task.memory + sum(one.memory for one in self._flying.values()) <= _MEMORY_SHARE * self._room
+
+    def _begin(self, task: _Task) -> None:
+        task.began = time.monotonic()
+        self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
+        future = self.engine.submit(task.unit, {**self._settings, "attempt": task.attempt})
+        self._flying[future] = task
+
+    def _wait_for_work(self) -> None:
+        soonest = min(task.not_before for task in self._again)
+        time.sleep(min(_POLL_S, max(0.0, soonest - time.monotonic())))
+        self._check_workers(False)
+
+    def _check_workers(self, came: bool) -> None:
+        """Whoever waits for workers that never come must be told."""
+        now = time.monotonic()
+        if came:
+            self._idle_since = None
+            self._look_at = now + _LOOK_S
+        if came or now < self._look_at:
+            return
+        self._look_at = now + _LOOK_S
+        if self.engine.alive():
+            self._idle_since = None
+            return
+        self._idle_since = self._idle_since or now
+        if now - self._idle_since >= self.rules.worker_timeout:
+            raise EngineError(
+                f"{self.engine.name}: no worker for {self.rules.worker_timeout:g} s; what is done is kept"
+            )
+
+    # Results
+
+    def _result(
+        self, future: Future[dict[str, Any]], task: _Task, died: list[_Task]
+    ) -> dict[str, Any] | None:
+        try:
+            return future.result()
+        except CancelledError:
+            if not self._stopping:
+                self._again.append(task)
+            return None
+        except BaseException as error:
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                self._again.appendleft(task)
+                raise
+            if self.engine.is_death(error):
+                died.append(task)
+                return None
+            if isinstance(error, EngineError):
+                raise
+            from tare.scale.failures import error_of
+
+            return self._failure(task, error_of(error, "bug", repr(error)))
+
+    def _failure(self, task: _Task, error: dict[str, Any]) -> dict[str, Any]:
+        """A receipt for a unit that could not write one itself."""
+        receipt = {
+            "key": task.key, "status": "failed", "output": [], "bytes_in": 0, "bytes_out": 0, "rows": 0,
+            "fidelity": [], "seconds": round(time.monotonic() - task.began, 3), "cpu_seconds": 0.0,
+            "peak_memory": 0, "host": "", "pid": 0, "attempt": task.attempt, "tare": __version__,
+            "libraries": {}, "input": [str(one["uri"]) for one in task.unit.get("input", [])], "error": error,
+        }  # fmt: skip
+        self.state.write_failure({**receipt, "unit": task.unit})
+        return receipt
+
+    def _is_final(self, task: _Task, receipt: dict[str, Any]) -> bool:
+        """Whether a receipt stands, or its unit is tried again."""
+        if receipt["status"] != "failed":
+            return True
+        failure = receipt["error"]["class"]
+        if failure in STOPS:
+            self._stopping = self._stopping or "resources"
+            return True
+        if failure in RETRIED and task.attempt <= self.rules.retries and not self._stopping:
+            wait_s = 2 ** (task.attempt - 1) * (0.8 + 0.4 * random.random())  # noqa: S311 - spreads retries
+            self._tell(
+                {"event": "retry", "key": task.key, "in_seconds": round(wait_s, 1), "error": receipt["error"]}
+            )
+            task.attempt += 1
+            task.not_before = time.monotonic() + wait_s
+            self._again.append(task)
+            return False
+        if self.rules.on_failure == "stop":
+            self._stopping = self._stopping or "failure"
+        return True
+
+    def _counted(self, task: _Task, receipt: dict[str, Any]) -> dict[str, Any]:
+        self.report.add(receipt)
+        self._read += input_bytes(task.unit)
+        failed = receipt["status"] == "failed"
+        count = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed
+        self._tell({
+            "event": "unit_failed" if failed else "unit_done", "key": task.key, "status": receipt["status"],
+            "input": receipt["input"], "output": receipt["output"], "done": count, "total": self._own_count(),
+            "bytes": self._read, "bytes_total": self.plan.bytes_in, **({"error": receipt["error"]} if failed else {}),
+        })  # fmt: skip
+        return receipt
+
+    # Deaths and delays
+
+    def _after_death(self, died: list[_Task]) -> Iterator[dict[str, Any]]:
+        """A worker died: who was in flight with it is a suspect; what has a receipt is done."""
+        self.report.deaths += 1
+        # A pool that broke gives up all of its futures: none of the others comes any more.
+        if self.engine.name == "local":
+            done, rest = wait(self._flying, timeout=5.0)
+            died += [self._flying.pop(future) for future in [*done, *rest]]
+        self._tell({"event": "worker_died", "suspects": len(died)})
+        self.engine.restart()
+        alone = len(died) == 1
+        for task in died:
+            receipt = self.state.receipt(task.key)
+            if receipt is not None:
+                yield self._counted(task, receipt)
+                continue
+            # With several suspects one only is at fault: no one of them is given up for it.
+            task.deaths += 1 if alone or task.deaths < _ALONE_FROM else 0
+            task.attempt += 1
+            if task.deaths >= _DEATHS:
+                said = f"its worker died {task.deaths} times: out of memory, or a fault of a library"
+                error = {"class": "killed", "kind": "WorkerDied", "format": "", "offset": None,
+                         "message": f"{_what(task)}: {said}", "traceback": ""}  # fmt: skip
+                yield self._counted(task, self._failure(task, error))
+            else:
+                self._again.append(task)
+
+    def _overdue(self) -> Iterator[dict[str, Any]]:
+        """Units that took too long: their workers are ended, the others' work is done again."""
+        limit = self.rules.unit_timeout
+        now = time.monotonic()
+        late = [] if limit is None else [task for task in self._flying.values() if now - task.began > limit]
+        late = [task for task in late if self._is_running(task)]
+        if not late:
+            return
+        innocent = [task for task in self._flying.values() if task not in late]
+        for future in self._flying:
+            future.cancel()
+        self._flying.clear()
+        self.engine.give_up()
+        self._again.extend(innocent)
+        for task in late:
+            task.timeouts += 1
+            task.attempt += 1
+            if task.timeouts > 1:
+                error = {"class": "timeout", "kind": "Timeout", "format": "", "offset": None,
+                         "message": f"{_what(task)}: took longer than {limit:g} s, twice", "traceback": ""}  # fmt: skip
+                yield self._counted(task, self._failure(task, error))
+            else:
+                self._again.append(task)
+
+    def _is_running(self, task: _Task) -> bool:
+        """Whether a unit has a worker: what waits in a queue is not late."""
+        running = sorted(self._flying.values(), key=lambda one: one.began)[: self.engine.workers]
+        return task in running
+
+
+def _what(task: _Task) -> str:
+    from tare.scale.place import shown
+
+    given = task.unit.get("input") or []
+    return shown(str(given[0]["uri"])) if given else task.key[:12]
+
+
+def _free_memory() -> int | None:
+    from tare.datasets.source import free_memory
+
+    return free_memory()

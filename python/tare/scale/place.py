@@ -1,0 +1,316 @@
+"""Where files are: a folder of this machine or a prefix of an object store, by URI.
+
+Both hold files by names with ``/``. Local files are written beside and renamed; an object store's put is
+its commit. Credentials for ``s3://`` come from the environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+from urllib.parse import quote, unquote, urlsplit
+
+from tare.errors import MissingLibrary, PlanError, UsageError
+
+__all__ = ["Entry", "LocalPlace", "ObjectPlace", "Place", "as_uri", "local_path", "place_of", "shown"]
+
+_STEP_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a place.
+
+    Args:
+        name: Under the place, with ``/``.
+        size: Its bytes.
+        identity: What changes when its content does: ``mtime_ns`` or ``etag``.
+    """
+
+    name: str
+    size: int
+    identity: dict[str, int | str]
+
+
+class Place(ABC):
+    """Files by name under a URI."""
+
+    uri: str
+
+    @abstractmethod
+    def entries(self, prefix: str = "") -> Iterator[Entry]:
+        """Every file under a folder of the place, by name."""
+
+    @abstractmethod
+    def stat(self, name: str) -> Entry | None:
+        """One file; None if there is none."""
+
+    @abstractmethod
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        """Its bytes, or some of them."""
+
+    @abstractmethod
+    def put(self, name: str, data: bytes) -> None:
+        """Write a small file at once, in the place of one that is there."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+
+    @abstractmethod
+    def local(self, name: str) -> contextlib.AbstractContextManager[str]:
+        """A path of this machine that has the file's bytes, as long as it is open."""
+
+    @abstractmethod
+    def scratch(self, label: str) -> str:
+        """A new path of this machine where an output can be written; `commit` takes it over."""
+
+    @abstractmethod
+    def commit(self, path: str, name: str, *, sync: bool) -> None:
+        """Make a written file the file of that name, whole or not at all."""
+
+
+def place_of(uri: str) -> Place:
+    """The place of a URI.
+
+    Raises:
+        UsageError: Neither a folder of this machine nor ``s3://``.
+        MissingLibrary: ``s3://`` without obstore.
+
+    >>> place_of("file:///tmp").uri
+    'file:///tmp'
+    """
+    scheme = urlsplit(uri).scheme
+    if scheme == "file":
+        return LocalPlace(local_path(uri))
+    if scheme == "s3":
+        return ObjectPlace(uri)
+    raise UsageError(f"{shown(uri)}: a folder of this machine or s3://bucket/prefix is needed")
+
+
+def as_uri(path: str) -> str:
+    """The URI of what a user typed: a path, or a URI as it is.
+
+    >>> as_uri("s3://bucket/a"), as_uri("/data/a b")
+    ('s3://bucket/a', 'file:///data/a%20b')
+    """
+    if "://" in path:
+        parts = urlsplit(path)
+        if parts.username is not None or parts.password is not None:
+            raise UsageError("credentials come from the environment, not from a URL")
+        if parts.scheme not in ("s3", "file"):
+            raise UsageError(f"{parts.scheme}:// is not read; paths, file:// and s3:// are")
+        return path.rstrip("/") if parts.path.strip("/") else path
+    return "file://" + quote(os.path.abspath(path), safe="/")
+
+
+def local_path(uri: str) -> str:
+    """The path of a ``file:`` URI."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        raise PlanError(f"{shown(uri)}: not a file of this machine")
+    return unquote(parts.path, errors="surrogateescape")
+
+
+def shown(uri: str) -> str:
+    """A URI for people: without what stands behind the question mark; a path for files."""
+    parts = urlsplit(uri)
+    if parts.scheme == "file":
+        return unquote(parts.path, errors="replace")
+    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}" if parts.scheme else uri
+
+
+class LocalPlace(Place):
+    """A folder.
+
+    Args:
+        root: Its path; it need not be there yet.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.uri = as_uri(root)
+
+    def path(self, name: str) -> str:
+        """Where a file lies."""
+        return os.path.join(self.root, *name.split("/")) if name else self.root
+
+    def entries(self, prefix: str = "") -> Iterator[Entry]:
+        """Every file under a folder of the place, by name; symbolic links to folders are not followed."""
+        yield from self._walk(self.path(prefix), prefix)
+
+    def _walk(self, folder: str, prefix: str) -> Iterator[Entry]:
+        try:
+            with os.scandir(folder) as found:
+                listed = sorted(found, key=lambda one: one.name)
+        except FileNotFoundError:
+            return
+        for one in listed:
+            name = f"{prefix}/{one.name}" if prefix else one.name
+            if one.is_dir(follow_symlinks=False):
+                yield from self._walk(one.path, name)
+            elif one.is_file():
+                with contextlib.suppress(FileNotFoundError):  # gone since it was listed
+                    yield _entry(name, one.stat())
+
+    def stat(self, name: str) -> Entry | None:
+        """One file; None if there is none."""
+        try:
+            return _entry(name, os.stat(self.path(name)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        """Its bytes, or some of them."""
+        with open(self.path(name), "rb") as file:
+            file.seek(start)
+            return file.read(-1 if end is None else max(0, end - start))
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a small file at once, in the place of one that is there."""
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        made, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=os.path.dirname(path))
+        try:
+            with os.fdopen(made, "wb") as file:
+                file.write(data)
+            os.replace(part, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path(name))
+
+    @contextlib.contextmanager
+    def local(self, name: str) -> Iterator[str]:
+        """The file itself."""
+        yield self.path(name)
+
+    def scratch(self, label: str) -> str:
+        """A new path under ``.tare/writing``, in the same file system as what it will become."""
+        folder = os.path.join(self.root, ".tare", "writing")
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, label)
+
+    def commit(self, path: str, name: str, *, sync: bool) -> None:
+        """Rename a written file to its name."""
+        target = self.path(name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if sync:
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+        os.replace(path, target)
+
+
+class ObjectPlace(Place):
+    """A prefix of a bucket, by obstore.
+
+    Args:
+        uri: ``s3://bucket/prefix``; the endpoint, region and credentials come from the environment
+            (``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID``, ...).
+    """
+
+    def __init__(self, uri: str) -> None:
+        try:
+            from obstore.store import S3Store
+        except ImportError as error:
+            raise MissingLibrary("s3:// needs obstore: pip install 'tare[s3]'") from error
+        parts = urlsplit(uri)
+        if not parts.hostname:
+            raise UsageError(f"{shown(uri)}: its URL is s3://bucket/prefix")
+        self.uri = uri.rstrip("/")
+        options: dict[str, Any] = {}
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        if endpoint:
+            options["endpoint"] = endpoint
+            options["client_options"] = {"allow_http": endpoint.startswith("http://")}
+        prefix = unquote(parts.path.strip("/"))
+        self._store = S3Store(parts.netloc, prefix=prefix or None, **options)
+
+    def entries(self, prefix: str = "") -> Iterator[Entry]:
+        """Every object under a prefix, by name."""
+        import obstore
+
+        for some in obstore.list(self._store, prefix=prefix or None):
+            for one in sorted(some, key=lambda one: str(one["path"])):
+                yield Entry(str(one["path"]), int(one["size"]), _etag(one))
+
+    def stat(self, name: str) -> Entry | None:
+        """One object; None if there is none."""
+        import obstore
+
+        try:
+            found = obstore.head(self._store, name)
+        except FileNotFoundError:
+            return None
+        return Entry(name, int(found["size"]), _etag(found))
+
+    def read(self, name: str, start: int = 0, end: int | None = None) -> bytes:
+        """Its bytes, or some of them."""
+        import obstore
+
+        if start == 0 and end is None:
+            return bytes(obstore.get(self._store, name).bytes())
+        stop = self._size(name) if end is None else end
+        return bytes(obstore.get_range(self._store, name, start=start, end=stop)) if stop > start else b""
+
+    def _size(self, name: str) -> int:
+        found = self.stat(name)
+        if found is None:
+            raise FileNotFoundError(f"{shown(self.uri)}/{name}: is not there")
+        return found.size
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write an object, in the place of one that is there."""
+        import obstore
+
+        obstore.put(self._store, name, data)
+
+    def remove(self, name: str) -> None:
+        """Delete an object; one that is not there is no error."""
+        import obstore
+
+        with contextlib.suppress(FileNotFoundError):
+            obstore.delete(self._store, name)
+
+    @contextlib.contextmanager
+    def local(self, name: str) -> Iterator[str]:
+        """A copy in a temporary folder, under its own name: endings tell formats."""
+        import obstore
+
+        with tempfile.TemporaryDirectory(prefix="tare-get-") as folder:
+            path = os.path.join(folder, name.rsplit("/", 1)[-1])
+            with open(path, "wb") as file:
+                file.writelines(obstore.get(self._store, name).stream(min_chunk_size=_STEP_BYTES))
+            yield path
+
+    def scratch(self, label: str) -> str:
+        """A path in this machine's temporary folder."""
+        return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label)
+
+    def commit(self, path: str, name: str, *, sync: bool) -> None:
+        """Put a written file; the put is the commit."""
+        import obstore
+
+        del sync  # an object store acknowledges what it has
+        with open(path, "rb") as file:
+            obstore.put(self._store, name, cast(BinaryIO, file))
+        shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+
+
+def _entry(name: str, found: os.stat_result) -> Entry:
+    return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns})
+
+
+def _etag(found: Any) -> dict[str, int | str]:
+    return {"etag": str(found.get("e_tag") or "")}

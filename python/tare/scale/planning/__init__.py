@@ -1,0 +1,17 @@
+"""Making plans: which files, cut where, into what.
+
+| module | what |
+|---|---|
+| `sources` | the files that a user's words name: paths, folders, globs, ``s3://`` |
+| `splitting` | where large files may be cut |
+| `schemas` | the types of a text, fixed once for all of its parts |
+| `convert` | `plan_convert` and `plan_encode` |
+| `others` | `plan_put` and `plan_measure` |
+"""
+
+from __future__ import annotations
+
+from tare.scale.planning.convert import plan_convert, plan_encode
+from tare.scale.planning.others import plan_measure, plan_put
+
+__all__ = ["plan_convert", "plan_encode", "plan_measure", "plan_put"]

@@ -1,0 +1,325 @@
+"""`plan_convert` and `plan_encode`: files, or parts of large ones, each into a file of another format."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tare._version import __version__
+from tare.codec import Codec
+from tare.converting.folders import ending_of, stem_of
+from tare.datasets.source import find
+from tare.errors import PlanError, TareError, UsageError
+from tare.scale.place import as_uri
+from tare.scale.plan import Plan, make_plan
+from tare.scale.planning.schemas import schema_of_lines
+from tare.scale.planning.sources import Found, find_sources
+from tare.scale.planning.splitting import parts_of
+from tare.scale.ranges import schema_to_text
+from tare.scale.state import State
+from tare.scale.tasks.inputs import opened
+
+__all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
+    "GIB": 1 << 30,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+}
+_GROUP_BYTES = 64 << 20
+_GROUPED_FROM = 10_000  # so many files that a receipt for each would be what costs most
+_MEMORY_FACTOR = 6
+
+
+def parse_bytes(text: str | int | None) -> int | None:
+    """Bytes as people write them; None for ``off``.
+
+    Raises:
+        UsageError: Not a size.
+
+    >>> parse_bytes("64MiB"), parse_bytes("1.5 GB"), parse_bytes("off")
+    (67108864, 1500000000, None)
+    """
+    if text is None or isinstance(text, int):
+        return text
+    if text.strip().lower() == "off":
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if found is None or found[2].upper() not in _UNITS:
+        raise UsageError(f"{text!r:.40}: a size such as 64MiB, or off, is needed")
+    return max(1, int(float(found[1]) * _UNITS[found[2].upper()]))
+
+
+def plan_convert(  # noqa: PLR0913 - each is an option of the command
+    sources: str | Sequence[str],
+    destination: str,
+    *,
+    to: str,
+    read: str = "",
+    path: str | os.PathLike[str] | None = None,
+    split: str | int | None = None,
+    split_lines: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    partition: str | None = None,
+    options: Mapping[str, str | int] | None = None,
+    identify: str = "stat",
+    whole_schema: bool = False,
+    overwrite: bool = False,
+    skipped: list[tuple[str, str]] | None = None,
+) -> Plan:
+    """Plan the conversion of files into a folder.
+
+    Args:
+        sources: Files, folders, globs, ``s3://`` prefixes.
+        destination: The folder of the results, or ``s3://bucket/prefix``.
+        to: Codec id of the results.
+        read: Id of the sources' format, when neither bytes nor name tell.
+        path: Where the plan is written; by default beside the results.
+        split: Bytes of a part of a large file, as ``64MiB``; None leaves files whole.
+        split_lines: The user says that no line break of a CSV stands within a value.
+        include: Patterns of names under a folder.
+        exclude: Patterns that leave out.
+        partition: A column whose values become folders ``COLUMN=VALUE``.
+        options: More options of each unit: ``columns``, ``encoding``, ``on_loss``, ...
+        identify: ``stat`` by size and time, ``content`` by hash.
+        whole_schema: Look at every line of a text that is split, not at a sample.
+        overwrite: Whether results may take the place of files that no plan knows.
+        skipped: Takes ``(name, why)`` of each file that is no source, or whose result is there.
+
+    Raises:
+        PlanError: There is nothing to do, or two results have one name.
+        FileNotFoundError: A source is not there.
+        UsageError: No such codec, or its format has no ending.
+    """
+    base = as_uri(destination)
+    listed = [sources] if isinstance(sources, str) else list(sources)
+    ending_of(to)
+    found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
+    size = parse_bytes(split)
+    left: list[tuple[str, str]] = [] if skipped is None else skipped
+    targets = _targets(found, to, left, read)
+    state = State(base)
+    if not overwrite:
+        targets = _not_there(targets, state, left)
+    if not targets:
+        if left:
+            raise PlanError(
+                f"there is nothing to do: {len(left):,} files were passed over, such as {left[0][0]}: {left[0][1]}"
+            )
+        raise PlanError("there is nothing to do: no file was found")
+    shared = {**(options or {}), "tare": __version__}
+    if partition:
+        shared["partition"] = partition
+    common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
+
+    def units() -> Iterator[dict[str, Any]]:
+        small: list[tuple[Found, str]] = []
+        for one, name in targets:
+            cut = []
+            if size:
+                cut = _cut(
+                    one, name, size, read=read, to=to, split_lines=split_lines, whole_schema=whole_schema
+                )
+            if cut:
+                for given, part_name, more in cut:
+                    yield _unit(common, [given], [part_name], base, {**shared, **more})
+            elif len(targets) > _GROUPED_FROM and one.size < _GROUP_BYTES // 64:
+                small.append((one, name))
+                if len(small) >= 256 or sum(each.size for each, _ in small) >= _GROUP_BYTES:
+                    yield _group(common, small, base, shared)
+                    small = []
+            else:
+                yield _unit(common, [one.as_input()], [name], base, shared)
+        if small:
+            yield _group(common, small, base, shared)
+
+    return kept_plan(units(), path, "convert", base, f"convert {' '.join(listed)} {destination} --to {to}")
+
+
+def plan_encode(  # noqa: PLR0913 - each is an option of the command
+    sources: str | Sequence[str],
+    destination: str,
+    *,
+    compressor: str = "",
+    path: str | os.PathLike[str] | None = None,
+    split: str | int | None = "64MiB",
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    identify: str = "stat",
+    overwrite: bool = False,
+    skipped: list[tuple[str, str]] | None = None,
+) -> Plan:
+    """Plan the encoding of documents as collections of blit; NDJSON is cut into parts.
+
+    Args:
+        sources: Files, folders, globs, ``s3://`` prefixes.
+        destination: The folder of the collections.
+        compressor: Of their chunks: ``zstd``, ``zstd:9``, ``lz4``.
+        path: Where the plan is written; by default beside the results.
+        split: Bytes of a part of a large file; None leaves files whole.
+        include: Patterns of names under a folder.
+        exclude: Patterns that leave out.
+        identify: ``stat`` by size and time, ``content`` by hash.
+        overwrite: Whether results may take the place of files that no plan knows.
+        skipped: Takes ``(name, why)`` of each file that is no source.
+
+    Raises:
+        PlanError, FileNotFoundError, UsageError: As `plan_convert`.
+    """
+    base = as_uri(destination)
+    listed = [sources] if isinstance(sources, str) else list(sources)
+    found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
+    size = parse_bytes(split)
+    left: list[tuple[str, str]] = [] if skipped is None else skipped
+    state = State(base)
+    targets = _targets(found, "blit,container=collection", left, "")
+    if not overwrite:
+        targets = _not_there(targets, state, left)
+    shared: dict[str, str | int] = {"tare": __version__, "compressor": compressor}
+
+    def units() -> Iterator[dict[str, Any]]:
+        for one, name in targets:
+            with opened(one.as_input()) as held:
+                format = _format_of(held)
+                cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
+            common = {"tare_unit": 1, "task": "encode", "read": format, "write": "blit:tare"}
+            if not cut:
+                yield _unit(common, [one.as_input()], [name], base, shared)
+            for number, part in enumerate(cut, 1):
+                part_name = _part_name(name, number, len(cut))
+                yield _unit(common, [{**one.as_input(), "range": part}], [part_name], base, shared)
+
+    return kept_plan(units(), path, "encode", base, f"encode {' '.join(listed)} {destination}")
+
+
+def _by_content(identify: str) -> bool:
+    if identify not in ("stat", "content"):
+        raise UsageError(f"--identify is stat or content, not {identify!r:.40}")
+    return identify == "content"
+
+
+def _targets(
+    found: Sequence[Found], to: str, left: list[tuple[str, str]], read: str
+) -> list[tuple[Found, str]]:
+    """Each source with the name of its result; where two would become one, their old endings stay."""
+    ending = ending_of(to)
+    sharing: dict[str, list[Found]] = {}
+    for one in found:
+        if not read and not _known(one):
+            left.append((one.name, "no data that can be told"))
+            continue
+        sharing.setdefault(stem_of(one.name) + ending, []).append(one)
+    targets = [
+        (one, name if len(some) == 1 else one.name + ending) for name, some in sharing.items() for one in some
+    ]
+    return sorted(targets, key=lambda target: target[0].name)
+
+
+def _known(one: Found) -> bool:
+    if Codec.for_path(one.name) is not None:
+        return True
+    if not one.uri.startswith("file:"):
+        return False
+    with opened(one.as_input()) as path:
+        return bool(find(path, known_only=False).format)
+
+
+def _not_there(
+    targets: list[tuple[Found, str]], state: State, left: list[tuple[str, str]]
+) -> list[tuple[Found, str]]:
+    """Without those whose result is there and is not of a plan that this run goes on with."""
+    ours = state.planned_names()
+    kept = []
+    for one, name in targets:
+        if name not in ours and state.place.stat(name) is not None:
+            left.append((one.name, "is there already"))
+        else:
+            kept.append((one, name))
+    return kept
+
+
+def _cut(
+    one: Found, name: str, size: int, *, read: str, to: str, split_lines: bool, whole_schema: bool
+) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
+    """The parts of a large file: input, name and options of each."""
+    if one.size <= size:
+        return []
+    with opened(one.as_input()) as path:
+        format = read or _format_of(path)
+        parts = parts_of(one, path, format, size, split_lines=split_lines)
+        more: dict[str, str | int] = {}
+        if parts and format == "ndjson" and Codec.parse(to).format_id != "ndjson":
+            more["schema"] = schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))
+    return [
+        ({**one.as_input(), "range": part}, _part_name(name, number, len(parts)), more)
+        for number, part in enumerate(parts, 1)
+    ]
+
+
+def _format_of(path: str) -> str:
+    try:
+        return find(path, known_only=False).format
+    except TareError:
+        return ""
+
+
+def _part_name(name: str, number: int, count: int) -> str:
+    """``big.parquet`` becomes ``big/part-00001.parquet``."""
+    folder, slash, base = name.rpartition("/")
+    stem, dot, ending = base.partition(".")
+    width = max(5, len(str(count)))
+    return f"{folder}{slash}{stem}/part-{number:0{width}}{dot}{ending}"
+
+
+def _unit(
+    common: Mapping[str, Any],
+    given: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    base: str,
+    options: Mapping[str, str | int],
+) -> dict[str, Any]:
+    unit = {
+        **common,
+        "input": [dict(one) for one in given],
+        "output": {"base": base, "names": list(names)},
+        "options": dict(options),
+    }
+    memory = _MEMORY_FACTOR * sum(_bytes_of(one) for one in given)
+    return {**unit, "needs": {"memory": memory, "threads": 1}}
+
+
+def _bytes_of(given: Mapping[str, Any]) -> int:
+    part = given.get("range")
+    if not part:
+        return int(given["size"])
+    return int(part.get("bytes", part["end"] - part["start"] if part["kind"] == "bytes" else given["size"]))
+
+
+def _group(
+    common: Mapping[str, Any],
+    small: Sequence[tuple[Found, str]],
+    base: str,
+    options: Mapping[str, str | int],
+) -> dict[str, Any]:
+    return _unit(common, [one.as_input() for one, _ in small], [name for _, name in small], base, options)
+
+
+def kept_plan(
+    units: Iterator[dict[str, Any]], path: str | os.PathLike[str] | None, task: str, base: str, about: str
+) -> Plan:
+    """The plan's file: where the user said, or beside the results under its own id."""
+    about = re.sub(r"\?\S*", "", about)
+    if path is not None:
+        return make_plan(units, path, task=task, base=base, about=about)
+    with tempfile.TemporaryDirectory(prefix="tare-plan-") as folder:
+        plan = make_plan(units, os.path.join(folder, "plan.jsonl"), task=task, base=base, about=about)
+        return State(base).kept(plan)

@@ -1,0 +1,118 @@
+"""`plan_put`: files into a store. `plan_measure`: a benchmark of each dataset on one host."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tare._version import __version__
+from tare.converting.folders import stem_of
+from tare.errors import UsageError
+from tare.scale.place import as_uri
+from tare.scale.plan import Plan, make_plan
+from tare.scale.planning.sources import Found, find_sources
+
+__all__ = ["plan_measure", "plan_put"]
+
+_OBJECTS = 1000
+_OBJECT_BYTES = 64 << 20
+_UNIT_BYTES = 48 << 10
+
+
+def plan_put(
+    sources: str | Sequence[str],
+    store: str,
+    path: str | os.PathLike[str],
+    *,
+    namespace: str = "",
+    values: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+) -> Plan:
+    """Plan setting files in a store: up to 1,000 objects or 64 MiB at once.
+
+    Args:
+        sources: Files, folders, globs, ``s3://`` prefixes; a file's name is its key.
+        store: URL of the store, as `tare.open_store` takes it.
+        path: Where the plan is written; receipts stand in ``PATH.state``.
+        namespace: Namespace of the keys.
+        values: Set what a file holds, read by its format, instead of its bytes.
+        include: Patterns of names under a folder.
+        exclude: Patterns that leave out.
+
+    Raises:
+        PlanError, FileNotFoundError: There is nothing to put.
+        UsageError: The store has credentials in its URL.
+    """
+    if re.search(r"://[^/]*:[^/@]*@", store):
+        raise UsageError("credentials come from the environment, not from a URL")
+    listed = [sources] if isinstance(sources, str) else list(sources)
+    found = find_sources(listed, include=include, exclude=exclude)
+    options: dict[str, Any] = {"store": store, "namespace": namespace, "tare": __version__}
+    if values:
+        options["values"] = 1
+
+    def units() -> Iterator[dict[str, Any]]:
+        for some in _grouped(found):
+            yield {
+                "tare_unit": 1, "task": "put", "input": [one.as_input() for one in some],
+                "options": {**options, "keys": [one.name for one in some]},
+                "needs": {"memory": 6 * sum(one.size for one in some), "threads": 1},
+            }  # fmt: skip
+
+    return make_plan(units(), path, task="put", about=f"put {' '.join(listed)} {store}")
+
+
+def _grouped(found: Sequence[Found]) -> Iterator[list[Found]]:
+    some: list[Found] = []
+    size = text = 0
+    for one in found:
+        length = len(one.uri) + len(one.name) + 120
+        if some and (len(some) >= _OBJECTS or size + one.size > _OBJECT_BYTES or text + length > _UNIT_BYTES):
+            yield some
+            some, size, text = [], 0, 0
+        some.append(one)
+        size += one.size
+        text += length
+    if some:
+        yield some
+
+
+def plan_measure(
+    sources: str | Sequence[str],
+    destination: str,
+    *,
+    codecs: Sequence[str] = (),
+    seconds: int = 60,
+    path: str | os.PathLike[str] | None = None,
+) -> Plan:
+    """Plan a benchmark: the whole grid of one dataset is one unit, on one host.
+
+    Args:
+        sources: The datasets.
+        destination: The folder of the records.
+        codecs: Codec ids; all that hold the data by default.
+        seconds: Of each dataset.
+        path: Where the plan is written; by default beside the records.
+
+    Raises:
+        PlanError, FileNotFoundError: There is nothing to measure.
+    """
+    from tare.scale.planning.convert import kept_plan
+
+    base = as_uri(destination)
+    listed = [sources] if isinstance(sources, str) else list(sources)
+    found = find_sources(listed, below=base)
+
+    def units() -> Iterator[dict[str, Any]]:
+        for one in found:
+            yield {
+                "tare_unit": 1, "task": "measure", "input": [one.as_input()],
+                "output": {"base": base, "names": [stem_of(one.name) + ".tare.json"]},
+                "options": {"codecs": list(codecs), "seconds": seconds, "tare": __version__},
+                "needs": {"memory": 6 * one.size, "threads": 1, "resources": {"bench": 1}},
+            }  # fmt: skip
+
+    return kept_plan(units(), path, "measure", base, f"measure {' '.join(listed)} {destination}")

@@ -1,0 +1,75 @@
+"""The types of a text, found once when the plan is made, so that all parts have the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tare.datasets import documents
+from tare.datasets.source import Source
+from tare.errors import EncodeError, Malformed
+from tare.scale.ranges import border, open_plain
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["schema_of_lines"]
+
+_ALL_BYTES = 64 << 20
+_SAMPLE_BYTES = 4 << 20
+_SAMPLES = 16
+
+
+def schema_of_lines(path: str, name: str, *, whole: bool = False) -> pa.Schema:
+    """The type of each name of an NDJSON file, by a sample: sixteen parts of 4 MiB, or all of a small file.
+
+    Args:
+        path: The file.
+        name: What to call it.
+        whole: Look at every line.
+
+    Raises:
+        EncodeError: No one type holds all values of a name.
+        Malformed, Truncated: A line is not JSON, or no object.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema([])
+    with open_plain(path) as file:
+        size = file.seek(0, 2)
+        for start, end in _samples(size, whole):
+            first, stop = border(file, start), border(file, end)
+            file.seek(first)
+            block = file.read(stop - first)
+            if block.strip():
+                schema = _widened(schema, _rows(path, name, block, first), name)
+    return schema
+
+
+def _samples(size: int, whole: bool) -> list[tuple[int, int]]:
+    if whole or size <= _ALL_BYTES:
+        return [(start, min(start + _SAMPLE_BYTES, size)) for start in range(0, size, _SAMPLE_BYTES)]
+    step = (size - _SAMPLE_BYTES) // (_SAMPLES - 1)
+    return [(k * step, k * step + _SAMPLE_BYTES) for k in range(_SAMPLES)]
+
+
+def _rows(path: str, name: str, block: bytes, at: int) -> list[dict[str, Any]]:
+    rows = documents.parse_lines(Source(name, path=path, format="ndjson"), block)
+    if not all(isinstance(row, dict) for row in rows):
+        text = f"{name}: from byte {at:,} on a line holds no object, so it is no row of a table"
+        raise Malformed(text, format="ndjson", offset=at)
+    return rows
+
+
+def _widened(schema: pa.Schema, rows: list[dict[str, Any]], name: str) -> pa.Schema:
+    import pyarrow as pa
+
+    names = dict.fromkeys(key for row in rows for key in row)
+    try:
+        found = pa.schema([(key, pa.array([row.get(key) for row in rows]).type) for key in names])
+        return pa.unify_schemas([schema, found], promote_options="permissive")
+    except (pa.ArrowException, OverflowError, TypeError) as error:
+        raise EncodeError(
+            f"{name}: no one type holds all values of a column: {str(error)[:200]}. "
+            "Convert it to another document format instead.",
+            format="ndjson",
+        ) from error

@@ -1,0 +1,204 @@
+"""The files that a user's words name: paths, folders, globs and ``s3://``, with what is left out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tare._tare import Blake3
+from tare.errors import UsageError
+from tare.scale.place import LocalPlace, Place, as_uri, place_of, shown
+
+__all__ = ["Found", "find_sources", "is_glob", "matches"]
+
+_WILD = re.compile(r"[*?\[]")
+_STEP_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file to read.
+
+    Args:
+        uri: Where it is.
+        name: What its result is named after, with ``/``.
+        size: Its bytes.
+        identity: ``mtime_ns``, ``etag`` or ``hash``.
+    """
+
+    uri: str
+    name: str
+    size: int
+    identity: dict[str, int | str]
+
+    def as_input(self) -> dict[str, object]:
+        """As a unit holds it."""
+        return {"uri": self.uri, "size": self.size, **self.identity}
+
+
+def is_glob(text: str) -> bool:
+    """Whether a text stands for the files that it matches; a file of that very name goes first."""
+    return bool(_WILD.search(text)) and not os.path.lexists(text)
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name, or its last part, is matched by one of the patterns; ``**`` goes over folders.
+
+    >>> matches("a/b.csv", ["*.csv"]), matches("a/b.csv", ["a/**"]), matches("a/b.csv", ["b/*"])
+    (True, True, False)
+    """
+    last = name.rsplit("/", 1)[-1]
+    for pattern in patterns:
+        wanted = _translated(pattern)
+        if wanted.fullmatch(name) or ("/" not in pattern and wanted.fullmatch(last)):
+            return True
+    return False
+
+
+def find_sources(
+    sources: Sequence[str],
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    below: str = "",
+    content: bool = False,
+) -> list[Found]:
+    """Every file that the sources name, once, by name.
+
+    Args:
+        sources: Files, folders, globs, or ``s3://`` prefixes and globs.
+        include: Patterns of names under a folder; all by default.
+        exclude: Patterns that leave out.
+        below: A URI whose files are results and no sources.
+        content: Identify local files by their content instead of by time.
+
+    Raises:
+        FileNotFoundError: A source is not there, or a glob matches nothing.
+        UsageError: Two sources have one name.
+    """
+    found: dict[str, Found] = {}
+    names: dict[str, str] = {}
+    for source in sources:
+        count = 0
+        for one in _of(source):
+            if below and (one.uri == below or one.uri.startswith(below + "/")):
+                continue
+            if (include and not matches(one.name, include)) or matches(one.name, exclude):
+                continue
+            count += 1
+            if one.uri in found:
+                continue
+            if one.name in names:
+                raise UsageError(
+                    f"{shown(one.uri)} and {shown(names[one.name])} have one name; convert their folder instead"
+                )
+            names[one.name] = one.uri
+            found[one.uri] = _identified(one) if content else one
+        if not count and not include and not exclude:
+            raise FileNotFoundError(f"{source}: no file is there")
+    return sorted(found.values(), key=lambda one: one.name)
+
+
+def _of(source: str) -> Iterator[Found]:
+    if is_glob(source):
+        yield from _globbed(source)
+        return
+    uri = as_uri(source)
+    if uri.startswith("file:"):
+        path = source if not source.startswith("file:") else as_path(uri)
+        if os.path.isdir(path):
+            yield from _under(LocalPlace(os.path.abspath(path)))
+            return
+    base, _, name = uri.rpartition("/")
+    place = place_of(base)
+    if uri.startswith("s3:"):
+        entry = place.stat(name) if name else None
+        if entry is None:
+            yield from _under(place_of(uri))
+            return
+    else:
+        from urllib.parse import unquote
+
+        name = unquote(name, errors="surrogateescape")
+        entry = place.stat(name)
+    if entry is None:
+        raise FileNotFoundError(f"{source}: is not there")
+    yield Found(uri, name, entry.size, entry.identity)
+
+
+def as_path(uri: str) -> str:
+    """The path of a ``file:`` URI."""
+    from tare.scale.place import local_path
+
+    return local_path(uri)
+
+
+def _under(place: Place) -> Iterator[Found]:
+    """Every file of a place but those whose name, or folder, begins with a dot."""
+    for entry in place.entries():
+        if not any(part.startswith(".") for part in entry.name.split("/")):
+            yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
+
+
+def _joined(place: Place, name: str) -> str:
+    return as_uri(place.path(name)) if isinstance(place, LocalPlace) else f"{place.uri}/{name}"
+
+
+def _globbed(pattern: str) -> Iterator[Found]:
+    """Files by a pattern; names are what stands behind its fixed beginning."""
+    head, _, rest = _split(pattern)
+    place: Place = place_of(as_uri(head or ".")) if "://" not in head else place_of(head)
+    for entry in place.entries():
+        hidden = any(part.startswith(".") for part in entry.name.split("/"))
+        if _translated(rest).fullmatch(entry.name) and not hidden:
+            yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
+
+
+def _split(pattern: str) -> tuple[str, str, str]:
+    """The folder before the first wild part, and the rest."""
+    scheme, mark, path = pattern.partition("://") if "://" in pattern else ("", "", pattern)
+    parts = path.split("/")
+    first = next(k for k, part in enumerate(parts) if _WILD.search(part))
+    head = "/".join(parts[:first]) or ("/" if path.startswith("/") else "")
+    return f"{scheme}{mark}{head}", "/", "/".join(parts[first:])
+
+
+def _translated(pattern: str) -> re.Pattern[str]:
+    """A glob as a pattern of names: ``*`` stays within a folder, ``**`` does not."""
+    out, at = "", 0
+    while at < len(pattern):
+        char = pattern[at]
+        if pattern.startswith("**/", at):
+            out += "(?:.*/)?"
+            at += 3
+        elif pattern.startswith("**", at):
+            out += ".*"
+            at += 2
+        elif char == "*":
+            out += "[^/]*"
+            at += 1
+        elif char == "?":
+            out += "[^/]"
+            at += 1
+        elif char == "[" and "]" in pattern[at + 2 :]:
+            end = pattern.index("]", at + 2)
+            inner = pattern[at + 1 : end].replace("\\", "\\\\")
+            out += "[" + ("^" + inner[1:] if inner[0] == "!" else inner) + "]"
+            at = end + 1
+        else:
+            out += re.escape(char)
+            at += 1
+    return re.compile(out, re.DOTALL)
+
+
+def _identified(one: Found) -> Found:
+    """The same with the content hash of a local file in the place of its time."""
+    if not one.uri.startswith("file:"):
+        return one
+    hasher = Blake3()
+    with open(as_path(one.uri), "rb") as file:
+        while part := file.read(_STEP_BYTES):
+            hasher.update(part)
+    return Found(one.uri, one.name, one.size, {"hash": hasher.hexdigest()})

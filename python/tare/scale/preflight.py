@@ -1,0 +1,81 @@
+"""Before the first unit: does every worker run this version, see the input and reach the destination?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tare.errors import TareError
+from tare.scale.executors.base import Engine, facts
+from tare.scale.place import shown
+
+__all__ = ["EngineError", "check_workers", "probe"]
+
+
+class EngineError(TareError):
+    """An engine, or one of its workers, that cannot be used."""
+
+
+def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
+    """What one worker says: its versions, and what it cannot reach.
+
+    Args:
+        settings: As `run_unit` takes them: where receipts are.
+        uri: The first input.
+    """
+    from tare.scale.state import State
+    from tare.scale.tasks.inputs import split_uri
+
+    found: dict[str, Any] = {**facts(), "cannot": ""}
+    what = shown(uri)
+    try:
+        if uri:
+            place, name = split_uri(uri)
+            place.read(name, 0, 1)
+        what = shown(str(settings["state"]))
+        state = State.from_settings(settings)
+        name = f"{'.tare/' if state.inner else ''}probe-{os.uname().nodename}-{os.getpid()}"
+        state.place.put(name, b"")
+        state.place.remove(name)
+    except (OSError, TareError) as error:
+        found["cannot"] = f"{what}: {error}"
+        found["errno"] = getattr(error, "errno", None)
+    except Exception as error:
+        found["cannot"] = f"{what}: {type(error).__name__}: {error}"
+    return found
+
+
+def check_workers(
+    engine: Engine, settings: Mapping[str, Any], uri: str, *, allow_mixed: bool = False
+) -> list[dict[str, Any]]:
+    """Ask every worker; what they said.
+
+    Raises:
+        EngineError: One has another version of Tare, or of a library that output depends on, or cannot reach
+            the input or the destination: it is named.
+        OSError: The destination is full or read-only.
+    """
+    ours = facts()
+    told = engine.probe(settings, uri)
+    if not told:
+        raise EngineError(f"{engine.name}: there is no worker")
+    for one in told:
+        who = f"worker {one['host']} (process {one['pid']})"
+        if one["tare"] != ours["tare"]:
+            raise EngineError(f"{who} has Tare {one['tare']}, here it is {ours['tare']}: install the same")
+        other = {
+            name: version
+            for name, version in one["libraries"].items()
+            if ours["libraries"].get(name) != version
+        }
+        if other and not allow_mixed:
+            said = ", ".join(f"{name} {version}" for name, version in other.items())
+            raise EngineError(
+                f"{who} has {said}, which is not as here: results could differ; --allow-mixed takes it"
+            )
+        if one["cannot"]:
+            if one.get("errno") is not None and one["host"] == ours["host"]:
+                raise OSError(one["errno"], one["cannot"])
+            raise EngineError(f"{who} cannot reach {one['cannot']}")
+    return told

@@ -1,0 +1,197 @@
+"""Parts of files: which rows belong to a range, so that all ranges together give every row once.
+
+A line of text belongs to the range in which its first byte lies. So the rows of ``[start, end)`` stand
+between ``border(start)`` and ``border(end)``, where ``border(k)`` is what follows the first line feed at or
+behind byte ``k - 1``: neighbours share their border, whatever they are cut at.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from tare import compress
+from tare.errors import Malformed, Unsupported
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["border", "line_blocks", "open_plain", "read_range", "schema_from_text", "schema_to_text"]
+
+_BLOCK_BYTES = 16 << 20
+_LOOK_BYTES = 64 << 10
+_BATCH_ROWS = 65_536
+
+
+def open_plain(path: str) -> BinaryIO:
+    """A file's plain bytes, seekable: as they are, or decompressed by the index of its chunks."""
+    if compress.sniff(_head(path)) == "none":
+        return open(path, "rb")
+    return cast(BinaryIO, compress.open(path, "rb"))
+
+
+def _head(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(64)
+
+
+def border(file: BinaryIO, at: int) -> int:
+    r"""Where the first line begins whose first byte lies at `at` or behind; the file's end if none does.
+
+    >>> [border(io.BytesIO(b"ab\\ncd\\n"), at) for at in range(8)]
+    [0, 3, 3, 3, 6, 6, 6, 6]
+    """
+    if at <= 0:
+        return 0
+    position = at - 1
+    file.seek(position)
+    while block := file.read(_LOOK_BYTES):
+        found = block.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(block)
+    return min(position, at) if position < at else position
+
+
+def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a range in blocks of whole lines, each with its offset; a line that is longer is a block.
+
+    Args:
+        file: The plain bytes.
+        start: First byte of the range.
+        end: The byte behind its last.
+    """
+    first, stop = border(file, start), border(file, end)
+    file.seek(first)
+    rest, at = b"", first
+    while at + len(rest) < stop:
+        read = file.read(min(_BLOCK_BYTES, stop - at - len(rest)))
+        if not read:
+            break
+        rest += read
+        cut = len(rest) if at + len(rest) >= stop else rest.rfind(b"\n") + 1
+        if cut:
+            yield at, rest[:cut]
+            at += cut
+            rest = rest[cut:]
+    if rest:
+        yield at, rest
+
+
+def read_range(
+    path: str, part: Mapping[str, Any], options: Mapping[str, Any], name: str
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The rows of a part of a file as batches.
+
+    Args:
+        path: The file.
+        part: ``kind, start, end``.
+        options: Of the unit: ``schema`` of text.
+        name: What to call the file.
+
+    Raises:
+        Malformed: Not what the format, or the schema that was fixed, says.
+        Unsupported: Such parts are not read.
+    """
+    kind, start, end = str(part["kind"]), int(part["start"]), int(part["end"])
+    if kind == "bytes":
+        return _lines(path, start, end, schema_from_text(str(options["schema"])), name)
+    if kind == "row_groups":
+        return _row_groups(path, start, end)
+    if kind == "batches":
+        return _record_batches(path, start, end)
+    if kind == "rows":
+        return _rows(path, start, end)
+    raise Unsupported(f"{name}: parts by {kind} are not read as a table")
+
+
+def _lines(
+    path: str, start: int, end: int, schema: pa.Schema, name: str
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    def batches() -> Iterator[pa.RecordBatch]:
+        with open_plain(path) as file:
+            for at, block in line_blocks(file, start, end):
+                if block.strip():
+                    yield from _json_rows(block, schema, name, at).to_batches(_BATCH_ROWS)
+
+    return schema, batches()
+
+
+def _json_rows(block: bytes, schema: pa.Schema, name: str, at: int) -> pa.Table:
+    """Lines of JSON as a table of a fixed schema: other names and values of other types are refused."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    try:
+        table = json.read_json(
+            io.BytesIO(block),
+            read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+            parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+        )
+        table.validate(full=True)
+    except pa.ArrowException as error:
+        said = str(error).removeprefix("JSON parse error: ")[:300]
+        text = (
+            f"{name}: in the lines from byte {at:,} on: {said}. The schema was fixed when the plan was made"
+        )
+        raise Malformed(text, format="ndjson", offset=at) from error
+    return table.select(schema.names).cast(schema)
+
+
+def _row_groups(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path, page_checksum_verification=True)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with file:
+            yield from file.iter_batches(_BATCH_ROWS, row_groups=list(range(start, end)))
+
+    return file.schema_arrow, batches()
+
+
+def _record_batches(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    held = pa.OSFile(path, "rb")
+    file = ipc.open_file(held)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with held:
+            for number in range(start, end):
+                batch = file.get_batch(number)
+                batch.validate(full=True)
+                yield batch
+
+    return file.schema, batches()
+
+
+def _rows(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Rows of an fst file."""
+    from tare import r
+
+    table = cast("pa.Table", r.read(path, as_="arrow", rows=(start, end)))
+    return table.schema, iter(table.to_batches(_BATCH_ROWS))
+
+
+def schema_to_text(schema: pa.Schema) -> str:
+    """A schema as a unit holds it."""
+    return base64.b64encode(schema.remove_metadata().serialize().to_pybytes()).decode()
+
+
+def schema_from_text(text: str) -> pa.Schema:
+    """The opposite of `schema_to_text`.
+
+    Raises:
+        Malformed: It is no schema.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    try:
+        return ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise Malformed(f"options.schema is no schema: {str(error)[:100]}") from error

@@ -1,0 +1,226 @@
+"""Carrying out one unit: read, write, check, rename, receipt; in this order, any number of times.
+
+`run_unit` never raises: an exception of another process that cannot be unpickled would break its pool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import resource
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tare._tare import Blake3
+from tare._version import __version__
+from tare.errors import EncodeError, TareError
+from tare.scale.failures import classify, error_of
+from tare.scale.place import Place, place_of
+from tare.scale.state import State
+from tare.scale.unit import check_unit, input_bytes, unit_key
+
+__all__ = ["Made", "Writing", "run_unit"]
+
+_COUNT = itertools.count()
+_STEP_BYTES = 4 << 20
+
+
+@dataclass
+class Made:
+    """What a task made: one output, or several of one unit.
+
+    Args:
+        rows: Rows or documents.
+        fidelity: What came back as another type or value, as `tare convert` tells it.
+        libraries: Versions of the libraries that did it.
+        output: Each file written: ``name, size, hash``.
+        extra: What the task's own receipt says beside.
+    """
+
+    rows: int = 0
+    fidelity: list[dict[str, Any]] = field(default_factory=list)
+    libraries: dict[str, str] = field(default_factory=dict)
+    output: list[dict[str, Any]] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Writing:
+    """The outputs of one attempt: each is written beside, checked, and renamed when all are there.
+
+    Args:
+        place: Where they go.
+        key: Of the unit.
+        settings: ``verify``, ``fsync``.
+    """
+
+    def __init__(self, place: Place, key: str, settings: Mapping[str, Any]) -> None:
+        self.place = place
+        self.key = key
+        self.verify = str(settings.get("verify", "hash"))
+        self._sync = str(settings.get("fsync", "unit")) != "none"
+        self._parts: list[tuple[str, str]] = []
+
+    @contextlib.contextmanager
+    def output(self, name: str) -> Iterator[str]:
+        """A path to write an output at; its ending is that of the output."""
+        label = (
+            f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}-{name.rsplit('/', 1)[-1][-80:]}"
+        )
+        path = self.place.scratch(label)
+        self._parts.append((path, name))
+        try:
+            yield path
+        except BaseException:
+            self._parts.remove((path, name))
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+
+    def written(self) -> list[dict[str, Any]]:
+        """Name, size and content hash of what is to be renamed."""
+        return [{"name": name, **_facts(path)} for path, name in self._parts]
+
+    def commit(self) -> list[dict[str, Any]]:
+        """Rename all; what was written."""
+        facts = self.written()
+        for path, name in self._parts:
+            self.place.commit(path, name, sync=self._sync)
+        self._parts.clear()
+        for fact in facts:
+            found = self.place.stat(str(fact["name"]))
+            if found is None or found.size != fact["size"]:
+                raise EncodeError(
+                    f"{fact['name']}: has {found.size if found else 0} bytes, {fact['size']} were written"
+                )
+        return facts
+
+    def discard(self) -> None:
+        """Remove what was not renamed."""
+        for path, _ in self._parts:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        self._parts.clear()
+
+
+def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Carry out one unit.
+
+    Args:
+        unit: As a plan holds it.
+        settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
+            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``), ``attempt``.
+
+    Returns:
+        The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
+        bytes_out, rows, fidelity, seconds, cpu_seconds, peak_memory, host, pid, attempt, tare, libraries``, and
+        ``error`` if it failed.
+    """
+    given = dict(settings or {})
+    began_s, cpu_s = time.monotonic(), time.process_time()
+    receipt: dict[str, Any] = {
+        "key": "", "status": "failed", "output": [], "bytes_in": 0, "bytes_out": 0, "rows": 0, "fidelity": [],
+        "host": os.uname().nodename, "pid": os.getpid(), "attempt": int(given.get("attempt", 1)),
+        "tare": __version__, "libraries": {}, "input": [],
+    }  # fmt: skip
+    stage = ["reading"]
+    try:
+        receipt["key"] = unit_key(check_unit(unit))
+        receipt["input"] = [str(one["uri"]) for one in unit.get("input", [])]
+        _carry_out(unit, given, receipt, stage)
+    except Exception as error:
+        failure = classify(error, writing=stage[0] == "writing")
+        receipt |= {"status": "failed", "error": error_of(error, failure, traceback.format_exc())}
+    receipt |= {
+        "seconds": round(time.monotonic() - began_s, 6),
+        "cpu_seconds": round(time.process_time() - cpu_s, 6),
+        "peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+    return _filed(receipt, given, unit)
+
+
+def _carry_out(
+    unit: dict[str, Any], settings: dict[str, Any], receipt: dict[str, Any], stage: list[str]
+) -> None:
+    from tare.scale.tasks import TASKS
+
+    settings.setdefault("state", str(unit.get("output", {}).get("base", "")))
+    state = State.from_settings(settings)
+    before = state.receipt(receipt["key"])
+    if before is not None and _is_there(state.place, before):
+        receipt |= {
+            name: before[name] for name in ("output", "rows", "fidelity", "libraries") if name in before
+        }
+        receipt["status"] = "skipped"
+        return
+    receipt["bytes_in"] = input_bytes(unit)
+    base = unit.get("output", {}).get("base")
+    writing = Writing(place_of(base) if base else state.place, receipt["key"], settings)
+    try:
+        made = TASKS[unit["task"]](unit, writing)
+        stage[0] = "writing"
+        output = _committed(state, writing, receipt["key"], receipt)
+    finally:
+        writing.discard()
+    receipt |= {
+        "output": output or made.output,
+        "rows": made.rows,
+        "fidelity": made.fidelity,
+        "libraries": made.libraries,
+        **made.extra,
+    }
+    receipt["bytes_out"] = sum(int(one["size"]) for one in receipt["output"])
+
+
+def _committed(state: State, writing: Writing, key: str, receipt: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rename the outputs, unless somebody else finished the same unit meanwhile."""
+    again = state.receipt(key)
+    receipt["status"] = "done"
+    if again is None or not _is_there(state.place, again):
+        return writing.commit()
+    receipt["status"] = "duplicate"
+    if [one["hash"] for one in writing.written()] != [one["hash"] for one in again["output"]]:
+        receipt["not_deterministic"] = 1
+    return list(again["output"])
+
+
+def _is_there(place: Place, receipt: Mapping[str, Any]) -> bool:
+    """Whether every output of a receipt is there with its size; nothing is read."""
+    for one in receipt.get("output", []):
+        if "name" not in one:
+            continue
+        found = place.stat(str(one["name"]))
+        if found is None or found.size != one["size"]:
+            return False
+    return True
+
+
+def _facts(path: str) -> dict[str, Any]:
+    """Size and content hash of a file."""
+    hasher, size = Blake3(), 0
+    with open(path, "rb") as file:
+        while part := file.read(_STEP_BYTES):
+            hasher.update(part)
+            size += len(part)
+    return {"size": size, "hash": hasher.hexdigest()}
+
+
+def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> dict[str, Any]:
+    """The receipt, written where the next run finds it."""
+    if not receipt["key"] or not settings.get("state") or receipt["status"] in ("skipped", "duplicate"):
+        return receipt
+    try:
+        state = State.from_settings(settings)
+        if receipt["status"] == "done":
+            state.write_receipt(receipt)
+        else:
+            state.write_failure({**receipt, "unit": unit})
+    except (OSError, TareError) as error:
+        if receipt["status"] == "done":
+            receipt |= {"status": "failed", "error": error_of(error, classify(error, writing=True))}
+        else:
+            receipt["unfiled"] = str(error)[:200]
+    return receipt

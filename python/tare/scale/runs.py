@@ -1,0 +1,135 @@
+"""`run` and `iter_run`: a plan from its beginning, or from where it ended, to its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tare.errors import UsageError
+from tare.scale.events import Events
+from tare.scale.executors import engine_of
+from tare.scale.loop import Loop, Rules
+from tare.scale.plan import Plan, read_plan
+from tare.scale.preflight import check_workers
+from tare.scale.report import Report
+from tare.scale.state import State
+
+__all__ = ["iter_run", "run", "status"]
+
+
+def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
+    r"""Carry out a plan; a second run goes on where the first ended.
+
+    Args:
+        plan: A plan, or its file.
+        options: As `iter_run` takes them.
+
+    Returns:
+        What was done and what failed. Nothing is raised for units that failed.
+
+    Raises:
+        EngineError: The engine, or one of its workers, cannot be used.
+        PlanError: The plan is damaged.
+        KeyboardInterrupt: A second Ctrl-C.
+
+    >>> import pathlib, tempfile
+    >>> from tare import scale
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for name in ("a", "b"):
+    ...     _ = pathlib.Path(folder.name, f"{name}.csv").write_text("x,y\\n1,2\\n")
+    >>> plan = scale.plan_convert(f"{folder.name}/*.csv", f"{folder.name}/out", to="parquet")
+    >>> report = scale.run(plan, executor="inline")
+    >>> report.done, scale.run(plan, executor="inline").skipped, sorted(
+    ...     path.name for path in pathlib.Path(folder.name, "out").glob("*.parquet")
+    ... )
+    (2, 2, ['a.parquet', 'b.parquet'])
+    >>> folder.cleanup()
+    """
+    running = _Running(plan, **options)
+    for _ in running:
+        pass
+    return running.report
+
+
+def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[dict[str, Any]]:
+    """As `run`, but gives each receipt as it comes.
+
+    Args:
+        plan: A plan, or its file.
+        options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
+            (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
+            (``none``, ``unit``), ``worker_timeout`` (60), ``allow_mixed``, ``on_event``: called with a dict.
+    """
+    yield from _Running(plan, **options)
+
+
+def status(where: Plan | str | os.PathLike[str]) -> dict[str, Any]:
+    """How far a plan is: counts, bytes, failures by class; nothing is changed.
+
+    Args:
+        where: A plan, its file, or a destination.
+
+    Raises:
+        PlanError, OSError: There is no plan.
+    """
+    from tare.scale.standing import status_of
+
+    return status_of(where)
+
+
+class _Running:
+    """One run: its engine is ended however it ends."""
+
+    def __init__(
+        self,
+        plan: Plan | str | os.PathLike[str],
+        *,
+        executor: Any = "local",
+        jobs: int | None = None,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
+        allow_mixed: bool = False,
+        **rules: Any,
+    ) -> None:
+        self.plan = plan if isinstance(plan, Plan) else read_plan(plan)
+        unknown = sorted(rules.keys() - Rules.__dataclass_fields__.keys())
+        if unknown:
+            raise TypeError(f"run() has no option {unknown[0]!r}")
+        self.rules = _checked(Rules(**rules))
+        self.report = Report()
+        self._executor, self._jobs, self._mixed = executor, jobs, allow_mixed
+        self._events = Events(on_event)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if self.plan.task == "measure" and self._executor == "local":
+            self._jobs = 1
+        engine = engine_of(self._executor, self._jobs)
+        try:
+            state = State.of(self.plan)
+            first = next(self.plan.units(), None)
+            uri = str(first["input"][0]["uri"]) if first and first.get("input") else ""
+            check_workers(engine, state.settings(), uri, allow_mixed=self._mixed)
+            self._events({"event": "planned", "total": self.plan.count, "bytes_total": self.plan.bytes_in})
+            loop = Loop(self.plan, engine, self.rules, self._events)
+            self.report = loop.report
+            yield from loop.receipts()
+            state.sweep()
+            if loop.report.ok and self.rules.shard is None:
+                state.finish(self.plan)
+            self._events(
+                {"event": "finished", **loop.report.as_dict(), "failures": len(loop.report.failures)}
+            )
+        finally:
+            engine.close()
+
+
+def _checked(rules: Rules) -> Rules:
+    if rules.verify not in ("size", "hash", "decode"):
+        raise UsageError(f"verify is size, hash or decode, not {rules.verify!r:.40}")
+    if rules.on_failure not in ("continue", "stop"):
+        raise UsageError(f"on_failure is continue or stop, not {rules.on_failure!r:.40}")
+    if rules.fsync not in ("none", "unit", "all"):
+        raise UsageError(f"fsync is none, unit or all, not {rules.fsync!r:.40}")
+    if rules.shard is not None and not 1 <= rules.shard[0] <= rules.shard[1]:
+        raise UsageError(f"shard is i/n with i from 1 to n, not {rules.shard[0]}/{rules.shard[1]}")
+    return rules

@@ -1,0 +1,187 @@
+"""What is done: receipts beside the outputs, a file for each unit, so that no two processes write one file.
+
+```
+.tare/plans/PLAN.jsonl          what was planned
+.tare/writing/...               outputs that are being written
+.tare/done/ab/KEY.json          receipts: written after the output, never before
+.tare/failed/KEY.json           the last failure, removed when the unit succeeds
+_manifest.json                  every output with its size and hash, when every unit has a receipt
+```
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tare.scale.place import LocalPlace, Place, place_of
+from tare.scale.unit import canonical
+
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+
+__all__ = ["State"]
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_OLD_S = 24 * 3600.0
+
+
+class State:
+    """The receipts of one destination, or of one plan.
+
+    Args:
+        uri: The folder of the outputs, or ``PLAN.state`` of a plan that writes none.
+        inner: Whether receipts stand under ``.tare`` of that folder, beside outputs.
+    """
+
+    def __init__(self, uri: str, *, inner: bool = True) -> None:
+        self.uri = uri
+        self.inner = inner
+        self.place: Place = place_of(uri)
+        self._prefix = ".tare/" if inner else ""
+
+    @classmethod
+    def of(cls, plan: Plan) -> State:
+        """Where the receipts of a plan are."""
+        if plan.base:
+            return cls(plan.base)
+        return cls("file://" + os.path.abspath(plan.path) + ".state", inner=False)
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> State:
+        """As `settings` of another process gave it."""
+        return cls(str(settings["state"]), inner=bool(settings.get("inner", True)))
+
+    def settings(self) -> dict[str, Any]:
+        """What a worker needs to find it."""
+        return {"state": self.uri, "inner": int(self.inner)}
+
+    # Receipts
+
+    def done(self) -> set[str]:
+        """The keys of all units that have a receipt: one listing, nothing is opened."""
+        return set(self._keys("done"))
+
+    def receipt(self, key: str) -> dict[str, Any] | None:
+        """The receipt of a unit; None if it has none, or half of one."""
+        return self._read(f"done/{key[:2]}/{key}.json")
+
+    def receipts(self) -> Iterator[dict[str, Any]]:
+        """Every receipt."""
+        for key in sorted(self.done()):
+            found = self.receipt(key)
+            if found is not None:
+                yield found
+
+    def write_receipt(self, receipt: Mapping[str, Any]) -> None:
+        """Say that a unit is done; its outputs must be there."""
+        key = str(receipt["key"])
+        self.place.put(f"{self._prefix}done/{key[:2]}/{key}.json", canonical(dict(receipt)))
+        self.place.remove(f"{self._prefix}failed/{key}.json")
+
+    # Failures
+
+    def failed(self) -> set[str]:
+        """The keys of all units that failed and have not succeeded since."""
+        return set(self._keys("failed"))
+
+    def failures(self) -> Iterator[dict[str, Any]]:
+        """The last failure of each of these."""
+        for key in sorted(self.failed()):
+            found = self._read(f"failed/{key}.json")
+            if found is not None:
+                yield found
+
+    def write_failure(self, receipt: Mapping[str, Any]) -> None:
+        """Keep why a unit failed."""
+        self.place.put(f"{self._prefix}failed/{receipt['key']}.json", canonical(dict(receipt)))
+
+    # Its end
+
+    def planned_names(self) -> set[str]:
+        """The outputs of every plan that is kept here."""
+        from tare.scale.plan import read_plan
+
+        names: set[str] = set()
+        for entry in self.place.entries(f"{self._prefix}plans"):
+            if entry.name.endswith(".jsonl"):
+                with self.place.local(entry.name) as path:
+                    for unit in read_plan(path).units():
+                        names.update(unit["output"]["names"])
+        return names
+
+    def kept(self, plan: Plan) -> Plan:
+        """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""
+        from tare.scale.plan import read_plan
+
+        name = f"{self._prefix}plans/{plan.id}.jsonl"
+        with open(plan.path, "rb") as file:
+            data = file.read()
+        if self.place.stat(name) is None:
+            self.place.put(name, data)
+        if isinstance(self.place, LocalPlace):
+            return read_plan(self.place.path(name))
+        copy = os.path.join(tempfile.mkdtemp(prefix="tare-plan-"), f"{plan.id}.jsonl")
+        with open(copy, "wb") as file:
+            file.write(data)
+        return read_plan(copy)
+
+    def finish(self, plan: Plan) -> bool:
+        """Write ``_manifest.json`` if every unit of the plan has a receipt; whether it did."""
+        from tare.scale.unit import unit_key
+
+        if not plan.base or not self.inner:
+            return False
+        outputs: list[dict[str, Any]] = []
+        for unit in plan.units():
+            receipt = self.receipt(unit_key(unit))
+            if receipt is None:
+                return False
+            outputs += receipt["output"]
+        outputs.sort(key=lambda one: str(one["name"]))
+        head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
+        text = json.dumps({**head, "outputs": outputs}, indent=1, ensure_ascii=False, sort_keys=True)
+        self.place.put("_manifest.json", text.encode() + b"\n")
+        return True
+
+    def sweep(self, *, all: bool = False) -> int:
+        """Remove what attempts that are over left half written; how many files.
+
+        Args:
+            all: Whatever its age: nobody else writes here. Else only what is older than a day, or was
+                written by a process of this host that is gone.
+        """
+        if not isinstance(self.place, LocalPlace) or not self.inner:
+            return 0
+        removed = 0
+        for entry in list(self.place.entries(".tare/writing")):
+            if all or self._is_over(entry.name, int(entry.identity["mtime_ns"])):
+                self.place.remove(entry.name)
+                removed += 1
+        return removed
+
+    def _is_over(self, name: str, mtime_ns: int) -> bool:
+        if time.time() - mtime_ns / 1e9 > _OLD_S:
+            return True
+        host, _, rest = name.rsplit("/", 1)[-1].partition(".")[2].rpartition("-")[0].rpartition("-")
+        if host != os.uname().nodename or not rest.isdigit():
+            return False
+        return not os.path.exists(f"/proc/{rest}") if os.path.isdir("/proc/self") else False
+
+    def _keys(self, folder: str) -> Iterator[str]:
+        for entry in self.place.entries(f"{self._prefix}{folder}"):
+            name = entry.name.rsplit("/", 1)[-1].removesuffix(".json")
+            if entry.name.endswith(".json") and _KEY.fullmatch(name):
+                yield name
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        try:
+            found = json.loads(self.place.read(f"{self._prefix}{name}"))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None

@@ -1,0 +1,217 @@
+"""`convert`: a file, a part of a large one, or some small ones, each into a file of another format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from tare import io
+from tare.codec import Codec
+from tare.converting import batches as stream
+from tare.converting import changes
+from tare.errors import EncodeError, TareError, UsageError
+from tare.scale.failures import LossRefused
+from tare.scale.place import shown
+from tare.scale.ranges import read_range
+from tare.scale.running import Made, Writing
+from tare.scale.tasks.inputs import opened
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["run"]
+
+
+def run(unit: dict[str, Any], writing: Writing) -> Made:
+    """Convert every input of the unit; one that fails costs the outputs of no other.
+
+    Raises:
+        TareError, OSError: The first failure; the message says how many more there are.
+    """
+    made = Made(libraries=_libraries(unit))
+    failed: list[Exception] = []
+    for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
+        try:
+            if given.get("range") or unit["options"].get("partition"):
+                _part(unit, given, name, writing, made)
+            else:
+                _whole(unit, given, name, writing, made)
+        except (TareError, OSError) as error:
+            failed.append(_named(error, str(given["uri"])))
+    if failed:
+        if len(unit["input"]) > len(failed):
+            writing.commit()  # what is well is done; the rest is what a second run is for
+        raise failed[0]
+    return made
+
+
+def _named(error: Exception, uri: str) -> Exception:
+    """The error with the file's place in front, where it does not say it."""
+    path = shown(uri)
+    said = str(error)
+    base = os.path.basename(path)
+    if path not in said and error.args and isinstance(error.args[0], str):
+        error.args = (f"{path}: {said.removeprefix(f'{base}: ')}", *error.args[1:])
+    return error
+
+
+def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
+    options = unit["options"]
+    with opened(given) as path, writing.output(name) as target:
+        try:
+            done = io.convert(
+                path,
+                target,
+                codec=_told_codec(str(unit["write"])),
+                format=str(unit.get("read", "")) or None,
+                columns=options["columns"].split(",") if options.get("columns") else None,
+                encoding=options.get("encoding"),
+                verify=True if writing.verify == "decode" else None,
+                allow_loss=options.get("on_loss", "fail") != "fail",
+                data_only=bool(options.get("data_only")),
+                strict=bool(options.get("strict")),
+                allow_pickle=bool(options.get("allow_pickle")),
+            )
+        except EncodeError as error:
+            if "would change" in str(error):
+                raise LossRefused(str(error), format=error.format, path=error.path) from error
+            raise
+    made.rows += done.rows
+    made.fidelity += _told(name, done.changes, done.losses)
+    made.extra.setdefault("conversions", []).append(
+        {"source": str(given["uri"]), "target": name, **done.as_dict()}
+    )
+
+
+def _told_codec(write: str) -> str | None:
+    """A codec as `io.convert` takes it: a format alone is written as files of that ending are."""
+    return write if {",", "+", ":"}.intersection(write) else None
+
+
+def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
+    """A range of rows, or rows that go to folders by the values of a column."""
+    codec, options = Codec.parse(str(unit["write"])), unit["options"]
+    with opened(given) as path:
+        if given.get("range"):
+            schema, rows = read_range(path, given["range"], options, shown(str(given["uri"])))
+        else:
+            schema, rows = _whole_rows(path, unit)
+        if options.get("columns"):
+            schema, rows = _selected(schema, rows, options["columns"].split(","))
+        column = options.get("partition")
+        if column:
+            made.rows += _partitioned((schema, rows), column, name, codec, writing)
+        else:
+            with writing.output(name) as target:
+                made.rows += _write(schema, rows, target, codec)
+                if writing.verify == "decode":
+                    made.fidelity += _compared(unit, (path, given["range"]), target, codec, name)
+
+
+def _whole_rows(path: str, unit: dict[str, Any]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    import pyarrow as pa
+
+    value = io.read(path, format=str(unit.get("read", "")) or None)
+    table = value if isinstance(value, pa.Table) else pa.Table.from_pylist(value)
+    return table.schema, iter(table.to_batches())
+
+
+def _selected(
+    schema: pa.Schema, rows: Iterator[pa.RecordBatch], names: list[str]
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    import pyarrow as pa
+
+    missing = [name for name in names if name not in schema.names]
+    if missing:
+        raise UsageError(f"there is no column {missing[0]!r}: there are {', '.join(schema.names)[:200]}")
+    return pa.schema([schema.field(name) for name in names]), (batch.select(names) for batch in rows)
+
+
+def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
+    """Rows into a file: batch by batch where the format can be written so, else as one table."""
+    import pyarrow as pa
+
+    if codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
+        table = pa.Table.from_batches(list(rows), schema)
+        with open(target, "xb") as file:
+            codec.write(table, file)
+        return int(table.num_rows)
+    count = 0
+    packed = str(codec).partition("+")[2] or None
+    with (
+        open(target, "xb") as file,
+        stream.compressing(cast(BinaryIO, file), packed) as out,
+        stream.writer(out, codec.format_id, schema, codec.options) as writer,
+    ):
+        for batch in rows:
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def _partitioned(
+    found: tuple[pa.Schema, Iterator[pa.RecordBatch]], column: str, name: str, codec: Codec, writing: Writing
+) -> int:
+    """Rows by the values of a column, each into ``COLUMN=VALUE/NAME`` without that column."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    schema, rows = found
+    if column not in schema.names:
+        raise UsageError(
+            f"--partition {column}: there is no such column; there are {', '.join(schema.names)[:200]}"
+        )
+    table = pa.Table.from_batches(list(rows), schema)
+    values = table.column(column)
+    rest = table.drop_columns([column])
+    for value in sorted(compute.unique(values).to_pylist(), key=lambda one: (one is None, str(one))):
+        mask = (
+            compute.is_null(values) if value is None else compute.equal(values, pa.scalar(value, values.type))
+        )
+        some = rest.filter(mask)
+        with writing.output(f"{_folder(column, value)}/{name}") as target:
+            _write(some.schema, iter(some.to_batches()), target, codec)
+    return int(table.num_rows)
+
+
+def _folder(column: str, value: Any) -> str:
+    """``column=value`` as Hive writes it: what a path cannot hold is percent-encoded."""
+    from urllib.parse import quote
+
+    text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" +@")
+    return f"{quote(column, safe=' ')}={text or '__HIVE_EMPTY__'}"
+
+
+def _compared(
+    unit: dict[str, Any], part: tuple[str, Mapping[str, Any]], target: str, codec: Codec, name: str
+) -> list[dict[str, Any]]:
+    """What a written part gives back beside what its source holds."""
+    import pyarrow as pa
+
+    schema, rows = read_range(*part, unit["options"], name)
+    back = io.read(target, format=codec.format_id)
+    found = changes.table_changes(pa.Table.from_batches(list(rows), schema), back)
+    lossy = [one for one in found if one["verdict"] == "lossy"]
+    if lossy and unit["options"].get("on_loss", "fail") == "fail":
+        first = lossy[0]
+        text = (
+            f"{name}: {first['path'] or 'the data'} would change: {first['from']} comes back as {first['to']}"
+        )
+        raise LossRefused(text, format=codec.format_id, path=first["path"])
+    return _told(name, found, [])
+
+
+def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Changes as a receipt holds them: counts and first examples, texts alone."""
+    told = [
+        {"name": name, "path": str(one["path"]), "verdict": str(one["verdict"]),
+         "from": str(one["from"])[:80], "to": str(one["to"])[:80]}
+        for one in found[:20]
+    ]  # fmt: skip
+    return told + [{"name": name, "verdict": "lost", "what": str(one.get("kind", ""))} for one in losses[:20]]
+
+
+def _libraries(unit: Mapping[str, Any]) -> dict[str, str]:
+    codec = Codec.parse(str(unit["write"]))
+    return {name: str(version) for name, version in codec.versions().items() if version}

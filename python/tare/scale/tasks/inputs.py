@@ -1,0 +1,54 @@
+"""The inputs of a unit: opened where they are, and the same at the end as at the beginning."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tare.scale.failures import SourceChanged
+from tare.scale.place import Place, local_path, place_of, shown
+
+__all__ = ["opened", "split_uri"]
+
+
+def split_uri(uri: str) -> tuple[Place, str]:
+    """The place that a file is in, and its name there.
+
+    >>> place, name = split_uri("file:///data/a.csv")
+    >>> place.uri, name
+    ('file:///data', 'a.csv')
+    """
+    if uri.startswith("file:"):
+        folder, _, name = local_path(uri).rpartition("/")
+        from tare.scale.place import LocalPlace
+
+        return LocalPlace(folder or "/"), name
+    base, _, name = uri.rpartition("/")
+    return place_of(base), name
+
+
+@contextlib.contextmanager
+def opened(given: Mapping[str, Any]) -> Iterator[str]:
+    """A local path with the bytes of an input.
+
+    Raises:
+        SourceChanged: It is no more what the plan knows, before or behind.
+        FileNotFoundError: It is gone.
+    """
+    place, name = split_uri(str(given["uri"]))
+    _check(place, name, given, "since the plan was made")
+    with place.local(name) as path:
+        yield path
+    _check(place, name, given, "while it was read")
+
+
+def _check(place: Place, name: str, given: Mapping[str, Any], when: str) -> None:
+    found = place.stat(name)
+    if found is None:
+        raise FileNotFoundError(f"{shown(str(given['uri']))}: is not there")
+    known = {key: given[key] for key in ("mtime_ns", "etag") if given.get(key)}
+    if found.size != given.get("size", found.size) or any(
+        found.identity.get(key) != value for key, value in known.items()
+    ):
+        raise SourceChanged(f"{shown(str(given['uri']))}: changed {when}; plan again")

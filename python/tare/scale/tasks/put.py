@@ -1,0 +1,32 @@
+"""`put`: files into a store, each under its name; the objects first, then the keys that name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tare import io
+from tare.scale.running import Made, Writing
+from tare.scale.tasks.inputs import opened
+from tare.store import open_store
+
+__all__ = ["run"]
+
+
+def run(unit: dict[str, Any], writing: Writing) -> Made:
+    """Set every input under its key, by one flush.
+
+    Raises:
+        TareError, OSError: What is wrong with an input or with the store; keys are set all or none.
+    """
+    del writing  # outputs are the store's
+    options = unit["options"]
+    values: dict[str, Any] = {}
+    for given, key in zip(unit["input"], options["keys"], strict=True):
+        with opened(given) as path:
+            values[str(key)] = io.read(path) if options.get("values") else Path(path).read_bytes()
+    with open_store(str(options["store"])) as store:
+        namespace = str(options.get("namespace", "")) or None
+        hashes = store.mset(list(values), list(values.values()), namespace=namespace)
+    named = [{"key": key, "hash": hash} for key, hash in zip(values, hashes, strict=True)]
+    return Made(rows=len(values), extra={"objects": named})
