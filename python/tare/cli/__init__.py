@@ -25,6 +25,10 @@ COMMANDS = {
     "gate": ("tare.cli.gate", "Fail when something got slower, larger or lossy."),
     "codecs": ("tare.cli.codecs", "List every codec: version, options, installed or the install line."),
     "convert": ("tare.cli.convert", "Convert a file from one format to another."),
+    "plan": ("tare.cli.plan", "Write down work over many files, for any number of machines."),
+    "run": ("tare.cli.run", "Carry out a plan, or one share of it."),
+    "status": ("tare.cli.status", "How far a plan is, and what failed."),
+    "clean": ("tare.cli.clean", "Remove what killed runs left half written."),
     "compress": ("tare.cli.compress", "Compress files on all cores, for stock tools to read."),
     "decompress": ("tare.cli.decompress", "Decompress or test files, or read a part of one."),
     "inspect": ("tare.cli.inspect", "Say what a file is and where its bytes go."),
@@ -36,7 +40,7 @@ COMMANDS = {
 }
 
 # Commands that only show something: a reader such as `head` may stop when it has seen enough.
-_SHOWING = ("report", "compare", "codecs", "inspect")
+_SHOWING = ("report", "compare", "codecs", "inspect", "status")
 # Where a command that is several says of the one that runs whether it only shows something.
 SHOWS = "tare.shows"
 _PIPE_CLOSED = 141  # as a shell reports SIGPIPE: what the others found must not look like success

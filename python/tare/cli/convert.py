@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tare.cli import convert_many as many
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,11 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHOWN = 8
+_VERIFY = ("size", "hash", "decode")
 
 
-@click.command("convert", short_help="Convert a file, or a folder of files, from one format to another.")
-@click.argument("src")
-@click.argument("dst")
+class _Command(click.Command):
+    """`--verify` alone, or with how."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given: list[str] = []
+        for place, word in enumerate(args):
+            if given and given[-1] == "--verify" and word in _VERIFY and "--" not in args[:place]:
+                given[-1] = "--check"
+            given.append(word)
+        return super().parse_args(ctx, given)
+
+
+@click.command("convert", cls=_Command, short_help="Convert a file, or many, from one format to another.")
+@click.argument("sources", nargs=-1, required=True, metavar="SRC... DST")
 @click.option(
     "--codec",
     metavar="ID",
@@ -55,7 +69,8 @@ _SHOWN = 8
 )
 @click.option("--strict", is_flag=True, help="Write nothing if an R object would lose something.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
-def command(src: str, dst: str, **options: Any) -> int:
+@many.options
+def command(sources: tuple[str, ...], **options: Any) -> int:
     """Convert SRC to DST; - is standard input or output.
 
     DST appears when it is complete, or not at all. If values would change, nothing is
@@ -66,6 +81,10 @@ def command(src: str, dst: str, **options: Any) -> int:
     On a terminal each file is a line, elsewhere those that lost something; those that fail are
     listed at the end, with exit code 1. Results that are there already are left unless --force.
 
+    Several SRC, a glob in quotes, s3://, or any option of the second half of the list make it a run
+    of many: in parallel, or on a cluster, with a receipt beside each result, so that the same line
+    goes on where it was ended. See docs/guides/convert-a-terabyte.md.
+
     \b
     Examples:
       tare convert flights.csv flights.parquet
@@ -75,10 +94,18 @@ def command(src: str, dst: str, **options: Any) -> int:
       tare convert events.ndjson events.blits --compressor zstd
       tare convert model.qs model.rds
       tare convert old/ tables/ --to parquet
+      tare convert 'logs/**/*.ndjson.gz' s3://bucket/logs --to parquet --jobs 8
+      tare convert big.ndjson parts/ --to parquet --split 64MiB --executor dask://scheduler:8786
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare import io
     from tare.errors import UsageError
 
+    if len(sources) < 2:
+        raise UsageError("give what to convert, and into what: tare convert SRC... DST")
+    given = many.taken(options)
+    if many.wanted(sources, given):
+        return many.convert(list(sources[:-1]), sources[-1], options, given)
+    src, dst = sources
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")
     if src != "-" and os.path.isdir(src):

@@ -15,7 +15,7 @@ from tare.scale.preflight import check_workers
 from tare.scale.report import Report
 from tare.scale.state import State
 
-__all__ = ["iter_run", "run", "status"]
+__all__ = ["Running", "iter_run", "run", "status"]
 
 
 def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
@@ -46,7 +46,7 @@ def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
     (2, 2, ['a.parquet', 'b.parquet'])
     >>> folder.cleanup()
     """
-    running = _Running(plan, **options)
+    running = Running(plan, **options)
     for _ in running:
         pass
     return running.report
@@ -61,7 +61,7 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
             (``none``, ``unit``), ``worker_timeout`` (60), ``allow_mixed``, ``on_event``: called with a dict.
     """
-    yield from _Running(plan, **options)
+    yield from Running(plan, **options)
 
 
 def status(where: Plan | str | os.PathLike[str]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def status(where: Plan | str | os.PathLike[str]) -> dict[str, Any]:
     return status_of(where)
 
 
-class _Running:
+class Running:
     """One run: its engine is ended however it ends."""
 
     def __init__(

@@ -5,7 +5,7 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
-_manifest.json                  every output with its size and hash, when every unit has a receipt
+.tare/manifest.json             every output with its size and hash, when every unit has a receipt
 ```
 """
 
@@ -132,7 +132,7 @@ class State:
         return read_plan(copy)
 
     def finish(self, plan: Plan) -> bool:
-        """Write ``_manifest.json`` if every unit of the plan has a receipt; whether it did."""
+        """Write ``manifest.json`` if every unit of the plan has a receipt; whether it did."""
         from tare.scale.unit import unit_key
 
         if not plan.base or not self.inner:
@@ -146,7 +146,7 @@ class State:
         outputs.sort(key=lambda one: str(one["name"]))
         head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
         text = json.dumps({**head, "outputs": outputs}, indent=1, ensure_ascii=False, sort_keys=True)
-        self.place.put("_manifest.json", text.encode() + b"\n")
+        self.place.put(f"{self._prefix}manifest.json", text.encode() + b"\n")
         return True
 
     def sweep(self, *, all: bool = False) -> int:

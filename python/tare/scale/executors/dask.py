@@ -7,6 +7,7 @@ their results dies. Deaths are counted by the loop, so our own scheduler allows 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import json
 import os
@@ -114,7 +115,7 @@ class DaskEngine(Engine):
 
     def __init__(self, text: str, workers: int) -> None:
         try:
-            import distributed
+            distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
             raise MissingLibrary("--executor dask needs distributed: pip install 'tare[dask]'") from error
         self.name = "dask"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -34,7 +35,7 @@ class RayEngine(Engine):
     def __init__(self, text: str, workers: int) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
-            import ray
+            ray: Any = importlib.import_module("ray")
         except ImportError as error:
             raise MissingLibrary("--executor ray needs ray: pip install 'tare[ray]'") from error
         self.name = "ray"

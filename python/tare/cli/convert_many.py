@@ -1,0 +1,151 @@
+"""`tare convert` of many files: in parallel, on a cluster, restartable."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from tare.cli.running import carry_out, run_options, summary
+
+__all__ = ["convert", "options", "taken", "wanted"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_OWN = (
+    click.option("--include", multiple=True, metavar="GLOB", help="Of a folder, only names that match; may be given again."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="Not names that match; may be given again."),
+    click.option("--split", metavar="SIZE", help="Cut large files into parts of this size, such as 64MiB, where that can be done."),
+    click.option("--split-lines", is_flag=True, help="No line break of a CSV stands within a value: it may be cut."),
+    click.option("--whole-schema", is_flag=True, help="Look at every line of a text that is cut, not at a sample."),
+    click.option("--partition", metavar="COLUMN", help="A folder COLUMN=VALUE for each value."),
+    click.option("--on-loss", type=click.Choice(["fail", "warn", "allow"]), help="When values would change; by default fail."),
+    click.option("--identify", type=click.Choice(["stat", "content"]), default="stat", help="Know sources by size and time, or by content."),
+    click.option("--overwrite", is_flag=True, help="Replace results that no earlier run knows, as --force does."),
+    click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing."),
+    click.option("--check", "check", type=click.Choice(["size", "hash", "decode"]), hidden=True),
+)  # fmt: skip
+_NAMES = (
+    "include", "exclude", "split", "split_lines", "whole_schema", "partition", "on_loss", "identify", "overwrite",
+    "dry_run", "check", "executor", "jobs", "retries", "unit_timeout", "worker_timeout", "on_failure", "fsync",
+    "allow_mixed", "progress",
+)  # fmt: skip
+_USUAL: dict[str, Any] = {
+    "identify": "stat", "retries": 2, "worker_timeout": 60.0, "on_failure": "continue", "fsync": "unit",
+    "progress": "auto",
+}  # fmt: skip
+
+
+def options(function: _F) -> _F:
+    """The options that are of many files, behind those of one."""
+    function = run_options(function)
+    for option in reversed(_OWN):
+        function = option(function)
+    return function
+
+
+def taken(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of many files, out of all that were given."""
+    return {name: given.pop(name) for name in _NAMES}
+
+
+def wanted(sources: Sequence[str], given: dict[str, Any]) -> bool:
+    """Whether it is a run of many: by what is to be converted, or by an option that only such a run has."""
+    from tare.scale.planning.sources import is_glob
+
+    asked = [name for name, value in given.items() if value and value != _USUAL.get(name)]
+    remote = any(text.startswith("s3://") for text in sources)
+    return len(sources) > 2 or remote or is_glob(sources[0]) or bool(asked)
+
+
+def convert(sources: list[str], destination: str, options: dict[str, Any], given: dict[str, Any]) -> int:
+    """Plan it, or take up the plan of an earlier start, and carry it out.
+
+    Raises:
+        UsageError: Options that do not go together.
+    """
+    from tare.errors import UsageError
+    from tare.scale import plan_convert
+    from tare.scale.place import shown
+
+    to = options["codec"] or options["to"]
+    if to is None:
+        raise UsageError("say what the files become with --to, such as --to parquet")
+    if destination == "-" or "-" in sources:
+        raise UsageError("many files are no stream: name files, and a folder for the results")
+    if options["compressor"]:
+        to = f"{to}+{options['compressor']}"
+    verify = given["check"] or ("decode" if options["verify"] else "hash")
+    skipped: list[tuple[str, str]] = []
+    folder = tempfile.TemporaryDirectory() if given["dry_run"] else None
+    plan = plan_convert(
+        sources, destination, to=to, read=options["from_"] or "", split=given["split"],
+        split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
+        exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
+        overwrite=given["overwrite"] or options["force"], options=_unit_options(options, given), skipped=skipped,
+        path=os.path.join(folder.name, "plan.jsonl") if folder else None,
+    )  # fmt: skip
+    _told(skipped)
+    if given["dry_run"]:
+        return _shown(plan, options["as_json"])
+    given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given["jobs"])
+    report, code = carry_out(plan, given, verify=verify)
+    if report is not None:
+        if options["as_json"]:
+            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
+        summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
+    return code
+
+
+def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, str | int]:
+    more: dict[str, str | int] = {}
+    if options["columns"]:
+        more["columns"] = options["columns"]
+    if options["encoding"]:
+        more["encoding"] = options["encoding"]
+    loss = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
+    if loss != "fail":
+        more["on_loss"] = loss
+    return more | {name: 1 for name in ("data_only", "strict", "allow_pickle") if options[name]}
+
+
+def _usual_executor(size: int, count: int, jobs: int | None) -> str:
+    """Here, where starting processes would take longer than the work."""
+    return "inline" if jobs is None and (count == 1 or size < 16 << 20) else "local"
+
+
+def _told(skipped: list[tuple[str, str]]) -> None:
+    """Which files were passed over: how many, by reason."""
+    from tare.datasets.source import printable
+
+    reasons: dict[str, list[str]] = {}
+    for name, why in skipped:
+        reasons.setdefault(why, []).append(name)
+    for why, names in reasons.items():
+        shown = ", ".join(printable(name, 40) for name in names[:3])
+        click.echo(
+            f"{len(names):,} passed over: {why} ({shown}{', ...' if len(names) > 3 else ''})", err=True
+        )
+
+
+def _shown(plan: Any, as_json: bool) -> int:
+    """The units of a plan, the largest first."""
+    from tare.report import text
+    from tare.scale.place import shown
+    from tare.scale.unit import input_bytes
+
+    for unit in plan.units():
+        if as_json:
+            click.echo(json.dumps(unit, ensure_ascii=False))
+            continue
+        for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
+            part = given.get("range")
+            cut = f" {part['kind']} {part['start']:,} to {part['end']:,}" if part else ""
+            click.echo(f"{shown(given['uri'])}{cut} -> {name}  {text.size(input_bytes(unit))}")
+    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}", err=True)
+    return 0

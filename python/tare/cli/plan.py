@@ -1,0 +1,137 @@
+"""`tare plan`: work as a file, for batch systems and for reading before it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+__all__ = ["command"]
+
+
+@click.group("plan", short_help="Write down what a conversion, an encoding, a put or a benchmark would do.")
+def command() -> None:
+    """Write a plan: units of work that `tare run` carries out, on any number of machines."""
+
+
+_OUT = click.option(
+    "-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the plan is written."
+)
+_INCLUDE = click.option(
+    "--include", multiple=True, metavar="GLOB", help="Only names that match; may be given again."
+)
+_EXCLUDE = click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="Not names that match; may be given again."
+)
+_SPLIT = click.option(
+    "--split", metavar="SIZE", help="Bytes of a part of a large file, such as 64MiB; off leaves files whole."
+)
+_IDENTIFY = click.option(
+    "--identify",
+    type=click.Choice(["stat", "content"]),
+    default="stat",
+    help="Know sources by size and time, or by content.",
+)
+
+
+@command.command("convert")
+@click.argument("sources", nargs=-1, required=True)
+@click.option(
+    "--to", required=True, metavar="CODEC", help="What the files become: parquet, rds, ndjson+zstd:3."
+)
+@click.option(
+    "--from",
+    "read",
+    default="",
+    metavar="FORMAT",
+    help="Format of the sources, when neither bytes nor name tell.",
+)
+@click.option("--partition", metavar="COLUMN", help="A folder COLUMN=VALUE for each value.")
+@click.option("--columns", metavar="A,B", help="Convert only these columns.")
+@click.option(
+    "--split-lines", is_flag=True, help="No line break of a CSV stands within a value: it may be split."
+)
+@click.option(
+    "--whole-schema", is_flag=True, help="Look at every line of a text that is split, not at a sample."
+)
+@_SPLIT
+@_INCLUDE
+@_EXCLUDE
+@_IDENTIFY
+@click.option("--overwrite", is_flag=True, help="Replace results that no plan knows.")
+@_OUT
+def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
+    r"""Plan the conversion of SOURCES... into the folder that is given last.
+
+    \b
+    Example:
+      tare plan convert s3://bucket/raw s3://bucket/parquet --to parquet --split 256MiB -o plan.jsonl
+    """
+    from tare.scale import plan_convert
+
+    given, destination = _last(sources)
+    columns = options.pop("columns")
+    more: dict[str, str | int] = {"columns": columns} if columns else {}
+    plan = plan_convert(given, destination, path=out, options=more, **options)
+    return _told(plan, out)
+
+
+@command.command("encode")
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--compressor", default="", metavar="ID", help="Of the chunks: zstd, zstd:9, lz4.")
+@_SPLIT
+@_INCLUDE
+@_EXCLUDE
+@_IDENTIFY
+@click.option("--overwrite", is_flag=True, help="Replace results that no plan knows.")
+@_OUT
+def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
+    """Plan the encoding of SOURCES..., documents, as collections of blit in the folder that is given last."""
+    from tare.scale import plan_encode
+
+    given, destination = _last(sources)
+    options["split"] = options["split"] or "64MiB"
+    return _told(plan_encode(given, destination, path=out, **options), out)
+
+
+@command.command("put")
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--namespace", default="", metavar="NAME", help="Of the keys.")
+@click.option("--values", is_flag=True, help="Set what a file holds instead of its bytes.")
+@_INCLUDE
+@_EXCLUDE
+@_OUT
+def put(sources: tuple[str, ...], out: str, **options: Any) -> int:
+    """Plan setting SOURCES... in the store whose URL is given last; a file's name is its key."""
+    from tare.scale import plan_put
+
+    given, store = _last(sources)
+    return _told(plan_put(given, store, out, **options), out)
+
+
+@command.command("measure")
+@click.argument("sources", nargs=-1, required=True)
+@click.option("--codec", "codecs", multiple=True, metavar="ID", help="Only these codecs.")
+@click.option("--seconds", type=click.IntRange(1), default=60, show_default=True, help="For each dataset.")
+@_OUT
+def measure(sources: tuple[str, ...], out: str, **options: Any) -> int:
+    """Plan a benchmark of each of SOURCES..., one at a time on a host; records go to the folder given last."""
+    from tare.scale import plan_measure
+
+    given, destination = _last(sources)
+    return _told(plan_measure(given, destination, path=out, **options), out)
+
+
+def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
+    from tare.errors import UsageError
+
+    if len(sources) < 2:
+        raise UsageError("give at least one source, and the destination last")
+    return list(sources[:-1]), sources[-1]
+
+
+def _told(plan: Any, out: str) -> int:
+    from tare.report import text
+
+    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
+    return 0

@@ -1,0 +1,62 @@
+"""`tare run`: a plan, whole or one share of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from tare.cli.running import carry_out, run_options, summary
+
+__all__ = ["command"]
+
+
+@click.command("run", short_help="Carry out a plan, or one share of it.")
+@click.argument("plan", type=click.Path(dir_okay=False))
+@click.option(
+    "--shard", metavar="I/N", help="Every Nth unit from the Ith on: for batch systems, without an engine."
+)
+@click.option(
+    "--verify",
+    type=click.Choice(["size", "hash", "decode"]),
+    default="hash",
+    show_default=True,
+    help="How each result is checked.",
+)
+@run_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
+def command(plan: str, shard: str | None, verify: str, as_json: bool, **options: Any) -> int:
+    """Carry out the units of PLAN, as `tare plan` wrote it; those that are done are passed over.
+
+    Exit code 0: all done; 1: some failed; 3: no engine or worker; 4: stopped for want of disk or rights;
+    130: interrupted. The same line goes on where it ended.
+
+    \b
+    Examples:
+      tare run plan.jsonl --jobs 8
+      tare run plan.jsonl --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
+      tare run plan.jsonl --executor dask://scheduler:8786
+    """  # noqa: D301 - click keeps lines after a backspace character
+    from tare.scale.place import shown
+    from tare.scale.plan import read_plan
+
+    opened = read_plan(plan)
+    report, code = carry_out(opened, options, verify=verify, shard=_shard(shard))
+    if report is not None:
+        if as_json:
+            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
+        more = f" --shard {shard}" if shard else ""
+        summary(report, shown(opened.base) if opened.base else plan, f"tare run {plan}{more}")
+    return code
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    from tare.errors import UsageError
+
+    if text is None:
+        return None
+    first, slash, count = text.partition("/")
+    if not (slash and first.isdigit() and count.isdigit() and 1 <= int(first) <= int(count)):
+        raise UsageError(f"--shard {text!r:.40}: I/N with I from 1 to N, such as 2/8")
+    return int(first), int(count)

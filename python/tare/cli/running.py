@@ -1,0 +1,174 @@
+"""Options of every command that runs units, what a run shows meanwhile, and what it says at its end."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+    from tare.scale.report import Report
+
+__all__ = ["carry_out", "run_options", "summary"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_EVERY_S = 0.2
+_SHOWN = 20
+ENGINE = 3
+
+_OPTIONS = (
+    click.option("--executor", metavar="E", help="Who runs it: local (default), inline, dask, dask://HOST:PORT, dask+file:PATH, ray, ray://HOST:PORT."),
+    click.option("--jobs", type=click.IntRange(1, 4096), help="Processes of local, dask and ray; by default one a core."),
+    click.option("--retries", type=click.IntRange(0, 100), default=2, show_default=True, help="Of failures that may pass: a network, a server that is busy."),
+    click.option("--unit-timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="End what takes longer; it is tried once more."),
+    click.option("--worker-timeout", type=click.FloatRange(0, min_open=True), default=60.0, metavar="S", help="Give up when there is no worker for so long.  [default: 60]"),
+    click.option("--on-failure", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="When a file fails."),
+    click.option("--fsync", type=click.Choice(["none", "unit", "all"]), default="unit", show_default=True, help="What must be on the disk before it counts."),
+    click.option("--allow-mixed", is_flag=True, help="Take workers with other versions of libraries."),
+    click.option("--progress", type=click.Choice(["auto", "bar", "json", "none"]), default="auto", show_default=True, help="On standard error."),
+)  # fmt: skip
+
+
+def run_options(function: _F) -> _F:
+    """The options of a run, as a decorator."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def carry_out(
+    plan: Plan, options: dict[str, Any], *, verify: str = "hash", shard: tuple[int, int] | None = None
+) -> tuple[Report | None, int]:
+    """Run a plan as its options say; the report and the exit code.
+
+    Ctrl-C ends it after the units that run; a second one gives these up.
+    """
+    from tare.scale.preflight import EngineError
+    from tare.scale.runs import Running
+
+    with _display(options["progress"]) as show:
+        running = Running(
+            plan,
+            executor=options["executor"] or "local",
+            jobs=options["jobs"],
+            retries=options["retries"],
+            unit_timeout=options["unit_timeout"],
+            worker_timeout=options["worker_timeout"],
+            on_failure=options["on_failure"],
+            fsync=options["fsync"],
+            allow_mixed=options["allow_mixed"],
+            verify=verify,
+            shard=shard,
+            on_event=show,
+        )
+        try:
+            for _ in running:
+                pass
+        except EngineError as error:
+            show({"event": "finished"})
+            click.echo(f"tare: {error}", err=True)
+            return running.report, ENGINE
+        except KeyboardInterrupt:
+            return running.report, 130
+    return running.report, running.report.exit_code
+
+
+def summary(report: Report, where: str, again: str) -> None:
+    """What was done, and what failed: grouped, with examples, and the line that goes on from here."""
+    from tare.report import text
+    from tare.scale.report import grouped
+
+    parts = [f"{report.done + report.duplicate:,} done"]
+    if report.skipped:
+        parts.append(f"{report.skipped:,} done before")
+    if report.failed:
+        parts.append(f"{report.failed:,} failed")
+    if report.missing:
+        parts.append(f"{report.missing:,} not begun")
+    rate = report.bytes_in / report.seconds if report.seconds else 0.0
+    sizes = f"  {text.size(report.bytes_in)} -> {text.size(report.bytes_out)}" if report.bytes_in else ""
+    speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
+    hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
+    deaths = f", {report.deaths} workers died" if report.deaths else ""
+    click.echo(f"{', '.join(parts)} into {where}{sizes}{speed}{hosts}{deaths}", err=True)
+    if report.not_deterministic:
+        click.echo(
+            f"  {report.not_deterministic:,} units gave other bytes the second time; the first were kept",
+            err=True,
+        )
+    for group in grouped(report.failures)[:_SHOWN]:
+        of = f" of {group['format']}" if group["format"] else ""
+        click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}", err=True)
+        for said in group["examples"]:
+            click.echo(f"      {said}", err=True)
+    if report.stopped == "resources":
+        click.echo("  stopped: everything else would fail too. Make room, or give the right, then:", err=True)
+    elif report.stopped == "interrupted":
+        click.echo("  interrupted; what is done is kept. To go on:", err=True)
+    if not report.ok:
+        click.echo(f"  the same line goes on with the rest: {again}", err=True)
+
+
+@contextmanager
+def _display(kind: str) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """What takes the events: a line that is drawn again on a terminal, JSON lines, or nothing."""
+    if kind == "json":
+        yield lambda event: click.echo(json.dumps(event, ensure_ascii=False), err=True)
+    elif kind == "bar" or (kind == "auto" and sys.stderr.isatty()):
+        bar = _Bar()
+        try:
+            yield bar
+        finally:
+            bar.end()
+    else:
+        yield lambda event: None
+
+
+class _Bar:
+    """One line: how much, how fast, how long still."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._failed = 0
+        self._drawn = False
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        from tare.report import text
+
+        name = event["event"]
+        if name == "worker_died":
+            self._line(f"a worker died; {event['suspects']} units are tried again")
+        elif name == "retry":
+            self._line(f"tried again in {event['in_seconds']} s: {event['error']['message'][:120]}")
+        elif name == "interrupted":
+            self._line(f"ending after the {event['in_flight']} that run; Ctrl-C again gives them up")
+        elif name == "unit_failed":
+            self._failed += 1
+        if name not in ("unit_done", "unit_failed") or time.monotonic() - self._last < _EVERY_S:
+            return
+        self._last = time.monotonic()
+        total = event.get("bytes_total") or 1
+        left = f", {text.duration(event['seconds_left'] * 1e9)} left" if event.get("seconds_left") else ""
+        failed = f", {self._failed} failed" if self._failed else ""
+        share = min(100, 100 * event["bytes"] // total)
+        click.echo(
+            f"\r\x1b[K{share:3d} %  {event['done']:,}/{event['total']:,}  {text.size(event.get('rate', 0))}/s{left}{failed}",
+            nl=False, err=True,
+        )  # fmt: skip
+        self._drawn = True
+
+    def end(self) -> None:
+        """Leave no half line."""
+        if self._drawn:
+            click.echo("\r\x1b[K", nl=False, err=True)
+            self._drawn = False
+
+    def _line(self, said: str) -> None:
+        self.end()
+        click.echo(said, err=True)

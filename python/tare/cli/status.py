@@ -1,0 +1,43 @@
+"""`tare status`: how far a plan is."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+__all__ = ["command"]
+
+
+@click.command("status", short_help="How far a plan is, and what failed.")
+@click.argument("where")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON on standard output.")
+def command(where: str, as_json: bool) -> int:
+    """Say how many units of WHERE, a plan or a destination, are done, failed or missing.
+
+    Exit code 0 if all are done, else 1. Nothing is changed.
+
+    \b
+    Examples:
+      tare status plan.jsonl
+      tare status s3://bucket/out --json
+    """  # noqa: D301 - click keeps lines after a backspace character
+    from tare.report import text
+    from tare.scale.standing import status_of
+
+    found = status_of(where)
+    if as_json:
+        click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return 0 if found["done"] == found["units"] else 1
+    click.echo(
+        f"{found['done']:,} of {found['units']:,} done, {found['failed']:,} failed, {found['missing']:,} missing  "
+        f"{text.size(found['bytes_done'])} of {text.size(found['bytes'])}  {found['rows']:,} rows"
+    )
+    for host, count in sorted(found["hosts"].items()):
+        click.echo(f"  {host}: {count:,}")
+    for group in found["failures"]:
+        of = f" of {group['format']}" if group["format"] else ""
+        click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}")
+        for said in group["examples"]:
+            click.echo(f"      {said}")
+    return 0 if found["done"] == found["units"] else 1
