@@ -26,9 +26,9 @@ def readings(reply: dict[str, Any]) -> dict[str, Any]:
     if rows is None:
         return reply
     cols = reply.get("cols")
-    if not isinstance(cols, list) or not isinstance(rows, list):
-        raise ValueError("samples without columns")
-    return {**reply, "samples": [_row(cols, row) for row in rows]}
+    if isinstance(cols, list) and isinstance(rows, list):
+        return {**reply, "samples": [_row(cols, row) for row in rows]}
+    raise ValueError("samples without columns")
 
 
 def _row(cols: list[str], row: Any) -> list[int | None]:
