@@ -141,6 +141,20 @@ def parent_per_sample() -> float:
         return (time.process_time_ns() - began) / n / 1e3
 
 
+def worker_overhead(input: str) -> float:
+    """Wall time that a worker of a language puts around a call that does nothing, in ns."""
+    from tare.measure.driver import Worker
+    from tare.measure.foreign import command_of
+
+    command = (PYTHON, "-c", "from tare.measure.worker import main; main()")
+    with Worker(input, command if input == "python" else command_of(input, {})) as worker:
+        asked = {"what": "null", "batch": 1, "gc": "off", "budget_ms": 5000}
+        worker.request("run", deadline_s=60, samples=101, **asked)  # what is compiled, is compiled now
+        reply = worker.request("run", deadline_s=60, samples=101, **asked)
+        wall = reply["cols"].index("wall_ns")
+        return statistics.median(row[wall] for row in reply["samples"])
+
+
 # --- parts --------------------------------------------------------------------------
 
 

@@ -27,9 +27,15 @@ COMPARE = {"<=": operator.le, ">=": operator.ge}
 def main(argv: list[str]) -> int:
     """Measure every goal (or those named) and keep the record; 1 if one falls short."""
     if not argv:
-        names = ", ".join(sorted(path.stem for path in (HERE / "definitions").glob("*.toml")))
+        names = ", ".join(
+            [*sorted(path.stem for path in (HERE / "definitions").glob("*.toml")), "experiments"]
+        )
         print(f"usage: bench/run.py NAME [GOAL...]; there are {names}", file=sys.stderr)
         return 2
+    if argv[0] == "experiments":
+        import experiments
+
+        return experiments.main(argv[1:])
     path = HERE / "definitions" / f"{argv[0]}.toml"
     if not path.exists():
         print(f"no benchmark {argv[0]!r} under bench/definitions", file=sys.stderr)

@@ -918,6 +918,10 @@ class MessageDeadline:
     def over(self) -> bool:
         """Whether nothing is left."""
 
+    @property
+    def long_over(self) -> bool:
+        """Whether it was over a tenth of a second ago: not even what is there is read any more."""
+
 class MessageMarks:
     """Where the messages of a batch lay in their stream."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
+from tare.measure.readings import readings
 from tare.measure.spawn import Spawned, clean_environment, spawn
 
 if TYPE_CHECKING:
@@ -196,8 +197,10 @@ class Worker:
         reply = self._replies.pop(number)
         error = reply.get("error")
         if error is None:
-            ok: dict[str, Any] = reply["ok"]
-            return ok
+            try:
+                return readings(reply["ok"])
+            except ValueError as wrong:
+                raise self._lose("protocol", f"not a sample: {wrong}") from None
         raise WorkerError(
             str(error.get("message", "")), worker=self.name, type=str(error.get("type", "error")),
             phase=str(error.get("phase", "protocol")), log_tail=self.log_tail(),

@@ -197,9 +197,15 @@ class PulledChannel(ABC):
                     return None
                 if self._failed is not None:
                     raise self._failed
-                if not self._pump():
-                    events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
-                    self._wait(events, self._slower(deadline), "receive")
+                self._more_bytes(deadline, unsent)
+
+    def _more_bytes(self, deadline: MessageDeadline, unsent: bool) -> None:
+        """Take in what is there, or wait for it; a peer that sends no message without end is given up too."""
+        if not self._pump():
+            events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
+            self._wait(events, self._slower(deadline), "receive")
+        elif deadline.long_over:
+            raise TimeoutError("could not receive in time")
 
     def _offer(self) -> bool:
         """Write what can be written without waiting; whether there is more, and nobody else writes it."""
@@ -286,9 +292,8 @@ class PulledChannel(ABC):
                     return None
                 elif self._failed is not None:
                     raise self._failed
-                elif not self._pump():
-                    events = select.POLLIN | select.POLLOUT if unsent else select.POLLIN
-                    self._wait(events, self._slower(deadline), "receive")
+                else:
+                    self._more_bytes(deadline, unsent)
             return self._copied(buffer)
 
     def _copied(self, buffer: Buffer) -> int:
@@ -314,6 +319,8 @@ class PulledChannel(ABC):
                 if self._has_one():
                     return True
                 if self._pump():
+                    if deadline.long_over:
+                        return False
                     continue
                 if deadline.over:
                     return False

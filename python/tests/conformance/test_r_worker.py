@@ -49,6 +49,9 @@ KEPT: dict[str, dict[str, str]] = {
     "dput:r": {"num": "lossy"},
     "rdata:r": {},
     "csv:r": {"num": "lossy", "at": "type", "day": "type"},
+    "csv:r-readr": {"int": "type", "at": "type"},
+    "csv:r-vroom": {"int": "type", "at": "type"},
+    "csv:r-data.table": {"num": "lossy", "text": "lossy", "at": "type", "day": "type"},
     "json:r-jsonlite": {"num": "lossy", "at": "type", "day": "type"},
     "json:r-rjson": {
         "int": "type",

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+from message_places import certificate
 
 import tare
 
@@ -65,3 +77,95 @@ def test_poll_says_no_while_another_thread_receives() -> None:
         theirs.sendall(bytes.fromhex("e0020000006869"))
         receiver.join(20)
     assert (answers, got) == ([False, False], [b"hi"])
+
+
+# What a peer may send for ever: notes of a later version, blank lines.
+_NO_MESSAGES = {"frame": bytes.fromhex("e8010000007f") * 8192, "native": b"\n" * (64 << 10)}
+
+
+@contextlib.contextmanager
+def _flooded(send: Callable[[bytes], Any], framing: str) -> Iterator[None]:
+    done = threading.Event()
+
+    def flood() -> None:
+        with contextlib.suppress(OSError):
+            while not done.is_set():
+                send(_NO_MESSAGES[framing])
+
+    sender = threading.Thread(target=flood)
+    sender.start()
+    try:
+        yield
+    finally:
+        done.set()
+        sender.join(20)
+
+
+def _gives_up(connection: tare.Connection, raw: bool) -> None:
+    """Each call ends at its deadline, though bytes came all the while."""
+    started = time.monotonic()
+    assert not connection.poll(0.2)
+    with pytest.raises(TimeoutError):
+        connection.receive(timeout=0.2)
+    if raw:
+        with pytest.raises(TimeoutError):
+            connection.receive_into(bytearray(9), timeout=0.2)
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("framing", _NO_MESSAGES)
+def test_a_flood_that_holds_no_message_is_given_up_in_time(framing: str) -> None:
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(1)
+    codec = "raw" if framing == "frame" else "json"
+    with theirs, tare.connect(f"fd:{ours.detach()}", codec, framing=framing) as connection:
+        with _flooded(theirs.sendall, framing):
+            _gives_up(connection, codec == "raw")
+        connection.close(timeout=0)
+
+
+def test_a_flood_under_tls_is_given_up_in_time(tmp_path: Path) -> None:
+    need(shutil.which("openssl"), "the command openssl is not installed")
+    papers = certificate(tmp_path, "server.test")
+    serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    serving.load_cert_chain(*papers)
+    trusting = ssl.create_default_context(cafile=str(papers[0]))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accepted: list[ssl.SSLSocket] = []
+
+        def accept() -> None:
+            accepted.append(serving.wrap_socket(server.accept()[0], server_side=True))
+
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with tare.connect(url, "raw", tls=trusting, server_hostname="server.test", timeout=20) as connection:
+            accepting.join(20)
+            with accepted[0] as peer:
+                peer.settimeout(1)
+                with _flooded(peer.sendall, "frame"):
+                    _gives_up(connection, True)
+            connection.close(timeout=0)
+
+
+@pytest.mark.parametrize("framing", _NO_MESSAGES)
+def test_a_flood_that_holds_no_message_keeps_no_signal_away(framing: str) -> None:
+    class Rung(Exception):
+        pass
+
+    def ring(*_: Any) -> None:
+        raise Rung
+
+    ours, theirs = socket.socketpair()
+    theirs.settimeout(1)
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        with theirs, tare.connect(f"fd:{ours.detach()}", "json", framing=framing) as connection:
+            with _flooded(theirs.sendall, framing):
+                signal.setitimer(signal.ITIMER_REAL, 0.2)
+                with pytest.raises(Rung):
+                    connection.receive(timeout=20)
+            connection.close(timeout=0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -370,3 +370,19 @@ def _state(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return ""
+
+
+def test_samples_are_whole_numbers():
+    """A language without 64-bit integers sends large ones as floats; records hold whole numbers."""
+    body = (
+        "r = read(); reply(r, cols=['wall_ns', 'nivcsw'], samples=[[1.7954341434442033e+18, None]], batch=1)"
+    )
+    with stub(body) as worker:
+        assert worker.request("run")["samples"] == [[1795434143444203264, None]]
+
+
+@pytest.mark.parametrize("row", ["[True]", "['1']", "[1, 2]", "[float('inf')]", "7", "[]"])
+def test_what_is_no_sample_ends_the_worker(row):
+    found = loses(stub(f"r = read(); reply(r, cols=['wall_ns'], samples=[{row}], batch=1)"))
+    assert (found.type, found.phase) == ("protocol", "protocol")
+    assert "sample" in str(found) or "clock" in str(found)

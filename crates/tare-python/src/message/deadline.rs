@@ -10,6 +10,10 @@ use tare::{Error, ErrorKind};
 /// Longer than this is for ever: clocks cannot add more.
 const FOR_EVER_S: f64 = 1e9;
 
+/// How long what is there already is read behind the moment when waiting ends: a peer may send what
+/// is no message (blank lines, control frames) as fast as it is read.
+pub const GRACE: Duration = Duration::from_millis(100);
+
 /// A moment of the monotonic clock; none is never.
 #[pyclass(frozen, name = "MessageDeadline")]
 pub struct Deadline(Option<Instant>);
@@ -32,6 +36,12 @@ impl Deadline {
     #[getter]
     fn over(&self) -> bool {
         self.0.is_some_and(|at| at <= Instant::now())
+    }
+
+    /// Whether it has been over for so long that not even what is there is read any more.
+    #[getter]
+    fn long_over(&self) -> bool {
+        self.0.is_some_and(|at| at.elapsed() >= GRACE)
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::time::Timespec;
 
-use super::deadline::moment;
+use super::deadline::{moment, GRACE};
 use super::inner::Inner;
 use super::session::Session;
 use crate::error::os_error;
@@ -81,6 +81,9 @@ impl Source {
             if read.is_some_and(|total| total >= round.min(self.most))
                 || (read.is_some() && ready(&mut session.lock()))
             {
+                if let Some(stop) = self.overdue(py, session)? {
+                    return Ok(stop);
+                }
                 continue;
             }
             if let Some(stop) = self.wait(py, session)? {
@@ -133,6 +136,18 @@ impl Source {
         let left = until.map(|until| until.saturating_duration_since(now));
         await_for(py, self.descriptor, PollFlags::IN, left)?;
         Ok(None)
+    }
+
+    /// Whether it is time to stop although more may be there; signals are heard.
+    pub fn overdue(self, py: Python<'_>, session: &Session) -> PyResult<Option<Stop>> {
+        py.check_signals()?;
+        let late = |due: Instant| due.elapsed() >= GRACE;
+        let slow = session.lock().slow.filter(|_| self.longest.is_some());
+        Ok(if slow.is_some_and(|(slow, _)| late(slow)) {
+            Some(Stop::Slow)
+        } else {
+            self.due.is_some_and(late).then_some(Stop::Late)
+        })
     }
 
     /// Reads the message under way into a buffer of the caller, if it is a large one that fits:
@@ -199,6 +214,8 @@ impl Source {
                 if let Some(stop) = self.wait(py, session)? {
                     return Ok(stop);
                 }
+            } else if let Some(stop) = self.overdue(py, session)? {
+                return Ok(stop);
             }
         }
     }

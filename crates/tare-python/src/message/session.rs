@@ -254,6 +254,9 @@ impl Session {
             if self.at_end() {
                 return Ok(Pulled::AtEnd(None));
             }
+            if let Some(stop) = source.overdue(py, self)? {
+                return Ok(Pulled::Not(told_why(stop)));
+            }
             if source.due.is_none() {
                 if let Some(pulled) = self.pull_large(py, source)? {
                     return Ok(pulled);
@@ -297,6 +300,9 @@ impl Session {
             }
             if self.at_end() {
                 return Ok(PulledInto::AtEnd(None));
+            }
+            if let Some(stop) = source.overdue(py, self)? {
+                return Ok(PulledInto::Not(told_why(stop)));
             }
             let stop = if let Some(stop) = source.place(py, self, &target)? {
                 stop

@@ -1,0 +1,149 @@
+"""The five studies, measured in full: `make bench NAME=experiments`, or one by `NAME='experiments load'`.
+
+Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
+run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
+cut short goes on where it stopped. `--pages` makes the pages anew from the records alone; `--quick` runs all
+at reduced size into a folder that is shown at the end, and keeps nothing in the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+SHARED = Path(os.environ.get("TARE_SHARED", ROOT.parent / "shared"))
+STUDIES = HERE / "experiments"
+RECORDS = HERE / "records"
+PAGES = ROOT / "docs" / "experiments"
+NAMES = ("transports", "files", "load", "compress", "documents")
+
+
+def main(argv: list[str]) -> int:
+    """Measure and show the experiments named, all by default; 1 if one has no record."""
+    sys.path.insert(0, str(HERE))
+    flags = {word for word in argv if word.startswith("-")}
+    named = [word for word in argv if not word.startswith("-")]
+    unknown = [word for word in named if word not in NAMES] + sorted(flags - {"--pages", "--quick"})
+    if unknown:
+        print(
+            f"no experiment {unknown[0]!r}: there are {', '.join(NAMES)}; --pages, --quick", file=sys.stderr
+        )
+        return 2
+    if "--quick" in flags:
+        return quick(named or NAMES)
+    missing = 0
+    for name in named or NAMES:
+        study = read_study(name)
+        if "--pages" not in flags:
+            for run in study["run"]:
+                measure(study, run, record_path(name, run))
+        missing += not show(study, PAGES)
+    return 1 if missing else 0
+
+
+def read_study(name: str) -> dict[str, Any]:
+    """What a study published and how it is run again; without ``run`` it is one run of its whole plan."""
+    study = tomllib.loads((STUDIES / f"{name}.toml").read_text(encoding="utf-8"))
+    return {"run": [{"name": ""}], **study}
+
+
+def record_path(name: str, run: dict[str, Any]) -> Path:
+    """Where the record of a run on this machine is."""
+    from tare.measure.machine import describe_machine
+
+    machine = describe_machine(None)
+    folder = (
+        RECORDS / f"{machine.get('cores', 'n')}-cores-{machine.get('host', 'unknown')[:8]}" / "experiments"
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{'-'.join(filter(None, (name, run['name'])))}.tare.json"
+
+
+def measure(study: dict[str, Any], run: dict[str, Any], path: Path) -> None:
+    """Run the plan as a user would; what was measured already is not measured again."""
+    command = [sys.executable, "-c", "from tare.cli import main; main()", "measure"]
+    command += [run["data"]] if "data" in run else []
+    command += ["--plan", study["plan"], "--out", str(path)]
+    for option in ("codec", "medium", "where"):
+        for level in run.get(option, ()):
+            command += [f"--{option}", level]
+    command += ["--stop", run["stop"]] if "stop" in run else []
+    command += ["--time", run.get("time", "0")]
+    subprocess.run(command, check=True, env={**os.environ, "TARE_SHARED": str(SHARED)})
+
+
+def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:
+    """The newest record of each run, by the run's name."""
+    found = {}
+    for run in study["run"]:
+        stem = "-".join(filter(None, (study["plan"], run["name"])))
+        places = [folder] if folder is not None else sorted(RECORDS.glob("*/experiments"))
+        paths = [
+            path for place in places for path in place.glob(f"{stem}.tare.json*") if path.suffix != ".jsonl"
+        ]
+        if paths:
+            found[run["name"]] = paths[-1]
+    return found
+
+
+def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> bool:
+    """Make the page and its charts from the records; False if there is none."""
+    from tare.measure.result import Result
+    from tare.report.images import export
+
+    paths = found_records(study, records)
+    if not paths:
+        print(f"{study['plan']}: no record; make bench NAME='experiments {study['plan']}'", file=sys.stderr)
+        return False
+    for run, path in paths.items():
+        folder = charts_of(study, run, pages)
+        shutil.rmtree(folder, ignore_errors=True)
+        export(Result.load(path), folder)
+        (folder / "samples.svg").unlink(missing_ok=True)  # a mark a sample: megabytes
+    path = pages / f"{study['plan']}.md"
+    path.write_text(text_of(study, pages, records), encoding="utf-8")
+    print(path)
+    return True
+
+
+def text_of(study: dict[str, Any], pages: Path, records: Path | None = None) -> str:
+    """The page's text, from the records and the charts that are there."""
+    from experiment_page import page
+
+    from tare.measure.result import Result
+    from tare.report.charts import CHARTS
+
+    paths = found_records(study, records)
+    results = {run: Result.load(path) for run, path in paths.items()}
+    charts = {
+        run: [path for name in CHARTS if (path := charts_of(study, run, pages) / f"{name}.svg").exists()]
+        for run in paths
+    }
+    return page(study, results, paths, charts, pages)
+
+
+def charts_of(study: dict[str, Any], run: str, pages: Path) -> Path:
+    """The folder of a run's charts."""
+    return pages / "-".join(filter(None, (study["plan"], run)))
+
+
+def quick(names: Any) -> int:
+    """Whether each experiment runs and gives its page: at reduced size, in a folder of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="tare-experiments-"))
+    for name in names:
+        study = read_study(name)
+        reduced = {"name": "", **study["quick"]}
+        run = reduced.pop("run", "")
+        path = folder / f"{'-'.join(filter(None, (name, run)))}.tare.json"
+        measure(study, reduced, path)
+        show(study, folder, folder)
+    print(f"reduced experiments: {folder}", file=sys.stderr)
+    return 0
