@@ -198,9 +198,10 @@ class LocalPlace(Place):
 
     def scratch(self, label: str) -> str:
         """A new path under ``.tare/writing``, in the same file system as what it will become."""
-        folder = os.path.join(self.root, ".tare", "writing")
+        attempt, _, base = label.partition("/")
+        folder = os.path.join(self.root, ".tare", "writing", attempt)
         os.makedirs(folder, exist_ok=True)
-        return os.path.join(folder, label)
+        return os.path.join(folder, base)
 
     def commit(self, path: str, name: str, *, sync: bool) -> None:
         """Rename a written file to its name."""
@@ -210,6 +211,8 @@ class LocalPlace(Place):
             with open(path, "rb") as file:
                 os.fsync(file.fileno())
         os.replace(path, target)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(path))
 
 
 class ObjectPlace(Place):
@@ -296,7 +299,7 @@ class ObjectPlace(Place):
 
     def scratch(self, label: str) -> str:
         """A path in this machine's temporary folder."""
-        return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label)
+        return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label.rpartition("/")[2])
 
     def commit(self, path: str, name: str, *, sync: bool) -> None:
         """Put a written file; the put is the commit."""

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import compress
-from tare.errors import Malformed, Unsupported
+from tare.datasets import documents
+from tare.errors import Malformed, TareError, Unsupported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +53,7 @@ def border(file: BinaryIO, at: int) -> int:
         if found >= 0:
             return position + found + 1
         position += len(block)
-    return min(position, at) if position < at else position
+    return min(position, file.seek(0, 2))
 
 
 def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:
@@ -122,22 +123,89 @@ def _lines(
 def _json_rows(block: bytes, schema: pa.Schema, name: str, at: int) -> pa.Table:
     """Lines of JSON as a table of a fixed schema: other names and values of other types are refused."""
     import pyarrow as pa
-    from pyarrow import json
 
     try:
-        table = json.read_json(
-            io.BytesIO(block),
-            read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-        )
+        table = _read_json(block, schema)
         table.validate(full=True)
     except pa.ArrowException as error:
-        said = str(error).removeprefix("JSON parse error: ")[:300]
-        text = (
-            f"{name}: in the lines from byte {at:,} on: {said}. The schema was fixed when the plan was made"
-        )
-        raise Malformed(text, format="ndjson", offset=at) from error
+        raise _line_fault(block, schema, name, at, str(error)) from error
     return table.select(schema.names).cast(schema)
+
+
+def _line_fault(block: bytes, schema: pa.Schema, name: str, at: int, said: str) -> Exception:
+    """What is wrong with which line: found by halving, for the reader of batches tells neither."""
+    first, lines = 0, block.splitlines(keepends=True)
+    while len(lines) > 1:
+        half = len(lines) // 2
+        if _is_sound(b"".join(lines[:half]), schema):
+            first += sum(map(len, lines[:half]))
+            lines = lines[half:]
+        else:
+            lines = lines[:half]
+    line, offset = lines[0], at + first
+    try:
+        value = documents.parse_json(line)
+    except (TareError, ValueError) as error:
+        text = f"{name}: the line from byte {offset:,} on is not JSON: {str(error)[:200]}"
+        return Malformed(text, format="ndjson", offset=offset)
+    what = _misfit(value, schema) or said.removeprefix("JSON parse error: ")[:200]
+    text = (
+        f"{name}: the line from byte {offset:,} on: {what}. Types were fixed by a sample when the plan was made; "
+        "--whole-schema looks at every line"
+    )
+    return Malformed(text, format="ndjson", offset=offset)
+
+
+def _is_sound(block: bytes, schema: pa.Schema) -> bool:
+    import pyarrow as pa
+
+    try:
+        if block.strip():
+            _read_json(block, schema).validate(full=True)
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _misfit(value: Any, schema: pa.Schema) -> str:
+    """The first name of a row whose value is not of its type."""
+    import pyarrow as pa
+
+    if not isinstance(value, dict):
+        return "it holds no object, so it is no row of a table"
+    for name, one in value.items():
+        if name not in schema.names:
+            return f"there is no column {name!r:.60} in the lines before"
+        kind = schema.field(name).type
+        try:
+            pa.array([one], kind)
+            fits = one is None or type(one) in _plain_types(kind)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            return f"{name} is {kind} and {one!r:.60} is not"
+    return ""
+
+
+def _plain_types(kind: pa.DataType) -> tuple[type, ...]:
+    """What JSON's reader takes for a type, where the maker of arrays would take more."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind):
+        return (int,)
+    if pa.types.is_floating(kind):
+        return (int, float)
+    return (str, bool, int, float, list, dict)
+
+
+def _read_json(block: bytes, schema: pa.Schema) -> pa.Table:
+    from pyarrow import json
+
+    return json.read_json(
+        io.BytesIO(block),
+        read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
+        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+    )
 
 
 def _row_groups(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

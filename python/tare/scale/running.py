@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 import resource
+import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -67,17 +68,14 @@ class Writing:
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
         """A path to write an output at; its ending is that of the output."""
-        label = (
-            f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}-{name.rsplit('/', 1)[-1][-80:]}"
-        )
-        path = self.place.scratch(label)
+        attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
+        path = self.place.scratch(f"{attempt}/{name.rsplit('/', 1)[-1][-80:]}")
         self._parts.append((path, name))
         try:
             yield path
         except BaseException:
             self._parts.remove((path, name))
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            _removed(path)
             raise
 
     def written(self) -> list[dict[str, Any]]:
@@ -101,8 +99,7 @@ class Writing:
     def discard(self) -> None:
         """Remove what was not renamed."""
         for path, _ in self._parts:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            _removed(path)
         self._parts.clear()
 
 
@@ -196,6 +193,11 @@ def _is_there(place: Place, receipt: Mapping[str, Any]) -> bool:
         if found is None or found.size != one["size"]:
             return False
     return True
+
+
+def _removed(path: str) -> None:
+    """Away with a file that is no result, and with the folder of its attempt."""
+    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
 def _facts(path: str) -> dict[str, Any]:

@@ -11,9 +11,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -159,19 +161,12 @@ class State:
         if not isinstance(self.place, LocalPlace) or not self.inner:
             return 0
         removed = 0
-        for entry in list(self.place.entries(".tare/writing")):
-            if all or self._is_over(entry.name, int(entry.identity["mtime_ns"])):
-                self.place.remove(entry.name)
-                removed += 1
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
+            for one in found:
+                if all or _is_over(one.name, one.stat().st_mtime):
+                    removed += len(os.listdir(one.path)) if one.is_dir() else 1
+                    shutil.rmtree(one.path, ignore_errors=True)
         return removed
-
-    def _is_over(self, name: str, mtime_ns: int) -> bool:
-        if time.time() - mtime_ns / 1e9 > _OLD_S:
-            return True
-        host, _, rest = name.rsplit("/", 1)[-1].partition(".")[2].rpartition("-")[0].rpartition("-")
-        if host != os.uname().nodename or not rest.isdigit():
-            return False
-        return not os.path.exists(f"/proc/{rest}") if os.path.isdir("/proc/self") else False
 
     def _keys(self, folder: str) -> Iterator[str]:
         for entry in self.place.entries(f"{self._prefix}{folder}"):
@@ -185,3 +180,13 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+def _is_over(attempt: str, mtime_s: float) -> bool:
+    """Whether nobody writes there any more: its process has gone, or it is a day old."""
+    if time.time() - mtime_s > _OLD_S:
+        return True
+    host, _, pid = attempt.partition(".")[2].rpartition("-")[0].rpartition("-")
+    if host != os.uname().nodename or not pid.isdigit():
+        return False
+    return os.path.isdir("/proc/self") and not os.path.exists(f"/proc/{pid}")

@@ -13,7 +13,7 @@ from tare.converting import changes
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import LossRefused
 from tare.scale.place import shown
-from tare.scale.ranges import read_range
+from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import opened
 
@@ -92,6 +92,9 @@ def _told_codec(write: str) -> str | None:
 def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
+    if codec.format_id == "ndjson" and given.get("range", {}).get("kind") == "bytes":
+        _copied(given, name, codec, writing)
+        return
     with opened(given) as path:
         if given.get("range"):
             schema, rows = read_range(path, given["range"], options, shown(str(given["uri"])))
@@ -107,6 +110,16 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
                 made.rows += _write(schema, rows, target, codec)
                 if writing.verify == "decode":
                     made.fidelity += _compared(unit, (path, given["range"]), target, codec, name)
+
+
+def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing) -> None:
+    """Lines that stay lines: the very bytes, compressed or not."""
+    packed = str(codec).partition("+")[2] or None
+    start, end = int(given["range"]["start"]), int(given["range"]["end"])
+    with opened(given) as path, open_plain(path) as plain, writing.output(name) as target:  # noqa: SIM117
+        with open(target, "xb") as file, stream.compressing(cast(BinaryIO, file), packed) as out:
+            for _, block in line_blocks(plain, start, end):
+                out.write(block)
 
 
 def _whole_rows(path: str, unit: dict[str, Any]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

@@ -1,0 +1,322 @@
+"""The output protocol: a death at any step, two at one unit, a full disk, sources that change."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+from tare import scale
+from tare.scale import place, running
+from tare.scale.state import State
+from tare.scale.unit import unit_key
+
+ROWS = "".join(f"{n},{n * n}\n" for n in range(200))
+
+
+def source(folder: Path, count: int = 3) -> Path:
+    folder.mkdir(parents=True)
+    for n in range(count):
+        (folder / f"f{n}.csv").write_text(f"a,b\n{n},0\n{ROWS}")
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """What a reader sees: names and contents, without receipts."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".tare" not in path.parts
+    }
+
+
+def planned(tmp_path: Path, name: str = "out", count: int = 3, **options: Any) -> scale.Plan:
+    where = tmp_path / "in"
+    if not where.exists():
+        source(where, count)
+    return scale.plan_convert(str(where), str(tmp_path / name), to="parquet", **options)
+
+
+def end_at_step(number: int) -> None:
+    """Let this process end instead of its nth change of the file system."""
+    left = [number]
+
+    def counting(real: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            if left[0] == 0:
+                os._exit(9)
+            left[0] -= 1
+            return real(*args, **options)
+
+        return call
+
+    for name in ("replace", "fsync", "unlink", "makedirs", "rename", "rmdir"):
+        setattr(os, name, counting(getattr(os, name)))
+
+
+def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
+    """A child ends between two system calls of the protocol; the next run makes the tree whole."""
+    expected_plan = planned(tmp_path, "expected")
+    assert scale.run(expected_plan, executor="inline").ok
+    expected = tree(tmp_path / "expected")
+    deaths = 0
+    for number in range(200):
+        plan = planned(tmp_path, f"out{number}")
+        unit = next(plan.units())
+        pid = os.fork()
+        if pid == 0:  # every call that changes the file system counts; the nth is the last
+            end_at_step(number)
+            running.run_unit(unit, State.of(plan).settings())
+            os._exit(0)
+        died = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+        deaths += died
+        for name, digest in tree(tmp_path / f"out{number}").items():
+            assert expected[name] == digest, "a result under its name is whole"
+        report = scale.run(plan, executor="inline")
+        assert report.ok, report.failures
+        assert tree(tmp_path / f"out{number}") == expected
+        assert not list((tmp_path / f"out{number}" / ".tare" / "writing").iterdir())
+        if not died:
+            break
+    assert deaths >= 5
+
+
+_TWICE = """
+import json, sys
+from tare.scale.plan import read_plan
+from tare.scale.running import run_unit
+from tare.scale.state import State
+plan = read_plan(sys.argv[1])
+for unit in plan.units():
+    sys.stdin.readline()
+    print(json.dumps(run_unit(unit, State.of(plan).settings())), flush=True)
+"""
+
+
+def test_two_processes_at_one_unit(tmp_path: Path) -> None:
+    """One output, one receipt, whoever was first."""
+    plan = planned(tmp_path, count=60)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", _TWICE, plan.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    statuses: dict[str, int] = {}
+    for _ in range(plan.count):
+        for one in both:
+            assert one.stdin is not None
+            one.stdin.write("\n")
+            one.stdin.flush()
+        for one in both:
+            assert one.stdout is not None
+            receipt = json.loads(one.stdout.readline())
+            statuses[receipt["status"]] = statuses.get(receipt["status"], 0) + 1
+            assert receipt["status"] in ("done", "duplicate", "skipped"), receipt
+            assert "not_deterministic" not in receipt
+    for one in both:
+        one.communicate(timeout=60)
+    state = State.of(plan)
+    assert len(state.done()) == plan.count
+    assert len(tree(tmp_path / "out")) == plan.count
+    assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
+    assert statuses.get("done", 0) >= plan.count
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Path:
+    need(os.geteuid() == 0, "mounting a small disk needs root")
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=False)
+    need(mounted.returncode == 0, "no tmpfs can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_stops_the_run(tmp_path: Path, small_disk: Path) -> None:
+    """Exit code 4; nothing half written under a name; with room the same plan goes on."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(20):
+        (folder / f"f{n:02}.csv").write_text("a\n" + "".join(f"{k * 7919 % 10007}\n" for k in range(n, 9000)))
+    plan = scale.plan_convert(str(folder), str(small_disk / "out"), to="parquet")
+    report = scale.run(plan, executor="inline")
+    assert (report.stopped, report.exit_code) == ("resources", 4)
+    assert report.failures[-1]["error"]["class"] == "resources"
+    assert report.missing > 0
+    import pyarrow.parquet as pq
+
+    for name in tree(small_disk / "out"):
+        assert pq.read_table(small_disk / "out" / name).num_rows > 8000
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    again = scale.run(plan, executor="inline")
+    assert again.ok, again.failures
+    assert again.skipped == report.done
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_destination_without_rights(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir(mode=0o555)
+    with pytest.raises(OSError, match="denied"):
+        planned(tmp_path)
+
+
+def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    (tmp_path / "in" / "f1.csv").write_text("a,b\n1,2\n")
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.failed) == (2, 1)
+    error = report.failures[0]["error"]
+    assert (error["class"], error["kind"]) == ("input", "SourceChanged")
+    assert "f1.csv: changed since the plan was made" in error["message"]
+    again = scale.run(planned(tmp_path), executor="inline")
+    assert again.ok
+    assert (again.done, again.skipped) == (1, 2)
+
+
+def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(tmp_path)
+    real = place.LocalPlace.local
+
+    def changing(self: place.LocalPlace, name: str) -> Any:
+        if name == "f1.csv":
+            with open(self.path(name), "a") as file:
+                file.write("7,7\n")
+        return real(self, name)
+
+    monkeypatch.setattr(place.LocalPlace, "local", changing)
+    report = scale.run(plan, executor="inline")
+    assert "f1.csv: changed while it was read" in report.failures[0]["error"]["message"]
+    assert sorted(tree(tmp_path / "out")) == ["f0.parquet", "f2.parquet"]
+
+
+def test_one_bad_file_of_a_thousand(tmp_path: Path) -> None:
+    """It is named, with the byte; the others are done."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(1000):
+        (folder / f"{n:03}.ndjson").write_text(f'{{"a": {n}}}\n')
+    (folder / "500.ndjson").write_text('{"a": 1}\n{"a": ]}\n')
+    report = scale.run(
+        scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="local:2"
+    )
+    assert (report.done, report.failed, report.exit_code) == (999, 1, 1)
+    error = report.failures[0]["error"]
+    assert error["class"] == "input"
+    assert "500.ndjson" in error["message"]
+    assert type(error["offset"]) is int or "line 2" in error["message"]
+    assert len(tree(tmp_path / "out")) == 999
+    again = scale.run(scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="inline")
+    assert (again.done, again.skipped, again.failed) == (0, 999, 1)
+
+
+def test_a_result_that_was_deleted_is_made_again(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    assert scale.run(plan, executor="inline").done == 3
+    (tmp_path / "out" / "f1.parquet").unlink()
+    assert scale.run(plan, executor="inline").done == 1
+    assert len(tree(tmp_path / "out")) == 3
+
+
+def test_results_of_others_are_left(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "f1.parquet").write_bytes(b"mine")
+    left: list[tuple[str, str]] = []
+    report = scale.run(planned(tmp_path, skipped=left), executor="inline")
+    assert (report.done, left) == (2, [("f1.csv", "is there already")])
+    assert (tmp_path / "out" / "f1.parquet").read_bytes() == b"mine"
+    assert scale.run(planned(tmp_path, overwrite=True), executor="inline").done == 1
+    assert (tmp_path / "out" / "f1.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def test_a_unit_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(tmp_path)
+    unit = next(plan.units())
+    for wrong in ({}, {"tare_unit": 1}, None, 7, {**unit, "write": "nothing:at-all"}, {**unit, "task": "x"}):
+        receipt = running.run_unit(wrong, {})  # type: ignore[arg-type]
+        assert receipt["status"] == "failed", wrong
+        json.dumps(receipt)
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RecursionError("a fault of ours")
+
+    monkeypatch.setattr("tare.io.convert", broken)
+    receipt = running.run_unit(unit, State.of(plan).settings())
+    assert (receipt["error"]["class"], receipt["error"]["kind"]) == ("bug", "RecursionError")
+    assert "broken" in receipt["error"]["traceback"]
+
+
+def test_receipts_and_manifest(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    assert scale.run(plan, executor="inline").ok
+    state = State.of(plan)
+    for unit in plan.units():
+        receipt = state.receipt(unit_key(unit))
+        assert receipt is not None
+        assert (
+            receipt["output"][0]["size"] == (tmp_path / "out" / receipt["output"][0]["name"]).stat().st_size
+        )
+        assert receipt["libraries"]["pyarrow"]
+    manifest = json.loads((tmp_path / "out" / ".tare" / "manifest.json").read_text())
+    assert [one["name"] for one in manifest["outputs"]] == ["f0.parquet", "f1.parquet", "f2.parquet"]
+
+
+def test_a_half_receipt_is_none(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    assert scale.run(plan, executor="inline").ok
+    key = unit_key(next(plan.units()))
+    path = tmp_path / "out" / ".tare" / "done" / key[:2] / f"{key}.json"
+    path.write_bytes(path.read_bytes()[:20])
+    assert State.of(plan).receipt(key) is None
+    assert scale.run(plan, executor="inline").ok
+
+
+def test_errors_of_the_system_have_their_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(tmp_path)
+    tries = []
+
+    def fails(*_: Any, **__: Any) -> Any:
+        tries.append(1)
+        if len(tries) < 3:
+            raise OSError(errno.EIO, "a bad moment")
+        return real(*_, **__)
+
+    from tare import io
+
+    real = io.convert
+    monkeypatch.setattr("tare.io.convert", fails)
+    report = scale.run(plan, executor="inline")
+    assert report.ok
+    assert len(tries) == 5
+
+
+def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
+    plan = planned(tmp_path)
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"], stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    with child.stdout as said:
+        said.readline()
+    writing = tmp_path / "out" / ".tare" / "writing"
+    attempt = writing / f"{'a' * 64}.{os.uname().nodename}-{child.pid}-0"
+    attempt.mkdir(parents=True)
+    (attempt / "x.parquet").write_bytes(b"half")
+    assert scale.clean(str(tmp_path / "out")) == 0
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert scale.clean(str(tmp_path / "out")) == 1
+    assert scale.run(plan, executor="inline").ok
