@@ -189,4 +189,13 @@ def _is_over(attempt: str, mtime_s: float) -> bool:
     host, _, pid = attempt.partition(".")[2].rpartition("-")[0].rpartition("-")
     if host != os.uname().nodename or not pid.isdigit():
         return False
-    return os.path.isdir("/proc/self") and not os.path.exists(f"/proc/{pid}")
+    return os.path.isdir("/proc/self") and not _lives(pid)
+
+
+def _lives(pid: str) -> bool:
+    """Whether a process runs: one that ended and whose parent has not asked does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (OSError, IndexError):
+        return False

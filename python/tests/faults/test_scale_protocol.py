@@ -167,11 +167,11 @@ def test_a_full_disk_stops_the_run(tmp_path: Path, small_disk: Path) -> None:
     assert again.skipped == report.done
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-def test_a_destination_without_rights(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir(mode=0o555)
-    with pytest.raises(OSError, match="denied"):
-        planned(tmp_path)
+def test_a_destination_that_is_read_only(tmp_path: Path, small_disk: Path) -> None:
+    plan = scale.plan_convert(str(source(tmp_path / "in")), str(small_disk / "out"), to="parquet")
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    with pytest.raises(OSError, match=r"[Rr]ead-only"):
+        scale.run(plan, executor="inline")
 
 
 def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:

@@ -1,0 +1,411 @@
+"""Every executor gives what one process gives, through failures, deaths and restarts; Dask with real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare import scale
+from tare.errors import TareError, UsageError
+from tare.scale.executors import engine_of
+from tare.scale.executors.base import Engine, facts
+from tare.scale.executors.dask import Cluster
+from tare.scale.loop import in_shard
+from tare.scale.preflight import EngineError, check_workers
+from tare.scale.state import State
+
+FILES = 40
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty files that take a tenth of a second each, so that a kill meets work."""
+    folder = tmp_path_factory.mktemp("sources")
+    chance = random.Random(7)
+    for n in range(FILES):
+        rows = ({"id": k, "text": f"t{chance.random()}", "v": chance.random()} for k in range(1500))
+        (folder / f"f{n:02}.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("expected")
+    report = scale.run(scale.plan_convert(str(sources), str(folder), to="parquet"), executor="inline")
+    assert (report.done, report.ok) == (FILES, True)
+    return tree(folder)
+
+
+@contextlib.contextmanager
+def cluster(**options: Any) -> Iterator[Cluster]:
+    made = Cluster(2, **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Cluster]:
+    with cluster() as made:
+        yield made
+
+
+@pytest.fixture(params=["inline", "local:2", "threads", "dask"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if request.param == "threads":
+        with ThreadPoolExecutor(2) as pool:
+            yield pool
+    elif request.param == "dask":
+        yield f"dask+file:{request.getfixturevalue('dask').file}"
+    else:
+        yield request.param
+
+
+def test_what_one_process_gives(sources, expected, executor, tmp_path) -> None:
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    events: list[dict[str, Any]] = []
+    report = scale.run(plan, executor=executor, on_event=events.append)
+    assert (report.done, report.failed, report.missing, report.deaths) == (FILES, 0, 0, 0), report.failures
+    assert tree(tmp_path) == expected
+    assert (tmp_path / ".tare" / "manifest.json").exists()
+    assert not list((tmp_path / ".tare" / "writing").iterdir())
+    assert (events[0]["event"], events[-1]["event"], events[-1]["ok"]) == ("planned", "finished", True)
+    again = scale.run(plan, executor=executor)
+    assert (again.done, again.skipped) == (0, FILES)
+
+
+def bad(folder: Path, sources: Path, count: int = 8) -> Path:
+    """Some of the files, and one that no reader takes."""
+    folder.mkdir()
+    for path in sorted(sources.iterdir())[:count]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "f03.ndjson").write_bytes(b'{"a": 1}\n{"a": 2')
+    return folder
+
+
+def test_a_bad_file_costs_itself(sources, executor, tmp_path) -> None:
+    plan = scale.plan_convert(str(bad(tmp_path / "in", sources)), str(tmp_path / "out"), to="parquet")
+    report = scale.run(plan, executor=executor)
+    assert (report.done, report.failed, report.exit_code) == (7, 1, 1)
+    error = report.failures[0]["error"]
+    assert (error["class"], error["kind"]) == ("input", "Truncated")
+    assert "f03.ndjson" in error["message"]
+    found = scale.status(plan)
+    assert (found["done"], found["failed"], found["missing"]) == (7, 1, 0)
+    assert found["failures"][0]["examples"] == [error["message"]]
+
+
+def test_the_first_failure_may_stop_it(sources, tmp_path) -> None:
+    plan = scale.plan_convert(str(bad(tmp_path / "in", sources)), str(tmp_path / "out"), to="parquet")
+    report = scale.run(plan, executor="inline", on_failure="stop")
+    assert report.stopped == "failure"
+    assert report.done + report.failed + report.missing == 8
+
+
+class Killer:
+    """What ends the process that loads it."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os.kill, (0, 0) if os.environ.get("SPARED") else (_own_pid(), signal.SIGKILL)
+
+
+class _own_pid(int):  # noqa: N801 - stands for a number
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os.getpid, ()
+
+
+def with_killer(folder: Path, sources: Path, count: int) -> Path:
+    folder.mkdir()
+    for path in sorted(sources.iterdir())[:count]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "killer.pickle").write_bytes(pickle.dumps(Killer()))
+    return folder
+
+
+@pytest.mark.parametrize("engine", ["local:2", "dask"])
+def test_a_unit_that_kills_its_worker_is_told_from_the_innocent(sources, engine, tmp_path) -> None:
+    folder = with_killer(tmp_path / "in", sources, 12)
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
+    report = scale.run(plan, executor=engine, jobs=2)
+    assert (report.done + report.duplicate, report.failed, report.missing) == (12, 1, 0), report.failures
+    error = report.failures[0]["error"]
+    assert error["class"] == "killed"
+    assert "killer.pickle: its worker died" in error["message"]
+    assert report.deaths >= 3
+
+
+def after(plan: scale.Plan, count: int, act: Callable[[], Any]) -> threading.Thread:
+    """Act once so many units are done."""
+
+    def watch() -> None:
+        state = State.of(plan)
+        until = time.monotonic() + 60
+        while len(state.done()) < count and time.monotonic() < until:
+            time.sleep(0.01)
+        act()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for name in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = name.read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == pid:
+                found.append(int(name.parent.name))
+    return found
+
+
+def assert_whole(plan: scale.Plan, folder: Path, expected: dict[str, str]) -> None:
+    state = State.of(plan)
+    assert tree(folder) == expected
+    assert len(state.done()) == FILES
+    assert not list((folder / ".tare" / "writing").iterdir())
+    manifest = json.loads((folder / ".tare" / "manifest.json").read_text())
+    assert sorted(one["name"] for one in manifest["outputs"]) == sorted(expected)
+
+
+def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch) -> None:
+    from tare.scale.executors.local import LocalEngine
+
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    pools: list[LocalEngine] = []
+    real = LocalEngine.__init__
+
+    def noted(self: LocalEngine, workers: int) -> None:
+        real(self, workers)
+        pools.append(self)
+
+    monkeypatch.setattr(LocalEngine, "__init__", noted)
+
+    def kill() -> None:
+        os.kill(next(iter(pools[0]._pool._processes)), signal.SIGKILL)
+
+    thread = after(plan, 4, kill)
+    report = scale.run(plan, executor="local:2")
+    thread.join()
+    assert (report.done, report.failed, report.deaths) == (FILES, 0, 1), report.failures
+    assert_whole(plan, tmp_path, expected)
+
+
+@pytest.mark.parametrize("victim", ["worker with a nanny", "worker without", "nanny"])
+def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    with cluster(nanny=victim != "worker without") as made:
+        process = made.workers[0].pid
+
+        def kill() -> None:
+            target = process
+            if victim == "worker with a nanny":
+                inner = [
+                    pid
+                    for pid in children(process)
+                    if b"forkserver" not in _command(pid) and b"tracker" not in _command(pid)
+                ]
+                target = inner[-1] if inner else process
+            os.kill(target, signal.SIGKILL)
+
+        thread = after(plan, 4, kill)
+        report = scale.run(plan, executor=f"dask+file:{made.file}")
+        thread.join()
+    assert (report.done + report.duplicate, report.failed) == (FILES, 0), report.failures
+    assert_whole(plan, tmp_path, expected)
+
+
+def _command(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def test_dask_loses_its_scheduler(sources, expected, tmp_path) -> None:
+    """The run ends and says so; a new cluster does the rest only."""
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    with cluster() as made:
+        thread = after(plan, 4, lambda: os.killpg(made.scheduler.pid, signal.SIGKILL))
+        with pytest.raises(EngineError, match=r"scheduler has gone|no worker"):
+            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=5)
+        thread.join()
+    done = len(State.of(plan).done())
+    assert 4 <= done < FILES
+    report = scale.run(plan, executor="dask", jobs=2)
+    assert report.done + report.skipped == FILES
+    assert report.skipped >= done
+    assert_whole(plan, tmp_path, expected)
+
+
+def test_all_workers_gone(sources, tmp_path) -> None:
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    with cluster(nanny=False) as made:
+
+        def kill() -> None:
+            for worker in made.workers:
+                os.killpg(worker.pid, signal.SIGKILL)
+
+        thread = after(plan, 4, kill)
+        with pytest.raises(EngineError, match="no worker for 3 s"):
+            scale.run(plan, executor=f"dask+file:{made.file}", worker_timeout=3)
+        thread.join()
+
+
+def test_a_unit_that_hangs_is_ended(sources, tmp_path, monkeypatch) -> None:
+    """Twice, then it has failed; the others' work is done again, and done."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for path in sorted(sources.iterdir())[:6]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "slow.pickle").write_bytes(pickle.dumps(Sleeper()))
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
+    report = scale.run(plan, executor="local:2", unit_timeout=3)
+    assert (report.done, report.failed) == (6, 1), report.failures
+    assert report.failures[0]["error"]["class"] == "timeout"
+    assert "slow.pickle: took longer than 3 s, twice" in report.failures[0]["error"]["message"]
+
+
+class Sleeper:
+    """What takes an hour to load."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return time.sleep, (3600,)
+
+
+_RUN = """
+import sys
+from tare.cli import main
+if __name__ == "__main__":
+    main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_interrupted(sources, expected, tmp_path, times) -> None:
+    """Once: what runs is finished. Twice: it is given up. The same line goes on."""
+    script = tmp_path / "run.py"
+    script.write_text(_RUN)
+    command = [
+        sys.executable,
+        str(script),
+        "convert",
+        str(sources),
+        str(tmp_path / "out"),
+        "--to",
+        "parquet",
+        "--jobs",
+        "2",
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    done = tmp_path / "out" / ".tare" / "done"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and len(list(done.glob("*/*.json"))) < 4:
+        time.sleep(0.01)
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    if times == 1:
+        assert "interrupted; what is done is kept" in said
+    count = len(list(done.glob("*/*.json")))
+    assert 4 <= count < FILES
+    again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert f"{count:,} done before" in again.stderr or f"{count + 1:,} done before" in again.stderr
+    assert tree(tmp_path / "out") == expected
+
+
+def test_shards_are_the_plan(sources, expected, tmp_path) -> None:
+    """Four processes without an engine; one is killed and repeated, two do the same share."""
+    path = tmp_path / "plan.jsonl"
+    plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet", path=path)
+    command = [
+        sys.executable,
+        "-c",
+        "from tare.cli import main; main()",
+        "run",
+        str(path),
+        "--executor",
+        "inline",
+    ]
+    shares = [
+        subprocess.Popen([*command, "--shard", f"{i}/4"], stderr=subprocess.DEVNULL) for i in (1, 2, 3, 4, 4)
+    ]
+    thread = after(plan, 2, shares[0].kill)
+    thread.join()
+    codes = [share.wait(120) for share in shares]
+    assert codes[1:] == [0, 0, 0, 0]
+    assert (
+        subprocess.run([*command, "--shard", "1/4"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    )
+    assert tree(tmp_path / "out") == expected
+    assert scale.run(plan, executor="inline").skipped == FILES
+
+
+@pytest.mark.parametrize("shares", [1, 2, 3, 7, 64])
+def test_each_unit_is_in_one_shard(shares: int) -> None:
+    for number in range(200):
+        assert sum(in_shard(number, (share, shares)) for share in range(1, shares + 1)) == 1
+
+
+class Odd(Engine):
+    """An engine of one worker that says what it is told to."""
+
+    name = "odd"
+
+    def __init__(self, **said: Any) -> None:
+        self.said = said
+
+    def submit(self, unit: Any, settings: Any) -> Any:
+        raise AssertionError
+
+    def close(self) -> None:
+        pass
+
+    def probe(self, settings: Any, uri: str) -> list[dict[str, Any]]:
+        return [{**facts(), "cannot": "", **self.said}] if self.said.get("there", True) else []
+
+
+def test_workers_are_looked_at_first() -> None:
+    check_workers(Odd(), {}, "")
+    with pytest.raises(EngineError, match=r"worker far \(process 7\) has Tare 9\.9"):
+        check_workers(Odd(host="far", pid=7, tare="9.9"), {}, "")
+    with pytest.raises(EngineError, match=r"has pyarrow 1\.0.*--allow-mixed"):
+        check_workers(Odd(libraries={"pyarrow": "1.0"}), {}, "")
+    check_workers(Odd(libraries={"pyarrow": "1.0"}), {}, "", allow_mixed=True)
+    with pytest.raises(EngineError, match=r"worker far .* cannot reach /out: no such"):
+        check_workers(Odd(host="far", cannot="/out: no such folder"), {}, "")
+    with pytest.raises(EngineError, match="there is no worker"):
+        check_workers(Odd(there=False), {}, "")
+
+
+def test_what_is_no_engine() -> None:
+    for text in ("slurm", "local:x", "dask:host", "ray:x"):
+        with pytest.raises((UsageError, TareError)):
+            engine_of(text)
+    with pytest.raises(UsageError, match="submit"):
+        engine_of(object())
+    with pytest.raises(EngineError, match="no scheduler has written"):
+        engine_of("dask+file:/nowhere/s.json")
