@@ -86,13 +86,15 @@ def _cells(
 ) -> list[dict[str, Any]]:
     """All cells of one codec; a probe that kills its worker costs its own cell."""
     from tare.measure.fidelity import gather
+    from tare.measure.foreign import language_of
     from tare.measure.probes import names
 
     workers: list[Worker] = [] if lent is None else [lent]
 
     def ask(probes: list[str]) -> list[dict[str, Any]]:
         if not workers or not workers[-1].alive:
-            workers.append(session.worker(part, "python", loading=True))
+            language = language_of(codec_id)
+            workers.append(session.worker(part, language or "python", loading=True, language=language))
         reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
         return list(reply["cells"])
 

@@ -4,6 +4,16 @@
 const MAGIC = Buffer.from("Obj\x01", "latin1");
 const WHOLE = "tare.whole";
 
+// avsc infers single precision for every number that is not whole; JavaScript's are double.
+function widened(schema) {
+  if (schema === "float") return "double";
+  if (Array.isArray(schema)) return schema.map(widened);
+  if (schema === null || typeof schema !== "object") return schema;
+  const inner = ["type", "items", "values"].filter((key) => schema[key] !== undefined).map((key) => [key, widened(schema[key])]);
+  const fields = schema.fields && { fields: schema.fields.map((field) => ({ ...field, type: widened(field.type) })) };
+  return { ...schema, ...Object.fromEntries(inner), ...fields };
+}
+
 export function avroCodec(avsc) {
   const header = avsc.Type.forSchema({ type: "map", values: "bytes" });
   const long = avsc.Type.forSchema("long");
@@ -15,7 +25,8 @@ export function avroCodec(avsc) {
   const typeOf = (value) => {
     if (value === last) return item;
     const several = Array.isArray(value) && value.length > 0;
-    item = several ? avsc.Type.forTypes(value.map((one) => avsc.Type.forValue(one))) : avsc.Type.forValue(value);
+    const inferred = several ? avsc.Type.forTypes(value.map((one) => avsc.Type.forValue(one))) : avsc.Type.forValue(value);
+    item = avsc.Type.forSchema(widened(inferred.schema({ exportAttrs: true })));
     schema = Buffer.from(JSON.stringify(item.schema()));
     last = value;
     return item;

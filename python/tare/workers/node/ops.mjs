@@ -66,6 +66,7 @@ async function loadData(request) {
   const path = textOf(request, "path");
   const as = textOf(request, "as");
   forget();
+  if (as === "arrow" && installed("apache-arrow")) await load("apache-arrow");
   collect();
   const before = process.memoryUsage.rss();
   if (!Object.hasOwn(LOADERS, as)) fail("Unsupported", `this worker loads ${Object.keys(LOADERS).join(", ")}, not '${as.slice(0, 40)}'`, "load");

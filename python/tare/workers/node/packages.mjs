@@ -58,5 +58,6 @@ export async function load(name) {
   if (!fs.existsSync(file)) file = `${file}.js`;
   else if (fs.statSync(file).isDirectory()) file = path.join(file, "index.js");
   const made = await import(pathToFileURL(file).href);
-  return made.default !== undefined && Object.keys(made).every((key) => key === "default" || key === "module.exports") ? made.default : made;
+  const old = one.about.type !== "module" && !file.endsWith(".mjs");
+  return old && made.default !== undefined ? made.default : made;
 }

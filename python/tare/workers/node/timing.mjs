@@ -45,7 +45,7 @@ function writing(ready, request) {
 
 function decoding(ready, request) {
   const { calls } = ready;
-  const own = { phase: "decode", items: true, result: Math.max(STATE.resident, encodedSize(ready)), waits: ready.codec.waits };
+  const own = { phase: "decode", items: true, result: resultSize(ready), waits: ready.codec.waits };
   const lazy = request.materialise === "open" || request.materialise === "touch";
   if (lazy && !calls.open) fail("Unsupported", `${ready.codec.id} has no lazy view`, "decode");
   const take = request.what === "subset" ? subsetOf(ready, textOf(request, "subset"))
@@ -61,6 +61,9 @@ function decoding(ready, request) {
 }
 
 const encodedSize = (ready) => ready.bytes?.length ?? 1;
+
+// What a decoded value takes, as far as can be known: what loading it took, and a small one not less than its bytes.
+const resultSize = (ready) => Math.max(64, encodedSize(ready), Math.min(STATE.resident || Infinity, encodedSize(ready) * 16));
 
 // The call of one operation, with what it makes looked at.
 function jobOf(what, request) {
