@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tare.measure.foreign import language_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,7 +46,9 @@ def measure_fidelity(
     name = probe_set(session.dataset.kind)
     found = session.record["fidelity"]["probes"].setdefault(name, {})
     part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
-    due = [codec_id for codec_id in dict.fromkeys(map(_plain, codecs)) if codec_id not in found]
+    # Columns of Arrow are what Python's codecs are given; those of other languages have values only.
+    able = [codec for codec in codecs if name == "values/1" or not language_of(str(codec))]
+    due = [codec_id for codec_id in dict.fromkeys(map(_plain, able)) if codec_id not in found]
     lent = {
         _plain(seat.codec): seat.worker for seat in seats if seat.worker is not None and seat.worker.alive
     }
@@ -86,7 +90,6 @@ def _cells(
 ) -> list[dict[str, Any]]:
     """All cells of one codec; a probe that kills its worker costs its own cell."""
     from tare.measure.fidelity import gather
-    from tare.measure.foreign import language_of
     from tare.measure.probes import names
 
     workers: list[Worker] = [] if lent is None else [lent]
