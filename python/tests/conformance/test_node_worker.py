@@ -37,11 +37,11 @@ KEPT: dict[str, dict[str, str]] = {
     "msgpack:node-msgpackr": {**ORDER, **ZERO, **LONE},
     "msgpack:node-msgpackr,records=yes": {**ORDER, **ZERO, **LONE},
     "cbor:node-cborx": {**ORDER, **ZERO, **LONE},
-    "msgpack:node-msgpack": {},
-    "msgpack:node-msgpack,bigint=yes": {},
-    "bson:node-bson": {},
-    "avro:node-avsc": {},
-    "yaml:node-jsyaml": {},
+    "msgpack:node-msgpack": {**ORDER, **BIG, **ZERO},
+    "msgpack:node-msgpack,bigint=yes": {**ORDER, **ZERO},
+    "bson:node-bson": {**ORDER, **LONE, "big": "type"},
+    "avro:node-avsc": {**ORDER, **BIG, **LONE, "list[*].a": "lossy"},
+    "yaml:node-jsyaml": {**ORDER, **BIG},
 }
 HARD = (
     '{"b": 1, "10": "x", "big": 9007199254740993, "minus": -0.0, "half": 0.5, "surrogate": "\\ud800", '
@@ -57,7 +57,24 @@ TABLE = pa.table({
     "at": pa.array([dt.datetime(2013, 7, 1, 1, 2, 3), None, dt.datetime(1969, 1, 1)], pa.timestamp("us", "UTC")),
     "day": pa.array([dt.date(2020, 2, 29), None, dt.date(1900, 1, 1)]),
 })  # fmt: skip
-KEPT_OF_TABLE: dict[str, dict[str, str]] = {}
+INT64, MINUS, MOMENTS = {"[*].big": "type"}, {"[*].num": "lossy"}, {"[*].at": "type", "[*].day": "type"}
+KEPT_OF_TABLE: dict[str, dict[str, str]] = {
+    "json:node": {**INT64, **MINUS, **MOMENTS},
+    "v8:node": {},
+    "msgpack:node-msgpackr": MINUS,
+    "msgpack:node-msgpack": {**INT64, **MINUS},
+    "msgpack:node-msgpack,bigint=yes": MINUS,
+    "cbor:node-cborx": MINUS,
+    "avro:node-avsc": {**INT64, "[*].at": "lossy", "[*].day": "lossy"},
+    "arrow:node-arrow": {},
+    "arrow:node-arrow,form=stream": {},
+    "csv:node-papaparse": {**INT64, **MINUS, "[*].text": "lossy"},
+    "csv:node-papaparse,types=text": {
+        **INT64, **MOMENTS, "[*].int": "type", "[*].num": "type", "[*].text": "lossy", "[*].flag": "type",
+    },
+    "parquet:node-hyparquet": {},
+    "parquet:node-hyparquet,compression=uncompressed": {},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ function decoding(ready, request) {
   const take = request.what === "subset" ? subsetOf(ready, textOf(request, "subset"))
     : !lazy ? (bytes) => calls.decode(bytes)
       : request.materialise === "touch" ? (bytes) => touch(calls.open(bytes)) : (bytes) => calls.open(bytes);
-  const fromFile = request.what === "read" || (request.path !== undefined && request.what !== "decode");
+  const fromFile = request.what === "read" || ((request.path ?? null) !== null && request.what !== "decode");
   if (fromFile) {
     const path = textOf(request, "path");
     return { ...own, phase: "io", call: () => take(fs.readFileSync(path)) };
@@ -69,7 +69,7 @@ const resultSize = (ready) => Math.max(64, encodedSize(ready), Math.min(STATE.re
 function jobOf(what, request) {
   if (what === "null") return { call: () => undefined, phase: "decode", result: 1 };
   const ready = preparedOf(request);
-  if (request.medium !== undefined && request.medium !== "none") fail("Unsupported", `Node has no medium ${String(request.medium).slice(0, 40)} of its own`, "io");
+  if ((request.medium ?? "none") !== "none") fail("Unsupported", `Node has no medium ${String(request.medium).slice(0, 40)} of its own`, "io");
   if (request.cache === "cold") fail("Unsupported", "cold not possible: Node cannot evict a file from memory", "io");
   if (what === "encode") {
     const value = input(ready.codec);
