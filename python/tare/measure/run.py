@@ -410,8 +410,9 @@ def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
     """What the record says of a codec: everything resolved."""
     from tare.measure.foreign import Foreign
 
-    if isinstance(codec, Foreign):
-        return codec.describe(threads)
+    stand_in: object = codec
+    if isinstance(stand_in, Foreign):
+        return stand_in.describe(threads)
     return {
         "format": codec.format.id,
         "library": codec.library.name,

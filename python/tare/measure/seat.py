@@ -420,4 +420,6 @@ def believable(reply: dict[str, Any], worker: str) -> None:
         elif cpu > wall * (os.cpu_count() or 1) + _TICK_NS:
             said = f"{cpu} ns of CPU time in a sample of {wall} ns: more than every CPU could give"
         if said:
-            raise WorkerError(f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol")
+            raise WorkerError(
+                f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
+            )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["asked_for", "canonical", "supports"]
 
 _NONE: Mapping[str, str] = MappingProxyType({})
-_ONE_FILE: Mapping[str, str] = MappingProxyType({"medium": "file"})
+_USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
 
 
@@ -99,7 +99,7 @@ def asked_for(
     for text in wanted:
         if language := language_of(text):
             foreign = Foreign(text, inventory(language, settings.workers if settings is not None else _NONE))
-            if reason := foreign.refusal(_ONE_FILE, kind):
+            if reason := foreign.refusal({"medium": _USUAL.get(kind or "", "memory")}, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None
             continue

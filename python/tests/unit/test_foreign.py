@@ -217,6 +217,4 @@ def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
     statuses = {case["labels"]["codec"]: case["status"] for case in result.record["cases"]}
     assert statuses["json:node"] == "ok"
     with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
-        measure.run(
-            DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")}
-        )
+        measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
