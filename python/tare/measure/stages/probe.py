@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import WorkerError
 from tare.measure.foreign import language_of
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _cells(
             language = language_of(codec_id)
             workers.append(session.worker(part, language or "python", loading=True, language=language))
         reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
-        return list(reply["cells"])
+        cells = reply.get("cells")
+        if not isinstance(cells, list) or not all(isinstance(one, dict) and "probe" in one for one in cells):
+            raise WorkerError("a reply without cells", worker=workers[-1].name, type="protocol")
+        return cells
 
     try:
         return gather(ask, names(name))
