@@ -129,8 +129,9 @@ function ownFolder(end) {
 function listenFifo(end) {
   ownFolder(end);
   execFileSync("mkfifo", ["-m", "600", end.address], { stdio: "ignore" });
-  end.opening = openFile(end.address, "r");
-  end.opening.catch(() => {});
+  // With a writing end of our own, which goes when the token has come, opening to read waits for nobody.
+  end.own = fs.openSync(end.address, "r+");
+  end.fd = fs.openSync(end.address, "r");
 }
 
 function listenSocket(end) {
@@ -183,7 +184,7 @@ export async function accepted(end, seconds = 3600) {
 }
 
 async function acceptFifo(end, seconds) {
-  const fd = await within(end.opening, seconds, "nobody wrote to the fifo in time");
+  const { fd } = end;
   const got = Buffer.alloc(end.token.length);
   for (let at = 0; at < got.length;) {
     const { bytesRead } = await within(readSome(fd, got, at, got.length - at, null), seconds, "nobody wrote to the fifo in time");
@@ -193,21 +194,19 @@ async function acceptFifo(end, seconds) {
   if (!got.equals(end.token)) fail("ConnectionError", TOKEN_FAILED, "open");
   end.line = new FifoLine(fd);
   end.inbox = new Inbox(end.line);
+  fs.closeSync(end.own);
+  end.own = undefined;
 }
 
 // A fifo that nobody opened still has a thread waiting: opening its other end lets it go.
 function release(end) {
   if (end.opening && !end.line) {
     end.opening.then((fd) => fs.closeSync(fd), () => {});
-    for (const flag of [fs.constants.O_WRONLY, fs.constants.O_RDONLY]) {
-      try {
-        fs.closeSync(fs.openSync(end.address, flag | fs.constants.O_NONBLOCK));
-      } catch {
-        // it was the other one
-      }
-    }
+    fs.closeSync(fs.openSync(end.address, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK));
   }
   end.server?.close();
+  if (end.own !== undefined) fs.closeSync(end.own); // whoever reads gets the end of the file
+  if (end.fd !== undefined && !end.line) fs.closeSync(end.fd);
   end.line?.close();
   if (end.folder) fs.rmSync(end.folder, { recursive: true, force: true });
 }
