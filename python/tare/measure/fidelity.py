@@ -345,7 +345,7 @@ def matrix(
 
 
 def repro(codec: str, item: Any) -> str:
-    """A line for a shell that shows input, bytes and output of one cell.
+    """A line for a shell that shows input, bytes and output of one cell; empty for another language's codec.
 
     >>> print(repro("json:orjson", "key_int"))  # doctest: +ELLIPSIS
     python -c "import tare; from tare.measure import ...
@@ -353,7 +353,10 @@ def repro(codec: str, item: Any) -> str:
     item = get(item) if isinstance(item, str) else item
     text = str(codec).replace("'", "")
     from tare.codec import Codec
+    from tare.measure.foreign import language_of
 
+    if language_of(text):
+        return ""
     format_id = Codec.parse(text).format_id
     given = "[x]" if format_id in _SEQUENCES and item.kind == "document" else "x"
     source = (

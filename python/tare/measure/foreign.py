@@ -8,17 +8,18 @@ knows: it is asked once, and whatever is wrong with it is the reason that its ro
 from __future__ import annotations
 
 import functools
+import os
 import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from tare.errors import TareError, UsageError
 
-__all__ = ["LANGUAGES", "Foreign", "Inventory", "command_of", "inventory", "language_of"]
+__all__ = ["LANGUAGES", "Foreign", "Inventory", "command_of", "inventory", "language_of", "node_folders"]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType({"r": "R", "node": "Node", "java": "Java", "mono": "Mono"})
 """Languages that codec ids name, by the name that ids and ``--worker`` have for them."""
@@ -26,6 +27,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType({"r": "R", "node": "Node", "java
 _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
+    "node": ("node", ("sh", str(_SCRIPTS / "node" / "tare-worker-node.sh")), "apt-get install nodejs npm"),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
@@ -71,6 +73,16 @@ class Foreign:
     def language(self) -> str:
         """The language of its worker."""
         return self.found.language
+
+    @property
+    def format(self) -> SimpleNamespace:
+        """What is asked of a format: its id."""
+        return SimpleNamespace(id=self.text.partition(":")[0])
+
+    @property
+    def library(self) -> SimpleNamespace:
+        """What is asked of a library: its name, and what its workers must load first."""
+        return SimpleNamespace(name=_plain(self.text).partition(":")[2], modules=(self.language,))
 
     @property
     def compressor(self) -> None:
@@ -217,7 +229,30 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
     program, command, install = _PROGRAMS[language]
     if shutil.which(program) is None:
         raise UsageError(f"needs {name}, which is not installed: {install}")
-    return command
+    return (*command, *node_folders()) if language == "node" else command
+
+
+def node_folders() -> tuple[str, ...]:
+    """Where the Node worker looks for packages, in this order; the last is where its install lines put them.
+
+    ``TARE_NODE_MODULES`` alone if it is set. Else every ``node_modules`` from the current folder
+    upward that belongs to this user or to root, because loading a package runs it, and then the
+    user's own folder of data.
+    """
+    if given := os.environ.get("TARE_NODE_MODULES"):
+        return (os.path.abspath(given),)
+    here = Path.cwd()
+    beside = (folder / "node_modules" for folder in (here, *here.parents))
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return (*map(str, filter(_trusted, beside)), str(data / "tare" / "node" / "node_modules"))
+
+
+def _trusted(folder: Path) -> bool:
+    try:
+        owner = folder.stat().st_uid
+    except OSError:
+        return False
+    return not hasattr(os, "getuid") or owner in (0, os.getuid())
 
 
 def inventory(language: str, given: Mapping[str, str]) -> Inventory:

@@ -64,7 +64,7 @@ def estimate(
     yield from (f"  note: {note}" for note in dataset.notes)
     codecs = candidates(dataset.kind)
     if settings.codecs:
-        codecs = asked_for(settings.codecs, codecs)
+        codecs = asked_for(settings.codecs, codecs, settings, dataset.kind)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
     for codec in codecs:
         for medium in media:

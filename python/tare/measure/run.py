@@ -392,7 +392,7 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     settings, dataset = session.settings, session.dataset
     found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
     if settings.codecs:
-        found = asked_for(settings.codecs, found)
+        found = asked_for(settings.codecs, found, settings, dataset.kind)
     found = left_after(settings.exclude, found)
     asked = base in found
     if not asked:
@@ -408,6 +408,11 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
 
 def describe(codec: Codec, threads: int | str) -> dict[str, Any]:
     """What the record says of a codec: everything resolved."""
+    from tare.measure.foreign import Foreign
+
+    stand_in: object = codec
+    if isinstance(stand_in, Foreign):
+        return stand_in.describe(threads)
     return {
         "format": codec.format.id,
         "library": codec.library.name,

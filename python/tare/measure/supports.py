@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from tare.errors import UsageError
 from tare.measure.cases import STREAMS
-from tare.measure.foreign import LANGUAGES, Foreign, inventory, language_of
+from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.named_data import dataset_kind
 from tare.measure.plan_reader import is_level
 from tare.measure.subsets import refusal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["asked_for", "canonical", "supports"]
 
 _NONE: Mapping[str, str] = MappingProxyType({})
+_USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
 
 
@@ -72,16 +73,20 @@ def canonical(codec: str) -> str:
         return codec
 
 
-def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
+def asked_for(
+    wanted: Iterable[str], installed: Sequence[Codec], settings: Given | None = None, kind: str | None = None
+) -> list[Codec]:
     """The codecs that ``--codec`` means.
 
     Args:
         wanted: Ids; each names one codec, and what it leaves out is at its default. One that ends
             in ``*`` stands for every codec that is tried by default and whose id begins so.
         installed: What is tried by default.
+        settings: What the command line gave: commands of further workers.
+        kind: Kind of the data; None if it is not known.
 
     Raises:
-        UsageError: There is no such codec.
+        UsageError: There is no such codec, or the worker of its language cannot measure it.
         MissingLibrary: Its library is not installed.
 
     >>> from tare.codec import candidates
@@ -93,10 +98,11 @@ def asked_for(wanted: Iterable[str], installed: Sequence[Codec]) -> list[Codec]:
     found: dict[Codec, None] = {}
     for text in wanted:
         if language := language_of(text):
-            raise UsageError(
-                f"{text[:80]} is a codec of {LANGUAGES[language]}: those are measured in plans, "
-                f"on your data too: tare measure DATA --plan transports --codec {text[:80]}"
-            )
+            foreign = Foreign(text, inventory(language, settings.workers if settings is not None else _NONE))
+            if reason := foreign.refusal({"medium": _USUAL.get(kind or "", "memory")}, kind):
+                raise UsageError(f"{text[:80]}: {reason}")
+            found[cast("Codec", foreign)] = None
+            continue
         if not text.endswith("*"):
             codec = Codec.parse(text)
             codec.require()

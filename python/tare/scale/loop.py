@@ -312,6 +312,9 @@ class Loop:
         return True
 
     def _counted(self, task: _Task, receipt: dict[str, Any]) -> dict[str, Any]:
+        if receipt["status"] == "skipped":
+            # Done since this run began: by the attempt whose worker died behind its receipt, or by another run.
+            receipt = {**receipt, "status": "done" if task.attempt > 1 else "duplicate"}
         self.report.add(receipt)
         self._read += input_bytes(task.unit)
         failed = receipt["status"] == "failed"

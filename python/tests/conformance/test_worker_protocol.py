@@ -30,6 +30,7 @@ DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note
 BIG = [{"id": n, "text": "x" * 100} for n in range(60_000)]
 
 
+NODE_COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"))
 R_COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "r" / "tare-worker-r.sh"))
 
 
@@ -42,6 +43,7 @@ class Speaker:
     program: str = sys.executable
     media: tuple[str, ...] = ("fifo", "unix", "tcp")
     syncs: bool = True
+    evicts: bool = True
     stops_collector: bool = True
 
 
@@ -50,7 +52,10 @@ WORKERS = {
     "tare worker": Speaker(
         (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
     ),
-    "r": Speaker(R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False),
+    "r": Speaker(
+        R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, evicts=False, stops_collector=False
+    ),
+    "node": Speaker(NODE_COMMAND, "json:node", "node", evicts=False, stops_collector=False),
 }
 
 
@@ -443,7 +448,7 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
     """Residency before the read is told and small; where that cannot be, the reason is."""
     ready(worker, speaker, document)
     path = str(document.with_name("cold"))
-    if not (speaker.syncs and cold_possible(document.parent)[0]):
+    if not (speaker.evicts and cold_possible(document.parent)[0]):
         assert "cold not possible" in str(error_of(worker, "run", what="read", path=path, cache="cold"))
         return
     reply = ask(worker, "run", what="read", path=path, samples=2, batch=5, cache="cold")

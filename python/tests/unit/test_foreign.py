@@ -47,7 +47,9 @@ for line in sys.stdin:
     elif op == "verify":
         ok = {"verdict": "same", "items_in": 50, "items_out": 0 if how == "empty" else 50, "changes": []}
     elif op == "run":
-        row = [1000] * 3 if how == "columns" else [1000, 900, 0]
+        row = {"columns": [1000] * 3, "zero": [0, 0, 0], "back": [-5, 0, 0], "busy": [10**6, 10**12, 0]}.get(
+            how, [1000, 900, 0]
+        )
         cols = ["wall_ns", "user_ns", "sys_ns"][: 1 if how == "columns" else 3]
         ok = {"cols": cols, "samples": [row], "batch": 1, "items": 50}
     print(json.dumps({"id": asked["id"], "ok": ok}), flush=True)
@@ -126,6 +128,21 @@ def test_a_worker_that_does_as_it_should_is_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("zero", "a sample of 0 ns"),
+        ("back", "a sample of -5 ns"),
+        ("busy", "more than every CPU could give"),
+    ],
+)
+def test_a_clock_that_cannot_be_right_costs_its_own_case(tmp_path: Path, how: str, reason: str) -> None:
+    """No time that passed, time that went back, CPU time beyond wall time on every CPU: no figure at all."""
+    cases = run_with(liar(tmp_path, how))
+    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
+    assert reason in cases["json:node"]["reason"]
+
+
+@pytest.mark.parametrize(
     "codecs", [None, 7, "text", [None], [{}], [{"id": 4}], [{"id": "json:node", "media": 5}]]
 )
 def test_hello_may_say_anything(tmp_path: Path, codecs: Any) -> None:
@@ -192,7 +209,12 @@ def test_workers_are_given_by_name_and_command(pair: str) -> None:
         measure_command.chosen_workers([pair])
 
 
-def test_a_codec_of_another_language_needs_a_plan() -> None:
-    """Without one the message says how it is measured."""
-    with pytest.raises(UsageError, match="rds:r is a codec of R: those are measured in plans"):
-        measure.run(DOCUMENT, codecs=("rds:r",), time_s=4)
+def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
+    """It is screened, weighed and probed beside Python's base, and is the answer if it is the only one asked for."""
+    result = measure.run(
+        DOCUMENT, codecs=("json:node",), time_s=6, deadline_s=2, workers={"node": liar(tmp_path, "well")}
+    )
+    statuses = {case["labels"]["codec"]: case["status"] for case in result.record["cases"]}
+    assert statuses["json:node"] == "ok"
+    with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
+        measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})

@@ -47,6 +47,7 @@ CLOCKS = frozenset({"time", "timeit"})
 # Modules below the command line that touch the process, and why they may.
 TOUCHES = {
     ("tare.measure.spawn", "os.environ"): "chooses what a worker's environment keeps",
+    ("tare.measure.foreign", "os.environ"): "finds where packages of Node were installed",
     ("tare.measure.worker", "sys.stdout"): "its standard output is the worker protocol",
     ("tare.media.relay", "sys.stdout"): "a program of its own that tells its port to its parent",
 }

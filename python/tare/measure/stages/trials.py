@@ -164,7 +164,7 @@ class Trials:
         """Prepare and compare, then one warm call of each operation; whether the codec lives."""
         session, group = self._session, _group(seat)
         try:
-            worker = self._workers.get(group) or _loaded(session, self._part)
+            worker = self._workers.get(group) or _loaded(session, self._part, seat.language)
         except WorkerError as error:
             session.check()
             fail(seat.case, error)
@@ -190,7 +190,9 @@ class Trials:
                 continue
             group = _group(seat)
             try:
-                self._workers[group] = self._workers.get(group) or _loaded(self._session, self._part)
+                self._workers[group] = self._workers.get(group) or _loaded(
+                    self._session, self._part, seat.language
+                )
             except WorkerError:
                 self._session.check()
                 return
@@ -205,10 +207,10 @@ def _group(seat: Seat) -> tuple[Any, ...]:
     return seat.codec.library.modules or seat.codec.format.id, seat.kind
 
 
-def _loaded(session: Session, part: Part) -> Worker:
+def _loaded(session: Session, part: Part, language: str = "") -> Worker:
     began_s = session.elapsed_s
-    worker = session.worker(part, "python", hash_seed=1, loading=True)
-    worker.request("load", deadline_s=session.settings.deadline_s, **part.request())
+    worker = session.worker(part, language or "python", hash_seed=1, loading=True, language=language)
+    worker.request("load", deadline_s=session.settings.deadline_s, **session.given(part, language))
     # Two load at a time, and the library's import, made later, takes about as long again.
     session.starts_s.append(session.elapsed_s - began_s)
     return worker

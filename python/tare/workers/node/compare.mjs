@@ -1,0 +1,101 @@
+// Whether what came back is what was loaded. Verdicts: same; type, when the value can be rebuilt knowing only
+// its type; lossy. Every value is looked at; what differs alike in every entry of a list is told once.
+
+import { own64 } from "./tagged.mjs";
+
+const RANK = { lossy: 0, type: 1 };
+
+function shown(value) {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "string") return JSON.stringify(value).slice(0, 120);
+  if (value === null || typeof value !== "object") return Object.is(value, -0) ? "-0" : String(value);
+  if (value instanceof Date) return `Date ${Number.isNaN(value.getTime()) ? "invalid" : value.toISOString()}`;
+  const kind = value.constructor?.name ?? "object";
+  return `${kind} of ${value.length ?? value.size ?? Object.keys(value).length}`;
+}
+
+export function compare(a, b, { limit = 20, more = [] } = {}) {
+  const found = new Map();
+  const note = (path, verdict, one, other) => {
+    const key = `${path || "(whole)"}|${verdict}`;
+    const known = found.get(key);
+    if (known) known.count += 1;
+    else found.set(key, { path: path || "(whole)", verdict, count: 1, in: shown(one), out: shown(other) });
+  };
+  walk(a, b, "", note);
+  const changes = [...found.values(), ...more].sort((one, other) => RANK[one.verdict] - RANK[other.verdict]);
+  return { verdict: changes.length ? changes[0].verdict : "same", changes: changes.slice(0, Math.max(1, limit)) };
+}
+
+function kindOf(value) {
+  if (value === null) return "null";
+  if (typeof value !== "object") return typeof value;
+  if (Array.isArray(value)) return "list";
+  if (value instanceof Date) return "date";
+  if (value instanceof Map) return "map";
+  if (value instanceof Set) return "set";
+  if (ArrayBuffer.isView(value)) return value instanceof Uint8Array ? "bytes" : "list";
+  return "object";
+}
+
+function walk(a, given, path, note) {
+  const b = own64(given);
+  if (Object.is(a, b)) {
+    if (b !== given) note(path, "type", a, given);
+    return;
+  }
+  const kind = kindOf(a);
+  const other = kindOf(b);
+  if (kind === "list" && other === "list") return lists(a, b, path, note);
+  if (kind === "object" && other === "object") return objects(a, b, path, note);
+  if (kind === "object" && other === "map") {
+    note(path, "type", a, b);
+    return objects(a, Object.fromEntries(b), path, note);
+  }
+  if (kind === "map" && other === "map") return lists([...a], [...b], path, note);
+  if (kind === "set" && other === "set") return lists([...a], [...b], path, note);
+  if (kind === "set" && other === "list") {
+    note(path, "type", a, b);
+    return lists([...a], b, path, note);
+  }
+  if (kind === "bytes" && other === "bytes") {
+    if (Buffer.compare(Buffer.from(a), Buffer.from(b))) note(path, "lossy", a, b);
+    return;
+  }
+  if (kind === "date" && other === "date") {
+    if (!Object.is(a.getTime(), b.getTime())) note(path, "lossy", a, b);
+    return;
+  }
+  note(path, rebuilt(a, kind, b, other) ? "type" : "lossy", a, given);
+}
+
+function rebuilt(a, kind, b, other) {
+  if (kind === "number" && other === "bigint") return Number.isSafeInteger(a) && BigInt(a) === b;
+  if (kind === "bigint" && other === "number") return Number.isSafeInteger(b) && a === BigInt(b);
+  if (kind === "date") return a.getTime() === (other === "string" ? Date.parse(b) : Number(b));
+  if (kind === "undefined") return other === "null";
+  if (other === "string") {
+    if (kind === "number") return b !== "" && Object.is(Number(b), a) && (String(a) === b || !Number.isNaN(a));
+    if (kind === "bigint" || kind === "boolean") return String(a) === b;
+  }
+  return false;
+}
+
+function lists(a, b, path, note) {
+  if (a.length !== b.length) note(`${path}[*] (length)`, "lossy", a, b);
+  for (let n = 0; n < Math.min(a.length, b.length); n++) walk(a[n], b[n], `${path}[*]`, note);
+}
+
+function objects(a, b, path, note) {
+  const keys = Object.keys(a);
+  const others = Object.keys(b);
+  const inner = (key) => (path ? `${path}.${key}` : key);
+  if (keys.length !== others.length || keys.some((key, n) => key !== others[n])) {
+    for (const key of others) if (!Object.hasOwn(a, key)) note(inner(key), "lossy", undefined, b[key]);
+    if (keys.every((key) => Object.hasOwn(b, key)) && keys.length === others.length) note(`${path || "(whole)"} (order)`, "type", keys.join(), others.join());
+  }
+  for (const key of keys) {
+    if (Object.hasOwn(b, key)) walk(a[key], b[key], inner(key), note);
+    else note(inner(key), a[key] === undefined ? "type" : "lossy", a[key], undefined);
+  }
+}

@@ -1,0 +1,88 @@
+// JSON as JavaScript cannot hold it: integers beyond 2^53 become BigInt, and objects whose keys JavaScript
+// puts into another order are told. Documents without either are read by JSON.parse.
+
+const SUSPECT = /\d{16}|"\d+"\s*:/;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
+const SPACE = /[ \t\n\r]*/y;
+const INDEX = /^(?:0|[1-9]\d{0,9})$/;
+
+// The value, and the paths at which the order of keys is not that of the text.
+export function exactJson(text) {
+  const plain = JSON.parse(text);
+  if (!SUSPECT.test(text)) return { value: plain, orders: [] };
+  const orders = new Map();
+  let at = 0;
+  const match = (pattern) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)[0];
+    at = pattern.lastIndex;
+    return found;
+  };
+  const read = (path) => {
+    match(SPACE);
+    const first = text[at];
+    if (first === '"') return JSON.parse(match(STRING));
+    if (first === "[") return list(path);
+    if (first === "{") return map(path);
+    for (const [word, value] of [["true", true], ["false", false], ["null", null]]) {
+      if (text.startsWith(word, at)) {
+        at += word.length;
+        return value;
+      }
+    }
+    const number = match(NUMBER);
+    const value = Number(number);
+    return /^-?\d+$/.test(number) && !Number.isSafeInteger(value) ? BigInt(number) : value;
+  };
+  const ended = (close) => {
+    match(SPACE);
+    const done = text[at] === close;
+    if (done || text[at] === ",") at += 1;
+    return done;
+  };
+  const list = (path) => {
+    const found = [];
+    at += 1;
+    if (ended("]")) return found;
+    do found.push(read(`${path}[*]`)); while (!ended("]"));
+    return found;
+  };
+  const map = (path) => {
+    const found = {};
+    const keys = [];
+    at += 1;
+    if (ended("}")) return found;
+    do {
+      match(SPACE);
+      const key = JSON.parse(match(STRING));
+      match(SPACE);
+      at += 1; // the colon
+      const value = read(path ? `${path}.${key}` : key);
+      if (!Object.hasOwn(found, key)) keys.push(key);
+      Object.defineProperty(found, key, { value, writable: true, enumerable: true, configurable: true });
+    } while (!ended("}"));
+    if (keys.some((key) => INDEX.test(key)) && Object.keys(found).some((key, n) => key !== keys[n])) noteOrder(orders, path, keys, found);
+    return found;
+  };
+  return { value: read(""), orders: [...orders.values()] };
+}
+
+function noteOrder(orders, path, keys, found) {
+  const where = path || "(whole)";
+  const known = orders.get(where);
+  if (known) known.count += 1;
+  else orders.set(where, { path: `${where} (order)`, verdict: "type", count: 1, in: keys.join(", ").slice(0, 120), out: Object.keys(found).join(", ").slice(0, 120) });
+}
+
+// The same with the nearest number for each BigInt, as a program that calls JSON.parse has it.
+export function plain(value) {
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object" || ![Object.prototype, null].includes(Object.getPrototypeOf(value))) return value;
+  const out = {};
+  for (const key of Object.keys(value)) {
+    Object.defineProperty(out, key, { value: plain(value[key]), writable: true, enumerable: true, configurable: true });
+  }
+  return out;
+}

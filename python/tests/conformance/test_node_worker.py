@@ -1,0 +1,256 @@
+"""Node's worker beyond the protocol: what each codec keeps, what its comparison sees, and who it talks to."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from conftest import need
+
+import tare
+from tare.codec import Codec
+from tare.errors import WorkerError
+from tare.measure import foreign
+from tare.measure.driver import Worker
+from tare.measure.streams import Receiver, Sender
+from tare.media import medium
+
+SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
+PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
+DEADLINE_S = 60.0
+ORDER = {"(whole) (order)": "type"}  # JavaScript puts "10" before "b", whatever the library
+LONE = {"surrogate": "lossy"}
+ZERO = {"minus": "lossy"}
+BIG = {"big": "lossy"}
+
+# What does not come back the same of HARD, with its verdict. The libraries decide, not we.
+KEPT: dict[str, dict[str, str]] = {
+    "json:node": {**ORDER, **BIG, **ZERO},
+    "v8:node": ORDER,
+    "msgpack:node-msgpackr": {**ORDER, **ZERO, **LONE},
+    "msgpack:node-msgpackr,records=yes": {**ORDER, **ZERO, **LONE},
+    "cbor:node-cborx": {**ORDER, **ZERO, **LONE},
+    "msgpack:node-msgpack": {**ORDER, **BIG, **ZERO},
+    "msgpack:node-msgpack,bigint=yes": {**ORDER, **ZERO},
+    "bson:node-bson": {**ORDER, **LONE, "big": "type"},
+    "avro:node-avsc": {**ORDER, **BIG, **LONE, "list[*].a": "lossy"},
+    "yaml:node-jsyaml": {**ORDER, **BIG},
+}
+HARD = (
+    '{"b": 1, "10": "x", "big": 9007199254740993, "minus": -0.0, "half": 0.5, "surrogate": "\\ud800", '
+    '"list": [{"a": null}, {}], "empty": {}, "text": "001", "word": "no", "day": "2020-02-29"}'
+)
+PROTO = '{"__proto__": {"x": 1}, "a": 2}'
+TABLE = pa.table({
+    "int": pa.array([1, None, -7], pa.int32()),
+    "big": pa.array([2**60, None, -1], pa.int64()),
+    "num": pa.array([0.1 + 0.2, None, -0.0]),
+    "text": ["001", None, 'a,"b"\n\u00e9'],
+    "flag": [True, None, False],
+    "at": pa.array([dt.datetime(2013, 7, 1, 1, 2, 3), None, dt.datetime(1969, 1, 1)], pa.timestamp("us", "UTC")),
+    "day": pa.array([dt.date(2020, 2, 29), None, dt.date(1900, 1, 1)]),
+})  # fmt: skip
+INT64, MINUS, MOMENTS = {"[*].big": "type"}, {"[*].num": "lossy"}, {"[*].at": "type", "[*].day": "type"}
+KEPT_OF_TABLE: dict[str, dict[str, str]] = {
+    "json:node": {**INT64, **MINUS, **MOMENTS},
+    "v8:node": {},
+    "msgpack:node-msgpackr": MINUS,
+    "msgpack:node-msgpack": {**INT64, **MINUS},
+    "msgpack:node-msgpack,bigint=yes": MINUS,
+    "cbor:node-cborx": MINUS,
+    "avro:node-avsc": {**INT64, "[*].at": "lossy", "[*].day": "lossy"},
+    "arrow:node-arrow": {},
+    "arrow:node-arrow,form=stream": {},
+    "csv:node-papaparse": {**INT64, **MINUS, "[*].text": "lossy"},
+    "csv:node-papaparse,types=text": {
+        **INT64, **MOMENTS, "[*].int": "type", "[*].num": "type", "[*].text": "lossy", "[*].flag": "type",
+    },
+    "parquet:node-hyparquet": {},
+    "parquet:node-hyparquet,compression=uncompressed": {},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Worker]:
+    """One worker with every package."""
+    need(shutil.which("node") is not None, "Node is not installed")
+    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
+        yield worker
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=DEADLINE_S, **fields)
+
+
+def load(worker: Worker, path: Path, text: str) -> dict[str, Any]:
+    path.write_text(text)
+    return ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+
+
+def load_table(worker: Worker, path: Path, table: pa.Table) -> dict[str, Any]:
+    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
+        writer.write_table(table)
+    return ask(worker, "load", path=str(path), kind="table", **{"as": "arrow"})
+
+
+def changes(worker: Worker, codec: str) -> dict[str, str]:
+    found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    return {one["path"]: one["verdict"] for one in found["changes"]}
+
+
+@pytest.mark.parametrize("codec", KEPT)
+def test_what_comes_back_of_a_document(node: Worker, tmp_path: Path, codec: str) -> None:
+    """From memory and from a file alike."""
+    load(node, tmp_path / "hard.json", HARD)
+    ask(node, "prepare", codec=codec)
+    assert changes(node, codec) == KEPT[codec]
+    path = tmp_path / "file"
+    assert ask(node, "run", what="write", path=str(path), batch=3)["bytes"] == path.stat().st_size
+    ask(node, "run", what="read", path=str(path), batch=2)
+    assert changes(node, codec) == KEPT[codec]
+
+
+@pytest.mark.parametrize("codec", KEPT_OF_TABLE)
+def test_what_comes_back_of_a_table(node: Worker, tmp_path: Path, codec: str) -> None:
+    """All rows, and every value of them."""
+    assert load_table(node, tmp_path / "t.arrow", TABLE)["rows"] == 3
+    assert ask(node, "prepare", codec=codec)["items"] == 3
+    assert changes(node, codec) == KEPT_OF_TABLE[codec]
+    assert ask(node, "run", what="decode", batch=2)["items"] == 3
+
+
+def test_a_key_that_names_a_prototype(node: Worker, tmp_path: Path) -> None:
+    """It is kept, renamed, refused or lost, each in sight; no object gets another prototype."""
+    load(node, tmp_path / "p.json", PROTO)
+    for codec, wanted in {
+        "json:node": {},
+        "v8:node": {},
+        "msgpack:node-msgpackr": {"__proto__": "lossy", "__proto_": "lossy"},
+    }.items():
+        ask(node, "prepare", codec=codec)
+        assert changes(node, codec) == wanted
+    with pytest.raises(WorkerError, match="__proto__ is not allowed"):
+        ask(node, "prepare", codec="msgpack:node-msgpack")
+
+
+PLANTED = {
+    "list": HARD.replace("null", "0"), "half": HARD.replace("0.5", "0.25"), "text": HARD.replace("001", "1"),
+    "big": HARD.replace("0993", "0995"), "empty": HARD.replace('"empty": {}', '"empty": []'),
+    "minus": HARD.replace("-0.0", "0"), "surrogate": HARD.replace("ud800", "ud801"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", PLANTED)
+def test_a_planted_difference_is_found(node: Worker, tmp_path: Path, key: str) -> None:
+    """Where it is, and nowhere else."""
+    encoded = tmp_path / "encoded"
+    load(node, tmp_path / "other.json", PLANTED[key])
+    ask(node, "prepare", codec="v8:node")
+    ask(node, "encode_to", path=str(encoded))
+    load(node, tmp_path / "hard.json", HARD)
+    ask(node, "prepare", codec="v8:node", encoded=str(encoded))
+    found = changes(node, "v8:node")
+    assert [path.split("[")[0] for path in found if path not in ORDER] == [key]
+    assert set(found.values()) == {"lossy", "type"}
+
+
+@pytest.mark.parametrize("name", ["fifo", "unix", "tcp"])
+@pytest.mark.parametrize("delivery", ["whole", "framed", "wrapped"])
+def test_messages_go_both_ways_between_node_and_python(
+    node: Worker, tmp_path: Path, name: str, delivery: str
+) -> None:
+    """A frame, a bin of msgpack and a message that ends with the connection are the same bytes to both."""
+    value = [{"id": n, "text": "\u00e9" * n} for n in range(400)]
+    load(node, tmp_path / "v.json", json.dumps(value))
+    ask(node, "prepare", codec="msgpack:node-msgpackr")
+    codec, token = Codec.parse("msgpack:msgspec"), os.urandom(16)
+    module, told = medium(name).stream(), {"kind": name, "token": token.hex()}
+
+    listener = module.listen("", token=token)
+    there = ask(node, "open", medium={**told, "role": "writer", "address": listener.address})
+    sending = node.send("run", what="send", handle=there["handle"], delivery=delivery)
+    end = listener.accept(timeout_s=10)
+    assert Receiver(end, delivery, codec.decoder("document")).receive() == value
+    assert node.wait(sending, DEADLINE_S)["bytes"] > 0
+    end.close()
+    listener.close()
+    ask(node, "close", handle=there["handle"])
+
+    there = ask(node, "open", medium={**told, "role": "reader"})
+    end = module.connect(there["address"], token=token, timeout_s=10)
+    receiving = node.send("run", what="receive", handle=there["handle"], delivery=delivery, timeout_s=10)
+    Sender(end, delivery, codec.encoder("document")).send(value)
+    assert node.wait(receiving, DEADLINE_S)["items"] == 400
+    assert changes(node, "msgpack:node-msgpackr") == {}
+    end.close()
+    ask(node, "close", handle=there["handle"])
+
+
+@pytest.mark.parametrize("codec", ["json:node", "msgpack:node-msgpackr", "cbor:node-cborx"])
+def test_entries_arrive_one_after_another(node: Worker, tmp_path: Path, codec: str) -> None:
+    """Streaming: several pieces, values cut anywhere between them, and the list is whole again."""
+    token, path = os.urandom(16).hex(), tmp_path / "v.json"
+    with Worker("writer", ("sh", str(SCRIPT), str(PACKAGES))) as writer:
+        for one in (node, writer):
+            load(one, path, json.dumps([{"id": n, "text": "\u00e9" * (n % 700)} for n in range(3000)]))
+            ask(one, "prepare", codec=codec)
+        there = ask(node, "open", medium={"kind": "unix", "role": "reader", "token": token})
+        told = {"kind": "unix", "role": "writer", "token": token, "address": there["address"]}
+        here = ask(writer, "open", medium=told)
+        receiving = node.send("run", what="receive", handle=there["handle"], delivery="streaming")
+        sent = ask(writer, "run", what="send", handle=here["handle"], delivery="streaming")
+        got = node.wait(receiving, DEADLINE_S)
+        assert (got["items"], got["bytes"]) == (3000, sent["bytes"])
+        stamps = dict(zip(got["cols"], got["samples"][0], strict=True))
+        assert stamps["first_value_ns"] < stamps["last_byte_ns"] <= stamps["last_value_ns"]
+        assert changes(node, codec) == {}
+        ask(node, "close", handle=there["handle"])
+
+
+def test_node_alone_is_enough(tmp_path: Path) -> None:
+    """Without a single package it speaks, and says what installs the others; tables then need Arrow."""
+    need(shutil.which("node") is not None, "Node is not installed")
+    with Worker("node", ("sh", str(SCRIPT), str(tmp_path / "node_modules"))) as worker:
+        assert {"json:node", "v8:node"} == {one["id"] for one in worker.hello["codecs"]}
+        missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
+        assert missing["cbor:node-cborx"] == f"npm install --prefix '{tmp_path}' cbor-x"
+        with pytest.raises(WorkerError, match="Node has no package cbor-x: npm install --prefix"):
+            ask(worker, "prepare", codec="cbor:node-cborx")
+        with pytest.raises(WorkerError, match="reading tables needs the package apache-arrow: npm install"):
+            load_table(worker, tmp_path / "t.arrow", TABLE)
+
+
+def test_the_loop_and_the_clocks_cost_next_to_nothing(node: Worker, tmp_path: Path) -> None:
+    """What a sample of nothing takes is at most 1 % of one of 2 ms."""
+    load(node, tmp_path / "v.json", HARD)
+    ask(node, "prepare", codec="json:node")
+    rows = [ask(node, "run", what="null", batch=1)["samples"][0][0] for _ in range(15)]
+    assert min(rows) <= 20_000
+
+
+def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable alone; else beside the current folder and above it, then the user's data."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "node_modules").mkdir()
+    monkeypatch.chdir(inner)
+    monkeypatch.delenv("TARE_NODE_MODULES", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    found = foreign.node_folders()
+    assert (found[0], found[-1]) == (
+        str(tmp_path / "node_modules"), str(tmp_path / "data" / "tare" / "node" / "node_modules")
+    )  # fmt: skip
+    monkeypatch.setenv("TARE_NODE_MODULES", str(inner))
+    assert foreign.node_folders() == (str(inner),)
+    monkeypatch.delenv("TARE_NODE_MODULES")
+    monkeypatch.setattr(foreign.os, "getuid", lambda: 12345)
+    if (tmp_path / "node_modules").stat().st_uid != 0:
+        assert str(tmp_path / "node_modules") not in foreign.node_folders()
