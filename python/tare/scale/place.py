@@ -7,7 +7,10 @@ its commit. Credentials for ``s3://`` come from the environment.
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
+import re
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
@@ -21,6 +24,7 @@ from tare.errors import MissingLibrary, PlanError, UsageError
 __all__ = ["Entry", "LocalPlace", "ObjectPlace", "Place", "as_uri", "local_path", "place_of", "shown"]
 
 _STEP_BYTES = 8 << 20
+_RANGE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,10 @@ class Place(ABC):
         """A path of this machine that has the file's bytes, as long as it is open."""
 
     @abstractmethod
+    def open(self, name: str) -> BinaryIO:
+        """Its bytes as a file that can be read from anywhere; nothing is fetched that is not read."""
+
+    @abstractmethod
     def scratch(self, label: str) -> str:
         """A new path of this machine where an output can be written; `commit` takes it over."""
 
@@ -99,6 +107,9 @@ def as_uri(path: str) -> str:
 
     >>> as_uri("s3://bucket/a"), as_uri("/data/a b")
     ('s3://bucket/a', 'file:///data/a%20b')
+
+    Raises:
+        UsageError: A scheme that is not read, or credentials.
     """
     if "://" in path:
         parts = urlsplit(path)
@@ -111,7 +122,11 @@ def as_uri(path: str) -> str:
 
 
 def local_path(uri: str) -> str:
-    """The path of a ``file:`` URI."""
+    """The path of a ``file:`` URI.
+
+    Raises:
+        PlanError: It is of another machine.
+    """
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         raise PlanError(f"{shown(uri)}: not a file of this machine")
@@ -196,6 +211,10 @@ class LocalPlace(Place):
         """The file itself."""
         yield self.path(name)
 
+    def open(self, name: str) -> BinaryIO:
+        """The file itself."""
+        return open(self.path(name), "rb")
+
     def scratch(self, label: str) -> str:
         """A new path under ``.tare/writing``, in the same file system as what it will become."""
         attempt, _, base = label.partition("/")
@@ -244,16 +263,18 @@ class ObjectPlace(Place):
         """Every object under a prefix, by name."""
         import obstore
 
-        for some in obstore.list(self._store, prefix=prefix or None):
-            for one in sorted(some, key=lambda one: str(one["path"])):
-                yield Entry(str(one["path"]), int(one["size"]), _etag(one))
+        with _told(self.uri):
+            for some in obstore.list(self._store, prefix=prefix or None):
+                for one in sorted(some, key=lambda one: str(one["path"])):
+                    yield Entry(str(one["path"]), int(one["size"]), _etag(one))
 
     def stat(self, name: str) -> Entry | None:
         """One object; None if there is none."""
         import obstore
 
         try:
-            found = obstore.head(self._store, name)
+            with _told(f"{self.uri}/{name}"):
+                found = obstore.head(self._store, name)
         except FileNotFoundError:
             return None
         return Entry(name, int(found["size"]), _etag(found))
@@ -262,10 +283,11 @@ class ObjectPlace(Place):
         """Its bytes, or some of them."""
         import obstore
 
-        if start == 0 and end is None:
-            return bytes(obstore.get(self._store, name).bytes())
-        stop = self._size(name) if end is None else end
-        return bytes(obstore.get_range(self._store, name, start=start, end=stop)) if stop > start else b""
+        with _told(f"{self.uri}/{name}"):
+            if start == 0 and end is None:
+                return bytes(obstore.get(self._store, name).bytes())
+            stop = self._size(name) if end is None else end
+            return bytes(obstore.get_range(self._store, name, start=start, end=stop)) if stop > start else b""
 
     def _size(self, name: str) -> int:
         found = self.stat(name)
@@ -277,13 +299,14 @@ class ObjectPlace(Place):
         """Write an object, in the place of one that is there."""
         import obstore
 
-        obstore.put(self._store, name, data)
+        with _told(f"{self.uri}/{name}"):
+            obstore.put(self._store, name, data)
 
     def remove(self, name: str) -> None:
         """Delete an object; one that is not there is no error."""
         import obstore
 
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), _told(f"{self.uri}/{name}"):
             obstore.delete(self._store, name)
 
     @contextlib.contextmanager
@@ -293,9 +316,13 @@ class ObjectPlace(Place):
 
         with tempfile.TemporaryDirectory(prefix="tare-get-") as folder:
             path = os.path.join(folder, name.rsplit("/", 1)[-1])
-            with open(path, "wb") as file:
+            with open(path, "wb") as file, _told(f"{self.uri}/{name}"):
                 file.writelines(obstore.get(self._store, name).stream(min_chunk_size=_STEP_BYTES))
             yield path
+
+    def open(self, name: str) -> BinaryIO:
+        """An object by requests of ranges."""
+        return cast(BinaryIO, io.BufferedReader(_Ranges(self, name, self._size(name)), _RANGE_BYTES))
 
     def scratch(self, label: str) -> str:
         """A path in this machine's temporary folder."""
@@ -306,9 +333,65 @@ class ObjectPlace(Place):
         import obstore
 
         del sync  # an object store acknowledges what it has
-        with open(path, "rb") as file:
+        with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
             obstore.put(self._store, name, cast(BinaryIO, file))
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+
+
+class _Ranges(io.RawIOBase):
+    """An object as a file: each read is a request."""
+
+    def __init__(self, place: Place, name: str, size: int) -> None:
+        super().__init__()
+        self._place, self._name, self._size, self._at = place, name, size, 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Where the next read begins."""
+        self._at = max(0, offset + (0, self._at, self._size)[whence])
+        return self._at
+
+    def tell(self) -> int:
+        """Where the next read begins."""
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Up to as many bytes as fit."""
+        view = memoryview(buffer).cast("B")
+        data = self._place.read(self._name, self._at, min(self._size, self._at + len(view)))
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+@contextlib.contextmanager
+def _told(uri: str) -> Iterator[None]:
+    """What an object store says, as the system's errors; its text is pages long."""
+    from obstore import exceptions
+
+    known = {
+        exceptions.NotFoundError: errno.ENOENT,
+        exceptions.PermissionDeniedError: errno.EACCES,
+        exceptions.UnauthenticatedError: errno.EACCES,
+    }
+    try:
+        yield
+    except exceptions.BaseError as error:
+        said = str(error)
+        status = re.search(r"non-2xx status code: (\d+)", said)
+        kind = re.search(r"<Code>(\w+)</Code>", said)
+        number = next((number for one, number in known.items() if isinstance(error, one)), errno.EIO)
+        if number == errno.EIO and status and status[1] in ("400", "401", "403", "404"):
+            number = errno.ENOENT if status[1] == "404" else errno.EACCES
+        words = kind[1] if kind else said.split("\n", 1)[0][:200]
+        raise OSError(number, f"{words}{f' ({status[1]})' if status else ''}", shown(uri)) from None
 
 
 def _entry(name: str, found: os.stat_result) -> Entry:

@@ -8,6 +8,7 @@ behind byte ``k - 1``: neighbours share their border, whatever they are cut at.
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -26,16 +27,24 @@ _LOOK_BYTES = 64 << 10
 _BATCH_ROWS = 65_536
 
 
-def open_plain(path: str) -> BinaryIO:
-    """A file's plain bytes, seekable: as they are, or decompressed by the index of its chunks."""
-    if compress.sniff(_head(path)) == "none":
-        return open(path, "rb")
-    return cast(BinaryIO, compress.open(path, "rb"))
+@contextlib.contextmanager
+def open_plain(source: str | BinaryIO) -> Iterator[BinaryIO]:
+    """A file's plain bytes, seekable: as they are, or decompressed by the index of its chunks.
 
-
-def _head(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(64)
+    Args:
+        source: A path, or a file, which stays open.
+    """
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open(source, "rb")) if isinstance(source, str) else source
+        file.seek(0)
+        packed = compress.sniff(file.read(64)) != "none"
+        file.seek(0)
+        if packed:
+            yield stack.enter_context(
+                cast(BinaryIO, compress.open(source if isinstance(source, str) else file, "rb"))
+            )
+        else:
+            yield file
 
 
 def border(file: BinaryIO, at: int) -> int:
@@ -82,12 +91,12 @@ def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, byt
 
 
 def read_range(
-    path: str, part: Mapping[str, Any], options: Mapping[str, Any], name: str
+    path: str | BinaryIO, part: Mapping[str, Any], options: Mapping[str, Any], name: str
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """The rows of a part of a file as batches.
 
     Args:
-        path: The file.
+        path: The file, or its path.
         part: ``kind, start, end``.
         options: Of the unit: ``schema`` of text.
         name: What to call the file.
@@ -109,7 +118,7 @@ def read_range(
 
 
 def _lines(
-    path: str, start: int, end: int, schema: pa.Schema, name: str
+    path: str | BinaryIO, start: int, end: int, schema: pa.Schema, name: str
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     def batches() -> Iterator[pa.RecordBatch]:
         with open_plain(path) as file:
@@ -208,7 +217,7 @@ def _read_json(block: bytes, schema: pa.Schema) -> pa.Table:
     )
 
 
-def _row_groups(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path, page_checksum_verification=True)
@@ -220,11 +229,11 @@ def _row_groups(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa
     return file.schema_arrow, batches()
 
 
-def _record_batches(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _record_batches(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow as pa
     from pyarrow import ipc
 
-    held = pa.OSFile(path, "rb")
+    held: Any = pa.OSFile(path, "rb") if isinstance(path, str) else pa.PythonFile(cast(Any, path), "r")
     file = ipc.open_file(held)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -237,11 +246,12 @@ def _record_batches(path: str, start: int, end: int) -> tuple[pa.Schema, Iterato
     return file.schema, batches()
 
 
-def _rows(path: str, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _rows(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Rows of an fst file."""
     from tare import r
 
-    table = cast("pa.Table", r.read(path, as_="arrow", rows=(start, end)))
+    held = path if isinstance(path, str) else cast(Any, path)
+    table = cast("pa.Table", r.read(held, as_="arrow", rows=(start, end)))
     return table.schema, iter(table.to_batches(_BATCH_ROWS))
 
 

@@ -37,15 +37,23 @@ ALLOWED: dict[str, frozenset[str]] = {
     "route": DATA | {"codec", "media", "messages", "io"},
     "measure": DATA | {"codec", "datasets", "dataset", "io", "media", "route"},
     "report": DATA | {"measure"},
+    "scale": DATA | {"codec", "datasets", "dataset", "converting", "io", "store", "measure"},
 }
 # `tare` itself only names where its names live; the command line may import everything.
 FREE = frozenset({"", "cli"})
 
-KNOWS_TIME = frozenset({"measure", "report", "cli"})
+KNOWS_TIME = frozenset({"measure", "report", "scale", "cli"})
 CLOCKS = frozenset({"time", "timeit"})
 
 # Modules below the command line that touch the process, and why they may.
 TOUCHES = {
+    (
+        "tare.scale.executors.base",
+        "os.environ",
+    ): "gives a worker its number of threads, before libraries start theirs",
+    ("tare.scale.executors.dask", "os.environ"): "the processes that it starts inherit it",
+    ("tare.scale.executors.ray", "os.environ"): "turns off that Ray reports its use",
+    ("tare.scale.place", "os.environ"): "an object store's endpoint, beside its credentials",
     ("tare.measure.spawn", "os.environ"): "chooses what a worker's environment keeps",
     ("tare.measure.foreign", "os.environ"): "finds where packages of Node were installed",
     ("tare.measure.worker", "sys.stdout"): "its standard output is the worker protocol",

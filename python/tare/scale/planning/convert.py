@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from tare._version import __version__
 from tare.codec import Codec
@@ -20,7 +20,7 @@ from tare.scale.planning.sources import Found, find_sources
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
-from tare.scale.tasks.inputs import opened
+from tare.scale.tasks.inputs import opened, opened_part
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
 
@@ -188,8 +188,8 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
 
     def units() -> Iterator[dict[str, Any]]:
         for one, name in targets:
-            with opened(one.as_input()) as held:
-                format = _format_of(held)
+            with opened_part(one.as_input()) as held:
+                format = _format_of(held, one.name)
                 cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
             common = {"tare_unit": 1, "task": "encode", "read": format, "write": "blit:tare"}
             if not cut:
@@ -253,8 +253,8 @@ def _cut(
     """The parts of a large file: input, name and options of each."""
     if one.size <= size:
         return []
-    with opened(one.as_input()) as path:
-        format = read or _format_of(path)
+    with opened_part(one.as_input()) as path:
+        format = read or _format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
         more: dict[str, str | int] = {}
         if parts and format == "ndjson" and Codec.parse(to).format_id != "ndjson":
@@ -265,7 +265,11 @@ def _cut(
     ]
 
 
-def _format_of(path: str) -> str:
+def _format_of(path: str | BinaryIO, name: str) -> str:
+    """By its bytes; of a file that is elsewhere, by its name."""
+    if not isinstance(path, str):
+        codec = Codec.for_path(name)
+        return codec.format_id if codec is not None else ""
     try:
         return find(path, known_only=False).format
     except TareError:

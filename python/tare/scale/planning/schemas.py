@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.datasets import documents
 from tare.datasets.source import Source
@@ -19,11 +19,11 @@ _SAMPLE_BYTES = 4 << 20
 _SAMPLES = 16
 
 
-def schema_of_lines(path: str, name: str, *, whole: bool = False) -> pa.Schema:
+def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> pa.Schema:
     """The type of each name of an NDJSON file, by a sample: sixteen parts of 4 MiB, or all of a small file.
 
     Args:
-        path: The file.
+        path: The file, or its path.
         name: What to call it.
         whole: Look at every line.
 
@@ -41,7 +41,7 @@ def schema_of_lines(path: str, name: str, *, whole: bool = False) -> pa.Schema:
             file.seek(first)
             block = file.read(stop - first)
             if block.strip():
-                schema = _widened(schema, _rows(path, name, block, first), name)
+                schema = _widened(schema, _rows(name, block, first), name)
     return schema
 
 
@@ -52,8 +52,8 @@ def _samples(size: int, whole: bool) -> list[tuple[int, int]]:
     return [(k * step, k * step + _SAMPLE_BYTES) for k in range(_SAMPLES)]
 
 
-def _rows(path: str, name: str, block: bytes, at: int) -> list[dict[str, Any]]:
-    rows = documents.parse_lines(Source(name, path=path, format="ndjson"), block)
+def _rows(name: str, block: bytes, at: int) -> list[dict[str, Any]]:
+    rows = documents.parse_lines(Source(name, format="ndjson"), block)
     if not all(isinstance(row, dict) for row in rows):
         text = f"{name}: from byte {at:,} on a line holds no object, so it is no row of a table"
         raise Malformed(text, format="ndjson", offset=at)

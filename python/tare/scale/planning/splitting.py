@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from tare import compress
+from tare.compress.reading import ReadFile
 from tare.scale.planning.sources import Found
 from tare.scale.ranges import open_plain
 
@@ -16,13 +16,13 @@ _LINES = ("ndjson",)
 
 
 def parts_of(
-    found: Found, path: str, format: str, split: int, *, split_lines: bool = False
+    found: Found, path: str | BinaryIO, format: str, split: int, *, split_lines: bool = False
 ) -> list[dict[str, Any]]:
     """The ranges of a file, each near `split` bytes; none if it is one unit.
 
     Args:
         found: The file.
-        path: A local path of it.
+        path: The file, or its path.
         format: Its format.
         split: Bytes of a part.
         split_lines: The user says that no line break of a CSV stands within a value.
@@ -42,7 +42,7 @@ def _several(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return parts if len(parts) > 1 else []
 
 
-def _row_groups(path: str, split: int) -> Iterator[dict[str, Any]]:
+def _row_groups(path: str | BinaryIO, split: int) -> Iterator[dict[str, Any]]:
     from pyarrow import parquet
 
     meta = parquet.read_metadata(path)
@@ -53,20 +53,22 @@ def _row_groups(path: str, split: int) -> Iterator[dict[str, Any]]:
     yield from _several(list(_gathered("row_groups", sizes, split)))
 
 
-def _batches(path: str, size: int, split: int) -> Iterator[dict[str, Any]]:
+def _batches(path: str | BinaryIO, size: int, split: int) -> Iterator[dict[str, Any]]:
     import pyarrow as pa
     from pyarrow import ipc
 
     try:
-        with pa.OSFile(path, "rb") as file:
-            count = ipc.open_file(file).num_record_batches
+        held: Any = pa.OSFile(path, "rb") if isinstance(path, str) else pa.PythonFile(cast(Any, path), "r")
+        count = ipc.open_file(held).num_record_batches
+        if isinstance(path, str):
+            held.close()
     except pa.ArrowException:
         return  # a stream, which has no index
     if count:
         yield from _several(list(_gathered("batches", [size // count] * count, split)))
 
 
-def _rows(path: str, size: int, split: int) -> Iterator[dict[str, Any]]:
+def _rows(path: str | BinaryIO, size: int, split: int) -> Iterator[dict[str, Any]]:
     """Rows of fst, at borders of its blocks of 4,096."""
     from tare import io
 
@@ -93,23 +95,15 @@ def _gathered(kind: str, sizes: list[int], split: int) -> Iterator[dict[str, Any
         yield {"kind": kind, "start": start, "end": len(sizes), "bytes": total}
 
 
-def _bytes(path: str, size: int, split: int) -> Iterator[dict[str, Any]]:
+def _bytes(path: str | BinaryIO, size: int, split: int) -> Iterator[dict[str, Any]]:
     """Ranges of plain bytes; compressed files only where an index says where chunks begin."""
-    with open(path, "rb") as file:
-        packed = compress.sniff(file.read(64)) != "none"
-    if packed:
-        with open_plain(path) as plain:
-            if not _is_cheap(plain):
-                return
-            size = plain.seek(0, 2)
+    with open_plain(path) as plain:
+        if isinstance(plain, ReadFile) and not plain.seekable():
+            return
+        size = plain.seek(0, 2)
     if size <= split:
         return
     count = -(-size // split)
     step = -(-size // count)
     for start in range(0, size, step):
         yield {"kind": "bytes", "start": start, "end": min(start + step, size)}
-
-
-def _is_cheap(plain: Any) -> bool:
-    """Whether a compressed file can be read from any chunk on."""
-    return bool(plain.seekable())

@@ -15,7 +15,7 @@ from tare.scale.failures import LossRefused
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import opened
+from tare.scale.tasks.inputs import opened, opened_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,11 +95,12 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
     if codec.format_id == "ndjson" and given.get("range", {}).get("kind") == "bytes":
         _copied(given, name, codec, writing)
         return
-    with opened(given) as path:
-        if given.get("range"):
+    part = bool(given.get("range"))
+    with opened_part(given) if part else opened(given) as path:
+        if part:
             schema, rows = read_range(path, given["range"], options, shown(str(given["uri"])))
         else:
-            schema, rows = _whole_rows(path, unit)
+            schema, rows = _whole_rows(str(path), unit)
         if options.get("columns"):
             schema, rows = _selected(schema, rows, options["columns"].split(","))
         column = options.get("partition")
@@ -116,7 +117,7 @@ def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing)
     """Lines that stay lines: the very bytes, compressed or not."""
     packed = str(codec).partition("+")[2] or None
     start, end = int(given["range"]["start"]), int(given["range"]["end"])
-    with opened(given) as path, open_plain(path) as plain, writing.output(name) as target:  # noqa: SIM117
+    with opened_part(given) as path, open_plain(path) as plain, writing.output(name) as target:  # noqa: SIM117
         with open(target, "xb") as file, stream.compressing(cast(BinaryIO, file), packed) as out:
             for _, block in line_blocks(plain, start, end):
                 out.write(block)
@@ -197,7 +198,7 @@ def _folder(column: str, value: Any) -> str:
 
 
 def _compared(
-    unit: dict[str, Any], part: tuple[str, Mapping[str, Any]], target: str, codec: Codec, name: str
+    unit: dict[str, Any], part: tuple[str | BinaryIO, Mapping[str, Any]], target: str, codec: Codec, name: str
 ) -> list[dict[str, Any]]:
     """What a written part gives back beside what its source holds."""
     import pyarrow as pa

@@ -13,7 +13,7 @@ from tare.errors import TareError
 from tare.scale.place import shown
 from tare.scale.ranges import border, open_plain
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import opened
+from tare.scale.tasks.inputs import opened, opened_part
 
 __all__ = ["run"]
 
@@ -49,9 +49,14 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     made = Made(libraries={})
     packed = str(unit["options"].get("compressor", "")) or None
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
-        with opened(given) as path, writing.output(name) as target, _named(str(given["uri"])):  # noqa: SIM117
-            with open_collection(target, "x", compressor=packed) as collection:
-                made.rows += _fill(collection, path, given, unit)
+        whole = given.get("range") is None
+        with (
+            opened(given) if whole else opened_part(given) as path,
+            writing.output(name) as target,
+            _named(str(given["uri"])),
+            open_collection(target, "x", compressor=packed) as collection,
+        ):
+            made.rows += _fill(collection, path, given, unit)
     return made
 
 
@@ -65,7 +70,7 @@ def _named(uri: str) -> Iterator[None]:
         raise
 
 
-def _fill(collection: Any, path: str, given: dict[str, Any], unit: dict[str, Any]) -> int:
+def _fill(collection: Any, path: Any, given: dict[str, Any], unit: dict[str, Any]) -> int:
     part = given.get("range")
     if part is None and unit.get("read") != "ndjson":
         value = files.read(path, format=str(unit.get("read", "")) or None)

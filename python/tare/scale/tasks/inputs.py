@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from tare.scale.failures import SourceChanged
-from tare.scale.place import Place, local_path, place_of, shown
+from tare.scale.place import LocalPlace, Place, local_path, place_of, shown
 
-__all__ = ["opened", "split_uri"]
+__all__ = ["opened", "opened_part", "split_uri"]
 
 
 def split_uri(uri: str) -> tuple[Place, str]:
@@ -21,8 +21,6 @@ def split_uri(uri: str) -> tuple[Place, str]:
     """
     if uri.startswith("file:"):
         folder, _, name = local_path(uri).rpartition("/")
-        from tare.scale.place import LocalPlace
-
         return LocalPlace(folder or "/"), name
     base, _, name = uri.rpartition("/")
     return place_of(base), name
@@ -40,6 +38,24 @@ def opened(given: Mapping[str, Any]) -> Iterator[str]:
     _check(place, name, given, "since the plan was made")
     with place.local(name) as path:
         yield path
+    _check(place, name, given, "while it was read")
+
+
+@contextlib.contextmanager
+def opened_part(given: Mapping[str, Any]) -> Iterator[str | BinaryIO]:
+    """An input of which a part is wanted: a local path, or a file that fetches what is read.
+
+    Raises:
+        SourceChanged, FileNotFoundError: As `opened`.
+    """
+    place, name = split_uri(str(given["uri"]))
+    if isinstance(place, LocalPlace):
+        with opened(given) as path:
+            yield path
+        return
+    _check(place, name, given, "since the plan was made")
+    with place.open(name) as file:
+        yield file
     _check(place, name, given, "while it was read")
 
 

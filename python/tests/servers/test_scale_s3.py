@@ -1,0 +1,158 @@
+"""Folders in an object store: a server that speaks S3's language, real requests over loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+import tare
+from tare import scale
+from tare.scale.place import place_of
+from tare.scale.state import State
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A bucket; its endpoint."""
+    try:
+        import moto  # noqa: F401
+        import obstore  # noqa: F401
+    except ImportError as error:
+        need(False, f"{error.name} is not installed")
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port = chosen.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                request = urllib.request.Request(f"{url}/bucket", method="PUT")
+                with urllib.request.urlopen(request, timeout=5):
+                    break
+            except OSError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(autouse=True)
+def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+def sources(folder: Path, count: int = 5) -> Path:
+    folder.mkdir()
+    for n in range(count):
+        (folder / f"f{n}.ndjson").write_text("".join(f'{{"a": {k}, "b": "t{n}"}}\n' for k in range(500)))
+    return folder
+
+
+def tree(url: str) -> dict[str, str]:
+    found = place_of(url)
+    return {
+        entry.name: hashlib.sha256(found.read(entry.name)).hexdigest()
+        for entry in found.entries()
+        if not entry.name.startswith(".tare/")
+    }
+
+
+@pytest.mark.parametrize("executor", ["inline", "local:2"])
+def test_to_the_store_and_back(tmp_path: Path, executor: str) -> None:
+    folder = sources(tmp_path / "in")
+    there = f"s3://bucket/{executor.partition(':')[0]}/raw"
+    plan = scale.plan_convert(str(folder), there, to="parquet")
+    report = scale.run(plan, executor=executor)
+    assert (report.done, report.failed) == (5, 0), report.failures
+    assert sorted(tree(there)) == [f"f{n}.parquet" for n in range(5)]
+    assert scale.run(plan, executor=executor).skipped == 5
+    assert scale.status(there)["done"] == 5
+    back = scale.run(
+        scale.plan_convert(f"{there}/*.parquet", str(tmp_path / "back"), to="ndjson"), executor=executor
+    )
+    assert back.ok, back.failures
+    for n in range(5):
+        table = tare.read(tmp_path / "back" / f"f{n}.ndjson")
+        assert table == tare.read(folder / f"f{n}.ndjson")
+
+
+def test_a_source_that_changed_there(tmp_path: Path) -> None:
+    place = place_of("s3://bucket/changing")
+    place.put("a.ndjson", b'{"a": 1}\n')
+    plan = scale.plan_convert("s3://bucket/changing", str(tmp_path / "out"), to="parquet")
+    place.put("a.ndjson", b'{"a": 2}\n')
+    report = scale.run(plan, executor="inline")
+    assert (
+        "s3://bucket/changing/a.ndjson: changed since the plan was made"
+        in report.failures[0]["error"]["message"]
+    )
+
+
+def test_parts_are_ranges_of_requests(tmp_path: Path) -> None:
+    place = place_of("s3://bucket/large")
+    text = b"".join(b'{"n": %d}\n' % n for n in range(20_000))
+    place.put("a.ndjson", text)
+    plan = scale.plan_convert("s3://bucket/large/a.ndjson", "s3://bucket/parts", to="parquet", split="50KB")
+    assert plan.count >= 4
+    assert scale.run(plan, executor="inline").ok
+    rows: list[Any] = []
+    for name in sorted(tree("s3://bucket/parts")):
+        with place_of("s3://bucket/parts").local(name) as path:
+            rows += tare.read(path).column("n").to_pylist()
+    assert rows == list(range(20_000))
+
+
+def test_what_is_told_has_no_credentials(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = sources(tmp_path / "in", 1)
+    (folder / "bad.ndjson").write_bytes(b"{")
+    plan = scale.plan_convert(str(folder), "s3://bucket/secret", to="parquet")
+    scale.run(plan, executor="inline", on_event=print)
+    state = State.of(plan)
+    everything = (
+        Path(plan.path).read_text()
+        + capfd.readouterr().out
+        + str(list(state.receipts()))
+        + str(list(state.failures()))
+    )
+    assert "secret-of-the-test" not in everything
+    assert "bad.ndjson" in everything
+
+
+def test_no_such_bucket_and_no_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = sources(tmp_path / "in", 1)
+    with pytest.raises((OSError, tare.errors.TareError), match="nobucket"):
+        scale.run(scale.plan_convert(str(folder), "s3://nobucket/x", to="parquet"), executor="inline")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    folder = sources(tmp_path / "in", 2)
+    command = [sys.executable, "-c", "from tare.cli import main; main()", "convert"]
+    done = subprocess.run(
+        [*command, str(folder), "s3://bucket/command", "--to", "parquet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 done into s3://bucket/command" in done.stderr
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] not in done.stderr
