@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tare.scale.plan import Plan, read_plan
     from tare.scale.planning import plan_convert, plan_encode, plan_measure, plan_put
     from tare.scale.preflight import EngineError
+    from tare.scale.readers import dask_bag, dask_dataframe, ray_dataset, read_unit, write_parts
     from tare.scale.report import Report
     from tare.scale.running import run_unit
     from tare.scale.runs import iter_run, run, status
@@ -39,15 +40,20 @@ _WHERE = {
     "Plan": "tare.scale.plan",
     "Report": "tare.scale.report",
     "clean": "tare.scale.standing",
+    "dask_bag": "tare.scale.readers",
+    "dask_dataframe": "tare.scale.readers",
     "iter_run": "tare.scale.runs",
     "plan_convert": "tare.scale.planning",
     "plan_encode": "tare.scale.planning",
     "plan_measure": "tare.scale.planning",
     "plan_put": "tare.scale.planning",
+    "ray_dataset": "tare.scale.readers",
     "read_plan": "tare.scale.plan",
+    "read_unit": "tare.scale.readers",
     "run": "tare.scale.runs",
     "run_unit": "tare.scale.running",
     "status": "tare.scale.runs",
+    "write_parts": "tare.scale.readers",
 }
 
 __all__ = [
@@ -55,15 +61,20 @@ __all__ = [
     "Plan",
     "Report",
     "clean",
+    "dask_bag",
+    "dask_dataframe",
     "iter_run",
     "plan_convert",
     "plan_encode",
     "plan_measure",
     "plan_put",
+    "ray_dataset",
     "read_plan",
+    "read_unit",
     "run",
     "run_unit",
     "status",
+    "write_parts",
 ]
 
 

@@ -1,0 +1,241 @@
+"""Tare's formats inside Dask and Ray: one reader of a part, and what each engine makes of it.
+
+Public interfaces of both alone are used: `dask.dataframe.from_map`, `dask.bag.from_sequence`,
+`ray.data.from_items` and ``flat_map``. Nothing of them is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tare import io
+from tare.codec import Codec
+from tare.errors import DecodeError, MissingLibrary, UsageError
+from tare.scale.place import shown
+from tare.scale.planning.convert import parse_bytes
+from tare.scale.planning.schemas import schema_of_lines
+from tare.scale.planning.sources import Found, find_sources
+from tare.scale.planning.splitting import parts_of
+from tare.scale.ranges import read_range, schema_to_text
+from tare.scale.tasks.inputs import opened, opened_part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["dask_bag", "dask_dataframe", "ray_dataset", "read_unit", "units_of", "write_parts"]
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def units_of(paths: Paths, codec: str | None = None, split: str | int | None = None) -> list[dict[str, Any]]:
+    """The parts that files are read in: plain data, which any engine can send to its workers.
+
+    Args:
+        paths: Files, folders, globs, ``s3://`` prefixes.
+        codec: Codec id, when neither bytes nor name tell.
+        split: Bytes of a part of a large file; None leaves files whole.
+
+    Raises:
+        FileNotFoundError: Nothing is there.
+    """
+    listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found = find_sources([os.fspath(one) for one in listed])
+    size = parse_bytes(split)
+    units = []
+    for one in found:
+        unit = {"input": [one.as_input()], "read": codec or "", "options": {}}
+        parts = _parts(one, codec, size) if size and one.size > size else []
+        units += [
+            {**unit, "input": [{**one.as_input(), "range": part}], "options": more} for part, more in parts
+        ] or [unit]
+    return units
+
+
+def _parts(one: Found, codec: str | None, size: int) -> list[tuple[dict[str, Any], dict[str, str]]]:
+    known = Codec.parse(codec) if codec else Codec.for_path(one.name)
+    format = known.format_id if known is not None else ""
+    with opened_part(one.as_input()) as source:
+        parts = parts_of(one, source, format, size)
+        lines = parts and format == "ndjson"
+        more = {"schema": schema_to_text(schema_of_lines(source, one.name))} if lines else {}
+    return [(part, more) for part in parts]
+
+
+def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[str] | None = None) -> pa.Table:
+    """A file, or a part of one, as a table: the reader that all engines have.
+
+    Args:
+        unit: A path, or a part as `units_of` gives it.
+        columns: Only these.
+
+    Raises:
+        TareError, OSError: As `tare.read`.
+        UsageError: What it holds is no table.
+    """
+    import pyarrow as pa
+
+    if not isinstance(unit, Mapping):
+        (unit,) = units_of(unit)
+    given = unit["input"][0]
+    name = shown(str(given["uri"]))
+    if given.get("range"):
+        with opened_part(given) as source:
+            schema, rows = read_range(source, given["range"], unit["options"], name)
+            table = pa.Table.from_batches(list(rows), schema)
+        return table if columns is None else table.select(columns)
+    with opened(given) as path:
+        value = io.read(path, codec=str(unit.get("read", "")) or None)
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        value = pa.Table.from_pylist(value)
+    if not isinstance(value, pa.Table):
+        raise UsageError(f"{name}: holds no table; dask_bag reads documents")
+    return value if columns is None else value.select(columns)
+
+
+class _Part:
+    """Reads a part as a frame of pandas; Dask passes the columns that are used."""
+
+    def __init__(self, schema: bytes) -> None:
+        self._schema = schema
+
+    def __call__(self, unit: Mapping[str, Any], columns: list[str] | None = None) -> Any:
+        import pyarrow as pa
+        from pyarrow import ipc
+
+        wanted = ipc.read_schema(pa.py_buffer(self._schema))
+        table = read_unit(unit)
+        if not table.schema.remove_metadata().equals(wanted):
+            name = shown(str(unit["input"][0]["uri"]))
+            raise DecodeError(
+                f"{name}: its columns are {_told(table.schema)}, those of the first part {_told(wanted)}"
+            )
+        return (table if columns is None else table.select(columns)).to_pandas()
+
+
+def _told(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)[:300]
+
+
+def dask_dataframe(
+    paths: Paths, codec: str | None = None, columns: list[str] | None = None, split: str | int | None = None
+) -> Any:
+    """A Dask data frame of files in any format that Tare reads: rds, qs2, fst, Arrow, blit, ...
+
+    One partition a file, or a part of one. Columns that are not used are not made.
+
+    Args:
+        paths: Files, folders, globs, ``s3://`` prefixes.
+        codec: Codec id, when neither bytes nor name tell.
+        columns: Only these.
+        split: Bytes of a part of a large file; None leaves files whole.
+
+    Raises:
+        MissingLibrary: Dask is not installed.
+        DecodeError: When it is computed: a part has other columns than the first.
+    """
+    frames = _imported("dask.dataframe", "tare[dask]' 'dask[dataframe]")
+    units = units_of(paths, codec, split)
+    first = read_unit(units[0])
+    schema = first.schema.remove_metadata()
+    meta = schema.empty_table().to_pandas()
+    return frames.from_map(
+        _Part(schema.serialize().to_pybytes()),
+        units,
+        meta=meta if columns is None else meta[columns],
+        columns=columns,
+        label="tare",
+    )
+
+
+def dask_bag(paths: Paths, codec: str | None = None) -> Any:
+    """A Dask bag of the documents of files; a file is a partition.
+
+    Args:
+        paths: Files, folders, globs, ``s3://`` prefixes.
+        codec: Codec id, when neither bytes nor name tell.
+
+    Raises:
+        MissingLibrary: Dask is not installed.
+    """
+    bag = _imported("dask.bag", "tare[dask]")
+    return bag.from_sequence(units_of(paths, codec), partition_size=1).map(documents).flatten()
+
+
+def documents(unit: Mapping[str, Any]) -> list[Any]:
+    """The documents of a file: its items, if it is a list of them."""
+    import pyarrow as pa
+
+    with opened(unit["input"][0]) as path:
+        value = io.read(path, codec=str(unit.get("read", "")) or None)
+        if isinstance(value, pa.Table):
+            return value.to_pylist()
+        found = list(value) if not isinstance(value, dict) else [value]
+        return [getattr(one, "as_python", lambda one=one: one)() for one in found]
+
+
+def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | None = None) -> Any:
+    """A Ray dataset of files in any format that Tare reads.
+
+    Args:
+        paths: Files, folders, globs, ``s3://`` prefixes.
+        codec: Codec id, when neither bytes nor name tell.
+        columns: Only these.
+
+    Raises:
+        MissingLibrary: Ray is not installed.
+    """
+    data = _imported("ray.data", "tare[ray]' 'ray[data]")
+    items = [{"unit": unit} for unit in units_of(paths, codec)]
+    return data.from_items(items, override_num_blocks=len(items)).map_batches(
+        _tables, batch_size=1, batch_format="pandas", fn_kwargs={"columns": columns}
+    )
+
+
+def _tables(batch: Any, columns: list[str] | None) -> Any:
+    """What a batch of one part holds."""
+    return read_unit(batch["unit"].iloc[0], columns)
+
+
+def write_parts(frame: Any, destination: str, *, to: str) -> list[str]:
+    """Write each partition of a Dask data frame as a file, by the codec.
+
+    Args:
+        frame: A Dask data frame.
+        destination: The folder.
+        to: Codec id of the files.
+
+    Returns:
+        Their paths, in the order of the partitions.
+
+    Raises:
+        MissingLibrary: Dask is not installed.
+        EncodeError: The format cannot hold a partition.
+    """
+    from tare.converting.folders import ending_of
+
+    dask = _imported("dask", "tare[dask]")
+    ending = ending_of(to)
+    os.makedirs(destination, exist_ok=True)
+    names = [os.path.join(destination, f"part-{n:05}{ending}") for n in range(1, frame.npartitions + 1)]
+    writing = [
+        dask.delayed(_write_part)(part, name, to)
+        for part, name in zip(frame.to_delayed(), names, strict=True)
+    ]
+    return list(dask.compute(*writing))
+
+
+def _write_part(part: Any, name: str, to: str) -> str:
+    import pyarrow as pa
+
+    io.write(pa.Table.from_pandas(part, preserve_index=False), name, codec=to)
+    return name
+
+
+def _imported(module: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingLibrary(f"needs {error.name or module}: pip install '{extra}'") from error
