@@ -25,31 +25,41 @@ def status_of(where: Plan | str | os.PathLike[str]) -> dict[str, Any]:
     }  # fmt: skip
     hosts: Counter[str] = Counter()
     seen: set[str] = set()
-    failures: list[dict[str, Any]] = []
+    open_units: list[tuple[str, dict[str, Any]]] = []
+    made: set[str] = set()
+    failures: dict[str, dict[str, Any]] = {}
     for plan in plans:
         state = State.of(plan)
-        done, failed = state.done(), state.failed()
+        done = state.done()
+        failures |= {str(one.get("key")): one for one in state.failures()}
         for unit in plan.units():
             key, size = unit_key(unit), input_bytes(unit)
             if key in seen:
                 continue
             seen.add(key)
-            total["units"] += 1
-            total["bytes"] += size
+            names = unit.get("output", {}).get("names", [])
             receipt = state.receipt(key) if key in done else None
-            if receipt is not None:
+            if receipt is None:
+                open_units.append((key, unit))
+            elif not names or not made.issuperset(names):  # else its source has changed since, or had
+                made.update(names)
                 total["done"] += 1
                 total["bytes_done"] += size
                 total["rows"] += int(receipt.get("rows", 0))
                 total["bytes_out"] += int(receipt.get("bytes_out", 0))
                 hosts[str(receipt.get("host", ""))] += 1
-            elif key in failed:
-                total["failed"] += 1
-            else:
-                total["missing"] += 1
-        failures += [one for one in state.failures() if one.get("key") in seen and one.get("key") not in done]
+    told = []
+    for key, unit in open_units:
+        names = unit.get("output", {}).get("names", [])
+        if names and made.issuperset(names):  # another plan made them: of a source that is there no more
+            continue
+        total["bytes"] += input_bytes(unit)
+        total["failed" if key in failures else "missing"] += 1
+        told += [failures[key]] if key in failures else []
+    total["units"] = total["done"] + total["failed"] + total["missing"]
+    total["bytes"] += total["bytes_done"]
     total["hosts"] = dict(hosts)
-    total["failures"] = grouped([one for one in failures if isinstance(one.get("error"), dict)])
+    total["failures"] = grouped([one for one in told if isinstance(one.get("error"), dict)])
     return total
 
 

@@ -1,0 +1,27 @@
+"""The guide 'Convert a terabyte' runs as it is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from guide_blocks import run_guide
+
+
+def test_convert_a_terabyte(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    said = run_guide(root, "convert-a-terabyte.md", tmp_path, folder, least=7)
+    for expected in (
+        "8 done, 1 failed into",
+        "day-9.ndjson: ",
+        "1 done, 8 done before into",
+        "9 of 9 done, 0 failed, 0 missing",
+        "carrier=B6\ncarrier=UA\n",
+        "9 done, 40001 rows",
+    ):
+        assert expected in said, f"{expected}\n{said}"
+    assert len(os.listdir(folder / "parts" / "big")) > 3
+    assert {"logs", "tables", "tables2", "parts", "by-carrier", "shares", "big.ndjson", "plan.jsonl"} == set(
+        os.listdir(folder)
+    )
