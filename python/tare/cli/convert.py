@@ -101,7 +101,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     from tare.errors import UsageError
 
     if len(sources) < 2:
-        raise UsageError("give what to convert, and into what: tare convert SRC... DST")
+        raise click.UsageError("Missing argument 'DST': give what to convert, and into what.")
     given = many.taken(options)
     if many.wanted(sources, given):
         return many.convert(list(sources[:-1]), sources[-1], options, given)
