@@ -37,7 +37,7 @@ def open_plain(source: str | BinaryIO) -> Iterator[BinaryIO]:
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(open(source, "rb")) if isinstance(source, str) else source
         file.seek(0)
-        packed = compress.sniff(file.read(64)) != "none"
+        packed = compress.sniff(file.read(64)) is not None
         file.seek(0)
         if packed:
             yield stack.enter_context(

@@ -137,3 +137,12 @@ def test_a_file_in_parts_is_the_file(tmp_path: Path, to: str) -> None:
     read = [tare.read(name) for name in names]
     parts = [one if isinstance(one, pa.Table) else pa.Table.from_pylist(one) for one in read]
     assert pa.concat_tables([part.cast(TABLE.schema) for part in parts]).equals(TABLE)
+
+
+def test_a_large_plain_file_is_cut(tmp_path: Path) -> None:
+    """Beyond what a compressed file would be walked over for."""
+    with open(tmp_path / "a.ndjson", "wb") as file:
+        for _ in range(70):
+            file.write((b'{"a": 1}' + b" " * 1015 + b"\n") * 1024)
+    plan = scale.plan_convert(str(tmp_path / "a.ndjson"), str(tmp_path / "out"), to="parquet", split="16MiB")
+    assert plan.count == 5

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["schema_of_lines"]
 
 _ALL_BYTES = 64 << 20
-_SAMPLE_BYTES = 4 << 20
+_SAMPLE_BYTES = 1 << 20
 _SAMPLES = 16
 
 
 def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> pa.Schema:
-    """The type of each name of an NDJSON file, by a sample: sixteen parts of 4 MiB, or all of a small file.
+    """The type of each name of an NDJSON file, by a sample: sixteen parts of 1 MiB, or all of a small file.
 
     Args:
         path: The file, or its path.
