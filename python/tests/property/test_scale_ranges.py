@@ -142,7 +142,6 @@ def test_a_file_in_parts_is_the_file(tmp_path: Path, to: str) -> None:
 def test_a_large_plain_file_is_cut(tmp_path: Path) -> None:
     """Beyond what a compressed file would be walked over for."""
     with open(tmp_path / "a.ndjson", "wb") as file:
-        for _ in range(70):
-            file.write((b'{"a": 1}' + b" " * 1015 + b"\n") * 1024)
+        file.writelines((b'{"a": 1}' + b" " * 1015 + b"\n") * 1024 for _ in range(70))
     plan = scale.plan_convert(str(tmp_path / "a.ndjson"), str(tmp_path / "out"), to="parquet", split="16MiB")
     assert plan.count == 5

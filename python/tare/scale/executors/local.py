@@ -50,10 +50,11 @@ class LocalEngine(Engine):
         return [self._pool.submit(facts).result()]
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
-        """One process reaches what all of this machine reach."""
+        """Each process that is started reaches both; all are started now, not in the midst of the work."""
         from tare.scale.preflight import probe
 
-        return [self._pool.submit(probe, dict(settings), uri).result()]
+        asked = [self._pool.submit(probe, dict(settings), uri) for _ in range(self.workers)]
+        return [one.result() for one in asked]
 
     def close(self) -> None:
         """End all processes, also those in the midst of a unit."""
