@@ -1,0 +1,110 @@
+"""Ray, with its own processes: too large and too slow for every run; `.ci/run-ray` installs it and runs these."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tare
+from tare import scale
+from tare.scale.state import State
+
+FILES = 24
+ray = pytest.importorskip("ray", reason="Ray is not installed: run .ci/run-ray")
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sources")
+    for n in range(FILES):
+        rows = ({"id": k, "text": f"t{k * n % 977}", "v": k / 7} for k in range(6000))
+        (folder / f"f{n:02}.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def tree(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.parquet"))
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("expected")
+    assert scale.run(scale.plan_convert(str(sources), str(folder), to="parquet"), executor="inline").ok
+    return tree(folder)
+
+
+def test_what_one_process_gives(sources: Path, expected: dict[str, str], tmp_path: Path) -> None:
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    report = scale.run(plan, executor="ray", jobs=2)
+    assert (report.done, report.failed, report.deaths) == (FILES, 0, 0), report.failures
+    assert tree(tmp_path) == expected
+    assert scale.run(plan, executor="ray", jobs=2).skipped == FILES
+
+
+def test_a_worker_is_killed(sources: Path, expected: dict[str, str], tmp_path: Path) -> None:
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+
+    def kill() -> None:
+        state = State.of(plan)
+        until = time.monotonic() + 60
+        while len(state.done()) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(next(state.receipts())["pid"], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    report = scale.run(plan, executor="ray", jobs=2)
+    thread.join()
+    assert (report.done + report.duplicate, report.failed) == (FILES, 0), report.failures
+    assert tree(tmp_path) == expected
+    assert not list((tmp_path / ".tare" / "writing").iterdir())
+
+
+class Killer:
+    """What ends the process that loads it."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os.kill, (_Own(), signal.SIGKILL)
+
+
+class _Own(int):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os.getpid, ()
+
+
+def test_a_unit_that_kills_its_worker(sources: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for path in sorted(sources.iterdir())[:8]:
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "killer.pickle").write_bytes(pickle.dumps(Killer()))
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
+    report = scale.run(plan, executor="ray", jobs=2)
+    assert (report.done + report.duplicate, report.failed) == (8, 1), report.failures
+    assert report.failures[0]["error"]["class"] == "killed"
+
+
+@pytest.mark.filterwarnings("default")  # Ray's own settings warn of themselves
+def test_a_dataset_of_rds(tmp_path: Path) -> None:
+    for n in range(3):
+        tare.write(pa.table({"id": list(range(n * 10, n * 10 + 10))}), tmp_path / f"f{n}.rds")
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        rows = scale.ray_dataset(str(tmp_path)).take_all()
+    finally:
+        ray.shutdown()
+    assert sorted(row["id"] for row in rows) == list(range(30))
