@@ -21,7 +21,7 @@ _WIDTH = 100
 @click.option(
     "--language",
     metavar="NAME",
-    help="Codecs of another language's worker (r, node, java, mono), by asking it.",
+    help="Codecs of another language's worker (r, node, java, mono, rust), by asking it.",
 )
 @click.option(
     "--exchange",

@@ -121,7 +121,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "workers",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Program that measures the codecs of a language: r, node, java or mono.  [r: R, where it is installed]",
+    help="Program that measures the codecs of a language: r, node, java, mono or rust.  [r: R, where it is installed]",
 )
 @click.option(
     "--exchange",

@@ -160,13 +160,14 @@ def exchange(
 
 
 def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
-    """What one codec writes and another reads, in words: the pairs that differ, each with its first changes.
+    """What one codec writes and another reads, in words: the user's own data first, then the first changes of each pair.
 
     Args:
         block: What `exchange` gave.
         most: Changes told of each pair.
     """
-    lines = []
+    lines: list[str] = []
+    of_own: list[str] = []
     for writer, readers in block["pairs"].items():
         for reader, pair in readers.items():
             bad = [
@@ -177,10 +178,11 @@ def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
             # The user's own first, then what nothing said, then what can be rebuilt, then what failed aloud.
             bad.sort(key=lambda found: (found[0] != OWN, _gravity(found[1])))
             for name, cell in bad[:most]:
-                lines.append(f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}")
+                told = of_own if name == OWN else lines
+                told.append(f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}")
             if len(bad) > most:
                 lines.append(f"{writer} to {reader}: {len(bad) - most} more")
-    return lines
+    return of_own + lines
 
 
 def _gravity(cell: Mapping[str, Any]) -> int:

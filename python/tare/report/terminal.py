@@ -419,10 +419,8 @@ def _exchange(found: Digest, width: int) -> list[Line]:
         name_width = min(30, max(len(row[0]) for row in table))
         wide = max(len(cell) for row in table for cell in row[1:]) + 2
         fits = max(1, (width - name_width - 2) // wide)
-        lines += [
-            [],
-            [(f"exchange of {text.visible(format, 40)}", "bold"), (f"  {exchanging.LEGEND}", "dim")],
-        ]
+        lines += [[], [(f"exchange of {text.visible(format, 40)}", "bold")]]
+        lines += _wrap(exchanging.LEGEND, width, "  ", "dim")
         for first in range(1, len(table[0]), fits):
             lines += [
                 [

@@ -43,6 +43,7 @@ class Speaker:
     media: tuple[str, ...] = ("fifo", "unix", "tcp")
     syncs: bool = True
     stops_collector: bool = True
+    evicts: bool = True
 
 
 WORKERS = {
@@ -50,7 +51,10 @@ WORKERS = {
     "tare worker": Speaker(
         (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
     ),
-    "r": Speaker(R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False),
+    "r": Speaker(
+        R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
+    ),
+    "rust": Speaker(("tare-worker-rust",), "json:rust-serdejson", "tare-worker-rust", evicts=False),
 }
 
 
@@ -443,7 +447,7 @@ def test_a_cold_read_is_proven_or_refused(worker, speaker, document):
     """Residency before the read is told and small; where that cannot be, the reason is."""
     ready(worker, speaker, document)
     path = str(document.with_name("cold"))
-    if not (speaker.syncs and cold_possible(document.parent)[0]):
+    if not (speaker.evicts and cold_possible(document.parent)[0]):
         assert "cold not possible" in str(error_of(worker, "run", what="read", path=path, cache="cold"))
         return
     reply = ask(worker, "run", what="read", path=path, samples=2, batch=5, cache="cold")

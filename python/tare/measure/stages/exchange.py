@@ -17,7 +17,7 @@ def measure_exchange(session: Session) -> None:
     """Fill in ``fidelity.exchange``: the probes, and a document of the user's or a part of it.
 
     Args:
-        session: The run; ``--codec`` chooses among Python's codecs, ``--not`` among all.
+        session: The run; ``--codec`` and ``--not`` choose among Python's codecs.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
     from tare.measure.foreign import language_of
