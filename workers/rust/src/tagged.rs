@@ -22,13 +22,13 @@ pub fn from_tagged(value: &Value) -> Result<Doc, String> {
             .ok_or_else(|| format!("no number of Rust: {one}")),
         Value::String(one) => Ok(Doc::Text(one.clone())),
         Value::Array(items) => items.iter().map(from_tagged).collect::<Result<_, _>>().map(Doc::List),
-        Value::Object(map) => match map.keys().find(|key| key.starts_with('$')) {
-            Some(tag) => of_tag(tag, map),
-            None => {
-                let entry = |(key, value): (&String, &Value)| Ok((Doc::Text(key.clone()), from_tagged(value)?));
-                map.iter().map(entry).collect::<Result<_, String>>().map(Doc::Map)
+        Value::Object(map) => {
+            if let Some(tag) = map.keys().find(|key| key.starts_with('$')) {
+                return of_tag(tag, map);
             }
-        },
+            let entry = |(key, value): (&String, &Value)| Ok((Doc::Text(key.clone()), from_tagged(value)?));
+            map.iter().map(entry).collect::<Result<_, String>>().map(Doc::Map)
+        }
     }
 }
 
