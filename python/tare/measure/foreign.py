@@ -21,13 +21,20 @@ from tare.errors import TareError, UsageError
 
 __all__ = ["LANGUAGES", "Foreign", "Inventory", "command_of", "inventory", "language_of", "node_folders"]
 
-LANGUAGES: Mapping[str, str] = MappingProxyType({"r": "R", "node": "Node", "java": "Java", "mono": "Mono"})
+LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {"r": "R", "node": "Node", "java": "Java", "mono": "Mono", "rust": "Rust"}
+)
 """Languages that codec ids name, by the name that ids and ``--worker`` have for them."""
 
 _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
     "node": ("node", ("sh", str(_SCRIPTS / "node" / "tare-worker-node.sh")), "apt-get install nodejs npm"),
+    "rust": (
+        "tare-worker-rust",
+        ("tare-worker-rust",),
+        "cargo install --locked --path workers/rust, in Tare's repository",
+    ),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
@@ -228,7 +235,10 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
         )
     program, command, install = _PROGRAMS[language]
     if shutil.which(program) is None:
-        raise UsageError(f"needs {name}, which is not installed: {install}")
+        wanted = f"{name} worker" if program.startswith("tare-") else name
+        raise UsageError(
+            f"needs {'the ' if wanted != name else ''}{wanted}, which is not installed: {install}"
+        )
     return (*command, *node_folders()) if language == "node" else command
 
 

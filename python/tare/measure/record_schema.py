@@ -63,6 +63,33 @@ _LAUNCH = _object(
     load=_NUMBER,
     samples=_map(_map(_list({"type": ["integer", "null"]}))),
 )
+_EXCHANGE = _object(
+    ("codecs", "pairs"),
+    set=_TEXT,
+    codecs=_list(_TEXT),
+    own_share=_NUMBER,
+    pairs=_map(
+        _map(
+            _object(
+                ("counts", "values"),
+                counts=_map(_COUNT),
+                values=_map(
+                    _object(
+                        ("outcome", "in"),
+                        outcome=_TEXT,
+                        verdict=_TEXT_OR_NULL,
+                        out=_TEXT_OR_NULL,
+                        error=_TEXT_OR_NULL,
+                        count=_COUNT,
+                        at=_TEXT_OR_NULL,
+                        **{"in": _TEXT},
+                    )
+                ),
+            )
+        )
+    ),
+)
+
 _CASE = _object(
     ("key", "labels", "status"),
     key={"type": "string", "minLength": 1, "maxLength": 65536},
@@ -168,7 +195,11 @@ SCHEMA: dict[str, Any] = {
         "cases": _list({"$ref": "#/$defs/case"}, maxItems=_MAX_CASES),
         "fidelity": {
             "type": ["object", "null"],
-            "properties": {"probes": _map(_map(_map(_object(verdict=_TEXT_OR_NULL)))), "own": _map(_VERIFY)},
+            "properties": {
+                "probes": _map(_map(_map(_object(verdict=_TEXT_OR_NULL)))),
+                "own": _map(_VERIFY),
+                "exchange": _map(_EXCHANGE),
+            },
         },
         "noise": {
             "type": ["object", "null"],

@@ -120,6 +120,10 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
         session.started_at = began_s  # opening is part of the time that was given
         try:
             measure_stages(session, before)
+            if settings.exchange:
+                from tare.measure.stages.exchange import measure_exchange
+
+                measure_exchange(session)
         except Stopped:
             record["interrupted"] = True
         finish(session, out)

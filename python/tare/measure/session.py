@@ -128,6 +128,7 @@ class Settings:
         share: Share of the loaded data to weigh, in (0, 1]; None for the largest that the time suffices for.
         max_bytes: Most bytes in memory to load of the data; None for what can be weighed in the time.
         workers: Commands of further workers, by name.
+        exchange: Whether codecs of different languages read each other's bytes, after all else.
     """
 
     profile: str | None = None
@@ -152,6 +153,7 @@ class Settings:
     share: float | None = None
     max_bytes: int | None = None
     workers: Mapping[str, str] = field(default_factory=dict)
+    exchange: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tare.report import text, words
+from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times, digest
 
 __all__ = ["render"]
@@ -27,6 +27,7 @@ def render(result: Any, *, profile: str | None = None) -> str:
             parts.append(f"## {_md(grid.title)}")
         parts.append(_table(found, grid))
     parts.append(_lost(found))
+    parts += _exchange(found)
     parts.append(
         f"{_md(words.noise_line(found), 300)}" + (f". Base: {_code(found.base)}." if found.base else ".")
     )
@@ -102,6 +103,18 @@ def _table(found: Digest, grid: Grid) -> str:
         _line(_figures(found, row, joint) if row.timed else _reason(row, len(heads))) for row in grid.rows
     ]
     return "\n".join(lines)
+
+
+def _exchange(found: Digest) -> list[str]:
+    """The matrices of writers and readers, and what changes in words."""
+    parts = []
+    for format, block in exchanging.blocks(found.record).items():
+        head, *body = exchanging.rows(block)
+        lines = [_line([_md(cell) for cell in head]), _line(["---"] * len(head))]
+        lines += [_line([_code(row[0]), *row[1:]]) for row in body]
+        parts += [f"## Exchange of {_md(format)}", f"{exchanging.LEGEND}.", "\n".join(lines)]
+        parts.append("\n".join(f"- {_md(line, 300)}" for line in exchanging.said(block)))
+    return parts
 
 
 def _line(cells: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from tare.report import text, words
+from tare.report import exchanging, text, words
 from tare.report.digest import Digest, Grid, Row, Times, digest
 
 __all__ = ["render", "show"]
@@ -62,6 +62,7 @@ def render(
                 )
             ],
         ]
+    lines += _exchange(found, columns)
     lines += _foot(found, columns, record_path)
     return _paint(lines, columns) if color else "".join(_plain(line) for line in lines)
 
@@ -408,6 +409,29 @@ def _middle(value: str, width: int) -> str:
 def _pad(value: str, width: int, *, right: bool = False) -> str:
     gap = " " * max(0, width - text.width_of(value))
     return gap + value if right else value + gap
+
+
+def _exchange(found: Digest, width: int) -> list[Line]:
+    """What each codec of a format reads of each other's bytes."""
+    lines: list[Line] = []
+    for format, block in exchanging.blocks(found.record).items():
+        table = exchanging.rows(block)
+        name_width = min(30, max(len(row[0]) for row in table))
+        wide = max(len(cell) for row in table for cell in row[1:]) + 2
+        fits = max(1, (width - name_width - 2) // wide)
+        lines += [[], [(f"exchange of {text.visible(format, 40)}", "bold")]]
+        lines += _wrap(exchanging.LEGEND, width, "  ", "dim")
+        for first in range(1, len(table[0]), fits):
+            lines += [
+                [
+                    (_pad(_cut(row[0], name_width), name_width), ""),
+                    *((_pad(cell, wide, right=True), "") for cell in row[first : first + fits]),
+                ]
+                for row in table
+            ]
+        for said in exchanging.said(block, 12):
+            lines += _wrap(text.visible(said, 300), width, "  ")
+    return lines
 
 
 def _foot(found: Digest, width: int, record_path: str | None) -> list[Line]:

@@ -56,6 +56,7 @@ WORKERS = {
         R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, evicts=False, stops_collector=False
     ),
     "node": Speaker(NODE_COMMAND, "json:node", "node", evicts=False, stops_collector=False),
+    "rust": Speaker(("tare-worker-rust",), "json:rust-serdejson", "tare-worker-rust", evicts=False),
 }
 
 

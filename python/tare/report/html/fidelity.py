@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tare.report import text, words
+from tare.report import exchanging, text, words
 from tare.report.charts import verdict_of
 from tare.report.digest import PROFILES, Digest, number
 from tare.report.html.markup import Cell, breakable, codec, details, esc, scroll_table
 
-__all__ = ["SIGNS", "cell_details", "matrix", "own_data"]
+__all__ = ["SIGNS", "cell_details", "exchange", "matrix", "own_data"]
 
 # Verdict -> the sign in a cell; the word beside it is read aloud and shown in the legend.
 SIGNS = {"same": "\u2713", "type": "\u2248", "lossy": "\u2717", "refused": "!", "hook": "h", "n/a": "\u2013"}
@@ -106,6 +106,31 @@ def _legend() -> str:
         for verdict, meaning in words.VERDICTS.items()
     )
     return f'<ul class="legend">{items}</ul>'
+
+
+def exchange(found: Digest) -> str:
+    """One table per format: a row per writer, a column per reader, and what changes in words."""
+    out = []
+    css = {"same": "", "changed": "lossy", "error": "lossy", "refused": "refused", "n/a": "na"}
+    for place, (format, block) in enumerate(exchanging.blocks(found.record).items()):
+        names = list(map(str, block["codecs"]))
+        heads: list[Cell] = [
+            ("writes", "t"),
+            *((f'<span class="tilt">{esc(one)}</span>', "tilted") for one in names),
+        ]
+        rows: list[list[Cell]] = []
+        for writer in names:
+            pairs = [(block["pairs"].get(writer) or {}).get(reader) or {} for reader in names]
+            cells = [(esc(exchanging.mark(pair)), css[exchanging.verdict(pair)]) for pair in pairs]
+            rows.append([(f"<code>{esc(writer)}</code>", "t"), *cells])
+        said = "".join(f"<li>{esc(line, 300)}</li>" for line in exchanging.said(block))
+        title = f"What one language writes and another reads: {text.visible(format, 40)}"
+        out.append(
+            f"<h3>Exchange <small>{esc(format)}: {esc(exchanging.LEGEND)}</small></h3>"
+            + scroll_table(title, heads, rows, name=f"exchange-{place}", css="probes")
+            + (details("In words", f'<ul class="changes">{said}</ul>') if said else "")
+        )
+    return "".join(out)
 
 
 def cell_details(found: Digest) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from tare.report import text, words
 from tare.report.charts import CHARTS, basis_of, chart_data, featured, link_of, spec, themes
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
-from tare.report.html.fidelity import cell_details, matrix, own_data
+from tare.report.html.fidelity import cell_details, exchange, matrix, own_data
 from tare.report.html.hero import hero
 from tare.report.html.markup import breakable, codec, details, esc, json_block, scroll_table
 from tare.report.html.tables import comparison, data_table
@@ -220,7 +220,7 @@ def _bandwidth_controls() -> str:
 def _fidelity(found: Digest, slots: dict[str, int]) -> str:
     body = (
         f"<h3>Your data <small>every column or path, decoded and compared</small></h3>{own_data(found, slots)}"
-        f'{matrix(found, slots)}<div id="cell" class="cell" hidden tabindex="-1" role="region" '
+        f'{matrix(found, slots)}{exchange(found)}<div id="cell" class="cell" hidden tabindex="-1" role="region" '
         'aria-label="Details of a probe" aria-live="polite"></div>'
     )
     return _section(

@@ -1,0 +1,66 @@
+"""``tare codecs FORMAT --exchange``: what one library or language writes and another reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+__all__ = ["show_exchange"]
+
+
+def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bool) -> int:
+    """Exchange the probes of each format between all codecs that are installed; print the matrices.
+
+    Args:
+        names: Formats; all that two languages share here if none is named.
+        given: Commands of workers by name.
+        as_json: Print what a record would hold.
+
+    Returns:
+        The exit code: 1 if there was nothing to exchange.
+
+    Raises:
+        UsageError: No such format.
+    """
+    from tare.measure.exchange import ends_of, exchange, shared_formats
+
+    found: dict[str, dict[str, Any]] = {}
+    for format in names or shared_formats(given):
+        codecs, reasons = ends_of(format, given)
+        if not names or len(codecs) > 1:
+            found[format] = exchange(
+                format, codecs, given=given, tell=lambda line: click.echo(line, err=True)
+            )
+        else:
+            click.echo(
+                f"{format}: {' and '.join(codecs) or 'no codec'} of documents here, so no exchange", err=True
+            )
+        for reason in reasons.values():
+            click.echo(f"{format}: {reason}", err=True)
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+    else:
+        for line in _lines(found):
+            click.echo(line)
+    return 0 if found else 1
+
+
+def _lines(found: Mapping[str, dict[str, Any]]) -> list[str]:
+    from tare.report import exchanging
+
+    lines = []
+    for format, block in found.items():
+        lines += [f"{format}: {exchanging.LEGEND}", *table_lines(exchanging.rows(block)), ""]
+        lines += [*exchanging.said(block), ""]
+    return lines
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of text, each column as wide as its widest cell."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,326 @@
+"""Exchange between languages: what one codec writes and another of the same format reads.
+
+Every value is encoded in the writer's process and decoded in the reader's, which hands it
+back as a tagged value; the parent compares with the rule that judges every other probe. A
+worker that ends on a value costs that value in that cell, and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import TareError, UsageError, WorkerError
+from tare.measure import scratch
+from tare.measure.foreign import LANGUAGES, Inventory, command_of, inventory, language_of
+from tare.measure.probes import VALUES
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from tare.measure.driver import Worker
+
+__all__ = ["OUTCOMES", "OWN", "ends_of", "exchange", "shared_formats", "summary"]
+
+OUTCOMES = ("same", "changed", "refused", "error", "n/a")
+"""What can become of a value between a writer and a reader."""
+
+OWN = "own data"
+"""Name of the user's data among the values."""
+
+_DEADLINE_S = 10.0
+_OWN_DEADLINE_S = 120.0
+_SEQUENCES = frozenset({"ndjson"})  # one value is no sequence: such formats have no probes here
+_CHANGED = frozenset({"type", "lossy"})
+
+
+def ends_of(
+    format: str, given: Mapping[str, str] | None = None, languages: Sequence[str] = ()
+) -> tuple[list[str], dict[str, str]]:
+    """Codecs of a format that write and read documents here, Python's first, and which languages cannot run.
+
+    Args:
+        format: Id of the format, such as ``json``.
+        given: Commands of workers by name, as ``--worker`` gives them.
+        languages: Languages to ask; all that are known if none is named.
+
+    Returns:
+        Ids of the codecs; and the reason of each language whose worker does not run.
+
+    >>> ends_of("marshal", languages=["python"])
+    (['marshal:stdlib'], {})
+    """
+    from tare import formats
+
+    wanted = languages or ("python", *LANGUAGES)
+    found: list[str] = []
+    reasons: dict[str, str] = {}
+    known = next((one for one in formats.FORMATS if one.id == format), None)
+    if known is not None and "python" in wanted:
+        found += [
+            f"{format}:{one.name}"
+            for one in known.libraries
+            if one.installed and one.writes and "document" in one.native
+        ]
+    for language in wanted:
+        if language != "python":
+            here = inventory(language, given or {})
+            if here.reason:
+                reasons[language] = here.reason
+            found += _documents(here, format)
+    return found, reasons
+
+
+def shared_formats(given: Mapping[str, str] | None = None) -> list[str]:
+    """Formats of documents that workers of two languages or more have here, in the order of Python's.
+
+    Args:
+        given: Commands of workers by name.
+    """
+    from tare import formats
+
+    languages: dict[str, set[str]] = {one.id: set() for one in formats.FORMATS}
+    for one in formats.FORMATS:
+        if any(lib.installed and lib.writes and "document" in lib.native for lib in one.libraries):
+            languages[one.id].add("python")
+    for language in LANGUAGES:
+        for id, about in inventory(language, given or {}).codecs.items():
+            if "document" in about["kinds"]:
+                languages.setdefault(id.partition(":")[0], set()).add(language)
+    return [id for id, some in languages.items() if len(some) > 1 and id not in _SEQUENCES]
+
+
+def exchange(
+    format: str,
+    codecs: Sequence[str],
+    *,
+    given: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
+    own: Any = None,
+    has_own: bool = False,
+    workdir: str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Every value written by every codec and read by every codec, as the record holds it.
+
+    Args:
+        format: Id of the format that the codecs share.
+        codecs: Their ids; each is a writer and a reader.
+        given: Commands of workers by name.
+        only: Names of probes; all of ``values/1`` if none is named.
+        own: A document of the user's.
+        has_own: Whether there is one; None is a document too.
+        workdir: Where files are kept until the end; None for the system's temporary files.
+        tell: Told the codec that is at work.
+
+    Returns:
+        ``set``, ``codecs``, and ``pairs``: writer, reader, then ``counts`` of each outcome and
+        ``values``, those that did not come back the same, each with ``outcome, in, out, error``.
+
+    Raises:
+        UsageError: A codec of another format, or no such probe.
+    """
+    from tare.measure.probes import get
+
+    for codec in codecs:
+        if codec.partition(":")[0] != format:
+            raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
+    values = {one.name: one.tree for one in ([get(name) for name in only] or VALUES) if not one.encoded}
+    folder = scratch.make(workdir)
+    try:
+        wanted = dict(values)
+        if has_own:
+            from tare.tagged import to_tagged
+
+            wanted[OWN] = to_tagged(own)
+        paths = _written_values(folder, wanted)
+        written: dict[str, dict[str, dict[str, Any]]] = {}
+        for codec in codecs:
+            _told(tell, f"{codec} writes")
+            written[codec] = _written(codec, paths, folder, given or {})
+        pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
+        for reader in codecs:
+            _told(tell, f"{reader} reads")
+            with _Seat(reader, given or {}, reading=True) as seat:
+                for writer in codecs:
+                    cells = {
+                        name: _cell(
+                            seat, cell, folder, own if name == OWN else _built(name), kept=name == OWN
+                        )
+                        for name, cell in written[writer].items()
+                    }
+                    pairs[writer][reader] = _pair(cells)
+    finally:
+        scratch.remove(folder)
+    return {"set": "values/1", "codecs": list(codecs), "pairs": pairs}
+
+
+def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
+    """What one codec writes and another reads, in words: the user's own data first, then the first changes of each pair.
+
+    Args:
+        block: What `exchange` gave.
+        most: Changes told of each pair.
+    """
+    lines: list[str] = []
+    of_own: list[str] = []
+    for writer, readers in block["pairs"].items():
+        for reader, pair in readers.items():
+            bad = [
+                (name, cell)
+                for name, cell in pair["values"].items()
+                if cell["outcome"] in ("changed", "error")
+            ]
+            # The user's own first, then what nothing said, then what can be rebuilt, then what failed aloud.
+            bad.sort(key=lambda found: (found[0] != OWN, _gravity(found[1])))
+            for name, cell in bad[:most]:
+                told = of_own if name == OWN else lines
+                told.append(f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}")
+            if len(bad) > most:
+                lines.append(f"{writer} to {reader}: {len(bad) - most} more")
+    return of_own + lines
+
+
+def _gravity(cell: Mapping[str, Any]) -> int:
+    return 2 if cell["outcome"] == "error" else int(cell.get("verdict") != "lossy")
+
+
+def _read(cell: Mapping[str, Any]) -> str:
+    return f"reads {cell.get('out')}" if cell["outcome"] == "changed" else f"fails: {cell.get('error')}"
+
+
+def _told(tell: Callable[[str], None] | None, line: str) -> None:
+    if tell is not None:
+        tell(line)
+
+
+def _documents(found: Inventory, format: str) -> Iterator[str]:
+    for id, about in found.codecs.items():
+        if id.partition(":")[0] == format and "document" in about["kinds"]:
+            yield id
+
+
+def _built(name: str) -> Any:
+    from tare.measure.probes import value
+
+    try:
+        return value(name)
+    except TareError:
+        return None
+
+
+def _written_values(folder: Path, values: Mapping[str, Any]) -> dict[str, Path]:
+    paths = {}
+    for place, (name, tree) in enumerate(values.items()):
+        paths[name] = folder / f"value-{place}.json"
+        paths[name].write_text(json.dumps(tree, allow_nan=False), encoding="utf-8")
+    return paths
+
+
+class _Seat:
+    """A worker of one codec, started again whenever a value ended it."""
+
+    def __init__(self, codec: str, given: Mapping[str, str], *, reading: bool = False) -> None:
+        self.codec, self.given, self.reading = codec, given, reading
+        self.worker: Worker | None = None
+        self.ready = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.worker is not None:
+            self.worker.close()
+
+    def ask(self, op: str, deadline_s: float, **fields: Any) -> dict[str, Any]:
+        if self.worker is None or not self.worker.alive:
+            from tare.measure.driver import Worker
+
+            if self.worker is not None:
+                self.worker.close()
+            language = language_of(self.codec)
+            command = command_of(language, self.given) if language else None
+            self.worker = Worker(language or "python", command, lists=False)
+            self.ready = False
+        return self.worker.request(op, deadline_s=deadline_s, **fields)
+
+    def decode(self, path: Path, out: Path, deadline_s: float) -> None:
+        if self.worker is None or not self.worker.alive or not self.ready:
+            self.ask("prepare", _DEADLINE_S, codec=self.codec, encoded=str(path), cold=False)
+            self.ready = True
+        self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out))
+
+
+def _written(
+    codec: str, paths: Mapping[str, Path], folder: Path, given: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Where the bytes of each value are, or why there are none."""
+    cells: dict[str, dict[str, Any]] = {}
+    with _Seat(codec, given) as seat:
+        for name, path in paths.items():
+            deadline_s = _OWN_DEADLINE_S if name == OWN else _DEADLINE_S
+            out = folder / f"{path.stem}.{len(list(folder.iterdir()))}"
+            cells[name] = {"outcome": "refused"}
+            try:
+                seat.ask("load", deadline_s, path=str(path), kind="document", **{"as": "values"})
+            except TareError as error:
+                # The language, or the type of this value in it, has no such thing; or the process is gone.
+                gone = seat.worker is None or not seat.worker.alive
+                cells[name] = {"outcome": "refused" if gone else "n/a", "error": _said(error)}
+                continue
+            try:
+                seat.ask("prepare", deadline_s, codec=codec, cold=False)
+                seat.ask("encode_to", deadline_s, codec=codec, path=str(out))
+                cells[name] = {"path": out}
+            except TareError as error:
+                cells[name]["error"] = _said(error)
+    return cells
+
+
+def _cell(seat: _Seat, written: dict[str, Any], folder: Path, value: Any, *, kept: bool) -> dict[str, Any]:
+    """What the reader made of one value that was written."""
+    from tare.measure.comparison import show
+    from tare.measure.fidelity import compare
+    from tare.tagged import from_tagged
+
+    shown = "" if kept else show(value["v"]) if isinstance(value, dict) else ""
+    if "path" not in written:
+        return {**written, "in": shown}
+    out = folder / "out"
+    out.unlink(missing_ok=True)
+    try:
+        seat.decode(written["path"], out, _OWN_DEADLINE_S if kept else _DEADLINE_S)
+        back = from_tagged(json.loads(out.read_bytes()))
+    except (TareError, OSError, ValueError, RecursionError) as error:
+        return {"outcome": "error", "in": shown, "error": _said(error)}
+    found = compare(value, back, kind="document", limit=5)
+    if found.verdict not in _CHANGED:
+        return {"outcome": "same"}
+    first = found.changes[0] if found.changes else None
+    whole = not kept and isinstance(back, dict) and list(back) == ["v"]
+    return {
+        "outcome": "changed",
+        "verdict": found.verdict,
+        "in": first.in_ if first is not None and kept else shown,
+        "out": show(back["v"]) if whole else first.out if first is not None and kept else show(back),
+        **({"at": first.at or first.path, "count": first.count} if first is not None and kept else {}),
+    }
+
+
+def _pair(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    counts = Counter(cell["outcome"] for cell in cells.values())
+    return {
+        "counts": {name: counts[name] for name in OUTCOMES if counts[name]},
+        "values": {name: cell for name, cell in cells.items() if cell["outcome"] not in ("same", "n/a")},
+    }
+
+
+def _said(error: BaseException) -> str:
+    prefix = f"{error.type}: " if isinstance(error, WorkerError) else f"{type(error).__name__}: "
+    with contextlib.suppress(IndexError):
+        return (prefix + " ".join(str(error).split()))[:200]
+    return prefix

@@ -1,0 +1,74 @@
+"""The exchange between languages as every report shows it: writer by reader, and what changes in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tare.measure.exchange import summary
+
+__all__ = ["LEGEND", "blocks", "mark", "rows", "said", "verdict"]
+
+LEGEND = "same, or how many values: c changed, e error in the reader, r refused by the writer"
+"""What the marks of a cell mean."""
+
+_MARKS = {"changed": "c", "error": "e", "refused": "r"}
+
+
+def blocks(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The exchange of each format that a record holds; none of a record without."""
+    fidelity = record.get("fidelity")
+    found = fidelity.get("exchange") if isinstance(fidelity, dict) else None
+    return {
+        str(name): block
+        for name, block in (found if isinstance(found, dict) else {}).items()
+        if isinstance(block, dict) and isinstance(block.get("pairs"), dict) and block.get("codecs")
+    }
+
+
+def verdict(pair: Mapping[str, Any]) -> str:
+    """The worst outcome of a pair: ``error``, ``changed``, ``refused`` or ``same``; ``n/a`` if nothing was sent.
+
+    >>> verdict({"counts": {"same": 40, "changed": 3, "refused": 9}})
+    'changed'
+    """
+    counts = pair.get("counts") or {}
+    return next((name for name in ("error", "changed", "refused", "same") if counts.get(name)), "n/a")
+
+
+def mark(pair: Mapping[str, Any]) -> str:
+    """A pair in one cell.
+
+    >>> mark({"counts": {"same": 40, "changed": 3, "refused": 9}})
+    '3c 9r'
+    >>> mark({"counts": {"same": 40}})
+    'same'
+    """
+    counts = pair.get("counts") or {}
+    bad = [f"{counts[name]}{letter}" for name, letter in _MARKS.items() if counts.get(name)]
+    return " ".join(bad) or ("same" if counts.get("same") else "n/a")
+
+
+def rows(block: Mapping[str, Any]) -> list[list[str]]:
+    """The matrix as text: a head, then one row for each writer; readers have the numbers of their rows."""
+    codecs = list(map(str, block["codecs"]))
+    table = [["writes \\ reads", *(str(n) for n in range(1, len(codecs) + 1))]]
+    for n, writer in enumerate(codecs, 1):
+        readers = block["pairs"].get(writer) or {}
+        table.append([f"{n} {writer}", *(mark(readers.get(reader) or {}) for reader in codecs)])
+    return table
+
+
+def said(block: Mapping[str, Any], most: int = 40) -> list[str]:
+    """What one codec writes and another reads, in words; the rest is counted.
+
+    Args:
+        block: The exchange of a format.
+        most: Lines at most.
+    """
+    lines = summary(block)
+    return (
+        lines
+        if len(lines) <= most
+        else [*lines[:most], f"and {len(lines) - most} more lines: --json has all"]
+    )

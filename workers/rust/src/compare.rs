@@ -1,0 +1,92 @@
+//! What came back against what was loaded: types, bits, order.
+
+use serde_json::{Value, json};
+
+use crate::doc::Doc;
+use crate::tagged::to_tagged;
+
+struct Change {
+    path: String,
+    verdict: &'static str,
+    count: u64,
+    before: String,
+    after: String,
+}
+
+/// The verdict, and the changes by path, the worst first.
+pub fn compare(before: &Doc, after: &Doc, limit: usize) -> (&'static str, Vec<Value>) {
+    let mut found = Vec::new();
+    walk(before, after, "", &mut found);
+    found.sort_by_key(|one| one.verdict != "lossy");
+    let verdict = found.first().map_or("same", |one| one.verdict);
+    let told = |one: &Change| json!({"path": one.path, "verdict": one.verdict, "count": one.count, "in": one.before, "out": one.after});
+    (verdict, found.iter().take(limit).map(told).collect())
+}
+
+fn walk(before: &Doc, after: &Doc, path: &str, found: &mut Vec<Change>) {
+    match (before, after) {
+        (Doc::List(one), Doc::List(other)) => {
+            for (a, b) in one.iter().zip(other) {
+                walk(a, b, &format!("{path}[*]"), found);
+            }
+            if one.len() != other.len() {
+                note(&format!("{path} (length)"), "lossy", &one.len().to_string(), &other.len().to_string(), found);
+            }
+        }
+        (Doc::Map(one), Doc::Map(other)) if one.len() == other.len() => {
+            for ((key, a), (name, b)) in one.iter().zip(other) {
+                if verdict(key, name) == "same" {
+                    walk(a, b, &format!("{path}.{}", shown(key).trim_matches('"')), found);
+                } else {
+                    note(&format!("{path} (keys)"), "lossy", &shown(key), &shown(name), found);
+                }
+            }
+        }
+        _ => match verdict(before, after) {
+            "same" => {}
+            worse => note(path.trim_start_matches('.'), worse, &shown(before), &shown(after), found),
+        },
+    }
+}
+
+#[allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "equal bits, and a cast that is undone to prove itself, are the point")]
+fn verdict(before: &Doc, after: &Doc) -> &'static str {
+    let same = match (before, after) {
+        (Doc::Null, Doc::Null) => true,
+        (Doc::Bool(a), Doc::Bool(b)) => a == b,
+        (Doc::Int(a), Doc::Int(b)) => a == b,
+        (Doc::UInt(a), Doc::UInt(b)) => a == b,
+        (Doc::Float(a), Doc::Float(b)) => a.to_bits() == b.to_bits(),
+        (Doc::Single(a), Doc::Single(b)) => a.to_bits() == b.to_bits(),
+        (Doc::Text(a), Doc::Text(b)) => a == b,
+        (Doc::Bytes(a), Doc::Bytes(b)) => a == b,
+        (Doc::Int(a), Doc::Float(b)) if a.unsigned_abs() <= 1 << 53 && *a as f64 == *b => return "type",
+        (Doc::Float(b), Doc::Int(a)) if a.unsigned_abs() <= 1 << 53 && (*a as f64).to_bits() == b.to_bits() => return "type",
+        (Doc::Single(a), Doc::Float(b)) if f64::from(*a).to_bits() == b.to_bits() => return "type",
+        (Doc::Bytes(a), Doc::List(b)) if a.len() == b.len() => {
+            let bytes = a.iter().zip(b).all(|(a, b)| matches!(b, Doc::Int(b) if *b == i64::from(*a)));
+            return if bytes { "type" } else { "lossy" };
+        }
+        (Doc::Map(a), Doc::Map(b)) => a.is_empty() && b.is_empty(),
+        _ => false,
+    };
+    if same { "same" } else { "lossy" }
+}
+
+fn note(path: &str, verdict: &'static str, before: &str, after: &str, found: &mut Vec<Change>) {
+    if let Some(known) = found.iter_mut().find(|one| one.path == path && one.verdict == verdict) {
+        known.count += 1;
+    } else if found.len() < 1000 {
+        let (path, before, after) = (path.to_owned(), before.to_owned(), after.to_owned());
+        found.push(Change { path, verdict, count: 1, before, after });
+    }
+}
+
+fn shown(doc: &Doc) -> String {
+    match doc {
+        Doc::Float(one) => format!("{one:?}"),
+        Doc::List(items) => format!("a list of {}", items.len()),
+        Doc::Map(entries) => format!("a map of {}", entries.len()),
+        other => to_tagged(other).to_string().chars().take(80).collect(),
+    }
+}
