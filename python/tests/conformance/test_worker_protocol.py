@@ -45,6 +45,7 @@ class Speaker:
     syncs: bool = True
     stops_collector: bool = True
     evicts: bool = True
+    compiles_beside: bool = False
 
 
 WORKERS = {
@@ -55,7 +56,7 @@ WORKERS = {
     "r": Speaker(
         script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
     ),
-    "java": Speaker(script("java"), "java:java", "javac", stops_collector=False, evicts=False),
+    "java": Speaker(script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True),
     "mono": Speaker(script("mono"), "json:mono-newtonsoft", "mcs", stops_collector=False, evicts=False),
 }
 
@@ -350,7 +351,9 @@ def test_samples_fit_their_columns(worker, speaker, document, what):
         cells = dict(zip(reply["cols"], row, strict=True))
         assert min(row) >= 0
         assert cells["wall_ns"] > 0
-        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * 1.05 + 100_000
+        # Here nothing pins it to one CPU, as a launch does.
+        at_once = (os.cpu_count() or 1) if speaker.compiles_beside else 1
+        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + 100_000
     if what == "decode":
         assert reply["items"] == len(DOCUMENT)
     if what in ("encode", "copy"):

@@ -128,7 +128,9 @@ final class End implements Closeable {
                 if (System.nanoTime() > until) throw new OpError("TimeoutError", "nobody wrote to the fifo in time", "open");
                 Thread.sleep(0, 300_000);
             }
-            if (!Arrays.equals(waiting.readNBytes(token.length), token)) {
+            byte[] got = new byte[token.length];
+            for (int n = 0; n < got.length; ) n += waiting.read(got, n, got.length - n); // readNBytes would seek
+            if (!Arrays.equals(got, token)) {
                 throw new OpError("ConnectionError", "whoever wrote did not send the token of this run", "open");
             }
             own.close();

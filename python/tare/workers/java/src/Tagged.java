@@ -134,6 +134,9 @@ final class Tagged {
         return made;
     }
 
+    private static final int NEST_FROM = 64;
+    private static final int MOST_NEST = 1 << 20;
+
     private static final class Sharing {
         private final Map<Object, Integer> met = new java.util.IdentityHashMap<>();
         private final Map<Object, Integer> numbers = new java.util.IdentityHashMap<>();
@@ -156,9 +159,24 @@ final class Tagged {
 
         private Object container(Object value) {
             if (value instanceof Map) return map((Map<?, ?>) value);
+            int depth = 0;
+            Object inner = value;
+            while (lone(inner) && depth < MOST_NEST) {
+                depth++;
+                inner = ((List<?>) inner).get(0);
+            }
+            if (depth > NEST_FROM) { // JSON parsers have limits of their own
+                Map<String, Object> nest = tagged("$nest", depth);
+                nest.put("of", of(inner));
+                return nest;
+            }
             List<Object> made = new ArrayList<>();
             for (Object one : (Iterable<?>) value) made.add(of(one));
             return value instanceof List ? made : value instanceof java.util.Set ? tagged("$set", made) : other(value);
+        }
+
+        private boolean lone(Object value) {
+            return value instanceof List && ((List<?>) value).size() == 1 && met.get(value) == 1;
         }
 
         private Object map(Map<?, ?> map) {

@@ -8,13 +8,25 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.LocalTime;
+import java.time.OffsetDateTime;
+import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.UUID;
 import tare.worker.Codec;
 
 /** Kryo, which makes registered classes only. */
 public final class KryoCodec extends Codec {
     private static final int MOST_DEEP = 5000;
+    private static final Class<?>[] PLAIN = {
+        LinkedHashMap.class, ArrayList.class, LinkedHashSet.class, BigInteger.class, BigDecimal.class, byte[].class, UUID.class,
+        LocalDate.class, LocalTime.class, LocalDateTime.class, OffsetDateTime.class, ZonedDateTime.class, Duration.class,
+    };
     private Kryo kryo;
     private Output output;
 
@@ -36,9 +48,7 @@ public final class KryoCodec extends Codec {
         kryo.setRegistrationRequired(true);
         kryo.setReferences(chosen("references", "1"));
         kryo.setMaxDepth(MOST_DEEP);
-        for (Class<?> one : new Class<?>[] {LinkedHashMap.class, ArrayList.class, BigInteger.class, BigDecimal.class, byte[].class}) {
-            kryo.register(one);
-        }
+        for (Class<?> one : PLAIN) kryo.register(one);
         output = new Output(1 << 12, -1);
     }
 

@@ -14,7 +14,7 @@ public final class Serial extends Codec {
     private static final ObjectInputFilter PLAIN = ObjectInputFilter.Config.createFilter(
         "maxdepth=20000;java.util.LinkedHashMap;java.util.HashMap;java.util.ArrayList;java.util.Map$Entry;java.lang.Object;java.lang.Number;"
             + "java.lang.String;java.lang.Integer;java.lang.Long;java.lang.Double;java.lang.Float;java.lang.Boolean;"
-            + "java.math.BigInteger;java.math.BigDecimal;!*");
+            + "java.math.BigInteger;java.math.BigDecimal;java.util.LinkedHashSet;java.util.HashSet;java.util.UUID;java.time.Ser;!*");
 
     public Serial() {
         super("java:java");
