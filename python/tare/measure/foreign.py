@@ -27,7 +27,6 @@ _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
     "java": ("javac", ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")), "apt-get install default-jdk-headless"),
-    "mono": ("mcs", ("sh", str(_SCRIPTS / "mono" / "tare-worker-mono.sh")), "apt-get install mono-mcs"),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
@@ -229,8 +228,8 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
         language: Its name in ids.
         given: Commands by name.
 
-    >>> inventory("java", {}).reason
-    'needs the Java worker, which is not part of this version: --worker java=COMMAND'
+    >>> inventory("mono", {}).reason
+    'needs the Mono worker, which is not part of this version: --worker mono=COMMAND'
     """
     try:
         return _asked(language, command_of(language, given))

@@ -57,7 +57,6 @@ WORKERS = {
         script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
     ),
     "java": Speaker(script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True),
-    "mono": Speaker(script("mono"), "json:mono-newtonsoft", "mcs", stops_collector=False, evicts=False),
 }
 
 
