@@ -26,7 +26,11 @@ LANGUAGES: Mapping[str, str] = MappingProxyType({"r": "R", "node": "Node", "java
 _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
-    "java": ("javac", ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")), "apt-get install default-jdk-headless"),
+    "java": (
+        "javac",
+        ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")),
+        "apt-get install default-jdk-headless",
+    ),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 

@@ -20,7 +20,7 @@ DEADLINE_S = 60.0
 DOCUMENT = {
     "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
     "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
-    "text": "\u00e9\U0001f600\x00\"\\",
+    "text": '\u00e9\U0001f600\x00"\\',
 }  # fmt: skip
 
 # What comes back of the document: the paths that are not the same, with their verdicts.

@@ -56,7 +56,9 @@ WORKERS = {
     "r": Speaker(
         script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
     ),
-    "java": Speaker(script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True),
+    "java": Speaker(
+        script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True
+    ),
 }
 
 

@@ -17,14 +17,13 @@ import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.UUID;
 import tare.worker.Codec;
 
 /** Kryo, which makes registered classes only. */
 public final class KryoCodec extends Codec {
     private static final int MOST_DEEP = 5000;
     private static final Class<?>[] PLAIN = {
-        LinkedHashMap.class, ArrayList.class, LinkedHashSet.class, BigInteger.class, BigDecimal.class, byte[].class, UUID.class,
+        LinkedHashMap.class, ArrayList.class, LinkedHashSet.class, BigInteger.class, BigDecimal.class, byte[].class,
         LocalDate.class, LocalTime.class, LocalDateTime.class, OffsetDateTime.class, ZonedDateTime.class, Duration.class,
     };
     private Kryo kryo;
