@@ -35,6 +35,11 @@ _PROGRAMS = {
         ("tare-worker-rust",),
         "cargo install --locked --path workers/rust, in Tare's repository",
     ),
+    "java": (
+        "javac",
+        ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")),
+        "apt-get install default-jdk-headless",
+    ),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
@@ -272,8 +277,8 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
         language: Its name in ids.
         given: Commands by name.
 
-    >>> inventory("java", {}).reason
-    'needs the Java worker, which is not part of this version: --worker java=COMMAND'
+    >>> inventory("mono", {}).reason
+    'needs the Mono worker, which is not part of this version: --worker mono=COMMAND'
     """
     try:
         return _asked(language, command_of(language, given))

@@ -30,8 +30,8 @@ DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note
 BIG = [{"id": n, "text": "x" * 100} for n in range(60_000)]
 
 
-NODE_COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"))
-R_COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "r" / "tare-worker-r.sh"))
+def script(language: str) -> tuple[str, ...]:
+    return ("sh", str(Path(tare.__file__).parent / "workers" / language / f"tare-worker-{language}.sh"))
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Speaker:
     syncs: bool = True
     evicts: bool = True
     stops_collector: bool = True
+    compiles_beside: bool = False
 
 
 WORKERS = {
@@ -53,10 +54,13 @@ WORKERS = {
         (sys.executable, "-c", "from tare.cli import main; main(['worker'])"), "json:orjson"
     ),
     "r": Speaker(
-        R_COMMAND, "rds:r", "R", media=("fifo", "tcp"), syncs=False, evicts=False, stops_collector=False
+        script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
     ),
-    "node": Speaker(NODE_COMMAND, "json:node", "node", evicts=False, stops_collector=False),
+    "node": Speaker(script("node"), "json:node", "node", evicts=False, stops_collector=False),
     "rust": Speaker(("tare-worker-rust",), "json:rust-serdejson", "tare-worker-rust", evicts=False),
+    "java": Speaker(
+        script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True
+    ),
 }
 
 
@@ -350,7 +354,9 @@ def test_samples_fit_their_columns(worker, speaker, document, what):
         cells = dict(zip(reply["cols"], row, strict=True))
         assert min(row) >= 0
         assert cells["wall_ns"] > 0
-        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * 1.05 + 100_000
+        # Here nothing pins it to one CPU, as a launch does.
+        at_once = (os.cpu_count() or 1) if speaker.compiles_beside else 1
+        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + 100_000
     if what == "decode":
         assert reply["items"] == len(DOCUMENT)
     if what in ("encode", "copy"):
@@ -375,17 +381,22 @@ def test_samples_stop_at_their_budget(worker, speaker, document):
 
 def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
     """CPU of a long sample lies within 5 % of what the kernel counted for the process, and never above it."""
-    schedstat = Path(f"/proc/{worker.pid}/schedstat")
-    need(schedstat.exists(), "no schedstat in /proc")
+    tasks = Path(f"/proc/{worker.pid}/task")
+    need(Path("/proc/self/schedstat").exists(), "no schedstat in /proc")
+
+    def used() -> int:
+        """Of all threads: where a runtime compiles and collects in others, the leader does next to nothing."""
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks.iterdir())
+
     path = tmp_path / "big.json"
     path.write_text(json.dumps(BIG))
     ready(worker, speaker, path)
     ask(worker, "run", what="encode", batch=1)
 
     def sampled(what: str, batch: int) -> tuple[int, int]:
-        before = int(schedstat.read_text().split()[0])
+        before = used()
         reply = ask(worker, "run", what=what, samples=1, batch=batch)
-        counted = int(schedstat.read_text().split()[0]) - before
+        counted = used() - before
         cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
         return cells["user_ns"] + cells["sys_ns"] + cells.get("drop_ns", 0), counted
 

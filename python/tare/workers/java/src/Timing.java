@@ -1,0 +1,81 @@
+package tare.worker;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Samples: batches of calls between the clocks, their results held, then let go. */
+final class Timing {
+    static final long TARGET_NS = 5_000_000L; // the clocks cost tens of microseconds, which are taken off
+    private static final long HELD_BYTES = 64L << 20;
+    private static final int MOST_CALLS = 1_000_000;
+
+    private final Clocks clocks = new Clocks();
+
+    /** Takes samples; `batches` remembers what was calibrated. */
+    Map<String, Object> take(Job job, Request request, Map<String, Integer> batches, String key) throws Exception {
+        int most = (int) Math.max(1, Math.min(MOST_CALLS, HELD_BYTES / job.resultBytes));
+        int batch = (int) Math.min(MOST_CALLS, request.number("batch", 0));
+        if (batch <= 0) {
+            Integer known = batches.get(key);
+            long asked = (long) request.number("target_ns", TARGET_NS);
+            if (known == null) {
+                known = calibrate(job, request.is("what", "null") ? asked : Math.max(TARGET_NS, asked), most);
+                batches.put(key, known);
+                job.clear(false);
+            }
+            batch = known;
+        }
+        batch = Math.min(batch, most);
+        int wanted = (int) Math.max(1, request.number("samples", 1));
+        double until = System.nanoTime() + 1e6 * request.number("budget_ms", 1e12);
+        Map<String, Object> reply = new LinkedHashMap<>();
+        List<Object> rows = new ArrayList<>();
+        do {
+            job.clear(true);
+            rows.add(sample(job, batch, reply));
+            job.clear(false);
+        } while (rows.size() < wanted && System.nanoTime() < until);
+        reply.put("cols", Clocks.columns());
+        reply.put("samples", rows);
+        reply.put("batch", batch);
+        return reply;
+    }
+
+    /** One sample. The heap is collected before it, never stopped from being collected in it: gc_ns is its part. */
+    long[] sample(Job job, int batch, Map<String, Object> reply) throws Exception {
+        Object[] held = new Object[batch];
+        System.gc();
+        clocks.refresh();
+        long[] before = clocks.counters();
+        long cpu = clocks.cpu();
+        long wall = System.nanoTime();
+        for (int n = 0; n < batch; n++) held[n] = job.call();
+        wall = Math.max(1, System.nanoTime() - wall);
+        cpu = Math.max(0, clocks.cpu() - cpu - clocks.cost());
+        long[] after = clocks.counters();
+        for (int n = 0; n < after.length; n++) after[n] -= before[n];
+        long system = Math.max(0, Math.min(cpu, after[6]));
+        job.look(held[batch - 1], reply);
+        held = null; // letting go costs nothing here: the collector finds nothing to do
+        long[] all = {wall, cpu - system, system, after[0], after[1], after[2], after[3], Math.min(wall, after[4]), after[5], 0};
+        if (Clocks.columns().size() == all.length) return all;
+        return new long[] {all[0], all[1], all[2], all[7], all[8], all[9]};
+    }
+
+    /** How many calls take about `target` ns. The first calls are interpreted: they are not counted. */
+    private int calibrate(Job job, long target, int most) throws Exception {
+        long warm = System.nanoTime();
+        for (int n = 0; n < 20 && System.nanoTime() - warm < 4 * target; n++) job.call();
+        int calls = 1;
+        while (true) {
+            Object[] held = new Object[calls];
+            long wall = System.nanoTime();
+            for (int n = 0; n < calls; n++) held[n] = job.call();
+            wall = Math.max(1, System.nanoTime() - wall);
+            if (wall * 4 >= target || calls >= most) return (int) Math.max(1, Math.min(most, Math.round((double) target * calls / wall)));
+            calls = (int) Math.min(most, Math.max(2L * calls, Math.min(16L * calls, target / 4 * calls / wall)));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+"""Java's worker beyond the protocol: what each codec keeps, that decoding makes plain values only, and the JDK alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+import tare
+from tare.errors import WorkerError
+from tare.measure.driver import Worker
+
+COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "java" / "tare-worker-java.sh"))
+DEADLINE_S = 60.0
+DOCUMENT = {
+    "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
+    "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
+    "text": '\u00e9\U0001f600\x00"\\',
+}  # fmt: skip
+
+# What comes back of the document: the paths that are not the same, with their verdicts.
+KEPT: dict[str, dict[str, str]] = {
+    "java:java": {},
+    "json:java-jackson": {},
+    "json:java-jackson,floats=decimal": {"a.half": "type", "a.sum": "type", "a.zero": "lossy"},
+    "cbor:java-jackson": {},
+    "smile:java-jackson": {},
+    "msgpack:java-jackson": {},
+    "kryo:java-kryo": {},
+    "kryo:java-kryo,references=1": {},
+    "fory:java-fory": {},
+    "avro:java-avro": {},
+    "json:java-gson,nulls=keep,numbers=long": {},
+    "json:java-gson": {"a.none": "lossy", "a": "lossy", "b[*]": "lossy"},
+}
+# Probes whose fate is the library's own: status, and the tagged value that comes back.
+PROBES: dict[tuple[str, str], tuple[str, Any]] = {
+    ("json:java-jackson", "float_nan"): ("decoded", "NaN"),
+    ("json:java-jackson", "date"): ("refused", None),
+    ("json:java-jackson", "depth_2000"): ("refused", None),
+    ("json:java-jackson", "key_int"): ("decoded", {"1": "a"}),
+    ("json:java-gson", "float_nan"): ("refused", None),
+    ("java:java", "float_nan_payload"): ("decoded", {"$f64": "7ff8000000000000"}),
+    ("java:java", "cycle"): ("decoded", {"$def": 1, "of": [{"$ref": 1}]}),
+    ("kryo:java-kryo", "shared"): ("decoded", [[1], [1]]),
+    ("fory:java-fory", "depth_200"): ("error", None),
+    ("avro:java-avro", "int_2_200"): ("refused", None),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """One worker with the document."""
+    need(shutil.which("javac") is not None, "Java is not installed")
+    path = tmp_path_factory.mktemp("java") / "document.json"
+    path.write_text(json.dumps(DOCUMENT))
+    with Worker("java", COMMAND) as worker:
+        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        yield worker
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=DEADLINE_S, **fields)
+
+
+def available(worker: Worker, codec: str) -> None:
+    name = codec.partition(",")[0]
+    need(name in {one["id"] for one in worker.hello["codecs"]}, f"Java has no library for {name}")
+
+
+def changes(worker: Worker, codec: str) -> dict[str, str]:
+    found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    return {one["path"]: one["verdict"] for one in reversed(found["changes"])}
+
+
+@pytest.mark.parametrize("codec", KEPT)
+def test_what_comes_back_of_a_document(loaded: Worker, codec: str, tmp_path: Path) -> None:
+    """From memory and from a file alike."""
+    available(loaded, codec)
+    assert ask(loaded, "prepare", codec=codec)["items"] == 1
+    assert changes(loaded, codec) == KEPT[codec]
+    path = tmp_path / "file"
+    written = ask(loaded, "run", what="write", codec=codec, path=str(path), batch=2)
+    assert written["bytes"] == path.stat().st_size
+    assert ask(loaded, "run", what="read", codec=codec, path=str(path), batch=1)["items"] == 1
+    assert changes(loaded, codec) == KEPT[codec]
+
+
+@pytest.mark.parametrize(("codec", "probe"), PROBES)
+def test_what_becomes_of_a_probe(loaded: Worker, codec: str, probe: str) -> None:
+    """Silent losses and refusals that are the libraries' own."""
+    available(loaded, codec)
+    (cell,) = ask(loaded, "probe", codec=codec, set="values/1", only=[probe])["cells"]
+    assert (cell["status"], cell.get("out")) == PROBES[codec, probe]
+
+
+def test_serialized_objects_of_other_classes_are_not_made(loaded: Worker, tmp_path: Path) -> None:
+    """A class that is not on the list is refused by its name."""
+    path = tmp_path / "url"
+    path.write_bytes(
+        bytes.fromhex("aced000573720010") + b"java.util.Locale" + bytes.fromhex("7ef811609c30f9ec0200007870")
+    )
+    with pytest.raises(WorkerError, match="REJECTED") as caught:
+        ask(loaded, "prepare", codec="java:java", encoded=str(path))
+    assert caught.value.phase == "decode"
+
+
+def test_the_jdk_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a single library it speaks, and says what fetches the others."""
+    need(shutil.which("javac") is not None, "Java is not installed")
+    monkeypatch.setenv("TARE_JAVA_CLASSES", "/nonexistent")
+    with Worker("java", COMMAND) as worker:
+        assert {"java:java", "none:java"} == {one["id"] for one in worker.hello["codecs"]}
+        missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
+        assert missing["kryo:java-kryo"].startswith("mvn -q -f ")
+        with pytest.raises(WorkerError, match="Java finds no library for json:java-jackson: mvn -q -f"):
+            ask(worker, "prepare", codec="json:java-jackson")
