@@ -111,6 +111,7 @@ class Loop:
         self._idle_since: float | None = None
         self._look_at = time.monotonic() + _LOOK_S
         self._read = 0
+        self._own = self._own_count()
 
     def receipts(self) -> Iterator[dict[str, Any]]:
         """Carry out the plan; each receipt as it comes. `report` is complete at the end.
@@ -138,7 +139,7 @@ class Loop:
             self.report.seconds = time.monotonic() - began
             self.report.stopped = self._stopping
             counted = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed
-            self.report.missing = max(0, self._own_count() - counted)
+            self.report.missing = max(0, self._own - counted)
 
     # Units
 
@@ -321,8 +322,8 @@ class Loop:
         count = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed
         self._tell({
             "event": "unit_failed" if failed else "unit_done", "key": task.key, "status": receipt["status"],
-            "input": receipt["input"], "output": receipt["output"], "done": count, "total": self._own_count(),
-            "bytes": self._read, "bytes_total": self.plan.bytes_in, **({"error": receipt["error"]} if failed else {}),
+            "input": receipt["input"], "output": receipt["output"], "done": count, "total": self._own,
+            "bytes": self._read, "bytes_total": self.plan.bytes_in * self._own // max(1, self.plan.count), **({"error": receipt["error"]} if failed else {}),
         })  # fmt: skip
         return receipt
 
@@ -333,8 +334,14 @@ class Loop:
         self.report.deaths += 1
         # A pool that broke gives up all of its futures: none of the others comes any more.
         if self.engine.name == "local":
-            done, rest = wait(self._flying, timeout=5.0)
-            died += [self._flying.pop(future) for future in [*done, *rest]]
+            done, _ = wait(self._flying, timeout=5.0)
+            for future in list(self._flying):
+                task = self._flying.pop(future)
+                receipt = self._result(future, task, died) if future in done else None
+                if receipt is not None and self._is_final(task, receipt):
+                    yield self._counted(task, receipt)
+                elif future not in done:
+                    died.append(task)
         self._tell({"event": "worker_died", "suspects": len(died)})
         self.engine.restart()
         alone = len(died) == 1

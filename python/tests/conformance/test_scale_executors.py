@@ -325,9 +325,10 @@ def test_interrupted(sources, expected, tmp_path, times) -> None:
         time.sleep(0.01)
     for _ in range(times):
         os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.3)
+        time.sleep(0.05)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    # The second may come when all is over and the interpreter ends.
+    assert process.returncode in ((130,) if times == 1 else (130, -signal.SIGINT)), said
     if times == 1:
         assert "interrupted; what is done is kept" in said
     count = len(list(done.glob("*/*.json")))

@@ -56,7 +56,9 @@ WORKERS = {
     "r": Speaker(
         script("r"), "rds:r", "R", media=("fifo", "tcp"), syncs=False, stops_collector=False, evicts=False
     ),
-    "node": Speaker(script("node"), "json:node", "node", evicts=False, stops_collector=False),
+    "node": Speaker(
+        script("node"), "json:node", "node", evicts=False, stops_collector=False, compiles_beside=True
+    ),
     "rust": Speaker(("tare-worker-rust",), "json:rust-serdejson", "tare-worker-rust", evicts=False),
     "java": Speaker(
         script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True
