@@ -1,4 +1,4 @@
-"""``tare worker``: the measuring process, for another machine or another driver."""
+"""``tare worker``: the measuring process, for another machine or another driver; and the check of others' workers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ __all__ = ["command"]
 
 
 @click.command("worker")
-def command() -> None:
+@click.option(
+    "--check", metavar="COMMAND", help="Hold another worker program against the protocol, and report."
+)
+@click.option("--codec", metavar="ID", help="With --check: the codec to check with; by default its first.")
+def command(check: str | None, codec: str | None) -> int:
     """Speak the worker protocol (tare-worker/1) on standard input and output.
 
     Started by 'tare measure' itself, and over ssh on the far side of '--remote'.
     It ends when its input ends.
-    """
-    from tare.measure.worker import main
 
-    main()
+    --check 'node my-worker.js' starts that program instead and holds it against
+    docs/specs/worker-protocol.md: exit code 0 if nothing failed, else 1.
+    """
+    if check is None:
+        from tare.measure.worker import main
+
+        main()
+        return 0
+    from tare.measure.foreign import located
+    from tare.measure.kit import check_worker
+
+    counts = {"ok": 0, "not offered": 0, "failed": 0}
+    for found in check_worker(located(check), codec):
+        counts[found.status] += 1
+        click.echo(f"{found.status:<12} {found.name}" + (f": {found.why}" if found.why else ""))
+        if found.status == "failed":
+            click.echo(f"{'':12} the protocol says: {found.says}")
+    click.echo(f"{counts['ok']} ok, {counts['not offered']} not offered, {counts['failed']} failed", err=True)
+    return 1 if counts["failed"] else 0

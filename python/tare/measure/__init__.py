@@ -22,6 +22,7 @@ A run, in the parent
     seat            one case in one launch, in a worker
     rounds          all seats once per operation, interleaved
     sampling        how many calls make a sample
+    kit             a worker of anybody's, held against the protocol
     readings        what a worker's clocks said, as whole numbers
     driver          one worker process: requests, replies, deadlines
     spawn           starts a process in isolation

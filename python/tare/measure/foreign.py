@@ -19,7 +19,16 @@ from typing import Any
 
 from tare.errors import TareError, UsageError
 
-__all__ = ["LANGUAGES", "Foreign", "Inventory", "command_of", "inventory", "language_of", "node_folders"]
+__all__ = [
+    "LANGUAGES",
+    "Foreign",
+    "Inventory",
+    "command_of",
+    "inventory",
+    "language_of",
+    "located",
+    "node_folders",
+]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
     {"r": "R", "node": "Node", "java": "Java", "mono": "Mono", "rust": "Rust"}
@@ -232,7 +241,7 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
     ('node', 'my-worker.js')
     """
     if given.get(language):
-        return tuple(shlex.split(given[language]))
+        return located(given[language])
     name = LANGUAGES.get(language, language)
     if language not in _PROGRAMS:
         raise UsageError(
@@ -245,6 +254,15 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
             f"needs {'the ' if wanted != name else ''}{wanted}, which is not installed: {install}"
         )
     return (*command, *node_folders()) if language == "node" else command
+
+
+def located(command: str) -> tuple[str, ...]:
+    """A command line as a worker is started with it: in a folder of its own, so that files have their whole paths.
+
+    >>> located("perl -w /nowhere/worker.pl")
+    ('perl', '-w', '/nowhere/worker.pl')
+    """
+    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in shlex.split(command))
 
 
 def node_folders() -> tuple[str, ...]:

@@ -1,0 +1,455 @@
+"""The conformance kit: a worker program of anybody's, held against tare-worker/1.
+
+Each check is one sentence of docs/specs/worker-protocol.md. What a worker says that it does not offer (an error of type
+``Unsupported``, a medium that its codec does not list) is told as such and is no failure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tare.errors import UsageError, WorkerError
+from tare.measure.driver import Worker
+
+__all__ = ["CHECKS", "Outcome", "check_worker"]
+
+_DEADLINE_S = 60.0
+_DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]
+_BIG = [{"id": n, "text": "x" * 100} for n in range(20_000)]
+_TAGGED = {"int": 2**53 - 1, "float": 0.1, "text": "\u00e9\U0001f600", "none": None, "list": [True, [], {}]}
+_RUBBISH = (b"not json", b"[1,2]", b"7", b"{", b"\xff\xfe")
+
+
+@dataclass
+class Outcome:
+    """What became of one check.
+
+    Args:
+        name: The check.
+        says: The sentence that it holds the worker to.
+        status: ``ok``, ``not offered`` or ``failed``.
+        why: What was wrong, or is not offered.
+    """
+
+    name: str
+    says: str
+    status: str = "ok"
+    why: str = ""
+
+
+class _NotOffered(Exception):
+    """The worker says that it cannot do it."""
+
+
+@dataclass
+class _Bench:
+    """What a check has: the program, a codec of it, a folder, and the document in it."""
+
+    command: tuple[str, ...]
+    codec: str
+    folder: Path
+    about: dict[str, Any] = field(default_factory=dict)
+
+    def worker(self) -> Worker:
+        return Worker("under test", self.command, workdir=self.folder)
+
+    def ask(self, worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+        try:
+            return worker.request(op, deadline_s=_DEADLINE_S, **fields)
+        except WorkerError as error:
+            if error.type == "Unsupported":
+                raise _NotOffered(str(error)[:100]) from error
+            raise
+
+    def file(self, name: str, value: Any) -> str:
+        path = self.folder / name
+        path.write_text(json.dumps(value), encoding="utf-8")
+        return str(path)
+
+    def ready(self, worker: Worker, value: Any = None, **fields: Any) -> dict[str, Any]:
+        path = self.file("document.json", _DOCUMENT if value is None else value)
+        self.ask(worker, "load", path=path, kind="document", **{"as": "json"})
+        return self.ask(worker, "prepare", codec=self.codec, threads=1, delivery="whole", **fields)
+
+    def refused(self, worker: Worker, op: str, **fields: Any) -> WorkerError:
+        try:
+            reply = worker.request(op, deadline_s=_DEADLINE_S, **fields)
+        except WorkerError as error:
+            return error
+        raise AssertionError(f"{op} {fields} was answered with {str(reply)[:80]} instead of an error")
+
+
+def check_worker(command: Sequence[str], codec: str | None = None) -> Iterator[Outcome]:
+    """Hold a worker against every check, one after another.
+
+    Args:
+        command: Program and arguments.
+        codec: Id of the codec to check with; by default its first one of documents.
+
+    Yields:
+        What became of each check.
+
+    Raises:
+        UsageError: The worker lists no codec of documents, or not this one.
+        WorkerError: It cannot be started, or says no hello.
+    """
+    with tempfile.TemporaryDirectory(prefix="tare-kit-") as folder:
+        with Worker("under test", tuple(command)) as first:
+            listed = {
+                one["id"]: one for one in first.hello.get("codecs", []) if "document" in one.get("kinds", ())
+            }
+        chosen = codec or next(iter(listed), "")
+        if chosen.partition(",")[0] not in listed:
+            known = ", ".join(listed) or "none"
+            raise UsageError(
+                f"the worker lists no codec {chosen or 'of documents'}; of documents there are {known}"
+            )
+        bench = _Bench(tuple(command), chosen, Path(folder), listed[chosen.partition(",")[0]])
+        for check in CHECKS:
+            yield _outcome(check, bench)
+
+
+def _outcome(check: Callable[[_Bench], None], bench: _Bench) -> Outcome:
+    found = Outcome(check.__name__.removeprefix("_").replace("_", " "), (check.__doc__ or "").strip())
+    try:
+        check(bench)
+    except _NotOffered as error:
+        found.status, found.why = "not offered", str(error)
+    except (AssertionError, WorkerError, KeyError, TypeError, ValueError, OSError) as error:
+        found.status = "failed"
+        found.why = (
+            f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error)
+        )
+    return found
+
+
+def _need(condition: object, said: str) -> None:
+    if not condition:
+        raise AssertionError(said)
+
+
+# --- lines --------------------------------------------------------------------------
+
+
+def _hello(bench: _Bench) -> None:
+    """Hello tells protocol 1, pid, codecs, clocks, where CPU time comes from, and the collector's modes."""
+    with bench.worker() as worker:
+        hello = worker.hello
+        missing = {"worker", "runtime", "version", "codecs", "clocks", "cpu_source", "gc"} - hello.keys()
+        _need(not missing, f"hello lacks {', '.join(sorted(missing))}")
+        _need(
+            (hello["proto"], hello["pid"]) == (1, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}"
+        )
+        _need("wall_ns" in hello["clocks"], "clocks lacks wall_ns")
+        wanted = {"id", "library", "version", "kinds", "media", "delivery", "threads", "executes_code"}
+        _need(
+            not wanted - bench.about.keys(), f"codec lacks {', '.join(sorted(wanted - bench.about.keys()))}"
+        )
+
+
+def _errors_are_replies(bench: _Bench) -> None:
+    """An unknown op is an error of type unknown_op; unknown fields are ignored; the worker goes on."""
+    with bench.worker() as worker:
+        _need((kind := bench.refused(worker, "dance").type) == "unknown_op", f"type {kind}")
+        path = bench.file("d.json", _DOCUMENT)
+        reply = bench.ask(worker, "load", path=path, kind="document", colour="green", **{"as": "json"})
+        _need(reply["items"] == len(_DOCUMENT), f"load counts {reply['items']} items of {len(_DOCUMENT)}")
+
+
+def _rubbish_is_an_error(bench: _Bench) -> None:
+    """A line that is no request gets one reply with id null and type protocol; empty lines are nothing."""
+    with _raw(bench) as process:
+        for line in _RUBBISH:
+            reply = _exchange(process, b"\n\n" + line + b"\n")
+            _need(reply["id"] is None and reply["error"]["type"] == "protocol", f"{line!r} got {reply}")
+        _need(_exchange(process, b'{"id":5,"op":"quit"}\n') == {"id": 5, "ok": {}}, "quit is not answered")
+
+
+def _requests_in_order(bench: _Bench) -> None:
+    """Several requests may wait; replies come in their order, each with its id."""
+    with _raw(bench) as process:
+        lines = b"".join(b'{"id":%d,"op":"run","what":"null","batch":1}\n' % n for n in (7, 3, 9))
+        first = _exchange(process, lines)
+        _need([first["id"], _line(process)["id"], _line(process)["id"]] == [7, 3, 9], "ids are out of order")
+
+
+def _ends_with_its_input(bench: _Bench) -> None:
+    """At the end of its input, also in the midst of a line, it ends with exit code 0 and says nothing."""
+    with _raw(bench) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"id":1,"op":"qu')
+        process.stdin.close()
+        _need(process.wait(_DEADLINE_S) == 0, f"exit code {process.returncode}")
+        _need(process.stdout.read() == b"", "something was printed")
+
+
+# --- data ---------------------------------------------------------------------------
+
+
+def _bad_files(bench: _Bench) -> None:
+    """Files that are missing, empty or cut are errors of the phase load."""
+    with bench.worker() as worker:
+        for name, content in (("none", None), ("empty", b""), ("cut", b'{"a": ')):
+            path = bench.folder / f"{name}.json"
+            if content is not None:
+                path.write_bytes(content)
+            error = bench.refused(worker, "load", path=str(path), kind="document", **{"as": "json"})
+            _need(error.phase == "load", f"{name}: phase {error.phase}")
+
+
+def _prepare_proves(bench: _Bench) -> None:
+    """Prepare tells the encoded bytes, their SHA-256, the first calls' times, and how many items came back."""
+    with bench.worker() as worker:
+        reply = bench.ready(worker)
+        path = bench.folder / "encoded"
+        size = bench.ask(worker, "encode_to", path=str(path))["bytes"]
+        _need(
+            size == reply["bytes"] == path.stat().st_size,
+            f"bytes {reply['bytes']}, the file has {path.stat().st_size}",
+        )
+        _need(reply["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), "sha256 is of other bytes")
+        _need(reply["items"] == len(_DOCUMENT), f"items {reply['items']} of {len(_DOCUMENT)}")
+        _need(reply["cold_encode_ns"] > 0 and reply["cold_decode_ns"] > 0, "the first calls took no time")
+
+
+def _decodes_in_a_fresh_process(bench: _Bench) -> None:
+    """With encoded, a path, nothing is encoded and no value needs to be loaded."""
+    with bench.worker() as worker:
+        bench.ready(worker)
+        bench.ask(worker, "encode_to", path=str(bench.folder / "encoded"))
+    with bench.worker() as fresh:
+        reply = bench.ask(fresh, "prepare", codec=bench.codec, encoded=str(bench.folder / "encoded"))
+        _need(reply["items"] == len(_DOCUMENT), f"items {reply['items']}")
+        _need(
+            bench.refused(fresh, "run", what="encode", batch=1).type == "usage",
+            "encode without a value is no usage error",
+        )
+
+
+def _verify_tells_the_same(bench: _Bench) -> None:
+    """Verify compares what came back with what was loaded."""
+    with bench.worker() as worker:
+        bench.ready(worker)
+        found = bench.ask(worker, "verify", full=True, limit=5)
+        _need(
+            found["verdict"] == "same",
+            f"verdict {found['verdict']} of a value that came back: {found.get('changes')}",
+        )
+        _need(
+            found["items_in"] == found["items_out"] == len(_DOCUMENT),
+            f"items {found['items_in']}, {found['items_out']}",
+        )
+
+
+def _verify_finds_a_difference(bench: _Bench) -> None:
+    """A planted difference is found, and its path says where."""
+    changed = json.loads(json.dumps(_DOCUMENT))
+    changed[-1]["price"] = -1.0
+    with bench.worker() as worker:
+        bench.ready(worker, changed)
+        bench.ask(worker, "encode_to", path=str(bench.folder / "other"))
+        bench.ready(worker, encoded=str(bench.folder / "other"))
+        found = bench.ask(worker, "verify", full=True, limit=5)
+        _need(found["verdict"] != "same", "the difference was not seen")
+        _need(any("price" in one["path"] for one in found["changes"]), f"changes {found['changes']}")
+
+
+def _tagged_values(bench: _Bench) -> None:
+    """decode_from writes the value as tagged values, from which another language makes the same."""
+    from tare.tagged import from_tagged
+
+    with bench.worker() as worker:
+        bench.ready(worker, _TAGGED)
+        bench.ask(worker, "encode_to", path=str(bench.folder / "t.bin"))
+        bench.ask(worker, "decode_from", path=str(bench.folder / "t.bin"), out=str(bench.folder / "t.json"))
+    back = from_tagged(json.loads((bench.folder / "t.json").read_text(encoding="utf-8")))
+    _need(back == _TAGGED, f"{back!r:.200} came back")
+
+
+def _probes(bench: _Bench) -> None:
+    """Probe tells of each value what happened to it."""
+    with bench.worker() as worker:
+        cells = bench.ask(worker, "probe", codec=bench.codec, set="values/1")["cells"]
+        odd = {cell["status"] for cell in cells} - {"decoded", "refused", "error", "n/a"}
+        _need(not odd, f"status {', '.join(map(str, odd))}")
+        _need(len(cells) > 30, f"{len(cells)} cells")
+
+
+# --- time ---------------------------------------------------------------------------
+
+
+def _samples(bench: _Bench) -> None:
+    """A sample is a row of whole numbers in the order of cols: wall time above zero, nothing negative."""
+    with bench.worker() as worker:
+        bench.ready(worker)
+        for what in ("encode", "decode", "null"):
+            reply = bench.ask(worker, "run", what=what, samples=3, batch=2)
+            _need(
+                (len(reply["samples"]), reply["batch"]) == (3, 2),
+                f"{what}: {len(reply['samples'])} samples of {reply['batch']}",
+            )
+            for row in reply["samples"]:
+                cells = dict(zip(reply["cols"], row, strict=True))
+                _need(cells["wall_ns"] > 0 and min(row) >= 0, f"{what}: {cells}")
+
+
+def _batches_are_calibrated(bench: _Bench) -> None:
+    """Batch 0 means as many calls as take target_ns, and the same number the next time; budget_ms ends samples."""
+    with bench.worker() as worker:
+        bench.ready(worker)
+        asked = {"what": "decode", "batch": 0, "target_ns": 20_000_000}
+        first = bench.ask(worker, "run", **asked)["batch"]
+        _need(
+            first >= 1 and bench.ask(worker, "run", **asked)["batch"] == first,
+            "another number the second time",
+        )
+        many = bench.ask(worker, "run", what="decode", batch=1, samples=100_000, budget_ms=1)["samples"]
+        _need(1 <= len(many) < 100_000, f"{len(many)} samples in a millisecond")
+
+
+def _the_cpu_clock(bench: _Bench) -> None:
+    """CPU time is the process's own, within a tenth of what the kernel counts."""
+    with bench.worker() as worker:
+        tasks = Path(f"/proc/{worker.pid}/task")
+        if not Path("/proc/self/schedstat").exists():
+            raise _NotOffered("this system does not count the CPU time of other processes")
+
+        def sampled(what: str, batch: int) -> tuple[int, int]:
+            before = _used(tasks)
+            reply = bench.ask(worker, "run", what=what, samples=1, batch=batch)
+            cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+            return cells["user_ns"] + cells["sys_ns"] + (cells.get("drop_ns") or 0), _used(tasks) - before
+
+        bench.ready(worker, _BIG)
+        sampled("encode", 1)
+        around = min(counted - told for told, counted in (sampled("null", 1) for _ in range(3)))
+        told = counted = 0
+        for batch in (8, 16, 32, 64):
+            told, counted = sampled("encode", batch)
+            if counted > 50_000_000 + 2 * around:
+                break
+        _need(
+            0.9 * (counted - around) <= told <= counted * 1.02,
+            f"{told / 1e6:.1f} ms told, {counted / 1e6:.1f} ms counted",
+        )
+
+
+def _used(tasks: Path) -> int:
+    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks.iterdir())
+
+
+def _memory(bench: _Bench) -> None:
+    """Mem tells the peak of one call above what was resident, and how it knows."""
+    path = bench.file("big.json", _BIG)
+    with bench.worker() as worker:
+        bench.ask(worker, "load", path=path, kind="document", **{"as": "json"})
+        bench.ask(worker, "prepare", codec=bench.codec, cold=False)
+        reply = bench.ask(worker, "mem", what="encode")
+        _need(reply["method"] and reply["before_bytes"] > 0 and reply["peak_bytes"] > 0, f"{reply}")
+
+
+# --- files and streams --------------------------------------------------------------
+
+
+def _files(bench: _Bench) -> None:
+    """Write leaves one file with the encoded bytes; read gives the items back."""
+    if "file" not in bench.about["media"]:
+        raise _NotOffered("its codec does not list the medium file")
+    folder = bench.folder / "files"
+    folder.mkdir(exist_ok=True)
+    with bench.worker() as worker:
+        size = bench.ready(worker)["bytes"]
+        written = bench.ask(worker, "run", what="write", path=str(folder / "data"), batch=3)
+        _need(
+            written["bytes"] == size == (folder / "data").stat().st_size,
+            f"{written['bytes']} of {size} bytes",
+        )
+        _need(os.listdir(folder) == ["data"], f"{os.listdir(folder)} are left")
+        read = bench.ask(worker, "run", what="read", path=str(folder / "data"), batch=3)
+        _need(read["items"] == len(_DOCUMENT), f"{read['items']} items")
+
+
+def _streams(bench: _Bench) -> None:
+    """What a writer sends, a reader receives whole, over each medium with two ends that the codec lists."""
+    media = [name for name in ("fifo", "unix", "tcp") if name in bench.about["media"]]
+    if not media:
+        raise _NotOffered("its codec lists no fifo, unix or tcp")
+    for name in media:
+        for delivery in bench.about["delivery"]:
+            _message(bench, name, delivery)
+
+
+def _message(bench: _Bench, name: str, delivery: str) -> None:
+    common = {"kind": name, "token": os.urandom(16).hex()}
+    with bench.worker() as writer, bench.worker() as reader:
+        for end in (writer, reader):
+            bench.ready(end)
+        opened = bench.ask(reader, "open", medium={**common, "role": "reader"})
+        writing = bench.ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
+        number = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
+        sent = bench.ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
+        received = reader.wait(number, _DEADLINE_S)
+        where = f"{name}, {delivery}"
+        _need(received["items"] == len(_DOCUMENT), f"{where}: {received['items']} items")
+        _need(
+            received["bytes"] == sent["bytes"],
+            f"{where}: {sent['bytes']} bytes sent, {received['bytes']} received",
+        )
+
+
+CHECKS: tuple[Callable[[_Bench], None], ...] = (
+    _hello, _errors_are_replies, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input, _bad_files,
+    _prepare_proves, _decodes_in_a_fresh_process, _verify_tells_the_same, _verify_finds_a_difference, _tagged_values,
+    _probes, _samples, _batches_are_calibrated, _the_cpu_clock, _memory, _files, _streams,
+)  # fmt: skip
+"""Every check, in the order of the specification."""
+
+
+# --- without a driver ---------------------------------------------------------------
+
+
+class _raw:  # noqa: N801 - used as a function
+    """The program without a driver: what really goes over its pipes."""
+
+    def __init__(self, bench: _Bench) -> None:
+        self.command = bench.command
+
+    def __enter__(self) -> subprocess.Popen[bytes]:
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        return self.process
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Any:
+    assert process.stdin is not None
+    process.stdin.write(data)
+    return _line(process)
+
+
+def _line(process: subprocess.Popen[bytes]) -> Any:
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        _need(select.select([process.stdout], [], [], _DEADLINE_S)[0], "no reply")
+        part = process.stdout.read(1)
+        _need(part, "it ended instead of replying")
+        line += part
+    return json.loads(line)
