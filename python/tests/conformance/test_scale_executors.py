@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,20 @@ def test_a_unit_that_kills_its_worker_is_told_from_the_innocent(sources, engine,
     assert error["class"] == "killed"
     assert "killer.pickle: its worker died" in error["message"]
     assert report.deaths >= 3
+
+
+def test_a_pool_that_was_given_and_broke(sources, tmp_path) -> None:
+    """It is the caller's: the run ends and says so, and a second start goes on."""
+    folder = with_killer(tmp_path / "in", sources, 6)
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
+    spawned = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(2, mp_context=spawned) as pool,
+        pytest.raises(EngineError, match="lost a process"),
+    ):
+        scale.run(plan, executor=pool)
+    report = scale.run(plan, executor="local:2")
+    assert (report.done + report.skipped + report.duplicate, report.failed) == (6, 1)
 
 
 def after(plan: scale.Plan, count: int, act: Callable[[], Any]) -> threading.Thread:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tare.errors import UsageError
 from tare.scale.executors.base import Engine
+from tare.scale.preflight import EngineError
 
 __all__ = ["FuturesEngine"]
 
@@ -39,6 +40,15 @@ class FuturesEngine(Engine):
     def is_death(self, error: BaseException) -> bool:
         """Whether an error says that the pool broke."""
         return isinstance(error, BrokenExecutor)
+
+    def restart(self) -> None:
+        """It is the caller's, and a broken one takes nothing more.
+
+        Raises:
+            EngineError: It broke; a second start with a new one goes on.
+        """
+        if not self.alive():
+            raise EngineError("the executor lost a process and takes no more units; what is done is kept")
 
     def alive(self) -> bool:
         """Whether it takes more."""

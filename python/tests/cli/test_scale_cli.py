@@ -1,0 +1,190 @@
+"""The commands of many files: what they choose, what they say, how they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tare
+
+TARE = (sys.executable, "-c", "from tare.cli import main; main()")
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TARE, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.csv", "b.csv", "sub/c.csv", "sub/d.tsv", "tmp/e.csv", ".hidden.csv", "notes.bin"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x\ty\n1\t2\n" if name.endswith("tsv") else "x,y\n1,2\n")
+    (tmp_path / "in" / "notes.bin").write_bytes(b"\x00\x01\x02")
+    return tmp_path
+
+
+def results(folder: Path) -> list[str]:
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and ".tare" not in path.parts
+    )
+
+
+def test_a_folder_in_parallel(folder: Path) -> None:
+    done = run("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert results(folder / "out") == [
+        "a.parquet",
+        "b.parquet",
+        "sub/c.parquet",
+        "sub/d.parquet",
+        "tmp/e.parquet",
+    ]
+    assert "1 passed over: no data that can be told (notes.bin)" in done.stderr
+    assert "5 done into" in done.stderr
+    assert done.stdout == ""
+    again = run("convert", "in", "out", "--to", "parquet", "--jobs", "2", cwd=folder)
+    assert "0 done, 5 done before" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--include", "*.tsv"], ["sub/d.parquet"]),
+        (["--exclude", "tmp/**"], ["a.parquet", "b.parquet", "sub/c.parquet", "sub/d.parquet"]),
+        (["--include", "**/*.csv", "--exclude", "tmp/*"], ["a.parquet", "b.parquet", "sub/c.parquet"]),
+    ],
+)  # fmt: skip
+def test_what_is_chosen(folder: Path, options: list[str], names: list[str]) -> None:
+    done = run("convert", "in", "out", "--to", "parquet", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert results(folder / "out") == names
+
+
+def test_several_sources(folder: Path) -> None:
+    done = run("convert", "in/a.csv", "in/sub", "out", "--to", "ndjson", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert results(folder / "out") == ["a.ndjson", "c.ndjson", "d.ndjson"]
+    assert tare.read(folder / "out" / "d.ndjson") == [{"x": 1, "y": 2}]
+    (folder / "other").mkdir()
+    (folder / "other" / "a.csv").write_text("x\n9\n")
+    both = run("convert", "in/a.csv", "other/a.csv", "out2", "--to", "ndjson", cwd=folder)
+    assert both.returncode == 2
+    assert "have one name" in both.stderr
+
+
+def test_a_dry_run_does_nothing(folder: Path) -> None:
+    done = run("convert", "in/*.csv", "out", "--to", "parquet", "--dry-run", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" -> ")[1].split()[0] for line in done.stdout.splitlines()] == [
+        "a.parquet",
+        "b.parquet",
+    ]
+    assert not (folder / "out").exists()
+    units = run("convert", "in/*.csv", "out", "--to", "parquet", "--dry-run", "--json", cwd=folder)
+    assert [json.loads(line)["task"] for line in units.stdout.splitlines()] == ["convert", "convert"]
+
+
+def test_one_fails(folder: Path) -> None:
+    (folder / "in" / "b.csv").write_text('x,y\n1,2\n"3')
+    done = run("convert", "in/*.csv", "out", "--to", "parquet", "--json", cwd=folder)
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    assert (report["done"], report["failed"], report["ok"]) == (1, 1, False)
+    assert "1 x input: Truncated of csv" in done.stderr
+    assert (
+        "the same line goes on with the rest: tare convert 'in/*.csv' out --to parquet --json" in done.stderr
+    )
+    status = run("status", "out", cwd=folder)
+    assert (status.returncode, status.stdout.splitlines()[0][:24]) == (1, "1 of 2 done, 1 failed, 0")
+
+
+def test_values_that_would_change(folder: Path) -> None:
+    """Fail that file, with the words of a single conversion; --on-loss takes them."""
+    import pyarrow as pa
+
+    tare.write(pa.table({"v": [float("nan"), 1.0]}), folder / "in" / "nan.parquet")
+    done = run("convert", "in/*.parquet", "out", "--to", "ndjson", "--verify", "decode", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert "1 x loss: LossRefused" in done.stderr
+    taken = run(
+        "convert",
+        "in/*.parquet",
+        "out",
+        "--to",
+        "ndjson",
+        "--verify",
+        "decode",
+        "--on-loss",
+        "allow",
+        cwd=folder,
+    )
+    assert taken.returncode == 0, taken.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["in/*.csv", "out"], "say what the files become with --to"),
+        (["in/*.csv", "-", "--to", "csv"], "many files are no stream"),
+        (["in/*.nothing", "out", "--to", "csv"], "no file is there"),
+        (["in", "out", "--to", "parquet", "--split", "much"], "a size such as 64MiB"),
+        (["in", "out", "--to", "parquet", "--executor", "slurm"], "--executor 'slurm'"),
+        (["in", "out", "--to", "parquet", "--executor", "dask://127.0.0.1:1"], "no scheduler, or no worker"),
+        (["in", "out", "--to", "nothing", "--jobs", "2"], "nothing"),
+    ],
+)  # fmt: skip
+def test_misuse(folder: Path, arguments: list[str], said: str) -> None:
+    done = run("convert", *arguments, cwd=folder)
+    assert done.returncode in (1, 2, 3), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_plans_and_shards(folder: Path) -> None:
+    assert (
+        run(
+            "plan", "convert", "in", "out", "--to", "csv", "-o", "p.jsonl", "--include", "*.csv", cwd=folder
+        ).returncode
+        == 0
+    )
+    assert run("status", "p.jsonl", cwd=folder).returncode == 1
+    for share in ("1/2", "2/2"):
+        assert run("run", "p.jsonl", "--shard", share, "--executor", "inline", cwd=folder).returncode == 0
+    assert run("status", "p.jsonl", cwd=folder).returncode == 0
+    assert run("clean", "out", cwd=folder).stderr == "0 files removed\n"
+    for wrong in ("3/2", "0/2", "x", "1"):
+        assert run("run", "p.jsonl", "--shard", wrong, cwd=folder).returncode == 2
+    (folder / "p.jsonl").write_text("{}")
+    broken = run("run", "p.jsonl", cwd=folder)
+    assert (broken.returncode, "line 1: not a plan" in broken.stderr) == (2, True)
+
+
+def test_put_and_encode_and_measure(folder: Path) -> None:
+    """Every task of units, from its plan to its end."""
+    (folder / "docs.ndjson").write_text("".join(f'{{"n": {n}}}\n' for n in range(5000)))
+    for words in (
+        ("put", "in", "objects", "--include", "*.csv"),
+        ("encode", "docs.ndjson", "blits", "--split", "20KB"),
+        ("measure", "docs.ndjson", "records", "--codec", "json:orjson", "--seconds", "2"),
+    ):
+        assert run("plan", *words, "-o", f"{words[0]}.jsonl", cwd=folder).returncode == 0
+        done = run("run", f"{words[0]}.jsonl", "--executor", "inline", cwd=folder)
+        if words[0] == "measure" and "a load of" in done.stderr:
+            continue  # others are at work here: it refuses, as it should
+        assert done.returncode == 0, done.stderr
+        assert "done before" in run("run", f"{words[0]}.jsonl", "--executor", "inline", cwd=folder).stderr
+    with tare.open_store(str(folder / "objects")) as store:
+        assert sorted(store.list()) == ["a.csv", "b.csv", "sub/c.csv", "tmp/e.csv"]
+        assert bytes(store["a.csv"]) == b"x,y\n1,2\n"
+    parts = sorted((folder / "blits" / "docs").iterdir())
+    assert len(parts) > 2
+    assert [value["n"] for part in parts for value in tare.blit.open_collection(part)] == list(range(5000))
