@@ -24,6 +24,7 @@ from tare.measure.plan import Plan
 from tare.measure.streams import Receiver, Sender
 from tare.measure.table_set import TableSet
 from tare.media import medium
+from tare.tagged import from_tagged
 
 FOLDER = Path(tare.__file__).parent / "workers"
 COMMAND = ("sh", str(FOLDER / "r" / "tare-worker-r.sh"))
@@ -288,3 +289,14 @@ def test_rows_of_a_plan_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "n/a",
         "a connection in R's memory: only the R worker has it",
     )
+
+
+def test_integers_of_64_bits_and_bytes_are_told_as_they_are(loaded: Worker, tmp_path: Path) -> None:
+    """Without bit64: R has them as the bits of doubles. Bytes go there and back."""
+    value = {"a": [2**31, 2**53 + 1, -(2**62), 2**63 - 1, -1 - 2**40], "b": b"\x00\xff\xfe\x80", "c": b"\x01"}
+    (tmp_path / "v.rds").write_bytes(Codec.parse("rds:tare").encode(value))
+    ask(loaded, "prepare", codec="rds:r")
+    ask(loaded, "decode_from", codec="rds:r", path=str(tmp_path / "v.rds"), out=str(tmp_path / "v.json"))
+    assert from_tagged(json.loads((tmp_path / "v.json").read_text())) == value
+    cells = ask(loaded, "probe", codec="rds:r", set="values/1", only=["bytes"])["cells"]
+    assert from_tagged(cells[0]["out"]) == {"v": b"\x00\xff\xfe\x80"}

@@ -24,7 +24,7 @@ raw_of_base64 <- function(text) {
   letters_ <- strsplit(sub("=*$", "", text), "")[[1L]]
   if (!length(letters_)) return(raw(0))
   sextets <- match(letters_, .base64) - 1L
-  bytes <- length(sextets) * 6L %/% 8L
+  bytes <- (length(sextets) * 6L) %/% 8L
   m <- matrix(c(sextets, integer((4L - length(sextets) %% 4L) %% 4L)), nrow = 4L)
   out <- rbind(m[1L, ] * 4L + m[2L, ] %/% 16L, m[2L, ] %% 16L * 16L + m[3L, ] %/% 4L, m[3L, ] %% 4L * 64L + m[4L, ])
   as.raw(out)[seq_len(bytes)]
@@ -112,6 +112,29 @@ to_tagged <- function(x) {
   paste0("[", paste(cells, collapse = ","), "]")
 }
 
+# The whole number that the 8 bytes of a double are, the first the highest: bit64 keeps numbers so.
+.int64_text <- function(bytes) {
+  bytes <- as.integer(bytes)
+  negative <- bytes[1L] >= 128L
+  if (negative) {
+    bytes <- 255L - bytes
+    at <- 8L
+    while (at > 0L && bytes[at] == 255L) { bytes[at] <- 0L; at <- at - 1L }
+    if (at > 0L) bytes[at] <- bytes[at] + 1L
+  }
+  digits <- c(0, 0, 0) # seven decimal digits each, the lowest first
+  for (byte in bytes) {
+    carry <- byte
+    for (k in 1:3) {
+      now <- digits[k] * 256 + carry
+      digits[k] <- now %% 1e7
+      carry <- now %/% 1e7
+    }
+  }
+  text <- sub("^0+(?=.)", "", sprintf("%.0f%07.0f%07.0f", digits[3L], digits[2L], digits[1L]), perl = TRUE)
+  paste0(if (negative) "-", text)
+}
+
 .tagged_cells <- function(x) {
   missing <- is.na(x)
   if (inherits(x, "Date")) {
@@ -128,6 +151,14 @@ to_tagged <- function(x) {
         micro %% 1e6, offset, zone)
   } else if (inherits(x, "difftime")) {
     cells <- sprintf("{\"$dur\":%.0f,\"unit\":\"us\"}", round(as.double(x, units = "secs") * 1e6))
+  } else if (inherits(x, "integer64")) {
+    bits <- matrix(writeBin(as.double(unclass(x)), raw(), endian = "big"), nrow = 8L)
+    cells <- apply(bits, 2L, .int64_text)
+    large <- abs(as.double(cells)) >= 2^53
+    cells[large] <- sprintf("{\"$int\":\"%s\"}", cells[large])
+    missing <- apply(bits, 2L, function(bytes) identical(as.integer(bytes), c(128L, integer(7L))))
+    cells[missing] <- "{\"$na\":\"int\"}"
+    missing <- FALSE
   } else if (is.double(x)) {
     bits <- writeBin(as.double(x), raw(), endian = "big")
     cells <- apply(matrix(sprintf("%02x", as.integer(bits)), nrow = 8L), 2L, paste, collapse = "")
