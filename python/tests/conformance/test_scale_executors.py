@@ -310,7 +310,8 @@ class Sleeper:
 
 
 _RUN = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background has it ignored
 from tare.cli import main
 if __name__ == "__main__":
     main(sys.argv[1:])

@@ -411,7 +411,8 @@ def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
         if counted > 50_000_000 + 2 * around:
             break
     assert told <= counted * 1.01
-    assert told >= 0.95 * (counted - around)
+    # A runtime that compiles beside does so between samples too, where no clock of its own is read.
+    assert told >= (0.85 if speaker.compiles_beside else 0.95) * (counted - around)
 
 
 def test_the_collector_can_be_on(worker, speaker, document):

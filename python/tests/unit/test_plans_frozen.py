@@ -79,14 +79,14 @@ def test_every_case_is_measured_or_says_why_not(name: str) -> None:
 
 def test_foreign_codecs_name_their_worker() -> None:
     """A row of a language without a worker says what it needs; a command that does not run is the reason."""
-    labels = {"codec": "json:node", "medium": "memory", "dataset": "twitter"}
+    labels = {"codec": "json:mono-newtonsoft", "medium": "memory", "dataset": "twitter"}
     assert (
-        supports(labels) == "needs the Node worker, which is not part of this version: --worker node=COMMAND"
+        supports(labels) == "needs the Mono worker, which is not part of this version: --worker mono=COMMAND"
     )
 
     class Given:
         remote = None
         link = None
-        workers: ClassVar = {"node": "false"}
+        workers: ClassVar = {"mono": "false"}
 
-    assert "the Node worker does not run: exited with code 1" in str(supports(labels, Given()))
+    assert "the Mono worker does not run: exited with code 1" in str(supports(labels, Given()))
