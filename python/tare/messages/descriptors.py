@@ -292,7 +292,8 @@ class DescriptorChannel(PulledChannel):
         if self._spare is not None:
             os.close(self._spare)
             self._spare = None
-        if self._blocking and not self._is_file:
+        # A child has the same open description: what it sets there its parent has too.
+        if self._blocking and not self._is_file and os.getpid() == self._process:
             with contextlib.suppress(OSError):
                 os.set_blocking(self._descriptor, True)
 

@@ -419,7 +419,8 @@ class PulledChannel(ABC):
             return
         deadline = self._deadline(timeout)
         try:
-            if self._failed is None:
+            # A child that inherited it closes its copy of the descriptor alone: the stream is its parent's.
+            if self._failed is None and os.getpid() == self._process:
                 self._flush(deadline)
                 if end and self._writes:
                     self._session.finish()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import os
 import shutil
 import signal
 import socket
@@ -77,6 +79,32 @@ def test_poll_says_no_while_another_thread_receives() -> None:
         theirs.sendall(bytes.fromhex("e0020000006869"))
         receiver.join(20)
     assert (answers, got) == ([False, False], [b"hi"])
+
+
+def test_a_child_that_leaves_closes_nothing_of_its_parents() -> None:
+    """Neither an end nor a shutdown goes out, by `close`, by ``with``, by an exception in it or by garbage collection."""
+    ours, theirs = socket.socketpair()
+    with tare.connect(f"fd:{theirs.detach()}", "json", timeout=20) as peer:
+        connection = tare.connect(f"fd:{ours.detach()}", "json", timeout=20)
+        for leave in (
+            "connection.close()",
+            "with connection: pass",
+            "with connection: raise ValueError",
+            "del connection",
+        ):
+            pid = os.fork()
+            if pid == 0:
+                with contextlib.suppress(Exception):
+                    exec(leave, {"connection": connection})
+                gc.collect()
+                os._exit(0)
+            os.waitpid(pid, 0)
+            assert not os.get_blocking(connection.fileno())
+            connection.send(leave)
+            assert peer.receive() == leave
+            peer.send("back")
+            assert (connection.receive(), connection.status) == ("back", "ok")
+        connection.close()
 
 
 # What a peer may send for ever: notes of a later version, blank lines.
