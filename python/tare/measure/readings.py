@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
-__all__ = ["readings"]
+from tare.errors import WorkerError
+
+__all__ = ["believable", "readings"]
+
+_TICK_NS = 20_000_000
+"""What CPU time may run ahead by where a system counts it in ticks."""
 
 
 def readings(reply: dict[str, Any]) -> dict[str, Any]:
@@ -43,3 +49,29 @@ def _whole(name: str, value: Any) -> int | None:
     if isinstance(value, float) and math.isfinite(value):
         return round(value)
     raise ValueError(f"{str(name)[:40]} = {value!r:.40} is no number of a clock")
+
+
+def believable(reply: dict[str, Any], worker: str) -> None:
+    """Refuse samples whose clocks cannot be right: they would be the fastest of all.
+
+    Args:
+        reply: Of ``run``.
+        worker: Who gave it.
+
+    Raises:
+        WorkerError: No time passed, or more CPU time than every CPU could give in it.
+
+    >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]]}, "node")
+    """
+    for row in reply["samples"]:
+        cells = dict(zip(reply["cols"], row, strict=False))
+        wall, cpu = cells["wall_ns"] or 0, (cells.get("user_ns") or 0) + (cells.get("sys_ns") or 0)
+        said = ""
+        if wall <= 0:
+            said = f"a sample of {wall} ns"
+        elif cpu > wall * (os.cpu_count() or 1) + _TICK_NS:
+            said = f"{cpu} ns of CPU time in a sample of {wall} ns: more than every CPU could give"
+        if said:
+            raise WorkerError(
+                f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
+            )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
+from tare.measure.readings import believable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -393,33 +394,3 @@ class Seat:
         self.session.check()
         limit = self.limit_s or self.session.settings.deadline_s if deadline_s is None else deadline_s
         return self.worker.request(op, deadline_s=limit, **{k: v for k, v in fields.items() if v is not None})
-
-
-_TICK_NS = 20_000_000
-"""What CPU time may run ahead by where a system counts it in ticks."""
-
-
-def believable(reply: dict[str, Any], worker: str) -> None:
-    """Refuse samples whose clocks cannot be right: they would be the fastest of all.
-
-    Args:
-        reply: Of ``run``.
-        worker: Who gave it.
-
-    Raises:
-        WorkerError: No time passed, or more CPU time than every CPU could give in it.
-
-    >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]]}, "node")
-    """
-    for row in reply["samples"]:
-        cells = dict(zip(reply["cols"], row, strict=False))
-        wall, cpu = cells["wall_ns"], cells.get("user_ns", 0) + cells.get("sys_ns", 0)
-        said = ""
-        if wall <= 0:
-            said = f"a sample of {wall} ns"
-        elif cpu > wall * (os.cpu_count() or 1) + _TICK_NS:
-            said = f"{cpu} ns of CPU time in a sample of {wall} ns: more than every CPU could give"
-        if said:
-            raise WorkerError(
-                f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
-            )

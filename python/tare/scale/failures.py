@@ -6,16 +6,7 @@ import errno
 import re
 from typing import Any
 
-from tare.errors import (
-    DecodeError,
-    EncodeError,
-    Limit,
-    LossError,
-    NotTrusted,
-    TareError,
-    Unsupported,
-    UsageError,
-)
+from tare.errors import EncodeError, LossError, TareError
 
 __all__ = ["CLASSES", "RETRIED", "STOPS", "LossRefused", "SourceChanged", "classify", "error_of"]
 
@@ -29,9 +20,6 @@ _TRANSIENT = frozenset({
     errno.EAGAIN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE, errno.EMFILE, errno.ENFILE,
 })  # fmt: skip
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
-_AGAIN = re.compile(
-    r"\b(408|409|429|5\d\d)\b|timed? ?out|connection|reset|temporar|SlowDown|throttl", re.IGNORECASE
-)
 
 
 class SourceChanged(TareError):
@@ -64,11 +52,7 @@ def classify(error: BaseException, *, writing: bool = False) -> str:
             return "transient"
         if isinstance(one, (TimeoutError, ConnectionError)):
             return "transient"
-        if type(one).__module__.split(".")[0] == "obstore" and _AGAIN.search(str(one)):
-            return "transient"
-    if isinstance(
-        error, (DecodeError, EncodeError, Unsupported, Limit, NotTrusted, SourceChanged, UsageError, OSError)
-    ):
+    if isinstance(error, (TareError, OSError)):
         return "input"
     return "bug"
 

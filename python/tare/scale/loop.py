@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tare._version import __version__
+from tare.datasets.source import free_memory
 from tare.scale.executors.base import Engine
-from tare.scale.failures import RETRIED, STOPS
+from tare.scale.failures import RETRIED, STOPS, error_of
+from tare.scale.place import shown
 from tare.scale.plan import Plan
 from tare.scale.preflight import EngineError
 from tare.scale.report import Report
@@ -104,8 +106,7 @@ class Loop:
         self._settings = {**self.state.settings(), "verify": rules.verify, "fsync": rules.fsync}
         self._flying: dict[Future[dict[str, Any]], _Task] = {}
         self._again: deque[_Task] = deque()
-        self._most = 1 if engine.name == "inline" else max(4, 2 * engine.workers)
-        self._room = _free_memory() if engine.name == "local" else None
+        self._room = free_memory() if engine.is_pool else None
         self._fresh: Iterator[_Task] = iter(())
         self._stopping = ""
         self._idle_since: float | None = None
@@ -163,9 +164,8 @@ class Loop:
         return {entry.name for entry in self.state.place.entries() if not entry.name.startswith(".tare/")}
 
     def _own_count(self) -> int:
-        if self.rules.shard is None:
-            return self.plan.count
-        return sum(in_shard(number, self.rules.shard) for number in range(self.plan.count))
+        first, step = self.rules.shard or (1, 1)
+        return len(range(first - 1, self.plan.count, step))
 
     def _next_there(self) -> bool:
         """Whether a unit waits; one that comes from the plan is put in front."""
@@ -199,7 +199,7 @@ class Loop:
     def _fill(self) -> None:
         """Begin units while there is room: none beside one that may kill its worker."""
         now = time.monotonic()
-        while not self._stopping and len(self._flying) < self._most and self._next_there():
+        while not self._stopping and len(self._flying) < self.engine.most and self._next_there():
             task = self._again[0]
             if task.deaths >= _ALONE_FROM and self._flying:
                 # Others are waited for; those that are no suspects may go before it.
@@ -276,8 +276,6 @@ class Loop:
                 return None
             if isinstance(error, EngineError):
                 raise
-            from tare.scale.failures import error_of
-
             return self._failure(task, error_of(error, "bug", repr(error)))
 
     def _failure(self, task: _Task, error: dict[str, Any]) -> dict[str, Any]:
@@ -333,7 +331,7 @@ class Loop:
         """A worker died: who was in flight with it is a suspect; what has a receipt is done."""
         self.report.deaths += 1
         # A pool that broke gives up all of its futures: none of the others comes any more.
-        if self.engine.name == "local":
+        if self.engine.is_pool:
             done, _ = wait(self._flying, timeout=5.0)
             for future in list(self._flying):
                 task = self._flying.pop(future)
@@ -392,13 +390,5 @@ class Loop:
 
 
 def _what(task: _Task) -> str:
-    from tare.scale.place import shown
-
     given = task.unit.get("input") or []
     return shown(str(given[0]["uri"])) if given else task.key[:12]
-
-
-def _free_memory() -> int | None:
-    from tare.datasets.source import free_memory
-
-    return free_memory()

@@ -19,9 +19,22 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote, urlsplit
 
+from tare import atomic
+from tare._tare import Blake3
 from tare.errors import MissingLibrary, PlanError, UsageError
 
-__all__ = ["Entry", "LocalPlace", "ObjectPlace", "Place", "as_uri", "local_path", "place_of", "shown"]
+__all__ = [
+    "Entry",
+    "LocalPlace",
+    "ObjectPlace",
+    "Place",
+    "as_uri",
+    "hashed",
+    "local_path",
+    "place_of",
+    "shown",
+    "split_uri",
+]
 
 _STEP_BYTES = 8 << 20
 _RANGE_BYTES = 4 << 20
@@ -141,6 +154,30 @@ def shown(uri: str) -> str:
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}" if parts.scheme else uri
 
 
+def split_uri(uri: str) -> tuple[Place, str]:
+    """The place that a file is in, and its name there.
+
+    >>> place, name = split_uri("file:///data/a.csv")
+    >>> place.uri, name
+    ('file:///data', 'a.csv')
+    """
+    if uri.startswith("file:"):
+        folder, _, name = local_path(uri).rpartition("/")
+        return LocalPlace(folder or "/"), name
+    base, _, name = uri.rpartition("/")
+    return place_of(base), name
+
+
+def hashed(path: str) -> tuple[int, str]:
+    """Size and content hash of a local file."""
+    hasher, size = Blake3(), 0
+    with open(path, "rb") as file:
+        while part := file.read(_STEP_BYTES):
+            hasher.update(part)
+            size += len(part)
+    return size, hasher.hexdigest()
+
+
 class LocalPlace(Place):
     """A folder.
 
@@ -191,15 +228,7 @@ class LocalPlace(Place):
         """Write a small file at once, in the place of one that is there."""
         path = self.path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        made, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=os.path.dirname(path))
-        try:
-            with os.fdopen(made, "wb") as file:
-                file.write(data)
-            os.replace(part, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(part)
-            raise
+        atomic.write_atomic(path, data, sync=False)
 
     def remove(self, name: str) -> None:
         """Delete a file; one that is not there is no error."""
@@ -227,8 +256,7 @@ class LocalPlace(Place):
         target = self.path(name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if sync:
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
+            atomic.flush_to_disk(path)
         os.replace(path, target)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(path))

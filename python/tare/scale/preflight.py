@@ -8,7 +8,7 @@ from typing import Any
 
 from tare.errors import TareError
 from tare.scale.executors.base import Engine, facts
-from tare.scale.place import shown
+from tare.scale.place import shown, split_uri
 
 __all__ = ["EngineError", "check_workers", "probe"]
 
@@ -25,7 +25,6 @@ def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
         uri: The first input.
     """
     from tare.scale.state import State
-    from tare.scale.tasks.inputs import split_uri
 
     found: dict[str, Any] = {**facts(), "cannot": ""}
     what = shown(uri)

@@ -124,7 +124,7 @@ def dask_dataframe(
 ) -> Any:
     """A Dask data frame of files in any format that Tare reads: rds, qs2, fst, Arrow, blit, ...
 
-    One partition a file, or a part of one. Columns that are not used are not made.
+    One partition a file, or a part of one. Columns that are not used are read, but not made into pandas'.
 
     Args:
         paths: Files, folders, globs, ``s3://`` prefixes.
@@ -172,8 +172,7 @@ def documents(unit: Mapping[str, Any]) -> list[Any]:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
         if isinstance(value, pa.Table):
             return value.to_pylist()
-        found = list(value) if not isinstance(value, dict) else [value]
-        return [getattr(one, "as_python", lambda one=one: one)() for one in found]
+        return [value] if isinstance(value, dict) else list(value)
 
 
 def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | None = None) -> Any:

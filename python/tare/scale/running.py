@@ -16,18 +16,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tare._tare import Blake3
 from tare._version import __version__
 from tare.errors import EncodeError, TareError
 from tare.scale.failures import classify, error_of
-from tare.scale.place import Place, place_of
+from tare.scale.place import Place, hashed, place_of
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
 
 __all__ = ["Made", "Writing", "run_unit"]
 
 _COUNT = itertools.count()
-_STEP_BYTES = 4 << 20
 
 
 @dataclass
@@ -80,7 +78,8 @@ class Writing:
 
     def written(self) -> list[dict[str, Any]]:
         """Name, size and content hash of what is to be renamed."""
-        return [{"name": name, **_facts(path)} for path, name in self._parts]
+        found = ((name, hashed(path)) for path, name in self._parts)
+        return [{"name": name, "size": size, "hash": hash} for name, (size, hash) in found]
 
     def commit(self) -> list[dict[str, Any]]:
         """Rename all; what was written."""
@@ -207,16 +206,6 @@ def _peak_memory() -> int:
 def _removed(path: str) -> None:
     """Away with a file that is no result, and with the folder of its attempt."""
     shutil.rmtree(os.path.dirname(path), ignore_errors=True)
-
-
-def _facts(path: str) -> dict[str, Any]:
-    """Size and content hash of a file."""
-    hasher, size = Blake3(), 0
-    with open(path, "rb") as file:
-        while part := file.read(_STEP_BYTES):
-            hasher.update(part)
-            size += len(part)
-    return {"size": size, "hash": hasher.hexdigest()}
 
 
 def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> dict[str, Any]:

@@ -101,9 +101,10 @@ class Running:
         self._events = Events(on_event)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self.plan.task == "measure" and self._executor == "local":
-            self._jobs = 1
-        engine = engine_of(self._executor, self._jobs)
+        executor = self._executor
+        if self.plan.task == "measure" and str(executor).startswith("local"):
+            executor = "local:1"  # nothing else may run on a host that measures
+        engine = engine_of(executor, self._jobs)
         try:
             state = State.of(self.plan)
             first = next(self.plan.units(), None)

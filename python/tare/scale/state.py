@@ -151,19 +151,17 @@ class State:
         self.place.put(f"{self._prefix}manifest.json", text.encode() + b"\n")
         return True
 
-    def sweep(self, *, all: bool = False) -> int:
+    def sweep(self) -> int:
         """Remove what attempts that are over left half written; how many files.
 
-        Args:
-            all: Whatever its age: nobody else writes here. Else only what is older than a day, or was
-                written by a process of this host that is gone.
+        Over is what is older than a day, or was written by a process of this host that is gone.
         """
         if not isinstance(self.place, LocalPlace) or not self.inner:
             return 0
         removed = 0
         with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
             for one in found:
-                if all or _is_over(one.name, one.stat().st_mtime):
+                if _is_over(one.name, one.stat().st_mtime):
                     removed += len(os.listdir(one.path)) if one.is_dir() else 1
                     shutil.rmtree(one.path, ignore_errors=True)
         return removed

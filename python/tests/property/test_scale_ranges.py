@@ -35,11 +35,7 @@ def test_every_line_is_in_one_part(lines: list[bytes], end: bytes, last: bool, s
             found = list(line_blocks(io.BytesIO(data), start, min(start + step, len(data)) or 1))
             for at, text in found:
                 assert data[at : at + len(text)] == text
-            part = b"".join(text for _, text in found)
-            assert (
-                not part or data.startswith(part) or data[: data.index(part)].endswith(b"\n") or part in data
-            )
-            parts.append(part)
+            parts.append(b"".join(text for _, text in found))
     finally:
         ranges._BLOCK_BYTES = before
     assert b"".join(parts) == data

@@ -25,7 +25,13 @@ class Engine(ABC):
 
     name = ""
     workers = 1
-    shares_host = True
+    is_pool = False
+    """Whether its workers share the memory of this machine, and all go when one dies."""
+
+    @property
+    def most(self) -> int:
+        """How many units may be in flight: enough that no worker waits for the next."""
+        return max(4, 2 * self.workers)
 
     @abstractmethod
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
@@ -46,10 +52,6 @@ class Engine(ABC):
     def give_up(self) -> None:
         """What is running took too long: end it, if that can be done."""
         self.restart()
-
-    def facts(self) -> list[dict[str, Any]]:
-        """What each worker says of itself: versions, host, pid."""
-        return [facts()]
 
     def alive(self) -> bool:
         """Whether any worker can take a unit."""

@@ -140,7 +140,6 @@ class DaskEngine(Engine):
             self.close()
             raise EngineError(f"{text}: no scheduler, or no worker: {error}") from error
         self.workers = max(1, sum(self._client.nthreads().values()))
-        self.shares_host = False
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit; nothing is kept on the cluster."""
@@ -163,12 +162,6 @@ class DaskEngine(Engine):
         """Our own workers are started again; those of others go on with what they have."""
         if self._own is not None:
             self._client.restart(timeout=_START_S, wait_for_workers=True)
-
-    def facts(self) -> list[dict[str, Any]]:
-        """What each worker says of itself."""
-        from tare.scale.executors.base import facts
-
-        return list(self._client.run(facts).values())
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         """Each worker reaches the first input and the destination."""

@@ -15,6 +15,7 @@ class InlineEngine(Engine):
     """This process."""
 
     name = "inline"
+    most = 1  # it runs a unit when it is given it
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Run a unit now."""

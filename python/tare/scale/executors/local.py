@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from typing import Any
 
-from tare.scale.executors.base import Engine, facts, limit_threads
+from tare.scale.executors.base import Engine, limit_threads
 
 __all__ = ["LocalEngine"]
 
@@ -25,6 +25,7 @@ class LocalEngine(Engine):
     """
 
     name = "local"
+    is_pool = True
 
     def __init__(self, workers: int) -> None:
         self.workers = max(1, workers)
@@ -44,10 +45,6 @@ class LocalEngine(Engine):
         """A new pool."""
         self._end()
         self._pool = self._made()
-
-    def facts(self) -> list[dict[str, Any]]:
-        """What one process says of itself: all are the same."""
-        return [self._pool.submit(facts).result()]
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         """Each process that is started reaches both; all are started now, not in the midst of the work."""

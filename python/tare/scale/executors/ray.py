@@ -39,7 +39,6 @@ class RayEngine(Engine):
         except ImportError as error:
             raise MissingLibrary("--executor ray needs ray: pip install 'tare[ray]'") from error
         self.name = "ray"
-        self.shares_host = False
         self._ray = ray
         limits = {"env_vars": dict.fromkeys(THREADS, "1")}
         common: dict[str, Any] = {"runtime_env": limits, "log_to_driver": False, "logging_level": "ERROR"}
@@ -81,12 +80,6 @@ class RayEngine(Engine):
     def is_death(self, error: BaseException) -> bool:
         """Whether the worker, or its host, died with the unit."""
         return type(error).__name__ in _DEATHS
-
-    def facts(self) -> list[dict[str, Any]]:
-        """What a worker says of itself."""
-        return [
-            {name: value for name, value in one.items() if name != "cannot"} for one in self.probe({}, "")
-        ]
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         """One task on each host reaches the first input and the destination."""

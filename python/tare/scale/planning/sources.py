@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
-from tare._tare import Blake3
 from tare.errors import UsageError
-from tare.scale.place import LocalPlace, Place, as_uri, place_of, shown
+from tare.scale.place import LocalPlace, Place, as_uri, hashed, local_path, place_of, shown, split_uri
 
 __all__ = ["Found", "find_sources", "is_glob", "matches"]
 
 _WILD = re.compile(r"[*?\[]")
-_STEP_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -106,33 +105,17 @@ def _of(source: str) -> Iterator[Found]:
         yield from _globbed(source)
         return
     uri = as_uri(source)
-    if uri.startswith("file:"):
-        path = source if not source.startswith("file:") else as_path(uri)
-        if os.path.isdir(path):
-            yield from _under(LocalPlace(os.path.abspath(path)))
-            return
-    base, _, name = uri.rpartition("/")
-    place = place_of(base)
-    if uri.startswith("s3:"):
-        entry = place.stat(name) if name else None
-        if entry is None:
-            yield from _under(place_of(uri))
-            return
+    if uri.startswith("file:") and os.path.isdir(local_path(uri)):
+        yield from _under(LocalPlace(local_path(uri)))
+        return
+    place, name = split_uri(uri) if urlsplit(uri).path.strip("/") else (place_of(uri), "")
+    entry = place.stat(name) if name else None
+    if entry is not None:
+        yield Found(uri, name, entry.size, entry.identity)
+    elif uri.startswith("s3:"):
+        yield from _under(place_of(uri))
     else:
-        from urllib.parse import unquote
-
-        name = unquote(name, errors="surrogateescape")
-        entry = place.stat(name)
-    if entry is None:
         raise FileNotFoundError(f"{source}: is not there")
-    yield Found(uri, name, entry.size, entry.identity)
-
-
-def as_path(uri: str) -> str:
-    """The path of a ``file:`` URI."""
-    from tare.scale.place import local_path
-
-    return local_path(uri)
 
 
 def _under(place: Place) -> Iterator[Found]:
@@ -148,21 +131,21 @@ def _joined(place: Place, name: str) -> str:
 
 def _globbed(pattern: str) -> Iterator[Found]:
     """Files by a pattern; names are what stands behind its fixed beginning."""
-    head, _, rest = _split(pattern)
-    place: Place = place_of(as_uri(head or ".")) if "://" not in head else place_of(head)
+    head, rest = _split(pattern)
+    place = place_of(as_uri(head or "."))
     for entry in place.entries():
         hidden = any(part.startswith(".") for part in entry.name.split("/"))
         if _translated(rest).fullmatch(entry.name) and not hidden:
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
 
 
-def _split(pattern: str) -> tuple[str, str, str]:
+def _split(pattern: str) -> tuple[str, str]:
     """The folder before the first wild part, and the rest."""
     scheme, mark, path = pattern.partition("://") if "://" in pattern else ("", "", pattern)
     parts = path.split("/")
     first = next(k for k, part in enumerate(parts) if _WILD.search(part))
     head = "/".join(parts[:first]) or ("/" if path.startswith("/") else "")
-    return f"{scheme}{mark}{head}", "/", "/".join(parts[first:])
+    return f"{scheme}{mark}{head}", "/".join(parts[first:])
 
 
 def _translated(pattern: str) -> re.Pattern[str]:
@@ -197,8 +180,4 @@ def _identified(one: Found) -> Found:
     """The same with the content hash of a local file in the place of its time."""
     if not one.uri.startswith("file:"):
         return one
-    hasher = Blake3()
-    with open(as_path(one.uri), "rb") as file:
-        while part := file.read(_STEP_BYTES):
-            hasher.update(part)
-    return Found(one.uri, one.name, one.size, {"hash": hasher.hexdigest()})
+    return replace(one, identity={"hash": hashed(local_path(one.uri))[1]})

@@ -17,8 +17,6 @@ from tare.scale.tasks.inputs import opened, opened_part
 
 __all__ = ["run"]
 
-_STEP_BYTES = 16 << 20
-
 
 class _Between(io.RawIOBase):
     """The bytes of a file between two offsets."""

@@ -7,23 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from tare.scale.failures import SourceChanged
-from tare.scale.place import LocalPlace, Place, local_path, place_of, shown
+from tare.scale.place import LocalPlace, Place, shown, split_uri
 
-__all__ = ["opened", "opened_part", "split_uri"]
-
-
-def split_uri(uri: str) -> tuple[Place, str]:
-    """The place that a file is in, and its name there.
-
-    >>> place, name = split_uri("file:///data/a.csv")
-    >>> place.uri, name
-    ('file:///data', 'a.csv')
-    """
-    if uri.startswith("file:"):
-        folder, _, name = local_path(uri).rpartition("/")
-        return LocalPlace(folder or "/"), name
-    base, _, name = uri.rpartition("/")
-    return place_of(base), name
+__all__ = ["opened", "opened_part"]
 
 
 @contextlib.contextmanager
