@@ -21,20 +21,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, compressor_id
-from tare.converting import batches, changes, folders, objects, refused
-from tare.converting.options import Converting
+from tare.converting import batches, changes, objects, refused
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.source import Source, find, printable
-from tare.errors import EncodeError, TareError, Unsupported, UsageError
+from tare.errors import EncodeError, Unsupported, UsageError
 from tare.r.losses import Losses, settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from typing_extensions import Unpack
 
     from tare.inspecting.findings import Inspection
 
-__all__ = ["Conversion", "convert", "convert_folder", "inspect", "read", "write"]
+__all__ = ["Conversion", "convert", "inspect", "read", "write"]
 
 # Sources beyond this are converted batch by batch where both formats allow it.
 STREAM_BYTES = 256 << 20
@@ -236,65 +234,6 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     )  # fmt: skip
     settle(losses, [], strict=strict, what=printable(data.name))
     return _whole(data, job, losses)
-
-
-def convert_folder(
-    src: str | os.PathLike[str],
-    dst: str | os.PathLike[str],
-    codec: str,
-    *,
-    overwrite: bool = False,
-    on_start: Callable[[folders.Outcome, int, int], None] | None = None,
-    on_file: Callable[[folders.Outcome, int, int], None] | None = None,
-    **options: Unpack[Converting],
-) -> folders.Folder:
-    """Convert every file of a folder, and of the folders in it, into another folder under the same names.
-
-    A file that fails costs only itself. Results that are there already are left, so that a run which was
-    interrupted goes on where it ended; none is ever half written.
-
-    Args:
-        src: The folder. Names that begin with a dot are passed over.
-        dst: The folder of the results; it is made if it is not there.
-        codec: Codec id of the results: ``parquet``, ``rds``. Without options and a compressor it is
-            written as files of that ending are.
-        overwrite: Whether results that are there are made again.
-        on_start: Called before each file with what it is to become, its number and how many there are.
-        on_file: Called after each file with what became of it, its number and how many there are.
-        options: As of `convert`.
-
-    Raises:
-        UsageError: There is no such codec, or its format has no file ending.
-        OSError: A folder cannot be read or made.
-    """
-    source, target = os.fspath(src), os.fspath(dst)
-    planned = folders.plan(source, target, codec)
-    os.makedirs(target, exist_ok=True)
-    told = codec if {",", "+", ":"}.intersection(codec) else None
-
-    def one(outcome: folders.Outcome) -> Conversion | None:
-        path, result = os.path.join(source, outcome.source), os.path.join(target, outcome.target)
-        if os.path.lexists(result) and not overwrite:
-            outcome.status = "there"
-            return None
-        if Codec.for_path(path) is None and not find(path, known_only=False).format:
-            outcome.status = "left out"
-            return None
-        os.makedirs(os.path.dirname(result), exist_ok=True)
-        return convert(path, result, codec=told, **options)
-
-    done = folders.Folder()
-    for number, outcome in enumerate(planned, 1):
-        if on_start is not None:
-            on_start(outcome, number, len(planned))
-        try:
-            outcome.conversion = one(outcome)
-        except (TareError, OSError) as error:
-            outcome.status, outcome.error = "failed", str(error)
-        done.files.append(outcome)
-        if on_file is not None:
-            on_file(outcome, number, len(planned))
-    return done
 
 
 def inspect(

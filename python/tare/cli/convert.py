@@ -14,7 +14,6 @@ from tare.cli import convert_many as many
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tare.converting.folders import Folder, Outcome
     from tare.io import Conversion
     from tare.r import Loss
 
@@ -77,13 +76,10 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     written and the first change is shown; a change of type alone is reported.
 
     If DST is a folder or ends with a slash, the result stands in it under the name of SRC.
-    If SRC is a folder, DST is one too, and --to says what its files become. Names are kept.
-    On a terminal each file is a line, elsewhere those that lost something; those that fail are
-    listed at the end, with exit code 1. Results that are there already are left unless --force.
-
-    Several SRC, a glob in quotes, s3://, or any option of the second half of the list make it a run
-    of many: in parallel, or on a cluster, with a receipt beside each result, so that the same line
-    goes on where it was ended. See docs/guides/convert-a-terabyte.md.
+    A folder, several SRC, a glob in quotes, s3://, or any option of the second half of the list make
+    it a run of many, into a folder: in parallel, or on a cluster, names kept, with a receipt beside
+    each result, so that the same line goes on where it was ended. What was lost and what failed is
+    listed at the end, with exit code 1. See docs/guides/convert-a-terabyte.md.
 
     \b
     Examples:
@@ -98,6 +94,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
       tare convert big.ndjson parts/ --to parquet --split 64MiB --executor dask://scheduler:8786
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare import io
+    from tare.converting.naming import inside, pressed
     from tare.errors import UsageError
 
     if len(sources) < 2:
@@ -108,13 +105,9 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     src, dst = sources
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")
-    if src != "-" and os.path.isdir(src):
-        return _folder(src, dst, options)
     if dst.endswith(("/", os.sep)) or (dst != "-" and os.path.isdir(dst)):
-        from tare.converting.folders import inside
-
         dst = inside(dst, src, options["codec"] or options["to"])
-    codec = _pressed(options["codec"] or options["to"], dst, options["compressor"])
+    codec = pressed(options["codec"] or options["to"], dst, options["compressor"])
     if dst == "-" and codec is None:
         raise UsageError("standard output has no name to tell the format by; say --to FORMAT.")
     if dst == "-" and options["as_json"]:
@@ -177,32 +170,8 @@ def _losses(done: Conversion) -> None:
         click.echo(f"  ... {more} more losses; --json lists them", err=True)
 
 
-def _folder(src: str, dst: str, options: dict[str, Any]) -> int:
-    """Every file of a folder: a line each, what failed at the end."""
-    from tare import io
-    from tare.errors import UsageError
-
-    codec = options["codec"] or options["to"]
-    if codec is None:
-        raise UsageError(f"{src} is a folder; say what its files become with --to, such as --to parquet.")
-    if dst == "-" or options["from_"]:
-        raise UsageError("a folder is converted into a folder, and each file's own bytes tell its format.")
-    done = io.convert_folder(
-        src,
-        dst,
-        _pressed(codec, dst, options["compressor"]) or codec,
-        **_shared(options),
-        on_start=_file_begun if sys.stderr.isatty() else None,
-        on_file=_file_done if sys.stderr.isatty() else _file_lost,
-    )
-    if options["as_json"]:
-        click.echo(json.dumps(done.as_dict(), indent=1))
-    _summary(done, dst)
-    return 1 if done.of("failed") else 0
-
-
 def _shared(options: dict[str, Any]) -> dict[str, Any]:
-    """Options that mean the same for a file and for each of a folder."""
+    """Options of the conversion itself."""
     return {
         "columns": options["columns"].split(",") if options["columns"] else None,
         "encoding": options["encoding"],
@@ -215,62 +184,12 @@ def _shared(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _head(outcome: Outcome, number: int, total: int) -> str:
-    from tare.datasets.source import printable
-
-    width = len(str(total))
-    return f"[{number:>{width}}/{total}] {printable(outcome.source, 60)}"
-
-
-def _file_begun(outcome: Outcome, number: int, total: int) -> None:
-    """What is at work, on a terminal; the line of the file takes its place."""
-    click.echo(f"{_head(outcome, number, total)} ...\r", nl=False, err=True)
-
-
-def _file_lost(outcome: Outcome, number: int, total: int) -> None:
-    """Where nobody watches, the line of a file that lost something alone; the summary has what failed."""
-    if outcome.conversion is not None and _real(outcome.conversion):
-        _file_done(outcome, number, total)
-
-
 def _real(done: Conversion) -> list[Loss]:
     """The losses by which a value changed."""
     from tare.r import Loss
 
     found = [Loss(**loss) for loss in done.losses]
     return [loss for loss in found if not loss.is_information]
-
-
-def _file_done(outcome: Outcome, number: int, total: int) -> None:
-    """The line of one file."""
-    from tare.datasets.source import printable
-    from tare.report import text
-
-    head = _head(outcome, number, total)
-    made = outcome.conversion
-    if outcome.status == "converted" and made is not None:
-        lost = len({loss.kind for loss in _real(made)})
-        more = f"  {lost} kind{'s' * (lost != 1)} of loss" if lost else ""
-        said = f"-> {printable(outcome.target, 60)}  {text.size(made.bytes_in)} -> {text.size(made.bytes_out)}{more}"
-    elif outcome.status == "failed":
-        said = "FAILED"
-    else:
-        said = {"there": "is there already", "left out": "left out: no data that can be told"}[outcome.status]
-    click.echo(f"{head}  {said}", err=True)
-
-
-def _summary(done: Folder, dst: str) -> None:
-    """How many of what, and each failure with its reason."""
-    from tare.datasets.source import printable
-
-    counts = {status: len(done.of(status)) for status in ("converted", "there", "left out", "failed")}
-    words = {"there": "there already (--force replaces)", "left out": "left out", "failed": "failed"}
-    parts = [f"{counts['converted']:,} converted into {printable(dst)}"]
-    parts += [f"{counts[status]:,} {word}" for status, word in words.items() if counts[status]]
-    click.echo(", ".join(parts), err=True)
-    for outcome in done.of("failed"):
-        said = outcome.error.removeprefix(f"{printable(os.path.basename(outcome.source))}: ")
-        click.echo(f"  {printable(outcome.source, 60)}: {said}", err=True)
 
 
 def _progress() -> Callable[[int, int], None]:
@@ -285,30 +204,6 @@ def _progress() -> Callable[[int, int], None]:
             click.echo(f"\r  {now:3d} %" if now < 100 else "\r       \r", nl=False, err=True)
 
     return show
-
-
-def _pressed(codec: str | None, dst: str, compressor: str | None) -> str | None:
-    """The codec with a compressor: inside its format if that has one, else around it.
-
-    Raises:
-        UsageError: It has one already, or there is nothing to tell the format by.
-    """
-    from tare.codec import Codec
-    from tare.errors import UsageError
-
-    if compressor is None:
-        return codec
-    found = Codec.parse(codec) if codec is not None else Codec.for_path(dst)
-    if found is None:
-        raise UsageError(f"{dst}: the ending names no format; say which with --codec")
-    ending = os.path.splitext(dst)[1].lower()
-    if codec is None and ending in found.format.extension_compressors:  # what the ending means otherwise
-        return f"{str(found).partition('+')[0]}+{compressor}"
-    if found.compressor is not None:
-        raise UsageError(f"{found} has a compressor already: not with --compressor {compressor}")
-    if dict(found.settings).get("container") == "collection":
-        return str(Codec.parse(f"{found},compression={compressor}"))
-    return f"{found}+{compressor}"
 
 
 def _is_text(codec: str) -> bool:

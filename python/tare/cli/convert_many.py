@@ -60,7 +60,8 @@ def wanted(sources: Sequence[str], given: dict[str, Any]) -> bool:
 
     asked = [name for name, value in given.items() if value and value != _USUAL.get(name)]
     remote = any(text.startswith("s3://") for text in sources)
-    return len(sources) > 2 or remote or is_glob(sources[0]) or bool(asked)
+    folder = os.path.isdir(sources[0])
+    return len(sources) > 2 or remote or folder or is_glob(sources[0]) or bool(asked)
 
 
 def convert(sources: list[str], destination: str, options: dict[str, Any], given: dict[str, Any]) -> int:
@@ -69,17 +70,19 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     Raises:
         UsageError: Options that do not go together.
     """
+    from tare.converting.naming import pressed
     from tare.errors import UsageError
     from tare.scale import plan_convert
     from tare.scale.place import shown
 
     to = options["codec"] or options["to"]
     if to is None:
-        raise UsageError("say what the files become with --to, such as --to parquet")
+        raise UsageError(
+            f"{sources[0]}: a run of many files; say what they become with --to, such as --to parquet."
+        )
     if destination == "-" or "-" in sources:
         raise UsageError("many files are no stream: name files, and a folder for the results")
-    if options["compressor"]:
-        to = f"{to}+{options['compressor']}"
+    to = pressed(to, destination, options["compressor"]) or to
     verify = given["check"] or ("decode" if options["verify"] else "hash")
     skipped: list[tuple[str, str]] = []
     folder = tempfile.TemporaryDirectory() if given["dry_run"] else None

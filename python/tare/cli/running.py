@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -84,35 +85,60 @@ def summary(report: Report, where: str, again: str) -> None:
     from tare.report import text
     from tare.scale.report import grouped
 
-    parts = [f"{report.done + report.duplicate:,} done"]
-    if report.skipped:
-        parts.append(f"{report.skipped:,} done before")
-    if report.failed:
-        parts.append(f"{report.failed:,} failed")
+    made, before, failed = report.done + report.duplicate, report.skipped, report.failed
+    if report.files or report.files_before or report.files_failed:  # several files may be one unit
+        made, before, failed = report.files, report.files_before, report.files_failed
+    parts = [f"{made:,} done"]
+    parts += [f"{before:,} done before"] if before else []
+    parts += [f"{failed:,} failed"] if failed else []
     if report.missing:
-        parts.append(f"{report.missing:,} not begun")
+        units = " units of several files" if report.files > report.done + report.duplicate else ""
+        parts.append(f"{report.missing:,}{units} not begun")
     rate = report.bytes_in / report.seconds if report.seconds else 0.0
     sizes = f"  {text.size(report.bytes_in)} -> {text.size(report.bytes_out)}" if report.bytes_in else ""
     speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
     deaths = f", {report.deaths} workers died" if report.deaths else ""
-    click.echo(f"{', '.join(parts)} into {where}{sizes}{speed}{hosts}{deaths}", err=True)
+    click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
     if report.not_deterministic:
         click.echo(
             f"  {report.not_deterministic:,} units gave other bytes the second time; the first were kept",
             err=True,
         )
+    _changed(report)
     for group in grouped(report.failures)[:_SHOWN]:
         of = f" of {group['format']}" if group["format"] else ""
         click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}", err=True)
         for said in group["examples"]:
-            click.echo(f"      {said}", err=True)
+            click.echo(f"      {_near(said)}", err=True)
     if report.stopped == "resources":
         click.echo("  stopped: everything else would fail too. Make room, or give the right, then:", err=True)
     elif report.stopped == "interrupted":
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
     if not report.ok:
         click.echo(f"  the same line goes on with the rest: {again}", err=True)
+
+
+def _near(text: str) -> str:
+    """Paths under the folder where the command was given, as they would be typed there."""
+    return text.replace(os.path.join(os.getcwd(), ""), "")
+
+
+def _changed(report: Report) -> None:
+    """What a reader of the results gets other than it was: values first."""
+    from tare.datasets.source import printable
+
+    words = {"lost": "lost", "lossy": "VALUES CHANGED", "type": "type only"}
+    listed = [one for word in words for one in report.changes if one["verdict"] == word]
+    for one in listed[:_SHOWN]:
+        names = ", ".join(printable(name, 60) for name in one["examples"])
+        more = ", ..." if one["count"] > len(one["examples"]) else ""
+        files = f"{one['count']:,} file{'s' * (one['count'] != 1)}"
+        click.echo(f"  {words[one['verdict']]} in {files}: {one['what']} ({names}{more})", err=True)
+    if len(listed) > _SHOWN:
+        click.echo(f"  ... {len(listed) - _SHOWN} more kinds of change; --json lists them", err=True)
+    for note, count in report.notes.most_common(_SHOWN):
+        click.echo(f"  note{f' ({count:,} times)' if count > 1 else ''}: {note}", err=True)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tare.scale.readers import dask_bag, dask_dataframe, ray_dataset, read_unit, write_parts
     from tare.scale.report import Report
     from tare.scale.running import run_unit
-    from tare.scale.runs import iter_run, run, status
+    from tare.scale.runs import convert, iter_run, run, status
     from tare.scale.standing import clean
 
 _WHERE = {
@@ -40,6 +40,7 @@ _WHERE = {
     "Plan": "tare.scale.plan",
     "Report": "tare.scale.report",
     "clean": "tare.scale.standing",
+    "convert": "tare.scale.runs",
     "dask_bag": "tare.scale.readers",
     "dask_dataframe": "tare.scale.readers",
     "iter_run": "tare.scale.runs",
@@ -61,6 +62,7 @@ __all__ = [
     "Plan",
     "Report",
     "clean",
+    "convert",
     "dask_bag",
     "dask_dataframe",
     "iter_run",

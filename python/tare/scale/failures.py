@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from tare.errors import EncodeError, LossError, TareError
 
-__all__ = ["CLASSES", "RETRIED", "STOPS", "LossRefused", "SourceChanged", "classify", "error_of"]
+__all__ = ["CLASSES", "RETRIED", "STOPS", "LossRefused", "Several", "SourceChanged", "classify", "error_of"]
 
 CLASSES = ("input", "loss", "transient", "resources", "killed", "timeout", "bug")
 RETRIED = frozenset({"transient"})
@@ -19,6 +20,7 @@ _TRANSIENT = frozenset({
     errno.EIO, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.EPIPE,
     errno.EAGAIN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE, errno.EMFILE, errno.ENFILE,
 })  # fmt: skip
+_ALSO = 255  # files of a group, but for one
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 
 
@@ -28,6 +30,18 @@ class SourceChanged(TareError):
 
 class LossRefused(EncodeError):
     """A conversion that would lose something, where that was not allowed."""
+
+
+class Several(TareError):
+    """Several inputs of one unit failed, each for a reason of its own.
+
+    Args:
+        errors: What was raised, one for each.
+    """
+
+    def __init__(self, errors: Sequence[Exception]) -> None:
+        super().__init__(str(errors[0]))
+        self.errors = list(errors)
 
 
 def classify(error: BaseException, *, writing: bool = False) -> str:
@@ -40,6 +54,9 @@ def classify(error: BaseException, *, writing: bool = False) -> str:
     >>> classify(OSError(errno.ENOSPC, "full")), classify(ValueError("?")), classify(MemoryError())
     ('resources', 'bug', 'bug')
     """
+    if isinstance(error, Several):
+        found = [classify(one, writing=writing) for one in error.errors]
+        return next((one for one in ("resources", "transient", "bug") if one in found), found[0])
     for one in _chain(error):
         if isinstance(one, (LossRefused, LossError)):
             return "loss"
@@ -58,7 +75,12 @@ def classify(error: BaseException, *, writing: bool = False) -> str:
 
 
 def error_of(error: BaseException, failure: str, trace: str = "") -> dict[str, Any]:
-    """A failure as receipts and events hold it: no credentials, no objects."""
+    """A failure as receipts and events hold it: no credentials, no objects. The others of one unit stand in ``also``."""
+    if isinstance(error, Several):
+        first = next(one for one in error.errors if classify(one) == failure or one is error.errors[-1])
+        others = [one for one in error.errors if one is not first]
+        also = [error_of(one, classify(one)) for one in others[:_ALSO]]
+        return {**error_of(first, failure, trace), "count": len(error.errors), "also": also}
     return {
         "class": failure,
         "kind": type(error).__name__,

@@ -154,6 +154,7 @@ class Loop:
             names = unit.get("output", {}).get("names", [])
             if key in done and (unit["options"].get("partition") or there.issuperset(names)):
                 self.report.skipped += 1
+                self.report.files_before += len(names)
                 self._read += input_bytes(unit)
                 continue
             yield _Task(unit, key)
@@ -314,7 +315,7 @@ class Loop:
         if receipt["status"] == "skipped":
             # Done since this run began: by the attempt whose worker died behind its receipt, or by another run.
             receipt = {**receipt, "status": "done" if task.attempt > 1 else "duplicate"}
-        self.report.add(receipt)
+        self.report.add(receipt, len(task.unit.get("output", {}).get("names", [])))
         self._read += input_bytes(task.unit)
         failed = receipt["status"] == "failed"
         count = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed

@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from tare import atomic
 from tare._tare import Blake3
+from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ObjectPlace",
     "Place",
     "as_uri",
+    "folder_uri",
     "hashed",
     "local_path",
     "place_of",
@@ -132,6 +134,21 @@ def as_uri(path: str) -> str:
             raise UsageError(f"{parts.scheme}:// is not read; paths, file:// and s3:// are")
         return path.rstrip("/") if parts.path.strip("/") else path
     return "file://" + quote(os.path.abspath(path), safe="/")
+
+
+def folder_uri(path: str) -> str:
+    """The URI of a folder of results, which need not be there.
+
+    Raises:
+        UsageError: As of `as_uri`.
+        NotADirectoryError: It is a file.
+    """
+    uri = as_uri(path)
+    if uri.startswith("file:") and os.path.isfile(local_path(uri)):
+        raise NotADirectoryError(
+            f"{printable(path)}: is a file. Name a folder for the results of many files."
+        )
+    return uri
 
 
 def local_path(uri: str) -> str:

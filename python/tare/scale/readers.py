@@ -213,7 +213,7 @@ def write_parts(frame: Any, destination: str, *, to: str) -> list[str]:
         MissingLibrary: Dask is not installed.
         EncodeError: The format cannot hold a partition.
     """
-    from tare.converting.folders import ending_of
+    from tare.converting.naming import ending_of
 
     dask = _imported("dask", "tare[dask]")
     ending = ending_of(to)

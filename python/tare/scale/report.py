@@ -10,6 +10,9 @@ from tare.errors import TareError
 
 __all__ = ["Failures", "Report", "grouped"]
 
+_EXAMPLES = 3
+_GROUPS = 200
+
 
 class Failures(TareError):
     """Units failed; `Report.failures` has their receipts."""
@@ -34,7 +37,12 @@ class Report:
         deaths: Workers that died.
         failures: Receipts of those that failed.
         stopped: Why it ended early: ``resources``, ``interrupted``, ``failure``; empty if it did not.
-        conversions: Of `convert`: what each file became, as `tare convert` tells it.
+        files: Of plans with outputs, the files made (those of `done` and `duplicate`).
+        files_before: Those of `skipped`.
+        files_failed: Those that are not there because theirs failed; a unit may have many.
+        changes: What came back as another type or value, and what was lost: groups with ``verdict, what,
+            count`` of files, and three ``examples``.
+        notes: What the user should know, each with the number of units that say it.
         not_deterministic: Units whose second run gave other bytes.
     """
 
@@ -52,7 +60,11 @@ class Report:
     deaths: int = 0
     failures: list[dict[str, Any]] = field(default_factory=list)
     stopped: str = ""
-    conversions: list[dict[str, Any]] = field(default_factory=list)
+    files: int = 0
+    files_before: int = 0
+    files_failed: int = 0
+    changes: list[dict[str, Any]] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
     not_deterministic: int = 0
 
     @property
@@ -69,12 +81,17 @@ class Report:
             return 4
         return 0 if self.ok else 1
 
-    def add(self, receipt: dict[str, Any]) -> None:
-        """Count a receipt."""
+    def add(self, receipt: dict[str, Any], files: int = 1) -> None:
+        """Count a receipt, of a unit with so many outputs."""
         status = str(receipt["status"])
         setattr(self, status, getattr(self, status) + 1)
         if status == "failed":
             self.failures.append(receipt)
+            lost = int(receipt["error"].get("count", files))  # one that fails costs no other of its unit
+            self.files_failed += lost
+            self.files += files - lost
+        else:
+            self.files += files
         if status in ("done", "duplicate"):
             self.bytes_in += int(receipt["bytes_in"])
             self.bytes_out += int(receipt["bytes_out"])
@@ -82,7 +99,29 @@ class Report:
             self.hosts[str(receipt["host"])] += 1
         self.cpu_seconds += float(receipt.get("cpu_seconds", 0.0))
         self.not_deterministic += int(receipt.get("not_deterministic", 0))
-        self.conversions += receipt.get("conversions", [])
+        self.notes.update(receipt.get("notes", []))
+        self._add_changes(receipt["fidelity"])
+
+    def _add_changes(self, found: list[dict[str, Any]]) -> None:
+        """Group what changed, so that a million files with one change are one line."""
+        seen: set[tuple[str, str, str]] = set()
+        for one in found:
+            verdict = str(one["verdict"])
+            what = str(one["what"]) if "what" in one else f"{one['from']} comes back as {one['to']}"
+            if (verdict, what, one["name"]) in seen:  # another column of the same file
+                continue
+            seen.add((verdict, what, one["name"]))
+            group = next(
+                (each for each in self.changes if (each["verdict"], each["what"]) == (verdict, what)), None
+            )
+            if group is None:
+                if len(self.changes) >= _GROUPS:
+                    continue
+                group = {"verdict": verdict, "what": what, "count": 0, "examples": []}
+                self.changes.append(group)
+            group["count"] += 1
+            if len(group["examples"]) < _EXAMPLES:
+                group["examples"].append(f"{one['name']}: {one['path']}" if one.get("path") else one["name"])
 
     def raise_for_failures(self) -> None:
         """Raise if a unit failed.
@@ -97,8 +136,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        plain = {name: value for name, value in vars(self).items() if name != "hosts"}
-        return {**plain, "hosts": dict(self.hosts), "ok": self.ok}
+        return {**vars(self), "hosts": dict(self.hosts), "notes": dict(self.notes), "ok": self.ok}
 
 
 def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,12 +146,12 @@ def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     [{'class': 'input', 'kind': 'Truncated', 'format': 'json', 'count': 1, 'examples': ['a: cut']}]
     """
     counts: dict[tuple[str, str, str], list[str]] = {}
-    for one in failures:
-        error = one["error"]
+    every = (error for one in failures for error in (one["error"], *one["error"].get("also", [])))
+    for error in every:
         key = (str(error["class"]), str(error["kind"]), str(error.get("format", "")))
         counts.setdefault(key, []).append(str(error["message"]))
     listed = sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        {"class": name, "kind": kind, "format": format, "count": len(said), "examples": said[:3]}
+        {"class": name, "kind": kind, "format": format, "count": len(said), "examples": said[:_EXAMPLES]}
         for (name, kind, format), said in listed
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tare.errors import UsageError
@@ -15,7 +15,7 @@ from tare.scale.preflight import check_workers
 from tare.scale.report import Report
 from tare.scale.state import State
 
-__all__ = ["Running", "iter_run", "run", "status"]
+__all__ = ["Running", "convert", "iter_run", "run", "status"]
 
 
 def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
@@ -50,6 +50,43 @@ def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
     for _ in running:
         pass
     return running.report
+
+
+def convert(
+    sources: str | Sequence[str], destination: str, *, to: str, executor: Any = "local", **options: Any
+) -> Report:
+    r"""Convert many files into a folder: `plan_convert`, then `run`; the same call again does what is left.
+
+    Args:
+        sources: Files, folders, globs, ``s3://`` prefixes.
+        destination: The folder of the results, or ``s3://bucket/prefix``.
+        to: Codec id of the results.
+        executor: ``local``, ``inline``, ``dask://...``, ``ray://...``, or any executor of ``concurrent.futures``.
+            ``local`` starts processes: a script needs ``if __name__ == "__main__":``.
+        options: Options of `plan_convert` and of `iter_run`.
+
+    Returns:
+        What was done, what changed and what failed.
+
+    Raises:
+        PlanError: There is nothing to do, or two results have one name.
+        EngineError: The engine, or one of its workers, cannot be used.
+        TypeError: There is no such option.
+
+    >>> import pathlib, tempfile
+    >>> from tare import scale
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> _ = pathlib.Path(folder.name, "a.csv").write_text("x,y\n1,2\n")
+    >>> report = scale.convert(f"{folder.name}/*.csv", f"{folder.name}/out", to="parquet", executor="inline")
+    >>> report.files, report.rows, report.changes
+    (1, 1, [])
+    >>> folder.cleanup()
+    """
+    from tare.scale.planning import plan_convert
+
+    known = plan_convert.__kwdefaults__ or {}
+    planned = {name: options.pop(name) for name in [*options] if name in known}
+    return run(plan_convert(sources, destination, to=to, **planned), executor=executor, **options)
 
 
 def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ def test_convert_a_terabyte(root: Path, tmp_path: Path) -> None:
         "1 done, 8 done before into",
         "9 of 9 done, 0 failed, 0 missing",
         "carrier=B6\ncarrier=UA\n",
-        "9 done, 40001 rows",
+        "9 files, 40001 rows; changed: []",
     ):
         assert expected in said, f"{expected}\n{said}"
     assert len(os.listdir(folder / "parts" / "big")) > 3

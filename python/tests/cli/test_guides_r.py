@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -38,11 +37,13 @@ def test_rescue_your_qs_files(root: Path, tmp_path: Path, shared) -> None:
     for expected in (
         "qs",
         "32",
-        "3 converted into rescued/",
-        "1 converted into tables/, 2 failed",
-        "  score.qs: ",
+        "3 done into rescued",
+        "1 done, 2 failed into tables",
+        "      old/score.qs: ",
         "closure",
     ):
         assert expected in said, f"{expected}\n{said}"
-    assert {"mtcars.rds", "score.rds", "nested.rds"} == set(os.listdir(folder / "rescued"))
-    assert ["mtcars.parquet"] == os.listdir(folder / "tables")
+    assert {"mtcars.rds", "score.rds", "nested.rds"} == {
+        path.name for path in (folder / "rescued").glob("[!.]*")
+    }
+    assert ["mtcars.parquet"] == [path.name for path in (folder / "tables").glob("[!.]*")]

@@ -133,7 +133,7 @@ def test_values_that_would_change(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["in/*.csv", "out"], "say what the files become with --to"),
+        (["in/*.csv", "out"], "say what they become with --to"),
         (["in/*.csv", "-", "--to", "csv"], "many files are no stream"),
         (["in/*.nothing", "out", "--to", "csv"], "no file is there"),
         (["in", "out", "--to", "parquet", "--split", "much"], "a size such as 64MiB"),

@@ -17,6 +17,8 @@ from conftest import need
 
 from tare import scale
 from tare.scale import place, running
+from tare.scale.planning import convert
+from tare.scale.report import grouped
 from tare.scale.state import State
 from tare.scale.unit import unit_key
 
@@ -221,6 +223,29 @@ def test_one_bad_file_of_a_thousand(tmp_path: Path) -> None:
     assert len(tree(tmp_path / "out")) == 999
     again = scale.run(scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet"), executor="inline")
     assert (again.done, again.skipped, again.failed) == (0, 999, 1)
+
+
+def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files are grouped; one that fails costs none of its group, and each is told with its reason."""
+    monkeypatch.setattr(convert, "_GROUPED_FROM", 2000)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(2100):
+        (folder / f"{n:04}.ndjson").write_text(f'{{"a": {n}}}\n')
+    bad = ("0500", "0501", "1900")
+    for name in bad:
+        (folder / f"{name}.ndjson").write_text('{"a": ]}\n')
+    report = scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2")
+    assert report.done < 20
+    assert (report.files, report.files_failed, report.exit_code) == (2097, 3, 1)
+    assert len(tree(tmp_path / "out")) == 2097
+    (group,) = grouped(report.failures)
+    assert (group["class"], group["count"]) == ("input", 3)
+    assert [name for name in bad if any(f"{name}.ndjson" in said for said in group["examples"])] == [*bad]
+    for name in bad:
+        (folder / f"{name}.ndjson").write_text('{"a": 1}\n')
+    assert scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2").ok
+    assert len(tree(tmp_path / "out")) == 2100
 
 
 def test_a_result_that_was_deleted_is_made_again(tmp_path: Path) -> None:

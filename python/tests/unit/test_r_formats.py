@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import pyarrow as pa
@@ -10,11 +11,10 @@ import pytest
 from conftest import need
 
 import tare
-from tare import formats, r
+from tare import formats, r, scale
 from tare.codec import Codec
 from tare.datasets import recognise
 from tare.errors import DecodeError, LossError, TareError, Unsupported
-from tare.io import convert_folder
 
 WRITTEN = ("rds", "rdata", "qs2", "qdata", "dput")
 TABLE = pa.table({"n": pa.array([1, 2, None], pa.int32()), "s": ["a", "b", None]})
@@ -162,25 +162,13 @@ def test_a_folder_is_converted_file_by_file(tmp_path):
     (src / "notes").write_bytes(b"\x01\x02\x03\x04\x05")
     tare.write(TABLE, src / "same.csv")
     tare.write(TABLE, src / "same.rds")
-    seen = []
-    done = convert_folder(
-        src, dst, "parquet", on_file=lambda one, number, total: seen.append((number, total))
-    )
-    assert [(number, 7) for number in range(1, 8)] == seen
-    status = {one.source: one.status for one in done.files}
-    assert {
-        "a.rds": "converted",
-        "c.rds": "failed",
-        "d.rds": "failed",
-        "deep/b.qs2": "converted",
-        "notes": "left out",
-        "same.csv": "converted",
-        "same.rds": "converted",
-    } == status
-    made = sorted(str(path.relative_to(dst)) for path in dst.rglob("*") if path.is_file())
+    report = scale.convert(str(src), str(dst), to="parquet", executor="inline")
+    assert (4, 2, False) == (report.files, report.files_failed, report.ok)
+    assert ["c.rds", "d.rds"] == sorted(os.path.basename(one["input"][0]) for one in report.failures)
+    made = sorted(str(path.relative_to(dst)) for path in dst.rglob("*.parquet"))
     assert ["a.parquet", "deep/b.parquet", "same.csv.parquet", "same.rds.parquet"] == made
-    again = convert_folder(src, dst, "parquet")
-    assert 4 == len(again.of("there"))
+    again = scale.convert(str(src), str(dst), to="parquet", executor="inline")
+    assert (0, 4, 2) == (again.files, again.files_before, again.files_failed)
 
 
 def test_the_core_threads_of_r_are_optional(tmp_path):

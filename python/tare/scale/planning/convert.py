@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 from tare._version import __version__
 from tare.codec import Codec
-from tare.converting.folders import ending_of, stem_of
+from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import find
 from tare.errors import PlanError, TareError, UsageError
-from tare.scale.place import as_uri
+from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.schemas import schema_of_lines
 from tare.scale.planning.sources import Found, find_sources
@@ -100,7 +100,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         FileNotFoundError: A source is not there.
         UsageError: No such codec, or its format has no ending.
     """
-    base = as_uri(destination)
+    base = folder_uri(destination)
     listed = [sources] if isinstance(sources, str) else list(sources)
     ending_of(to)
     found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
@@ -175,7 +175,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     Raises:
         PlanError, FileNotFoundError, UsageError: As `plan_convert`.
     """
-    base = as_uri(destination)
+    base = folder_uri(destination)
     listed = [sources] if isinstance(sources, str) else list(sources)
     found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
     size = parse_bytes(split)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tare._version import __version__
-from tare.converting.folders import stem_of
+from tare.converting.naming import stem_of
 from tare.errors import UsageError
-from tare.scale.place import as_uri
+from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.sources import Found, find_sources
 
@@ -102,7 +102,7 @@ def plan_measure(
     """
     from tare.scale.planning.convert import kept_plan
 
-    base = as_uri(destination)
+    base = folder_uri(destination)
     listed = [sources] if isinstance(sources, str) else list(sources)
     found = find_sources(listed, below=base)
 

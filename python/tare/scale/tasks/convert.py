@@ -11,7 +11,8 @@ from tare.codec import Codec
 from tare.converting import batches as stream
 from tare.converting import changes
 from tare.errors import EncodeError, TareError, UsageError
-from tare.scale.failures import LossRefused
+from tare.r.losses import Loss
+from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
@@ -27,7 +28,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     """Convert every input of the unit; one that fails costs the outputs of no other.
 
     Raises:
-        TareError, OSError: The first failure; the message says how many more there are.
+        TareError, OSError: What failed; `Several` of a unit of several inputs.
     """
     made = Made(libraries=_libraries(unit))
     failed: list[Exception] = []
@@ -42,7 +43,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     if failed:
         if len(unit["input"]) > len(failed):
             writing.commit()  # what is well is done; the rest is what a second run is for
-        raise failed[0]
+        raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     return made
 
 
@@ -79,9 +80,8 @@ def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: W
             raise
     made.rows += done.rows
     made.fidelity += _told(name, done.changes, done.losses)
-    made.extra.setdefault("conversions", []).append(
-        {"source": str(given["uri"]), "target": name, **done.as_dict()}
-    )
+    notes = made.extra.setdefault("notes", [])
+    notes += [note for note in done.notes if note not in notes]
 
 
 def _told_codec(write: str) -> str | None:
@@ -223,7 +223,11 @@ def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) 
          "from": str(one["from"])[:80], "to": str(one["to"])[:80]}
         for one in found[:20]
     ]  # fmt: skip
-    return told + [{"name": name, "verdict": "lost", "what": str(one.get("kind", ""))} for one in losses[:20]]
+    return told + [
+        {"name": name, "path": one["path"], "verdict": "kept" if Loss(**one).is_information else "lost",
+         "what": one["kind"]}
+        for one in losses[:20]
+    ]  # fmt: skip
 
 
 def _libraries(unit: Mapping[str, Any]) -> dict[str, str]:
