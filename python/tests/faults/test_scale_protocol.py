@@ -189,6 +189,19 @@ def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:
     assert (again.done, again.skipped) == (1, 2)
 
 
+def test_a_source_known_by_content_is_held_to_it(tmp_path: Path) -> None:
+    """Another time is no change; other bytes of the same length are."""
+    plan = planned(tmp_path, identify="content")
+    first, second = (tmp_path / "in" / f"f{n}.csv" for n in (0, 1))
+    os.utime(first, ns=(1, 1))
+    data = second.read_bytes()
+    second.write_bytes(data.replace(b"1", b"2"))
+    assert len(second.read_bytes()) == len(data)
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.failed) == (2, 1)
+    assert "f1.csv: changed since the plan was made" in report.failures[0]["error"]["message"]
+
+
 def test_a_source_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(tmp_path)
     real = place.LocalPlace.local

@@ -7,45 +7,49 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from tare.scale.failures import SourceChanged
-from tare.scale.place import LocalPlace, Place, shown, split_uri
+from tare.scale.place import Entry, LocalPlace, Place, hashed, shown, split_uri
 
 __all__ = ["opened", "opened_part"]
 
 
 @contextlib.contextmanager
 def opened(given: Mapping[str, Any]) -> Iterator[str]:
-    """A local path with the bytes of an input.
+    """A local path with the bytes of an input. One that is known by its content is hashed first.
 
     Raises:
         SourceChanged: It is no more what the plan knows, before or behind.
         FileNotFoundError: It is gone.
     """
     place, name = split_uri(str(given["uri"]))
-    _check(place, name, given, "since the plan was made")
+    before = _check(place, name, given, "since the plan was made")
     with place.local(name) as path:
+        if given.get("hash") and hashed(path)[1] != given["hash"]:
+            raise _changed(given, "since the plan was made")
         yield path
-    _check(place, name, given, "while it was read")
+    _check(place, name, given, "while it was read", before)
 
 
 @contextlib.contextmanager
 def opened_part(given: Mapping[str, Any]) -> Iterator[str | BinaryIO]:
     """An input of which a part is wanted: a local path, or a file that fetches what is read.
 
+    One that is known by its content is not hashed for each of its parts: its size is checked, and that
+    it stays as it is meanwhile.
+
     Raises:
         SourceChanged, FileNotFoundError: As `opened`.
     """
     place, name = split_uri(str(given["uri"]))
-    if isinstance(place, LocalPlace):
-        with opened(given) as path:
-            yield path
-        return
-    _check(place, name, given, "since the plan was made")
-    with place.open(name) as file:
+    before = _check(place, name, given, "since the plan was made")
+    with place.local(name) if isinstance(place, LocalPlace) else place.open(name) as file:
         yield file
-    _check(place, name, given, "while it was read")
+    _check(place, name, given, "while it was read", before)
 
 
-def _check(place: Place, name: str, given: Mapping[str, Any], when: str) -> None:
+def _check(
+    place: Place, name: str, given: Mapping[str, Any], when: str, before: Entry | None = None
+) -> Entry:
+    """What is there now: as the plan says, and as it was before."""
     found = place.stat(name)
     if found is None:
         raise FileNotFoundError(f"{shown(str(given['uri']))}: is not there")
@@ -53,4 +57,11 @@ def _check(place: Place, name: str, given: Mapping[str, Any], when: str) -> None
     if found.size != given.get("size", found.size) or any(
         found.identity.get(key) != value for key, value in known.items()
     ):
-        raise SourceChanged(f"{shown(str(given['uri']))}: changed {when}; plan again")
+        raise _changed(given, when)
+    if before is not None and found.identity != before.identity:
+        raise _changed(given, when)
+    return found
+
+
+def _changed(given: Mapping[str, Any], when: str) -> SourceChanged:
+    return SourceChanged(f"{shown(str(given['uri']))}: changed {when}; plan again")
