@@ -164,6 +164,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     overwrite: bool = True,
     data_only: bool = False,
     strict: bool = False,
+    sync: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Conversion:
     """Convert a file from one format to another.
@@ -187,6 +188,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         data_only: Leave out promises, functions, bytecode, active bindings and external pointers of R, from
             R and into it; each is a loss.
         strict: Write nothing if an R object would lose something; without it `Conversion.losses` tells.
+        sync: Whether to wait until the bytes are on the disk.
         on_progress: Called with bytes of the source read so far and its bytes in all, for large
             sources; for Parquet and Arrow files that is reckoned from rows and batches.
 
@@ -200,7 +202,9 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     target = _codec_for(dst, codec)
     if not overwrite and not hasattr(dst, "write") and os.path.lexists(dst):
         raise FileExistsError(f"{printable(os.fspath(dst))}: is there already. Say --force to replace it.")
-    job = _Job(target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, on_progress)
+    job = _Job(
+        target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, on_progress
+    )
     source = _source(src, format)
     losses = Losses()
     if data_only:
@@ -278,6 +282,7 @@ class _Job:
     verify: bool | None
     data_only: bool
     strict: bool
+    sync: bool
     on_progress: Callable[[int, int], None] | None
 
 
@@ -340,11 +345,11 @@ def _usual(chosen: Codec, given: str | None, kind: str) -> Codec:
 
 
 @contextlib.contextmanager
-def _opened(dst: Any) -> Iterator[BinaryIO]:
-    if hasattr(dst, "write"):
-        yield cast(BinaryIO, dst)
+def _opened(job: _Job) -> Iterator[BinaryIO]:
+    if hasattr(job.dst, "write"):
+        yield cast(BinaryIO, job.dst)
         return
-    with atomic.replacing(dst) as file:
+    with atomic.replacing(job.dst, sync=job.sync) as file:
         yield file
 
 
@@ -356,7 +361,7 @@ def _object(source: Source, job: _Job) -> Conversion:
     done = objects.write(value, None, job.codec, data_only=job.data_only, strict=job.strict, kept=True)
     if verify and not done.loss:
         objects.same(value, done.data, job.codec)
-    with _opened(job.dst) as file:
+    with _opened(job) as file:
         file.write(done.data)
     return Conversion(
         source.format, str(job.codec), 0, source.size, done.bytes, False, verify and not done.loss, False, [],
@@ -389,7 +394,7 @@ def _whole(data: Dataset, job: _Job, losses: Losses) -> Conversion:
         notes.append(
             f"not verified{', as something was left out' if left_out else '; --verify reads it back'}"
         )
-    with _opened(job.dst) as file:
+    with _opened(job) as file:
         file.write(encoded)
     return Conversion(
         data.format.id if data.format is not None else data.source_kind, str(codec), data.items,
@@ -467,7 +472,7 @@ def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> 
 
 def _recompress(source: Source, job: _Job) -> Conversion:
     compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
-    with _opened(job.dst) as file:
+    with _opened(job) as file:
         counted = Counted(file)
         with batches.compressing(cast(BinaryIO, counted), _compressor(job.codec), compare=compare) as out:
             for step in source.steps():
@@ -498,7 +503,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     import pyarrow as pa
 
     count = 0
-    with _opened(job.dst) as file:
+    with _opened(job) as file:
         counted = Counted(file)
         try:
             with (

@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -97,6 +97,9 @@ class Place(ABC):
     @abstractmethod
     def commit(self, path: str, name: str, *, sync: bool) -> None:
         """Make a written file the file of that name, whole or not at all."""
+
+    def flush(self, names: Iterable[str]) -> None:  # noqa: B027 - an object store acknowledges what it has
+        """Wait until files, and their names in their folders, are on the disk."""
 
 
 def place_of(uri: str) -> Place:
@@ -277,6 +280,21 @@ class LocalPlace(Place):
         os.replace(path, target)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(path))
+
+    def flush(self, names: Iterable[str]) -> None:
+        """Each file, and each folder between it and this one."""
+        folders = {self.root}
+        for name in names:
+            path = self.path(name)
+            atomic.flush_to_disk(path)
+            while (path := os.path.dirname(path)) not in folders:
+                folders.add(path)
+        for folder in sorted(folders, key=len, reverse=True):
+            number = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
 
 
 class ObjectPlace(Place):

@@ -60,7 +60,7 @@ class Writing:
         self.place = place
         self.key = key
         self.verify = str(settings.get("verify", "hash"))
-        self._sync = str(settings.get("fsync", "unit")) != "none"
+        self._fsync = str(settings.get("fsync", "unit"))
         self._parts: list[tuple[str, str]] = []
 
     @contextlib.contextmanager
@@ -77,16 +77,21 @@ class Writing:
             raise
 
     def written(self) -> list[dict[str, Any]]:
-        """Name, size and content hash of what is to be renamed."""
-        found = ((name, hashed(path)) for path, name in self._parts)
+        """Name, size and content hash of what is to be renamed; no hash if sizes are all that is checked."""
+        sizes_alone = self.verify == "size"
+        found = (
+            (name, (os.path.getsize(path), "") if sizes_alone else hashed(path)) for path, name in self._parts
+        )
         return [{"name": name, "size": size, "hash": hash} for name, (size, hash) in found]
 
     def commit(self) -> list[dict[str, Any]]:
         """Rename all; what was written."""
         facts = self.written()
         for path, name in self._parts:
-            self.place.commit(path, name, sync=self._sync)
+            self.place.commit(path, name, sync=self._fsync != "none")
         self._parts.clear()
+        if self._fsync == "all":
+            self.place.flush(str(fact["name"]) for fact in facts)
         for fact in facts:
             found = self.place.stat(str(fact["name"]))
             if found is None or found.size != fact["size"]:
@@ -108,7 +113,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
     Args:
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
-            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``), ``attempt``.
+            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``attempt``.
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
@@ -215,7 +220,7 @@ def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> d
     try:
         state = State.from_settings(settings)
         if receipt["status"] == "done":
-            state.write_receipt(receipt)
+            state.write_receipt(receipt, flush=settings.get("fsync") == "all")
         else:
             state.write_failure({**receipt, "unit": unit})
     except (OSError, TareError) as error:

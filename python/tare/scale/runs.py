@@ -96,7 +96,7 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
         plan: A plan, or its file.
         options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
-            (``none``, ``unit``), ``worker_timeout`` (60), ``allow_mixed``, ``on_event``: called with a dict.
+            (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``on_event``: called with a dict.
     """
     yield from Running(plan, **options)
 

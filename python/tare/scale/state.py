@@ -80,10 +80,13 @@ class State:
             if found is not None:
                 yield found
 
-    def write_receipt(self, receipt: Mapping[str, Any]) -> None:
-        """Say that a unit is done; its outputs must be there."""
+    def write_receipt(self, receipt: Mapping[str, Any], *, flush: bool = False) -> None:
+        """Say that a unit is done; its outputs must be there. `flush` waits until it is on the disk."""
         key = str(receipt["key"])
-        self.place.put(f"{self._prefix}done/{key[:2]}/{key}.json", canonical(dict(receipt)))
+        name = f"{self._prefix}done/{key[:2]}/{key}.json"
+        self.place.put(name, canonical(dict(receipt)))
+        if flush:
+            self.place.flush([name])
         self.place.remove(f"{self._prefix}failed/{key}.json")
 
     # Failures

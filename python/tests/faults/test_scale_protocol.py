@@ -189,6 +189,29 @@ def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:
     assert (again.done, again.skipped) == (1, 2)
 
 
+@pytest.mark.parametrize("verify", ["size", "hash", "decode"])
+@pytest.mark.parametrize("fsync", ["none", "unit", "all"])
+def test_what_is_waited_for_and_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify: str, fsync: str
+) -> None:
+    """Files, then folders and receipts too; no hash if sizes alone are checked."""
+    flushed: list[str] = []
+    real = os.fsync
+
+    def told(number: int) -> None:
+        flushed.append(os.path.relpath(os.readlink(f"/proc/self/fd/{number}"), tmp_path / "out"))
+        real(number)
+
+    monkeypatch.setattr(os, "fsync", told)
+    report = scale.run(planned(tmp_path), executor="inline", verify=verify, fsync=fsync)
+    assert report.ok
+    (receipt, *_) = State((tmp_path / "out").as_uri()).receipts()
+    assert bool(receipt["output"][0]["hash"]) == (verify != "size")
+    writing = any(name.startswith(".tare/writing") for name in flushed)
+    assert writing == (fsync != "none")
+    assert ("." in flushed, any(name.endswith(".json") for name in flushed)) == (fsync == "all",) * 2
+
+
 def test_a_source_known_by_content_is_held_to_it(tmp_path: Path) -> None:
     """Another time is no change; other bytes of the same length are."""
     plan = planned(tmp_path, identify="content")
