@@ -10,6 +10,7 @@ import atexit
 import functools
 import json
 import os
+import random
 import resource
 import shutil
 import statistics
@@ -35,6 +36,7 @@ class Size:
     unit_rows: int = 24_000
     again: int = 10_000
     many: int = 1_000_000
+    objects: int = 100_000
 
 
 SIZE = Size()
@@ -43,7 +45,7 @@ SIZE = Size()
 def quick() -> None:
     """Little of everything; what comes out says nothing about speed."""
     SIZE.turns, SIZE.large, SIZE.units, SIZE.unit_rows = 1, 100_000_000, 4, 2000
-    SIZE.again, SIZE.many = 200, 5000
+    SIZE.again, SIZE.many, SIZE.objects = 200, 5000, 200
 
 
 @functools.cache
@@ -162,7 +164,7 @@ def small_unit() -> Found:
         out.mkdir()
         began = time.monotonic()
         for n in range(count):
-            io.convert(where / f"{n}.csv", out / f"{n}.parquet", codec="parquet:pyarrow")
+            io.convert(where / f"{n}.csv", out / f"{n}.parquet", codec="parquet:pyarrow", sync=False)
         return (time.monotonic() - began) / count * 1e3
 
     return turns(ours, peer)
@@ -183,6 +185,65 @@ def start_again() -> float:
     if report.skipped != plan.count:
         raise RuntimeError(f"{report.skipped} of {plan.count} were passed over")
     return time.monotonic() - began
+
+
+@functools.cache
+def objects() -> Path:
+    """Files of 1 KiB."""
+    where = folder() / "objects"
+    where.mkdir()
+    for n in range(SIZE.objects):
+        (where / f"{n:06}").write_bytes(random.Random(n).randbytes(1024))
+    return where
+
+
+def _put(store: Path, source: Path) -> float:
+    """Seconds of the units, receipts included, in this process."""
+    from tare import scale
+
+    shutil.rmtree(store, ignore_errors=True)
+    plan = scale.plan_put(str(source), f"{store}", str(folder() / f"put-{time.monotonic_ns()}.jsonl"))
+    report = scale.run(plan, executor="inline")
+    if not report.ok:
+        raise RuntimeError(report.failures[0]["error"]["message"])
+    return float(report.seconds)
+
+
+def put_grouped() -> Found:
+    """An object in a group, and in a unit of its own: milliseconds of each. Few of the latter, for they are slow."""
+    from unittest import mock
+
+    from tare.scale.planning import others
+
+    few = folder() / "few-objects"
+    few.mkdir(exist_ok=True)
+    count = max(10, SIZE.objects // 50)
+    for path in sorted(objects().iterdir())[:count]:
+        shutil.copyfile(path, few / path.name)
+
+    def single() -> float:
+        with mock.patch.object(others, "_OBJECTS", 1):
+            return _put(folder() / "store-single", few) / count * 1e3
+
+    return turns(lambda: _put(folder() / "store-grouped", objects()) / SIZE.objects * 1e3, single)
+
+
+def put_loop() -> Found:
+    """Units, and a loop that sets as many objects by as many flushes without any."""
+    from tare.store import open_store
+
+    def loop() -> float:
+        store = folder() / "store-loop"
+        shutil.rmtree(store, ignore_errors=True)
+        paths = sorted(objects().iterdir())
+        began = time.monotonic()
+        with open_store(str(store)) as opened:
+            for at in range(0, len(paths), 1000):
+                some = paths[at : at + 1000]
+                opened.mset([path.name for path in some], [path.read_bytes() for path in some])
+        return time.monotonic() - began
+
+    return turns(lambda: _put(folder() / "store-grouped", objects()), loop)
 
 
 _MANY = """

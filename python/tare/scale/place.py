@@ -40,6 +40,7 @@ __all__ = [
 
 _STEP_BYTES = 8 << 20
 _RANGE_BYTES = 4 << 20
+_BEHIND = re.compile("[?#]")
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,8 @@ def local_path(uri: str) -> str:
     Raises:
         PlanError: It is of another machine.
     """
+    if uri.startswith("file:///") and not _BEHIND.search(uri):
+        return unquote(uri[7:], errors="surrogateescape")
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         raise PlanError(f"{shown(uri)}: not a file of this machine")
