@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import median as statistics_median
 from typing import Any
 
 from experiment_figures import compared, table
@@ -104,6 +105,11 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     statistics = record["plan"]["statistics"]
     yield f"{statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases;"
     yield "codecs take turns within a round."
+    limit = (record.get("settings") or {}).get("time_s")
+    if limit:
+        made = statistics_median(len(case["launches"]) for case in result.cases if case.get("launches"))
+        yield f"The run was given {text.duration(limit * 1e9)}, each data set its share of it:"
+        yield f"half of the cases had {made:g} launches or more."
     floor = result.derived["noise"].get("floor")
     yield f"Noise floor {'not measured' if floor is None else f'{floor * 100:.1f} %'}."
     counts: dict[str, int] = {}
