@@ -97,7 +97,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     if given["dry_run"]:
         return _shown(plan, options["as_json"])
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given["jobs"])
-    report, code = carry_out(plan, given, verify=verify)
+    report, code = carry_out(plan, {**given, "allow_pickle": options["allow_pickle"]}, verify=verify)
     if report is not None:
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
@@ -114,7 +114,7 @@ def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, s
     loss = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
     if loss != "fail":
         more["on_loss"] = loss
-    return more | {name: 1 for name in ("data_only", "strict", "allow_pickle") if options[name]}
+    return more | {name: 1 for name in ("data_only", "strict") if options[name]}
 
 
 def _usual_executor(size: int, count: int, jobs: int | None) -> str:

@@ -64,6 +64,7 @@ def carry_out(
             on_failure=options["on_failure"],
             fsync=options["fsync"],
             allow_mixed=options["allow_mixed"],
+            allow_pickle=options["allow_pickle"],
             verify=verify,
             shard=shard,
             on_event=show,
@@ -100,6 +101,10 @@ def summary(report: Report, where: str, again: str) -> None:
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
     deaths = f", {report.deaths} workers died" if report.deaths else ""
     click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
+    if report.superseded:
+        click.echo(
+            f"  {report.superseded:,} results of an earlier state of these sources were removed", err=True
+        )
     if report.not_deterministic:
         click.echo(
             f"  {report.not_deterministic:,} units gave other bytes the second time; the first were kept",

@@ -12,7 +12,10 @@ __all__ = ["command"]
 @click.command("status", short_help="How far a plan is, and what failed.")
 @click.argument("where")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON on standard output.")
-def command(where: str, as_json: bool) -> int:
+@click.option(
+    "--failures", "every", is_flag=True, help="Every input that failed, a line each on standard output."
+)
+def command(where: str, as_json: bool, every: bool) -> int:
     """Say how many units of WHERE, a plan or a destination, are done, failed or missing.
 
     Exit code 0 if all are done, else 1. Nothing is changed.
@@ -21,13 +24,18 @@ def command(where: str, as_json: bool) -> int:
     Examples:
       tare status plan.jsonl
       tare status s3://bucket/out --json
+      tare status out --failures > again.txt
     """  # noqa: D301 - click keeps lines after a backspace character
     from tare.report import text
     from tare.scale.standing import status_of
 
-    found = status_of(where)
+    found = status_of(where, every=every)
     if as_json:
         click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+        return 0 if found["done"] == found["units"] else 1
+    if every:
+        for error in found["failed_inputs"]:
+            click.echo(f"{error['class']}\t{error['kind']}\t{' '.join(error['message'].split())}")
         return 0 if found["done"] == found["units"] else 1
     click.echo(
         f"{found['done']:,} of {found['units']:,} done, {found['failed']:,} failed, {found['missing']:,} missing  "

@@ -6,11 +6,12 @@ on storage: a unit with a receipt, and its outputs in place, is not begun.
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from tare._version import __version__
 from tare.datasets.source import free_memory
 from tare.scale.executors.base import Engine
 from tare.scale.failures import RETRIED, STOPS, error_of
-from tare.scale.place import shown
+from tare.scale.place import LocalPlace, shown
 from tare.scale.plan import Plan
 from tare.scale.preflight import EngineError
 from tare.scale.report import Report
@@ -33,6 +34,7 @@ _DEATHS = 3
 _ALONE_FROM = 2
 _MEMORY_SHARE = 0.8
 _WORKER_TIMEOUT_S = 60.0
+_REQUESTS = 16  # at a time, of an object store
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Rules:
         shard: ``(i, n)``: every nth unit, from the ith on.
         verify: ``size``, ``hash`` or ``decode``.
         fsync: ``none``, ``unit`` or ``all``.
+        allow_pickle: Whether sources may be read that can run code. A plan cannot say it.
     """
 
     retries: int = 2
@@ -56,6 +59,7 @@ class Rules:
     shard: tuple[int, int] | None = None
     verify: str = "hash"
     fsync: str = "unit"
+    allow_pickle: bool = False
 
 
 @dataclass
@@ -104,6 +108,8 @@ class Loop:
         self.state = State.of(plan)
         self._tell = tell
         self._settings = {**self.state.settings(), "verify": rules.verify, "fsync": rules.fsync}
+        if rules.allow_pickle:
+            self._settings["allow_pickle"] = 1
         self._flying: dict[Future[dict[str, Any]], _Task] = {}
         self._again: deque[_Task] = deque()
         self._room = free_memory() if engine.is_pool else None
@@ -146,23 +152,33 @@ class Loop:
 
     def _unfinished(self) -> Iterator[_Task]:
         done = self.state.done()
-        there = self._outputs() if done else set()
-        for number, unit in enumerate(self.plan.units()):
-            if not in_shard(number, self.rules.shard):
-                continue
-            key = unit_key(unit)
-            names = unit.get("output", {}).get("names", [])
-            if key in done and (unit["options"].get("partition") or there.issuperset(names)):
+        far = not isinstance(self.state.place, LocalPlace)
+        listed = {entry.name: entry for entry in self.state.place.entries()} if done and far else None
+        for unit, key, receipt in self._with_receipts(done, far):
+            if receipt is not None and self.state.is_done(receipt, listed):
                 self.report.skipped += 1
-                self.report.files_before += len(names)
+                self.report.files_before += len(unit.get("output", {}).get("names", []))
                 self._read += input_bytes(unit)
                 continue
             yield _Task(unit, key)
 
-    def _outputs(self) -> set[str]:
-        if not self.plan.base:
-            return set()
-        return {entry.name for entry in self.state.place.entries() if not entry.name.startswith(".tare/")}
+    def _with_receipts(
+        self, done: set[str], far: bool
+    ) -> Iterator[tuple[dict[str, Any], str, dict[str, Any] | None]]:
+        """This run's units with their receipts: of an object store some at a time, as each is a request."""
+        own = (unit for n, unit in enumerate(self.plan.units()) if in_shard(n, self.rules.shard))
+        keyed = ((unit, unit_key(unit)) for unit in own)
+        if not (far and done):
+            for unit, key in keyed:
+                yield unit, key, self.state.receipt(key) if key in done else None
+            return
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            while batch := list(itertools.islice(keyed, 8 * _REQUESTS)):
+                found = pool.map(
+                    lambda key: self.state.receipt(key) if key in done else None, (k for _, k in batch)
+                )
+                for (unit, key), receipt in zip(batch, found, strict=True):
+                    yield unit, key, receipt
 
     def _own_count(self) -> int:
         first, step = self.rules.shard or (1, 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tare.errors import TareError
 
-__all__ = ["Failures", "Report", "grouped"]
+__all__ = ["Failures", "Report", "errors_of", "grouped"]
 
 _EXAMPLES = 3
 _GROUPS = 200
@@ -43,6 +43,7 @@ class Report:
         changes: What came back as another type or value, and what was lost: groups with ``verdict, what,
             count`` of files, and three ``examples``.
         notes: What the user should know, each with the number of units that say it.
+        superseded: Results removed at the end because only an earlier state of these sources has given them.
         not_deterministic: Units whose second run gave other bytes.
     """
 
@@ -65,6 +66,7 @@ class Report:
     files_failed: int = 0
     changes: list[dict[str, Any]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
+    superseded: int = 0
     not_deterministic: int = 0
 
     @property
@@ -139,6 +141,11 @@ class Report:
         return {**vars(self), "hosts": dict(self.hosts), "notes": dict(self.notes), "ok": self.ok}
 
 
+def errors_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:
+    """The error of each input of a unit that failed."""
+    return [receipt["error"], *receipt["error"].get("also", [])]
+
+
 def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Failures by class, kind and format, the most frequent first, each with three examples.
 
@@ -146,8 +153,7 @@ def grouped(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     [{'class': 'input', 'kind': 'Truncated', 'format': 'json', 'count': 1, 'examples': ['a: cut']}]
     """
     counts: dict[tuple[str, str, str], list[str]] = {}
-    every = (error for one in failures for error in (one["error"], *one["error"].get("also", [])))
-    for error in every:
+    for error in (error for one in failures for error in errors_of(one)):
         key = (str(error["class"]), str(error["kind"]), str(error.get("format", "")))
         counts.setdefault(key, []).append(str(error["message"]))
     listed = sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))

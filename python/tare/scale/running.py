@@ -53,12 +53,13 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``.
+        settings: ``verify``, ``fsync``, ``allow_pickle``.
     """
 
     def __init__(self, place: Place, key: str, settings: Mapping[str, Any]) -> None:
         self.place = place
         self.key = key
+        self.allow_pickle = bool(settings.get("allow_pickle"))
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
         self._parts: list[tuple[str, str]] = []
@@ -92,12 +93,13 @@ class Writing:
         self._parts.clear()
         if self._fsync == "all":
             self.place.flush(str(fact["name"]) for fact in facts)
-        for fact in facts:
+        for number, fact in enumerate(facts):
             found = self.place.stat(str(fact["name"]))
             if found is None or found.size != fact["size"]:
                 raise EncodeError(
                     f"{fact['name']}: has {found.size if found else 0} bytes, {fact['size']} were written"
                 )
+            facts[number] = {**fact, **found.identity}
         return facts
 
     def discard(self) -> None:
@@ -113,7 +115,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
     Args:
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
-            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``attempt``.
+            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``, ``attempt``.
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
@@ -151,7 +153,7 @@ def _carry_out(
     settings.setdefault("state", str(unit.get("output", {}).get("base", "")))
     state = State.from_settings(settings)
     before = state.receipt(receipt["key"])
-    if before is not None and _is_there(state.place, before):
+    if before is not None and state.is_done(before):
         receipt |= {
             name: before[name] for name in ("output", "rows", "fidelity", "libraries") if name in before
         }
@@ -180,23 +182,12 @@ def _committed(state: State, writing: Writing, key: str, receipt: dict[str, Any]
     """Rename the outputs, unless somebody else finished the same unit meanwhile."""
     again = state.receipt(key)
     receipt["status"] = "done"
-    if again is None or not _is_there(state.place, again):
+    if again is None or not state.is_done(again):
         return writing.commit()
     receipt["status"] = "duplicate"
     if [one["hash"] for one in writing.written()] != [one["hash"] for one in again["output"]]:
         receipt["not_deterministic"] = 1
     return list(again["output"])
-
-
-def _is_there(place: Place, receipt: Mapping[str, Any]) -> bool:
-    """Whether every output of a receipt is there with its size; nothing is read."""
-    for one in receipt.get("output", []):
-        if "name" not in one:
-            continue
-        found = place.stat(str(one["name"]))
-        if found is None or found.size != one["size"]:
-            return False
-    return True
 
 
 def _peak_memory() -> int:

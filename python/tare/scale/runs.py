@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tare.errors import UsageError
+from tare.scale.ending import finish
 from tare.scale.events import Events
 from tare.scale.executors import engine_of
 from tare.scale.loop import Loop, Rules
@@ -96,23 +97,24 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
         plan: A plan, or its file.
         options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
-            (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``on_event``: called with a dict.
+            (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``allow_pickle``, ``on_event``: called with a dict.
     """
     yield from Running(plan, **options)
 
 
-def status(where: Plan | str | os.PathLike[str]) -> dict[str, Any]:
+def status(where: Plan | str | os.PathLike[str], *, every: bool = False) -> dict[str, Any]:
     """How far a plan is: counts, bytes, failures by class; nothing is changed.
 
     Args:
         where: A plan, its file, or a destination.
+        every: Whether each failure is told, not three of a kind: ``failed_inputs``.
 
     Raises:
         PlanError, OSError: There is no plan.
     """
     from tare.scale.standing import status_of
 
-    return status_of(where)
+    return status_of(where, every=every)
 
 
 class Running:
@@ -144,6 +146,7 @@ class Running:
         engine = engine_of(executor, self._jobs)
         try:
             state = State.of(self.plan)
+            state.begin(self.plan)
             first = next(self.plan.units(), None)
             uri = str(first["input"][0]["uri"]) if first and first.get("input") else ""
             check_workers(engine, state.settings(), uri, allow_mixed=self._mixed)
@@ -152,8 +155,8 @@ class Running:
             self.report = loop.report
             yield from loop.receipts()
             state.sweep()
-            if loop.report.ok and self.rules.shard is None:
-                state.finish(self.plan)
+            if loop.report.ok:
+                loop.report.superseded = finish(state, self.plan) or 0
             self._events(
                 {"event": "finished", **loop.report.as_dict(), "failures": len(loop.report.failures)}
             )

@@ -5,6 +5,7 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
+.tare/order.json                the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
 ```
 """
@@ -21,7 +22,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tare.scale.place import LocalPlace, Place, place_of
+from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
 from tare.scale.unit import canonical
 
 if TYPE_CHECKING:
@@ -89,70 +90,107 @@ class State:
             self.place.flush([name])
         self.place.remove(f"{self._prefix}failed/{key}.json")
 
+    def forget(self, key: str) -> None:
+        """Remove what is known of a unit that is wanted no more; its outputs are not touched."""
+        self.place.remove(f"{self._prefix}done/{key[:2]}/{key}.json")
+        self.place.remove(f"{self._prefix}failed/{key}.json")
+
     # Failures
 
     def failed(self) -> set[str]:
         """The keys of all units that failed and have not succeeded since."""
         return set(self._keys("failed"))
 
-    def failures(self) -> Iterator[dict[str, Any]]:
-        """The last failure of each of these."""
-        for key in sorted(self.failed()):
-            found = self._read(f"failed/{key}.json")
-            if found is not None:
-                yield found
+    def failure(self, key: str) -> dict[str, Any] | None:
+        """The last failure of a unit."""
+        found = self._read(f"failed/{key}.json")
+        return found if found is not None and isinstance(found.get("error"), dict) else None
 
     def write_failure(self, receipt: Mapping[str, Any]) -> None:
         """Keep why a unit failed."""
         self.place.put(f"{self._prefix}failed/{receipt['key']}.json", canonical(dict(receipt)))
 
-    # Its end
+    def stands(self, output: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
+        """Whether an output of a receipt is there as it was written.
+
+        Another time, as of a copy, is settled by its hash; nothing else is read.
+
+        Args:
+            output: As a receipt has it.
+            listed: Every file of the place by name, where asking for each would be slow.
+        """
+        name = str(output["name"])
+        found = self.place.stat(name) if listed is None else listed.get(name)
+        if found is None or found.size != output["size"]:
+            return False
+        if all(output.get(field, value) == value for field, value in found.identity.items()):
+            return True
+        local = isinstance(self.place, LocalPlace) and output.get("hash")
+        return bool(local) and hashed(self.place.path(name))[1] == output["hash"]  # type: ignore[attr-defined]
+
+    def is_done(self, receipt: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
+        """Whether every output of a receipt is there as it was written."""
+        return all(self.stands(one, listed) for one in receipt.get("output", []) if "name" in one)
+
+    # Plans
+
+    def begin(self, plan: Plan) -> None:
+        """Keep a plan that is started here, and remember that it is the last."""
+        if not plan.base or not self.inner:
+            return
+        self._keep(plan)
+        order = [one for one in self.order() if one != plan.id]
+        self.place.put(f"{self._prefix}order.json", json.dumps([*order, plan.id]).encode())
+
+    def order(self) -> list[str]:
+        """The ids of the plans that were started here, the last one last."""
+        try:
+            found = json.loads(self.place.read(f"{self._prefix}order.json"))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return []
+        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+    def plans(self) -> Iterator[Plan]:
+        """The plans that are kept here: the one that was started last first; each is open until the next."""
+        from tare.scale.plan import read_plan
+
+        order = {id: number for number, id in enumerate(self.order())}
+        for id in sorted(self.plan_ids(), key=lambda one: order.get(one, -1), reverse=True):
+            with self.place.local(f"{self._prefix}plans/{id}.jsonl") as path:
+                yield read_plan(path)
+
+    def plan_ids(self) -> list[str]:
+        """The ids of the plans that are kept here."""
+        names = (entry.name for entry in self.place.entries(f"{self._prefix}plans"))
+        return [name.rpartition("/")[2].removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
 
     def planned_names(self) -> set[str]:
         """The outputs of every plan that is kept here."""
-        from tare.scale.plan import read_plan
-
-        names: set[str] = set()
-        for entry in self.place.entries(f"{self._prefix}plans"):
-            if entry.name.endswith(".jsonl"):
-                with self.place.local(entry.name) as path:
-                    for unit in read_plan(path).units():
-                        names.update(unit["output"]["names"])
-        return names
+        return {name for plan in self.plans() for unit in plan.units() for name in unit["output"]["names"]}
 
     def kept(self, plan: Plan) -> Plan:
         """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""
         from tare.scale.plan import read_plan
 
-        name = f"{self._prefix}plans/{plan.id}.jsonl"
-        with open(plan.path, "rb") as file:
-            data = file.read()
-        if self.place.stat(name) is None:
-            self.place.put(name, data)
+        name = self._keep(plan)
         if isinstance(self.place, LocalPlace):
             return read_plan(self.place.path(name))
         copy = os.path.join(tempfile.mkdtemp(prefix="tare-plan-"), f"{plan.id}.jsonl")
-        with open(copy, "wb") as file:
-            file.write(data)
+        shutil.copyfile(plan.path, copy)
         return read_plan(copy)
 
-    def finish(self, plan: Plan) -> bool:
-        """Write ``manifest.json`` if every unit of the plan has a receipt; whether it did."""
-        from tare.scale.unit import unit_key
+    def _keep(self, plan: Plan) -> str:
+        """The name under which a plan is kept; it is copied if it is not there."""
+        name = f"{self._prefix}plans/{plan.id}.jsonl"
+        if self.place.stat(name) is None:
+            path = self.place.scratch(f"{plan.id}.{os.uname().nodename}-{os.getpid()}-plan/plan.jsonl")
+            shutil.copyfile(plan.path, path)
+            self.place.commit(path, name, sync=False)
+        return name
 
-        if not plan.base or not self.inner:
-            return False
-        outputs: list[dict[str, Any]] = []
-        for unit in plan.units():
-            receipt = self.receipt(unit_key(unit))
-            if receipt is None:
-                return False
-            outputs += receipt["output"]
-        outputs.sort(key=lambda one: str(one["name"]))
-        head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
-        text = json.dumps({**head, "outputs": outputs}, indent=1, ensure_ascii=False, sort_keys=True)
-        self.place.put(f"{self._prefix}manifest.json", text.encode() + b"\n")
-        return True
+    def write_manifest(self, text: bytes) -> None:
+        """Keep the manifest."""
+        self.place.put(f"{self._prefix}manifest.json", text)
 
     def sweep(self) -> int:
         """Remove what attempts that are over left half written; how many files.

@@ -34,7 +34,20 @@ _FIELDS: dict[str, type] = {
     "options": dict,
     "needs": dict,
 }
-_INPUT = {"uri", "size", "mtime_ns", "etag", "hash", "range"}
+_INPUT: dict[str, type] = {
+    "uri": str, "size": int, "mtime_ns": int, "etag": str, "hash": str, "range": dict,
+}  # fmt: skip
+_NEEDED = {
+    "convert": ("input", "options", "write", "output"),
+    "encode": ("input", "options", "output"),
+    "put": ("input", "options"),
+    "measure": ("input", "options", "output"),
+}
+_OPTIONS: dict[str, type] = {
+    "columns": str, "encoding": str, "on_loss": str, "schema": str, "partition": str, "data_only": int,
+    "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
+    "tare": str,
+}  # fmt: skip
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -89,6 +102,7 @@ def check_unit(unit: Any, *, base: str | None = None) -> dict[str, Any]:
     for number, given in enumerate(unit.get("input", [])):
         _check_input(given, f"input[{number}]")
     _check_output(unit.get("output", {}), base)
+    _check_task(unit)
     if len(canonical(unit)) > MAX_BYTES:
         raise PlanError(f"a unit has at most {MAX_BYTES:,} bytes")
     return unit
@@ -141,14 +155,16 @@ def _check_values(value: Any, where: str, depth: int) -> None:
 def _check_input(given: Any, where: str) -> None:
     if not isinstance(given, dict) or not isinstance(given.get("uri"), str):
         raise PlanError(f"{where}: an object with a uri is needed")
-    unknown = sorted(given.keys() - _INPUT)
-    if unknown:
-        raise PlanError(f"{where}: there is no field {unknown[0]!r:.60}")
+    for name, value in given.items():
+        if name not in _INPUT:
+            raise PlanError(f"{where}: there is no field {name!r:.60}")
+        if type(value) is not _INPUT[name] or (type(value) is int and value < 0):
+            raise PlanError(f"{where}.{name}: {_article(_INPUT[name])} is needed, not {value!r:.60}")
     _check_uri(given["uri"], f"{where}.uri")
     part = given.get("range")
     if part is None:
         return
-    if not isinstance(part, dict) or part.get("kind") not in RANGES:
+    if part.get("kind") not in RANGES:
         raise PlanError(f"{where}.range.kind: one of {', '.join(RANGES)}")
     start, end = part.get("start"), part.get("end")
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
@@ -173,6 +189,29 @@ def _check_output(output: dict[str, Any], base: str | None) -> None:
             raise PlanError(f"output.names: {name!r:.80} is no relative path of plain parts")
     if len(set(names)) != len(names):
         raise PlanError("output.names: two are the same")
+
+
+def _check_task(unit: dict[str, Any]) -> None:
+    """What the task cannot do without, and the types of the options that are known."""
+    for name in _NEEDED[unit["task"]]:
+        if name not in unit:
+            raise PlanError(f"{name}: a unit of {unit['task']} has it")
+    options, count = unit["options"], len(unit["input"])
+    if "allow_pickle" in options:
+        raise PlanError("options.allow_pickle: to run code is allowed by whoever runs a plan, not by a plan")
+    for name, value in options.items():
+        kind = _OPTIONS.get(name, type(value))
+        if type(value) is not kind:
+            raise PlanError(f"options.{name}: {_article(kind)} is needed, not {value!r:.60}")
+        if isinstance(value, list) and not all(isinstance(one, str) for one in value):
+            raise PlanError(f"options.{name}: a list of texts is needed")
+    if not count:
+        raise PlanError("input: a unit has one at least")
+    if unit["task"] in ("convert", "encode"):
+        if len(unit["output"].get("names", [])) != count or "base" not in unit["output"]:
+            raise PlanError("output: a base, and a name for each input")
+    elif unit["task"] == "put" and ("store" not in options or len(options.get("keys", [])) != count):
+        raise PlanError("options: a store, and a key for each input")
 
 
 def _check_uri(uri: Any, where: str) -> None:

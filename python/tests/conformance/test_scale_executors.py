@@ -148,8 +148,8 @@ def with_killer(folder: Path, sources: Path, count: int) -> Path:
 @pytest.mark.parametrize("engine", ["local:2", "dask"])
 def test_a_unit_that_kills_its_worker_is_told_from_the_innocent(sources, engine, tmp_path) -> None:
     folder = with_killer(tmp_path / "in", sources, 12)
-    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
-    report = scale.run(plan, executor=engine, jobs=2)
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
+    report = scale.run(plan, executor=engine, jobs=2, allow_pickle=True)
     assert (report.done + report.duplicate, report.failed, report.missing) == (12, 1, 0), report.failures
     error = report.failures[0]["error"]
     assert error["class"] == "killed"
@@ -160,14 +160,14 @@ def test_a_unit_that_kills_its_worker_is_told_from_the_innocent(sources, engine,
 def test_a_pool_that_was_given_and_broke(sources, tmp_path) -> None:
     """It is the caller's: the run ends and says so, and a second start goes on."""
     folder = with_killer(tmp_path / "in", sources, 6)
-    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
     spawned = multiprocessing.get_context("spawn")
     with (
         ProcessPoolExecutor(2, mp_context=spawned) as pool,
         pytest.raises(EngineError, match="lost a process"),
     ):
-        scale.run(plan, executor=pool)
-    report = scale.run(plan, executor="local:2")
+        scale.run(plan, executor=pool, allow_pickle=True)
+    report = scale.run(plan, executor="local:2", allow_pickle=True)
     assert (report.done + report.skipped + report.duplicate, report.failed) == (6, 1)
 
 
@@ -295,8 +295,8 @@ def test_a_unit_that_hangs_is_ended(sources, tmp_path, monkeypatch) -> None:
     for path in sorted(sources.iterdir())[:6]:
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "slow.pickle").write_bytes(pickle.dumps(Sleeper()))
-    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
-    report = scale.run(plan, executor="local:2", unit_timeout=3)
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
+    report = scale.run(plan, executor="local:2", unit_timeout=3, allow_pickle=True)
     assert (report.done, report.failed) == (6, 1), report.failures
     assert report.failures[0]["error"]["class"] == "timeout"
     assert "slow.pickle: took longer than 3 s, twice" in report.failures[0]["error"]["message"]

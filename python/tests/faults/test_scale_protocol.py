@@ -145,7 +145,7 @@ def small_disk(tmp_path: Path) -> Path:
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)], check=False)
     need(mounted.returncode == 0, "no tmpfs can be mounted here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_full_disk_stops_the_run(tmp_path: Path, small_disk: Path) -> None:

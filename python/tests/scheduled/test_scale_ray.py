@@ -91,8 +91,8 @@ def test_a_unit_that_kills_its_worker(sources: Path, tmp_path: Path) -> None:
     for path in sorted(sources.iterdir())[:8]:
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "killer.pickle").write_bytes(pickle.dumps(Killer()))
-    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet", options={"allow_pickle": 1})
-    report = scale.run(plan, executor="ray", jobs=2)
+    plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
+    report = scale.run(plan, executor="ray", jobs=2, allow_pickle=True)
     assert (report.done + report.duplicate, report.failed) == (8, 1), report.failures
     assert report.failures[0]["error"]["class"] == "killed"
 

@@ -72,7 +72,7 @@ def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: W
                 allow_loss=options.get("on_loss", "fail") != "fail",
                 data_only=bool(options.get("data_only")),
                 strict=bool(options.get("strict")),
-                allow_pickle=bool(options.get("allow_pickle")),
+                allow_pickle=writing.allow_pickle,
                 sync=False,  # its writing waits, if it shall
             )
         except EncodeError as error:

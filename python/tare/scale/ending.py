@@ -1,0 +1,123 @@
+"""The end of a run: what stands, what is superseded, the manifest.
+
+A destination may have had several plans: of other sources, of other states of the same, of another number of parts. The
+plan that was started last is right where two speak of one source or of one output.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tare.scale.unit import canonical, unit_key
+
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+    from tare.scale.state import State
+
+__all__ = ["Planned", "finish", "planned"]
+
+_OF_A_SOURCE = ("schema", "tare")
+"""Options that follow from the state of the sources and from who planned, not from what the user asked for."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A unit of one of the plans of a destination.
+
+    Args:
+        plan: The plan's id.
+        unit: The unit.
+        key: Its key.
+        superseded: Whether a later plan speaks of its sources or of its outputs.
+    """
+
+    plan: str
+    unit: dict[str, Any]
+    key: str
+    superseded: bool
+
+
+def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
+    """Every unit of some plans once.
+
+    Args:
+        plans: The one that is right first.
+        alone: There is one only: nothing is kept in memory.
+    """
+    seen: set[str] = set()
+    claimed: set[bytes] = set()
+    for plan in plans:
+        own: set[bytes] = set()
+        for unit in plan.units():
+            key = unit_key(unit)
+            if alone:
+                yield Planned(plan.id, unit, key, False)
+            elif key not in seen:
+                seen.add(key)
+                claims = _claims(unit)
+                own |= claims
+                yield Planned(plan.id, unit, key, not claimed.isdisjoint(claims))
+        claimed |= own
+
+
+def _claims(unit: dict[str, Any]) -> set[bytes]:
+    """What no two plans may both be right about: an output, and what one kind of work makes of a source."""
+    options = {name: value for name, value in unit["options"].items() if name not in _OF_A_SOURCE}
+    meant = canonical([unit["task"], unit.get("read", ""), unit.get("write", ""), options])
+    names = unit.get("output", {}).get("names", [])
+    return {str(name).encode() for name in names} | {
+        meant + b"\0" + str(one["uri"]).encode() for one in unit["input"]
+    }
+
+
+def finish(state: State, plan: Plan) -> int | None:
+    """Write ``manifest.json`` if every unit of the plan is done, and remove what it supersedes.
+
+    Removed are results that nothing but an earlier state of the same sources has given, and only if they are as they
+    were written: parts of a file that is shorter now, the folder of a value that has gone.
+
+    Args:
+        state: Of the plan's destination.
+        plan: The plan.
+
+    Returns:
+        How many results were removed; None if units are not done, or there is no destination.
+    """
+    if not plan.base or not state.inner:
+        return None
+    outputs: dict[str, dict[str, Any]] = {}
+    old: list[str] = []
+    alone = set(state.plan_ids()) <= {plan.id}
+    others = (one for one in state.plans() if one.id != plan.id)
+    for one in planned(itertools.chain([plan], others), alone=alone):
+        if one.superseded:
+            old.append(one.key)
+            continue
+        receipt = state.receipt(one.key)
+        if receipt is None:
+            if one.plan == plan.id:
+                return None
+            continue
+        outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
+    removed = sum(_removed(state, key, outputs) for key in old)
+    head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
+    listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]
+    text = json.dumps({**head, "outputs": listed}, indent=1, ensure_ascii=False, sort_keys=True)
+    state.write_manifest(text.encode() + b"\n")
+    return removed
+
+
+def _removed(state: State, key: str, outputs: dict[str, dict[str, Any]]) -> int:
+    """Away with what only a superseded unit has made, and with what is known of it."""
+    receipt = state.receipt(key)
+    count = 0
+    for made in (receipt or {}).get("output", []):
+        if "name" in made and made["name"] not in outputs and state.stands(made):
+            state.place.remove(str(made["name"]))
+            count += 1
+    state.forget(key)
+    return count

@@ -1,0 +1,233 @@
+"""A destination through its life: sources change, results go, plans follow plans; what stands is what was asked for last."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import tare
+from tare import scale
+from tare.errors import PlanError
+from tare.scale.unit import check_unit
+
+
+def lines(path: Path, count: int, start: int = 0) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f'{{"k": {n % 3}, "n": {n}}}\n' for n in range(start, start + count)))
+
+
+def tree(folder: Path) -> list[str]:
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path) for path in found if ".tare" not in path.parts)
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / ".tare" / "manifest.json").read_text())
+    return found
+
+
+def convert(source: Path, out: Path, **options: Any) -> scale.Report:
+    return scale.convert(str(source), str(out), to=options.pop("to", "parquet"), executor="inline", **options)
+
+
+def rows(out: Path) -> int:
+    return sum(tare.read(out / name).num_rows for name in tree(out))
+
+
+def test_parts_of_a_source_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
+    source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
+    lines(source, 5000)
+    assert convert(source, out, split="20KiB").ok
+    before = tree(out)
+    lines(source, 2000)
+    report = convert(source, out, split="20KiB")
+    assert report.superseded == len(before) - len(tree(out)) > 0
+    assert rows(out) == 2000
+    status = scale.status(str(out))
+    assert (status["done"], status["missing"], status["rows"]) == (report.done, 0, 2000)
+    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+
+
+def test_a_result_that_was_changed_since_is_not_removed(tmp_path: Path) -> None:
+    """It is nobody's but the user's."""
+    source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
+    lines(source, 5000)
+    assert convert(source, out, split="20KiB").ok
+    last = out / tree(out)[-1]
+    last.write_bytes(b"mine")
+    lines(source, 2000)
+    assert convert(source, out, split="20KiB").ok
+    assert last.read_bytes() == b"mine"
+
+
+def test_whole_and_then_in_parts_and_whole_again(tmp_path: Path) -> None:
+    source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
+    lines(source, 3000)
+    for split in (None, "20KiB", None, "30KiB"):
+        assert convert(source, out, split=split).ok
+        assert rows(out) == 3000, (split, tree(out))
+
+
+def test_other_sources_stay(tmp_path: Path) -> None:
+    """Two plans of one destination: the manifest has both, and status counts both."""
+    out = tmp_path / "out"
+    for name in ("a", "b"):
+        lines(tmp_path / name / f"{name}.ndjson", 10)
+        report = convert(tmp_path / name, out)
+        assert (report.ok, report.superseded) == (True, 0)
+    lines(tmp_path / "a" / "a.ndjson", 20)
+    assert convert(tmp_path / "a", out).ok
+    assert tree(out) == ["a.parquet", "b.parquet"]
+    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+    status = scale.status(str(out))
+    assert (status["units"], status["done"], status["rows"]) == (2, 2, 30)
+
+
+def test_a_name_that_another_source_takes_part_in(tmp_path: Path) -> None:
+    """`x.ndjson` comes beside `x.csv`: both results have other names, and the first is not there twice."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    lines(folder / "x.csv", 0)
+    (folder / "x.csv").write_text("n\n1\n")
+    assert convert(folder, out).ok
+    lines(folder / "x.ndjson", 5)
+    assert convert(folder, out).superseded == 1
+    assert tree(out) == ["x.csv.parquet", "x.ndjson.parquet"]
+
+
+def test_a_partition_that_has_gone(tmp_path: Path) -> None:
+    source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
+    lines(source, 30)
+    assert convert(source, out, partition="k").ok
+    assert len(tree(out)) == 3
+    lines(source, 2)
+    report = convert(source, out, partition="k")
+    assert (report.ok, report.superseded) == (True, 1)
+    assert tree(out) == ["k=0/x.parquet", "k=1/x.parquet"]
+    (out / "k=1" / "x.parquet").unlink()
+    assert convert(source, out, partition="k").done == 1
+    assert len(tree(out)) == 2
+
+
+def test_one_name_by_turns(tmp_path: Path) -> None:
+    """Three conversions to one name in two ways: each gives what was asked for, not what is there."""
+    source, out = tmp_path / "in" / "x.csv", tmp_path / "out"
+    source.parent.mkdir()
+    source.write_text("n\n" + "1\n" * 5000)
+    sizes = []
+    for to in ("parquet:pyarrow,compression=zstd", "parquet:pyarrow,compression=none") * 2:
+        assert convert(source, out, to=to).done == 1
+        (made,) = manifest(out)["outputs"]
+        assert made["size"] == (out / "x.parquet").stat().st_size
+        sizes.append(made["size"])
+    assert (sizes[0], sizes[1]) == (sizes[2], sizes[3])
+    assert sizes[0] != sizes[1]
+
+
+def test_a_source_that_comes_back(tmp_path: Path) -> None:
+    """One state, another of the same size, the first again with its time: the result follows."""
+    source, out, kept = tmp_path / "in" / "x.ndjson", tmp_path / "out", tmp_path / "kept"
+    lines(source, 5)
+    shutil.copy2(source, kept)
+    assert convert(source, out).ok
+    source.write_text(source.read_text().replace('"n": 4', '"n": 9'))
+    assert convert(source, out).done == 1
+    shutil.copy2(kept, source)
+    assert convert(source, out).done == 1
+    assert tare.read(out / "x.parquet")["n"].to_pylist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("damage", [b"", b"other bytes"])
+def test_a_result_that_was_cut_or_replaced_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
+    lines(source, 5)
+    assert convert(source, out).ok
+    (out / "x.parquet").write_bytes(damage)
+    assert scale.status(str(out))["done"] == 0
+    assert convert(source, out).done == 1
+    assert rows(out) == 5
+
+
+def test_a_copy_of_a_destination_is_done(tmp_path: Path) -> None:
+    """Its files have other times; their hashes tell."""
+    source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
+    lines(source, 5)
+    assert convert(source, out).ok
+    shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copyfile)
+    os.utime(tmp_path / "copy" / "x.parquet", ns=(1, 1))
+    report = convert(source, tmp_path / "copy")
+    assert (report.skipped, report.done) == (1, 0)
+
+
+def test_a_plan_of_ones_own_is_known_where_it_was_run(tmp_path: Path) -> None:
+    """`tare plan -o` and `tare run`: status of the destination, and a conversion after a source changed."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for n in range(4):
+        lines(folder / f"{n}.ndjson", 5)
+    plan = scale.plan_convert(str(folder), str(out), to="parquet", path=str(tmp_path / "plan.jsonl"))
+    for n in (1, 2, 3):
+        assert scale.run(plan, executor="inline", shard=(n, 3)).ok
+    assert scale.status(str(out))["done"] == 4
+    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)  # by the last shard
+    lines(folder / "2.ndjson", 7)
+    report = convert(folder, out)
+    assert (report.done, report.skipped) == (1, 3)
+
+
+def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
+    """Who runs it can."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    (folder / "x.pickle").write_bytes(pickle.dumps(pa.table({"a": [1]})))
+    plan = scale.plan_convert(str(folder), str(out), to="parquet")
+    report = scale.run(plan, executor="inline")
+    assert report.failures[0]["error"]["kind"] == "NotTrusted"
+    (unit,) = plan.units()
+    with pytest.raises(PlanError, match="allowed by whoever runs a plan"):
+        check_unit({**unit, "options": {**unit["options"], "allow_pickle": 1}})
+    assert scale.run(plan, executor="inline", allow_pickle=True).ok
+
+
+def test_every_failure_can_be_listed(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for n in range(6):
+        lines(folder / f"{n}.ndjson", 0)
+        (folder / f"{n}.ndjson").write_text('{"a": ]}\n')
+    assert convert(folder, out).files_failed == 6
+    (group,) = scale.status(str(out))["failures"]
+    assert (group["count"], len(group["examples"])) == (6, 3)
+    every = scale.status(str(out), every=True)["failed_inputs"]
+    assert all(any(f"{n}.ndjson" in one["message"] for one in every) for n in range(6))
+
+
+GOOD: dict[str, Any] = {
+    "tare_unit": 1, "task": "convert", "input": [{"uri": "file:///a", "size": 1}], "write": "parquet",
+    "output": {"base": "file:///out", "names": ["a.parquet"]}, "options": {"tare": "0"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"write": None}, "write: a unit of convert has it"),
+        ({"options": None}, "options: a unit of convert has it"),
+        ({"input": []}, "input: a unit has one at least"),
+        ({"input": [{"uri": "file:///a", "size": "x"}]}, r"input\[0\].size: a whole number is needed"),
+        ({"input": [{"uri": "file:///a", "size": -1}]}, r"input\[0\].size: a whole number is needed"),
+        ({"output": {"base": "file:///out", "names": []}}, "a name for each input"),
+        ({"options": {"columns": 3}}, "options.columns: a text is needed"),
+        ({"task": "put", "options": {"store": "/s"}}, "a store, and a key for each input"),
+        ({"task": "put", "options": {"store": "/s", "keys": [1]}}, "options.keys: a list of texts"),
+    ],
+)
+def test_what_a_unit_cannot_do_without(change: dict[str, Any], said: str) -> None:
+    assert check_unit(GOOD) == GOOD
+    unit = {name: value for name, value in {**GOOD, **change}.items() if value is not None}
+    with pytest.raises(PlanError, match=said):
+        check_unit(unit)
