@@ -49,6 +49,11 @@ _PROGRAMS = {
         ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")),
         "apt-get install default-jdk-headless",
     ),
+    "mono": (
+        "mcs",
+        ("sh", str(_SCRIPTS / "mono" / "tare-worker-mono.sh")),
+        "apt-get install mono-mcs libnewtonsoft-json5.0-cil",
+    ),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
