@@ -179,6 +179,37 @@ def test_bson_is_that_of_python(loaded: Worker, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tagged", "back"),
+    [
+        ({"$int": str(2**64)}, {"$bytes": "AAAAAAAAAAAB"}),
+        ({"$dec": "1.10"}, {"$f64": "3ff199999999999a"}),
+        ({"$f64": "7ff80000000007a2"}, {"$f64": "7ff80000000007a2"}),
+        (
+            {"$ts": "2021-03-04T05:06:07.000008+05:30", "unit": "us", "tz": "+05:30"},
+            {"$ts": "2021-03-03T23:36:07.000000+00:00", "unit": "us", "tz": "+00:00"},
+        ),
+        ({"$text16": "d800"}, "\ufffd"),
+        ({"$map": [["a\0b", 1]]}, None),
+    ],
+)
+def test_what_bson_changes(tagged: Any, back: Any, tmp_path: Path) -> None:
+    """Integers above 64 bits become bytes without a word; a name with NUL makes bytes that nothing reads."""
+    need(shutil.which("mcs") is not None, "Mono is not installed")
+    path, made, out = tmp_path / "in.json", tmp_path / "made", tmp_path / "out.json"
+    path.write_text(json.dumps({"v": tagged}))
+    with Worker("mono", COMMAND) as worker:
+        ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
+        if back is None:
+            with pytest.raises(WorkerError, match="Unexpected BsonType value: 0"):
+                ask(worker, "prepare", codec="bson:mono-newtonsoft")
+            return
+        ask(worker, "prepare", codec="bson:mono-newtonsoft")
+        ask(worker, "encode_to", path=str(made))
+        ask(worker, "decode_from", path=str(made), out=str(out))
+    assert json.loads(out.read_text(encoding="ascii")) == {"v": back}
+
+
+@pytest.mark.parametrize(
     "data", [b"", b"\x10\0\0\0\x10a\0\1", b"\xff\xff\xff\x7f\x02a\0\xff\xff\xff\x7f", b"\0" * 9]
 )
 def test_broken_bson_is_an_error_of_decoding(loaded: Worker, data: bytes, tmp_path: Path) -> None:
