@@ -49,6 +49,11 @@ _PROGRAMS = {
         ("sh", str(_SCRIPTS / "java" / "tare-worker-java.sh")),
         "apt-get install default-jdk-headless",
     ),
+    "mono": (
+        "mcs",
+        ("sh", str(_SCRIPTS / "mono" / "tare-worker-mono.sh")),
+        "apt-get install mono-mcs libnewtonsoft-json5.0-cil",
+    ),
 }
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
@@ -235,7 +240,7 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
         given: Commands by name, as ``--worker`` gave them; they go first.
 
     Raises:
-        UsageError: There is no such worker here, with what to do.
+        UsageError: There is no such language, or its program is not installed; with what to do.
 
     >>> command_of("node", {"node": "node my-worker.js"})
     ('node', 'my-worker.js')
@@ -244,9 +249,7 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
         return located(given[language])
     name = LANGUAGES.get(language, language)
     if language not in _PROGRAMS:
-        raise UsageError(
-            f"needs the {name} worker, which is not part of this version: --worker {language}=COMMAND"
-        )
+        raise UsageError(f"no language {language[:40]!r}: there are workers of {', '.join(LANGUAGES)}")
     program, command, install = _PROGRAMS[language]
     if shutil.which(program) is None:
         wanted = f"{name} worker" if program.startswith("tare-") else name
@@ -295,8 +298,8 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
         language: Its name in ids.
         given: Commands by name.
 
-    >>> inventory("mono", {}).reason
-    'needs the Mono worker, which is not part of this version: --worker mono=COMMAND'
+    >>> inventory("node", {"node": "false"}).reason
+    'the Node worker does not run: exited with code 1'
     """
     try:
         return _asked(language, command_of(language, given))

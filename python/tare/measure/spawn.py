@@ -23,7 +23,7 @@ __all__ = ["Spawned", "clean_environment", "spawn"]
 _KEPT = (
     "PATH", "HOME", "SYSTEMROOT", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
     "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "JAVA_HOME", "NODE_PATH", "MONO_PATH",
-    "XDG_CACHE_HOME", "XDG_DATA_HOME", "TARE_JAVA_CLASSES",
+    "XDG_CACHE_HOME", "XDG_DATA_HOME", "TARE_JAVA_CLASSES", "TARE_MONO_LIB",
 )  # fmt: skip
 """What a runtime needs to be found and to find its libraries; nothing else is passed on."""
 

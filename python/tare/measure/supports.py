@@ -46,8 +46,8 @@ def supports(labels: Mapping[str, str], settings: Given | None = None) -> str | 
         labels: Level of each factor.
         settings: What the command line gave: a remote host, a link, further workers.
 
-    >>> supports({"codec": "json:mono-newtonsoft", "medium": "memory"})
-    'needs the Mono worker, which is not part of this version: --worker mono=COMMAND'
+    >>> supports({"codec": "json:stdlib", "medium": "conn"})
+    "a connection in R's memory: only the R worker has it"
     >>> supports({"codec": "json:stdlib", "medium": "memory"}) is None
     True
     """

@@ -63,6 +63,7 @@ WORKERS = {
     "java": Speaker(
         script("java"), "java:java", "javac", stops_collector=False, evicts=False, compiles_beside=True
     ),
+    "mono": Speaker(script("mono"), "json:mono-newtonsoft", "mcs", stops_collector=False, evicts=False),
 }
 
 

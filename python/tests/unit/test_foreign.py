@@ -16,7 +16,7 @@ from tare.cli import codecs as codecs_command
 from tare.cli import measure as measure_command
 from tare.errors import UsageError
 from tare.measure import driver, foreign
-from tare.measure.foreign import Foreign, command_of, inventory
+from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
 
 DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
@@ -195,10 +195,23 @@ def test_the_codecs_of_a_language_are_listed(tmp_path: Path, monkeypatch: pytest
     assert listed == [{"id": "yaml:r-yaml", "installed": False, "install": "apt-get install r-cran-yaml"}]
 
 
-@pytest.mark.parametrize("language", ["mono", "cobol"])
-def test_a_language_without_a_worker_is_an_error(language: str) -> None:
-    """It says what there is, or what is needed."""
-    with pytest.raises(UsageError, match=r"--worker mono=COMMAND|python, r, node, java, mono"):
+def test_a_language_without_a_worker_is_an_error() -> None:
+    """It says what there is."""
+    with pytest.raises(UsageError, match="python, r, node, java, mono"):
+        told(codecs_command.command, "--language", "cobol")
+    with pytest.raises(
+        UsageError, match="no language 'cobol': there are workers of r, node, java, mono, rust"
+    ):
+        command_of("cobol", {})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_that_is_not_installed_is_told_with_what_installs_it(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where none of the programs is found, each language names its own."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UsageError, match=r"needs .*, which is not installed: (apt-get|cargo) install "):
         told(codecs_command.command, "--language", language)
 
 

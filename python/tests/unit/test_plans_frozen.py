@@ -77,12 +77,14 @@ def test_every_case_is_measured_or_says_why_not(name: str) -> None:
     assert [] == [case.key for case in cases if (case.status == "n/a") != bool(case.reason)]
 
 
-def test_foreign_codecs_name_their_worker() -> None:
-    """A row of a language without a worker says what it needs; a command that does not run is the reason."""
+def test_foreign_codecs_name_their_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of a language that is not installed says what installs it; a command that does not run is the reason."""
     labels = {"codec": "json:mono-newtonsoft", "medium": "memory", "dataset": "twitter"}
-    assert (
-        supports(labels) == "needs the Mono worker, which is not part of this version: --worker mono=COMMAND"
-    )
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("PATH", "/nonexistent")
+        assert supports(labels) == (
+            "needs Mono, which is not installed: apt-get install mono-mcs libnewtonsoft-json5.0-cil"
+        )
 
     class Given:
         remote = None

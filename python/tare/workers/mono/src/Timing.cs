@@ -1,0 +1,77 @@
+using System;
+using System.Collections.Generic;
+
+namespace Tare {
+    /// <summary>Samples: batches of calls between the clocks, their results held, then let go.</summary>
+    sealed class Timing {
+        internal const long TargetNs = 2000000;
+        private const long HeldBytes = 64 << 20;
+        private const int MostCalls = 1000000;
+        private const int WarmCalls = 20;
+        private static readonly long CpuCost = CostOfCpuClock();
+
+        private static long CostOfCpuClock() {
+            long least = long.MaxValue;
+            for (int n = 0; n < 400; n++) {
+                long before = Clocks.Cpu();
+                least = Math.Min(least, Math.Max(0, Clocks.Cpu() - before));
+            }
+            return least;
+        }
+
+        /// <summary>Takes samples; `batches` remembers what was calibrated.</summary>
+        internal Map Take(Job job, Request request, Dictionary<string, int> batches, string key) {
+            int most = (int) Math.Max(1, Math.Min(MostCalls, HeldBytes / job.ResultBytes));
+            int batch = (int) Math.Min(MostCalls, request.Number("batch", 0));
+            if (batch <= 0 && !batches.TryGetValue(key, out batch)) {
+                batch = Calibrate(job, Math.Max(1, request.Number("target_ns", TargetNs)), most);
+                batches[key] = batch;
+                job.Clear(false);
+            }
+            batch = Math.Min(batch, most);
+            int wanted = (int) Math.Max(1, Math.Min(int.MaxValue, request.Number("samples", 1)));
+            double until = Clocks.Now() + 1e6 * request.Number("budget_ms", 1e12);
+            var reply = new Map();
+            var rows = new List<long[]>();
+            do {
+                job.Clear(true);
+                rows.Add(Sample(job, batch, reply));
+                job.Clear(false);
+            } while (rows.Count < wanted && Clocks.Now() < until);
+            return reply.Put("cols", Clocks.Columns).Put("samples", rows).Put("batch", batch);
+        }
+
+        /// <summary>One sample. The heap is collected before it, never stopped from being collected in it.</summary>
+        internal long[] Sample(Job job, int batch, Map reply) {
+            var held = new object[batch];
+            long[] before = new long[6], after = new long[6];
+            GC.Collect();
+            Clocks.Counters(before);
+            long cpu = Clocks.Cpu();
+            long wall = Clocks.Now();
+            for (int n = 0; n < batch; n++) held[n] = job.Call();
+            wall = Math.Max(1, Clocks.Now() - wall);
+            cpu = Math.Max(0, Clocks.Cpu() - cpu - CpuCost);
+            Clocks.Counters(after);
+            for (int n = 0; n < after.Length; n++) after[n] -= before[n];
+            long system = Math.Max(0, Math.Min(cpu, after[5]));
+            job.Look(held[batch - 1], reply);
+            // Letting go costs nothing here: the collector finds nothing to do.
+            return new[] { wall, cpu - system, system, after[0], after[1], after[2], after[3], after[4], 0 };
+        }
+
+        /// <summary>How many calls take about `target` ns. The first ones compile what they call: they are not counted.</summary>
+        private static int Calibrate(Job job, double target, int most) {
+            long warm = Clocks.Now();
+            for (int n = 0; n < WarmCalls && Clocks.Now() - warm < 4 * target; n++) job.Call();
+            for (int calls = 1;;) {
+                var held = new object[calls];
+                long wall = Clocks.Now();
+                for (int n = 0; n < calls; n++) held[n] = job.Call();
+                wall = Math.Max(1, Clocks.Now() - wall);
+                if (wall * 4 >= target || calls >= most) return (int) Math.Max(1, Math.Min(most, Math.Round(target * calls / wall)));
+                calls = (int) Math.Min(most, Math.Max(2.0 * calls, Math.Min(16.0 * calls, target / 4 * calls / wall)));
+            }
+        }
+    }
+}
