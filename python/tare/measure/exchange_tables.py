@@ -8,6 +8,7 @@ metadata are not in what workers hand back, and not judged here.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -276,7 +277,7 @@ def _nulls(cells: Any) -> Any:
         return cells
     return [
         None
-        if isinstance(cell, NA) or (isinstance(cell, float) and cell != cell and _low_word(cell) == _R_NA)
+        if isinstance(cell, NA) or (isinstance(cell, float) and math.isnan(cell) and _low_word(cell) == _R_NA)
         else cell
         for cell in cells
     ]

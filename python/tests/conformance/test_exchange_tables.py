@@ -153,8 +153,8 @@ def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_command_prints_the_matrix_of_tables() -> None:
-    """CSV has no documents: its tables are exchanged."""
-    done = CliRunner().invoke(codecs_command.command, ["csv", "--exchange"], standalone_mode=False)
+    """Arrow has no documents: its tables are exchanged."""
+    done = CliRunner().invoke(codecs_command.command, ["arrow", "--exchange"], standalone_mode=False)
     assert done.return_value == 0, done.stderr
-    assert done.stdout.startswith("csv: ")
-    assert "1 csv:pyarrow" in done.stdout
+    assert done.stdout.startswith("arrow: ")
+    assert "1 arrow:pyarrow" in done.stdout
