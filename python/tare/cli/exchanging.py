@@ -26,18 +26,27 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
         UsageError: No such format.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
+    from tare.measure.exchange_tables import (
+        exchange_tables,
+        shared_table_formats,
+        table_block,
+        table_ends_of,
+    )
+
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
 
     found: dict[str, dict[str, Any]] = {}
-    for format in names or shared_formats(given):
+    of_documents, of_tables = shared_formats(given), shared_table_formats(given)
+    for format in names or [*of_documents, *(one for one in of_tables if one not in of_documents)]:
         codecs, reasons = ends_of(format, given)
-        if not names or len(codecs) > 1:
-            found[format] = exchange(
-                format, codecs, given=given, tell=lambda line: click.echo(line, err=True)
-            )
-        else:
-            click.echo(
-                f"{format}: {' and '.join(codecs) or 'no codec'} of documents here, so no exchange", err=True
-            )
+        tables = table_ends_of(format, given) if format in of_tables or not codecs else []
+        if len(codecs) > 1:
+            found[format] = exchange(format, codecs, given=given, tell=tell)
+        if len(tables) > 1:
+            found[table_block(format, found)] = exchange_tables(format, tables, given=given, tell=tell)
+        if len(codecs) < 2 and len(tables) < 2:
+            tell(f"{format}: {' and '.join(codecs or tables) or 'no codec'} here, so no exchange")
         for reason in reasons.values():
             click.echo(f"{format}: {reason}", err=True)
     if as_json:

@@ -32,10 +32,10 @@ OUTCOMES = ("same", "changed", "refused", "error", "n/a")
 OWN = "own data"
 """Name of the user's data among the values."""
 
-_DEADLINE_S = 10.0
-_OWN_DEADLINE_S = 120.0
+DEADLINE_S = 10.0
+OWN_DEADLINE_S = 120.0
 _SEQUENCES = frozenset({"ndjson"})  # one value is no sequence: such formats have no probes here
-_CHANGED = frozenset({"type", "lossy"})
+CHANGED = frozenset({"type", "lossy"})
 
 
 def ends_of(
@@ -140,12 +140,12 @@ def exchange(
         paths = _written_values(folder, wanted)
         written: dict[str, dict[str, dict[str, Any]]] = {}
         for codec in codecs:
-            _told(tell, f"{codec} writes")
+            told_to(tell, f"{codec} writes")
             written[codec] = _written(codec, paths, folder, given or {})
         pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
         for reader in codecs:
-            _told(tell, f"{reader} reads")
-            with _Seat(reader, given or {}, reading=True) as seat:
+            told_to(tell, f"{reader} reads")
+            with Seat(reader, given or {}) as seat:
                 for writer in codecs:
                     cells = {
                         name: _cell(
@@ -153,7 +153,7 @@ def exchange(
                         )
                         for name, cell in written[writer].items()
                     }
-                    pairs[writer][reader] = _pair(cells)
+                    pairs[writer][reader] = counted(cells)
     finally:
         scratch.remove(folder)
     return {"set": "values/1", "codecs": list(codecs), "pairs": pairs}
@@ -176,9 +176,9 @@ def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
                 if cell["outcome"] in ("changed", "error")
             ]
             # The user's own first, then what nothing said, then what can be rebuilt, then what failed aloud.
-            bad.sort(key=lambda found: (found[0] != OWN, _gravity(found[1])))
+            bad.sort(key=lambda found: (not found[0].startswith(OWN), _gravity(found[1])))
             for name, cell in bad[:most]:
-                told = of_own if name == OWN else lines
+                told = of_own if name.startswith(OWN) else lines
                 told.append(f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}")
             if len(bad) > most:
                 lines.append(f"{writer} to {reader}: {len(bad) - most} more")
@@ -193,7 +193,7 @@ def _read(cell: Mapping[str, Any]) -> str:
     return f"reads {cell.get('out')}" if cell["outcome"] == "changed" else f"fails: {cell.get('error')}"
 
 
-def _told(tell: Callable[[str], None] | None, line: str) -> None:
+def told_to(tell: Callable[[str], None] | None, line: str) -> None:
     if tell is not None:
         tell(line)
 
@@ -221,11 +221,12 @@ def _written_values(folder: Path, values: Mapping[str, Any]) -> dict[str, Path]:
     return paths
 
 
-class _Seat:
+class Seat:
     """A worker of one codec, started again whenever a value ended it."""
 
-    def __init__(self, codec: str, given: Mapping[str, str], *, reading: bool = False) -> None:
-        self.codec, self.given, self.reading = codec, given, reading
+    def __init__(self, codec: str, given: Mapping[str, str], *, kind: str = "") -> None:
+        self.codec, self.given = codec, given
+        self.kind = {"kind": kind} if kind else {}
         self.worker: Worker | None = None
         self.ready = False
 
@@ -250,7 +251,7 @@ class _Seat:
 
     def decode(self, path: Path, out: Path, deadline_s: float) -> None:
         if self.worker is None or not self.worker.alive or not self.ready:
-            self.ask("prepare", _DEADLINE_S, codec=self.codec, encoded=str(path), cold=False)
+            self.ask("prepare", DEADLINE_S, codec=self.codec, encoded=str(path), cold=False, **self.kind)
             self.ready = True
         self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out))
 
@@ -260,9 +261,9 @@ def _written(
 ) -> dict[str, dict[str, Any]]:
     """Where the bytes of each value are, or why there are none."""
     cells: dict[str, dict[str, Any]] = {}
-    with _Seat(codec, given) as seat:
+    with Seat(codec, given) as seat:
         for name, path in paths.items():
-            deadline_s = _OWN_DEADLINE_S if name == OWN else _DEADLINE_S
+            deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
             out = folder / f"{path.stem}.{len(list(folder.iterdir()))}"
             cells[name] = {"outcome": "refused"}
             try:
@@ -270,18 +271,18 @@ def _written(
             except TareError as error:
                 # The language, or the type of this value in it, has no such thing; or the process is gone.
                 gone = seat.worker is None or not seat.worker.alive
-                cells[name] = {"outcome": "refused" if gone else "n/a", "error": _said(error)}
+                cells[name] = {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
                 continue
             try:
                 seat.ask("prepare", deadline_s, codec=codec, cold=False)
                 seat.ask("encode_to", deadline_s, codec=codec, path=str(out))
                 cells[name] = {"path": out}
             except TareError as error:
-                cells[name]["error"] = _said(error)
+                cells[name]["error"] = reason_of(error)
     return cells
 
 
-def _cell(seat: _Seat, written: dict[str, Any], folder: Path, value: Any, *, kept: bool) -> dict[str, Any]:
+def _cell(seat: Seat, written: dict[str, Any], folder: Path, value: Any, *, kept: bool) -> dict[str, Any]:
     """What the reader made of one value that was written."""
     from tare.measure.comparison import show
     from tare.measure.fidelity import compare
@@ -293,12 +294,12 @@ def _cell(seat: _Seat, written: dict[str, Any], folder: Path, value: Any, *, kep
     out = folder / "out"
     out.unlink(missing_ok=True)
     try:
-        seat.decode(written["path"], out, _OWN_DEADLINE_S if kept else _DEADLINE_S)
+        seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
         back = from_tagged(json.loads(out.read_bytes()))
     except (TareError, OSError, ValueError, RecursionError) as error:
-        return {"outcome": "error", "in": shown, "error": _said(error)}
+        return {"outcome": "error", "in": shown, "error": reason_of(error)}
     found = compare(value, back, kind="document", limit=5)
-    if found.verdict not in _CHANGED:
+    if found.verdict not in CHANGED:
         return {"outcome": "same"}
     first = found.changes[0] if found.changes else None
     whole = not kept and isinstance(back, dict) and list(back) == ["v"]
@@ -311,7 +312,7 @@ def _cell(seat: _Seat, written: dict[str, Any], folder: Path, value: Any, *, kep
     }
 
 
-def _pair(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(cell["outcome"] for cell in cells.values())
     return {
         "counts": {name: counts[name] for name in OUTCOMES if counts[name]},
@@ -319,7 +320,7 @@ def _pair(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _said(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     prefix = f"{error.type}: " if isinstance(error, WorkerError) else f"{type(error).__name__}: "
     with contextlib.suppress(IndexError):
         return (prefix + " ".join(str(error).split()))[:200]

@@ -14,34 +14,50 @@ _OWN_BYTES = 16 << 20
 
 
 def measure_exchange(session: Session) -> None:
-    """Fill in ``fidelity.exchange``: the probes, and a document of the user's or a part of it.
+    """Fill in ``fidelity.exchange``: the probes, and the user's data or a part of it.
+
+    A document is exchanged with the probes of documents, a table with those of columns.
 
     Args:
         session: The run; ``--codec`` and ``--not`` choose among Python's codecs.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
-    from tare.measure.foreign import language_of
+    from tare.measure.exchange_tables import exchange_tables, shared_table_formats, table_block, table_ends_of
 
-    settings, dataset = session.settings, session.dataset
-    given, chosen = settings.workers, settings.codecs
+    dataset, given = session.dataset, session.settings.workers
     document = dataset.kind == "document"
     share = min(1.0, _OWN_BYTES / max(1, dataset.bytes_memory))
-    own = (dataset.value if share == 1.0 else dataset.subset(share).value) if document else None
+    own = dataset.value if share == 1.0 else dataset.subset(share).value
     found = session.record["fidelity"].setdefault("exchange", {})
     for format in shared_formats(given):
-        codecs = [
-            one
-            for one in ends_of(format, given)[0]
-            if not _named(one, settings.exclude)
-            and (chosen is None or language_of(one) or _named(one, chosen))
-        ]
+        codecs = _asked(session, ends_of(format, given)[0])
         if session.stop_asked or len(codecs) < 2:
             continue
-        found[format] = exchange(format, codecs, given=given, own=own, has_own=document)
+        found[format] = exchange(format, codecs, given=given, own=own if document else None, has_own=document)
         found[format]["own_share"] = share if document else None
         session.tell("exchange", len(found), len(found), format)
+    for format in [] if document else shared_table_formats(given):
+        codecs = _asked(session, table_ends_of(format, given))
+        if session.stop_asked or len(codecs) < 2:
+            continue
+        block = exchange_tables(format, codecs, given=given, own=own)
+        found[table_block(format, found)] = {**block, "own_share": share}
+        session.tell("exchange", len(found), len(found), f"{format} tables")
     if session.journal is not None:
         session.journal.stage("fidelity", session.record["fidelity"])
+
+
+def _asked(session: Session, codecs: list[str]) -> list[str]:
+    """The codecs that the options leave: Python's by ``--codec``, all by ``--not``."""
+    from tare.measure.foreign import language_of
+
+    chosen = session.settings.codecs
+    return [
+        one
+        for one in codecs
+        if not _named(one, session.settings.exclude)
+        and (chosen is None or language_of(one) or _named(one, chosen))
+    ]
 
 
 def _named(codec: str, patterns: tuple[str, ...]) -> bool:

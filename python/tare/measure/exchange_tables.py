@@ -1,0 +1,295 @@
+"""Exchange of tables: what one codec writes of each column and another of the same format reads.
+
+Tables reach a worker as Arrow, R's as RDS, and come back as tagged values: columns, or rows. So
+cells are compared, a column at a time; the width of a column's type (int8 against int64) and
+metadata are not in what workers hand back, and not judged here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tare.errors import TareError, UsageError
+from tare.measure import scratch
+from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, counted, reason_of, told_to
+from tare.measure.foreign import LANGUAGES, inventory, language_of
+from tare.measure.probe_columns import COLUMNS, ROW
+
+__all__ = ["exchange_tables", "shared_table_formats", "table_block", "table_ends_of"]
+
+# Tagged values have no place for what these two ask: a second column of one name, and metadata.
+_NOT_HANDED_BACK = frozenset({"duplicate_names", "metadata"})
+_R_NA = 1954  # low word of R's NA_real_
+
+
+def table_ends_of(
+    format: str, given: Mapping[str, str] | None = None, languages: Sequence[str] = ()
+) -> list[str]:
+    """Codecs of a format that write and read tables here, Python's first.
+
+    Args:
+        format: Id of the format, such as ``csv``.
+        given: Commands of workers by name.
+        languages: Languages to ask; all that are known if none is named.
+
+    >>> "csv:pyarrow" in table_ends_of("csv", languages=["python"])
+    True
+    """
+    from tare import formats
+
+    wanted = languages or ("python", *LANGUAGES)
+    found: list[str] = []
+    known = next((one for one in formats.FORMATS if one.id == format), None)
+    if known is not None and "python" in wanted:
+        found += [
+            f"{format}:{one.name}"
+            for one in known.libraries
+            if one.installed and one.writes and "table" in one.native
+        ]
+    for language in wanted:
+        if language != "python":
+            found += [
+                id
+                for id, about in inventory(language, given or {}).codecs.items()
+                if id.partition(":")[0] == format and "table" in about["kinds"]
+            ]
+    return found
+
+
+def shared_table_formats(given: Mapping[str, str] | None = None) -> list[str]:
+    """Formats of tables that workers of two languages or more have here, in the order of Python's.
+
+    Args:
+        given: Commands of workers by name.
+    """
+    from tare import formats
+
+    return [
+        one.id
+        for one in formats.FORMATS
+        if len({language_of(codec) for codec in table_ends_of(one.id, given)}) > 1
+    ]
+
+
+def table_block(format: str, beside: Mapping[str, Any]) -> str:
+    """Name of a format's exchange of tables in a record: its id, unless documents have that.
+
+    >>> table_block("csv", {}), table_block("rds", {"rds": {}})
+    ('csv', 'rds tables')
+    """
+    return f"{format} tables" if format in beside else format
+
+
+def exchange_tables(
+    format: str,
+    codecs: Sequence[str],
+    *,
+    given: Mapping[str, str] | None = None,
+    only: Sequence[str] = (),
+    own: Any = None,
+    workdir: str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Every table written by every codec and read by every codec, as the record holds it.
+
+    Args:
+        format: Id of the format that the codecs share.
+        codecs: Their ids; each is a writer and a reader.
+        given: Commands of workers by name.
+        only: Names of probes of ``columns/1``; all whose answer workers can hand back if none is named.
+        own: A table of the user's, of any kind; each of its columns is told apart.
+        workdir: Where files are kept until the end; None for the system's temporary files.
+        tell: Told the codec that is at work.
+
+    Returns:
+        What `tare.measure.exchange.exchange` returns; the values of own data are named by column.
+
+    Raises:
+        UsageError: A codec of another format, or no such probe.
+    """
+    for codec in codecs:
+        if codec.partition(":")[0] != format:
+            raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
+    tables = _tables(only, own)
+    wanted = {name: _columns(table) for name, table in tables.items()}
+    folder = scratch.make(workdir)
+    try:
+        written: dict[str, dict[str, dict[str, Any]]] = {}
+        for place, codec in enumerate(codecs):
+            told_to(tell, f"{codec} writes")
+            written[codec] = _written(codec, tables, folder, place, given or {})
+        pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
+        for reader in codecs:
+            told_to(tell, f"{reader} reads")
+            with Seat(reader, given or {}, kind="table") as seat:
+                for writer in codecs:
+                    cells: dict[str, dict[str, Any]] = {}
+                    for name, cell in written[writer].items():
+                        cells |= _cells(seat, name, cell, folder, wanted[name])
+                    pairs[writer][reader] = counted(cells)
+    finally:
+        scratch.remove(folder)
+    return {"set": "columns/1", "codecs": list(codecs), "pairs": pairs}
+
+
+def _tables(only: Sequence[str], own: Any) -> dict[str, Any]:
+    known = {one.name: one for one in COLUMNS if one.name not in _NOT_HANDED_BACK}
+    for name in only:
+        if name not in known:
+            raise UsageError(f"no probe {name!r} of tables to exchange; there are {', '.join(known)}")
+    tables = {name: known[name].build() for name in only or known}
+    if own is not None:
+        from tare.kinds import convert
+
+        tables[OWN] = convert(own, "arrow")
+    return tables
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    """The table as it would come back if nothing changed."""
+    from tare.kinds import convert
+    from tare.tagged import from_tagged, to_tagged
+
+    back: dict[str, Any] = from_tagged(to_tagged(convert(table, "columns"), other=True))
+    return back
+
+
+def _handed(table: Any, path: Path, language: str | None) -> str:
+    """Write the table as the language takes it; how that is called."""
+    if language == "r":
+        from tare.codec import encode
+
+        path.write_bytes(encode(table, "rds:tare"))
+        return "rds"
+    import pyarrow as pa
+
+    with pa.ipc.new_file(str(path), table.schema) as out:
+        out.write_table(table)
+    return "arrow"
+
+
+def _written(
+    codec: str, tables: Mapping[str, Any], folder: Path, place: int, given: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    cells: dict[str, dict[str, Any]] = {}
+    with Seat(codec, given) as seat:
+        for number, (name, table) in enumerate(tables.items()):
+            deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
+            path, out = folder / "given", folder / f"{place}-{number}"
+            try:
+                as_ = _handed(table, path, language_of(codec))
+                seat.ask("load", deadline_s, path=str(path), kind="table", **{"as": as_})
+            except TareError as error:
+                gone = seat.worker is None or not seat.worker.alive
+                cells[name] = {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
+                continue
+            try:
+                seat.ask("prepare", deadline_s, codec=codec, cold=False)
+                seat.ask("encode_to", deadline_s, codec=codec, path=str(out))
+                cells[name] = {"path": out}
+            except TareError as error:
+                cells[name] = {"outcome": "refused", "error": reason_of(error)}
+    return cells
+
+
+def _cells(
+    seat: Seat, name: str, written: dict[str, Any], folder: Path, wanted: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """What the reader made of one table: a cell for a probe, one for each column of the user's."""
+    kept = name == OWN
+    judged = [column for column in wanted if column != ROW or kept]
+    shown = "" if kept else _shown(wanted, judged)
+    if "path" not in written:
+        return {name: {**written, "in": shown}}
+    out = folder / "out"
+    out.unlink(missing_ok=True)
+    try:
+        from tare.tagged import from_tagged
+
+        seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
+        back = _as_columns(from_tagged(json.loads(out.read_bytes())), wanted)
+        if language_of(seat.codec) == "r":
+            back = {key: _nulls(cells) for key, cells in back.items()}
+    except (TareError, OSError, ValueError, RecursionError) as error:
+        return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
+    if kept:
+        return {
+            f"{OWN} {column}": _judged({column: wanted[column]}, _part(back, column)) for column in judged
+        }
+    cell = _judged(
+        {column: wanted[column] for column in judged},
+        {key: found for key, found in back.items() if key != ROW},
+    )
+    if cell["outcome"] == "same":
+        return {name: cell}
+    return {name: {**cell, "in": shown, "out": _shown(back, [key for key in back if key != ROW])}}
+
+
+def _part(back: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {column: back[column]} if column in back else {}
+
+
+def _judged(wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
+    from tare.measure.fidelity import compare
+
+    found = compare(wanted, back, kind="document", limit=5)
+    if found.verdict not in CHANGED:
+        return {"outcome": "same", "in": ""}
+    if not found.changes:
+        return {"outcome": "changed", "verdict": found.verdict, "in": ""}
+    first = found.changes[0]
+    return {
+        "outcome": "changed",
+        "verdict": found.verdict,
+        "in": first.in_,
+        "out": first.out,
+        "at": first.at or first.path,
+        "count": first.count,
+    }
+
+
+def _as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of what a reader handed back; rows become columns in the order they first appear.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if isinstance(back, dict):
+        return back
+    if not isinstance(back, list) or not all(isinstance(row, dict) for row in back):
+        raise ValueError(f"the reader gave no table: {type(back).__name__}")
+    if not back:  # rows that are none tell no names
+        return {name: [] for name in wanted}
+    names = dict.fromkeys(name for row in back for name in row)
+    return {name: [row.get(name) for row in back] for name in names}
+
+
+def _nulls(cells: Any) -> Any:
+    """R's NA is the null of a table: of a type's own, or among doubles the NaN that R made its NA."""
+    from tare.tagged import NA
+
+    if not isinstance(cells, list):
+        return cells
+    return [
+        None
+        if isinstance(cell, NA) or (isinstance(cell, float) and math.isnan(cell) and _low_word(cell) == _R_NA)
+        else cell
+        for cell in cells
+    ]
+
+
+def _low_word(cell: float) -> int:
+    return int.from_bytes(struct.pack("<d", cell)[:4], "little")
+
+
+def _shown(columns: Mapping[str, Any], names: Sequence[str]) -> str:
+    from tare.measure.comparison import show
+
+    if len(names) == 1 and names[0] == "c":
+        return show(columns["c"])
+    return show({name: columns[name] for name in names})

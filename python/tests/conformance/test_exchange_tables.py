@@ -1,0 +1,160 @@
+"""What one codec writes of a table and another reads: R, Node and Python, planted differences, crashes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from conftest import need
+
+from tare import measure
+from tare.cli import codecs as codecs_command
+from tare.errors import UsageError
+from tare.measure.exchange import OWN, summary
+from tare.measure.exchange_tables import exchange_tables, shared_table_formats, table_block, table_ends_of
+from tare.measure.record_schema import SCHEMA, check
+from tare.report import markdown, terminal
+from tare.report.html import render
+
+TABLE = pa.table({"id": [1, 2, 2**53 + 1], "name": ["a", "b,c", 'd"e'], "code": ["x1", "x2", "x3"]})
+
+# Our own worker under another name: what it reads is changed, or ends it, as its argument says.
+READER = """
+import json, os, sys
+from tare.measure import ops
+how, was = sys.argv[1], ops.Ops.op_decode_from
+def op_decode_from(self, request):
+    asked = open(request["path"], "rb").read()
+    if how == "dies" and b"e,f" in asked:
+        os._exit(9)
+    done = was(self, request)
+    if how == "changes" and b"b,c" in asked:
+        value = json.load(open(request["out"]))
+        value["name"][1] = "b;c"
+        json.dump(value, open(request["out"], "w"))
+    return done
+ops.Ops.op_decode_from = op_decode_from
+prepare = ops.Ops.op_prepare
+ops.Ops.op_prepare = lambda self, request: prepare(self, request | {"codec": "csv:pyarrow"})
+codec = ops.Ops.codec
+ops.Ops.codec = lambda self, request: codec(self, request | {"codec": "csv:pyarrow"})
+hello = ops.Ops.op_hello
+about = {"id": "csv:node", "library": "node", "version": "1", "options": {}, "kinds": ["table"],
+         "media": ["memory"], "delivery": ["whole"], "threads": [1], "executes_code": False, "subset": []}
+ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
+from tare.measure.worker import main
+main()
+"""
+
+
+def reader(tmp_path: Path, how: str) -> dict[str, str]:
+    path = tmp_path / "reader.py"
+    path.write_text(READER)
+    return {"node": shlex.join([sys.executable, str(path), how])}
+
+
+def outcome(block: dict, writer: str, to: str, name: str) -> str:
+    return block["pairs"][writer][to]["values"].get(name, {"outcome": "same"})["outcome"]
+
+
+@pytest.mark.parametrize("codec", ["csv:r", "csv:r-readr", "csv:r-data.table"])
+def test_r_and_python_exchange_csv(codec: str) -> None:
+    """Text with quotes and line ends crosses in both directions; zeros that lead are lost by a reader that guesses."""
+    need(shutil.which("R") is not None, "R is not installed")
+    need(codec in table_ends_of("csv", languages=["r"]), f"{codec} is not installed")
+    block = exchange_tables("csv", ["csv:pyarrow", codec], only=["text_lines", "bool_null", "text_true"])
+    check({"csv": block}, SCHEMA["properties"]["fidelity"]["properties"]["exchange"])
+    assert outcome(block, "csv:pyarrow", codec, "text_true") == "changed"
+    assert outcome(block, codec, "csv:pyarrow", "bool_null") == "same"
+    for readers in block["pairs"].values():
+        assert all(sum(pair["counts"].values()) == 3 for pair in readers.values())
+
+
+def test_which_column_r_changes_is_told() -> None:
+    """R reads integers as doubles, beyond 2^53 with loss: that column, and no other."""
+    need("csv:r" in table_ends_of("csv", languages=["r"]), "R is not installed")
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:r"], only=["int8"], own=TABLE)
+    found = block["pairs"]["csv:pyarrow"]["csv:r"]["values"]
+    assert [name for name in found if name.startswith(OWN)] == [f"{OWN} id"]
+    assert found[f"{OWN} id"]["verdict"] == "lossy"
+    assert any(f"csv:pyarrow writes {OWN} id" in line for line in summary(block))
+
+
+def test_na_of_r_is_the_null_of_a_table() -> None:
+    """Of integers, of doubles and of text."""
+    need("rds:r" in table_ends_of("rds", languages=["r"]), "R is not installed")
+    own = pa.table({"x": [1.5, None], "i": pa.array([1, None], pa.int32()), "s": ["a", None]})
+    block = exchange_tables("rds", ["rds:tare", "rds:r"], only=["text_empty_null"], own=own)
+    assert block["pairs"]["rds:tare"]["rds:r"]["counts"] == {"same": 4}
+
+
+@pytest.mark.parametrize("format", ["csv", "arrow", "parquet"])
+def test_node_and_python_exchange(format: str) -> None:
+    """Plain text crosses; Node's rows are brought to columns."""
+    need(shutil.which("node") is not None and bool(os.environ.get("TARE_NODE_MODULES")), "no node_modules")
+    theirs = table_ends_of(format, languages=["node"])
+    need(bool(theirs), f"Node has no package for {format}")
+    ours = f"{format}:pyarrow"
+    block = exchange_tables(format, [ours, theirs[0]], only=["text_lines", "date"])
+    assert outcome(block, ours, theirs[0], "text_lines") == "same"
+    assert outcome(block, theirs[0], ours, "text_lines") == "same"
+    assert outcome(block, ours, theirs[0], "date") == "changed"
+
+
+def test_a_planted_difference_is_found(tmp_path: Path) -> None:
+    """One cell of one column, in the one pair whose reader changes it."""
+    given = reader(tmp_path, "changes")
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:node"], given=given, only=["int8"], own=TABLE)
+    found = block["pairs"]["csv:pyarrow"]["csv:node"]["values"]
+    assert list(found) == [f"{OWN} name"]
+    assert "b;c" in found[f"{OWN} name"]["out"]
+    assert block["pairs"]["csv:node"]["csv:pyarrow"]["counts"] == {"same": 4}
+
+
+def test_a_reader_that_ends_on_one_table_costs_that_table(tmp_path: Path) -> None:
+    """The tables after it are read by a new process."""
+    given = reader(tmp_path, "dies")
+    probes = ["int8", "text_lines", "bool_null"]
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:node"], given=given, only=probes)
+    pair = block["pairs"]["csv:pyarrow"]["csv:node"]
+    assert pair["counts"] == {"same": 2, "error": 1}
+    assert "exit: exited with code 9" in pair["values"]["text_lines"]["error"]
+
+
+def test_what_is_no_exchange_of_tables_is_refused() -> None:
+    """A codec of another format, and a probe whose answer no worker can hand back."""
+    with pytest.raises(UsageError, match="no codec of csv"):
+        exchange_tables("csv", ["csv:pyarrow", "arrow:pyarrow"])
+    with pytest.raises(UsageError, match="metadata"):
+        exchange_tables("csv", ["csv:pyarrow"], only=["metadata"])
+    assert table_block("rds", {"rds": {}}) == "rds tables"
+
+
+def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under fidelity, valid by the schema; terminal, Markdown and HTML name the column."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    workers = reader(tmp_path, "changes")
+    assert "csv" in shared_table_formats(workers)
+    record = measure.run(TABLE, codecs=("csv:pyarrow",), time_s=6, exchange=True, workers=workers).record
+    check(record)
+    block = record["fidelity"]["exchange"]["csv"]
+    assert (block["own_share"], block["set"]) == (1.0, "columns/1")
+    assert outcome(block, "csv:pyarrow", "csv:node", f"{OWN} name") == "changed"
+    said = f"csv:pyarrow writes {OWN} name"
+    assert said in " ".join(terminal.render(record).split())
+    assert "## Exchange of csv" in markdown.render(record)
+    assert said in render(record)
+
+
+def test_the_command_prints_the_matrix_of_tables() -> None:
+    """Arrow has no documents: its tables are exchanged."""
+    done = CliRunner().invoke(codecs_command.command, ["arrow", "--exchange"], standalone_mode=False)
+    assert done.return_value == 0, done.stderr
+    assert done.stdout.startswith("arrow: ")
+    assert "1 arrow:pyarrow" in done.stdout
