@@ -96,6 +96,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     from tare import io
     from tare.converting.naming import inside, pressed
     from tare.errors import UsageError
+    from tare.scale import remote
 
     if len(sources) < 2:
         raise click.UsageError("Missing argument 'DST': give what to convert, and into what.")
@@ -103,6 +104,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if many.wanted(sources, given):
         return many.convert(list(sources[:-1]), sources[-1], options, given)
     src, dst = sources
+    many.one(options, given)
     if options["to"] and options["codec"]:
         raise UsageError("--to and --codec both name the format of DST; give one.")
     if dst.endswith(("/", os.sep)) or (dst != "-" and os.path.isdir(dst)):
@@ -119,14 +121,19 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
             raise UsageError(
                 "the result is not text and standard output is a terminal; name a file, or pipe it."
             )
-    done = io.convert(
-        src,
-        target,
-        codec=codec,
-        format=options["from_"],
-        **_shared(options),
-        on_progress=_progress() if sys.stderr.isatty() else None,
-    )
+    if given["dry_run"]:
+        click.echo(f"{src} -> {dst}")
+        return 0
+    with remote.ends(src, target, force=options["force"]) as (source, place):
+        done = io.convert(
+            source,
+            place,
+            codec=codec,
+            format=options["from_"],
+            sync=given["fsync"] != "none",
+            **_shared(options),
+            on_progress=_progress() if sys.stderr.isatty() and given["progress"] in ("auto", "bar") else None,
+        )
     if options["as_json"]:
         click.echo(json.dumps(done.as_dict(), indent=1))
     else:

@@ -14,7 +14,7 @@ import click
 
 from tare.cli.running import carry_out, run_options, summary
 
-__all__ = ["convert", "options", "taken", "wanted"]
+__all__ = ["convert", "one", "options", "taken", "wanted"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
@@ -35,6 +35,7 @@ _NAMES = (
     "dry_run", "check", "executor", "jobs", "retries", "unit_timeout", "worker_timeout", "on_failure", "fsync",
     "allow_mixed", "progress",
 )  # fmt: skip
+_OF_ONE = {"overwrite", "on_loss", "dry_run", "progress", "check", "fsync"}
 _USUAL: dict[str, Any] = {
     "identify": "stat", "retries": 2, "worker_timeout": 60.0, "on_failure": "continue", "fsync": "unit",
     "progress": "auto",
@@ -58,10 +59,30 @@ def wanted(sources: Sequence[str], given: dict[str, Any]) -> bool:
     """Whether it is a run of many: by what is to be converted, or by an option that only such a run has."""
     from tare.scale.planning.sources import is_glob
 
+    if len(sources) > 2 or is_glob(sources[0]) or os.path.isdir(sources[0]):
+        return True
     asked = [name for name, value in given.items() if value and value != _USUAL.get(name)]
-    remote = any(text.startswith("s3://") for text in sources)
-    folder = os.path.isdir(sources[0])
-    return len(sources) > 2 or remote or folder or is_glob(sources[0]) or bool(asked)
+    if not _is_file_name(sources[1]):
+        return any(text.startswith("s3://") for text in sources) or bool(asked)
+    return bool(set(asked) - _OF_ONE)
+
+
+def _is_file_name(destination: str) -> bool:
+    """Whether it is named as files are, and is no folder."""
+    from tare.codec import Codec
+
+    if destination == "-":
+        return True
+    folder = destination.endswith("/") or os.path.isdir(destination)
+    return not folder and Codec.for_path(destination) is not None
+
+
+def one(options: dict[str, Any], given: dict[str, Any]) -> None:
+    """The options of one file that are said by the words of many."""
+    options["force"] = options["force"] or given["overwrite"]
+    options["allow_loss"] = options["allow_loss"] or given["on_loss"] in ("warn", "allow")
+    if given["check"] in ("size", "decode"):
+        options["verify"] = given["check"] == "decode"
 
 
 def convert(sources: list[str], destination: str, options: dict[str, Any], given: dict[str, Any]) -> int:
@@ -80,6 +101,10 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         raise UsageError(
             f"{sources[0]}: a run of many files; say what they become with --to, such as --to parquet."
         )
+    if destination != "-" and _is_file_name(destination):
+        raise UsageError(
+            f"{destination}: is named as a file is, and a run of many makes a folder: name one, or end it with a /"
+        )
     if destination == "-" or "-" in sources:
         raise UsageError("many files are no stream: name files, and a folder for the results")
     to = pressed(to, destination, options["compressor"]) or to
@@ -96,7 +121,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     _told(skipped)
     if given["dry_run"]:
         return _shown(plan, options["as_json"])
-    given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given["jobs"])
+    given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
     report, code = carry_out(plan, {**given, "allow_pickle": options["allow_pickle"]}, verify=verify)
     if report is not None:
         if options["as_json"]:
@@ -117,9 +142,10 @@ def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, s
     return more | {name: 1 for name in ("data_only", "strict") if options[name]}
 
 
-def _usual_executor(size: int, count: int, jobs: int | None) -> str:
-    """Here, where starting processes would take longer than the work."""
-    return "inline" if jobs is None and (count == 1 or size < 16 << 20) else "local"
+def _usual_executor(size: int, count: int, given: dict[str, Any]) -> str:
+    """Here, where starting processes would take longer than the work; what takes too long is ended in a process of its own."""
+    small = count == 1 or size < 16 << 20
+    return "inline" if small and given["jobs"] is None and given["unit_timeout"] is None else "local"
 
 
 def _told(skipped: list[tuple[str, str]]) -> None:

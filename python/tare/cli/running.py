@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -48,12 +50,13 @@ def carry_out(
 ) -> tuple[Report | None, int]:
     """Run a plan as its options say; the report and the exit code.
 
-    Ctrl-C ends it after the units that run; a second one gives these up.
+    Ctrl-C, or SIGTERM, ends it after the units that run; a second one gives these up.
     """
     from tare.scale.preflight import EngineError
     from tare.scale.runs import Running
 
-    with _display(options["progress"]) as show:
+    _quiet(str(options["executor"]))
+    with _display(options["progress"]) as show, _terminated_as_interrupted():
         running = Running(
             plan,
             executor=options["executor"] or "local",
@@ -79,6 +82,27 @@ def carry_out(
         except KeyboardInterrupt:
             return running.report, 130
     return running.report, running.report.exit_code
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """A batch system ends a job by SIGTERM: it is to leave nothing half done, as Ctrl-C does."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _quiet(executor: str) -> None:
+    """What Dask logs of a scheduler that has gone: the command says it in a line."""
+    if executor.startswith("dask"):
+        for name in ("distributed", "tornado.application", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def summary(report: Report, where: str, again: str) -> None:

@@ -14,9 +14,11 @@ Who
     executors       inline, local, Dask, Ray, any ``concurrent.futures`` executor
     preflight       what every worker must have and see
     loop, runs      all units of a plan; retries, deaths, limits
+    ending          what stands, what is superseded, the manifest
     failures        classes of failures
     events, report, standing  what a run tells
     readers         Tare's formats inside Dask and Ray
+    remote          one object where a file is wanted
 
 Names are resolved on first use, so that importing this package costs nothing.
 """

@@ -188,3 +188,49 @@ def test_put_and_encode_and_measure(folder: Path) -> None:
     parts = sorted((folder / "blits" / "docs").iterdir())
     assert len(parts) > 2
     assert [value["n"] for part in parts for value in tare.blit.open_collection(part)] == list(range(5000))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--overwrite",),
+        ("--progress", "none"),
+        ("--on-loss", "allow"),
+        ("--verify", "decode"),
+        ("--fsync", "none"),
+    ],
+)
+def test_one_file_stays_one_file(folder: Path, options: tuple[str, ...]) -> None:
+    """Words of many that one file has a meaning for do not make a folder of it."""
+    (folder / "a.csv").write_text("n\n1\n")
+    done = run("convert", "a.csv", "b.parquet", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "b.parquet").is_file()
+    assert not (folder / ".tare").exists()
+
+
+def test_one_file_dry(folder: Path) -> None:
+    (folder / "a.csv").write_text("n\n1\n")
+    done = run("convert", "a.csv", "b.parquet", "--dry-run", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "a.csv -> b.parquet\n")
+    assert not (folder / "b.parquet").exists()
+
+
+def test_a_folder_is_not_named_as_a_file(folder: Path) -> None:
+    (folder / "a.ndjson").write_text('{"n": 1}\n')
+    done = run("convert", "a.ndjson", "b.parquet", "--to", "parquet", "--split", "1KiB", cwd=folder)
+    assert done.returncode == 2
+    assert "end it with a /" in done.stderr
+    done = run("convert", "a.ndjson", "b.parquet/", "--to", "parquet", "--split", "1KiB", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "b.parquet" / "a.parquet").is_file()
+
+
+def test_a_time_limit_holds_for_little_work_too(folder: Path) -> None:
+    """What cannot be ended in this process runs in another."""
+    (folder / "in2").mkdir()
+    rows = "".join(f'{{"n": {n}, "t": "{n * 7919}"}}\n' for n in range(150_000))
+    (folder / "in2" / "a.ndjson").write_text(rows)
+    done = run("convert", "in2", "out2", "--to", "parquet", "--unit-timeout", "0.01", cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert "took longer than 0.01 s, twice" in done.stderr

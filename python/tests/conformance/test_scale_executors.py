@@ -426,3 +426,52 @@ def test_what_is_no_engine() -> None:
         engine_of(object())
     with pytest.raises(EngineError, match="no scheduler has written"):
         engine_of("dask+file:/nowhere/s.json")
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_client_that_is_ended_leaves_no_process(sources, tmp_path, engine, number) -> None:
+    """Workers, schedulers and trackers go with it, and the same line goes on."""
+    command = [
+        sys.executable,
+        "-c",
+        "from tare.cli import main; main()",
+        "convert",
+        str(sources),
+        str(tmp_path),
+    ]
+    command += ["--to", "parquet", "--executor", engine, "--jobs", "2"]
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    known = everyone()
+    client = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after(plan, 2, lambda: None).join()
+    started = {pid for pid in everyone() - known if ancestor(pid, client.pid)}
+    assert len(started) >= 3, "nothing was started"
+    client.send_signal(number)
+    assert client.wait(60) == (130 if number == signal.SIGTERM else -signal.SIGKILL)
+    until = time.monotonic() + 30
+    while (left := {pid for pid in started if lives(pid)}) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left, [_command(pid) for pid in left]
+    assert scale.run(plan, executor="local:2").ok
+
+
+def everyone() -> set[int]:
+    return {int(path.name) for path in Path("/proc").glob("[0-9]*")}
+
+
+def ancestor(pid: int, wanted: int) -> bool:
+    while pid > 1:
+        if pid == wanted:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def lives(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    return False

@@ -156,3 +156,27 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "2 done into s3://bucket/command" in done.stderr
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in done.stderr
+
+
+def test_one_object_and_one_file(tmp_path: Path) -> None:
+    """As one file and another: no folder, no receipts, nothing replaced unless that is said."""
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-c", "from tare.cli import main; main()", "convert", *words]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    (tmp_path / "x.csv").write_text("n\n1\n2\n")
+    done = command("x.csv", "s3://bucket/one/y.parquet")
+    assert done.returncode == 0, done.stderr
+    again = command("x.csv", "s3://bucket/one/y.parquet")
+    assert (again.returncode, "is there already" in again.stderr) == (1, True)
+    assert command("x.csv", "s3://bucket/one/y.parquet", "--overwrite").returncode == 0
+    done = command("s3://bucket/one/y.parquet", "s3://bucket/one/z.ndjson")
+    assert done.returncode == 0, done.stderr
+    done = command("s3://bucket/one/z.ndjson", "back.parquet")
+    assert done.returncode == 0, done.stderr
+    assert tare.read(tmp_path / "back.parquet")["n"].to_pylist() == [1, 2]
+    assert [entry.name for entry in place_of("s3://bucket/one").entries()] == ["y.parquet", "z.ndjson"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["back.parquet", "x.csv"]
+    done = command("s3://bucket/one/nothing.csv", "a.parquet")
+    assert done.returncode == 1, done.stderr

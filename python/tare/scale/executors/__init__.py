@@ -51,8 +51,8 @@ def engine_of(executor: Any, jobs: int | None = None) -> Engine:
     if name == "local":
         from tare.scale.executors.local import LocalEngine
 
-        if rest and not rest.isdigit():
-            raise UsageError(f"--executor {executor!r:.60}: local:N takes a number")
+        if rest and not (rest.isdigit() and int(rest)):
+            raise UsageError(f"--executor {executor!r:.60}: local:N takes a number of processes, 1 or more")
         return LocalEngine(int(rest) if rest else jobs or usable_cpus())
     if name in ("dask", "dask+file"):
         from tare.scale.executors.dask import DaskEngine

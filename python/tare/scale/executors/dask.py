@@ -31,6 +31,18 @@ _START_S = 60.0
 _GRACE_S = 3.0
 _NUMBER = itertools.count()
 
+# Reads a process group a line. When its input ends without the word `end`, whoever wrote was killed: it ends them.
+_WATCH = """
+groups=
+while read -r group; do
+  [ "$group" = end ] && exit
+  groups="$groups $group"
+done
+for group in $groups; do kill -s TERM -- "-$group"; done
+sleep 2
+for group in $groups; do kill -s KILL -- "-$group"; done
+"""
+
 
 class Cluster:
     """A scheduler and workers, each a process of its own, on loopback; ended by their own pids.
@@ -48,6 +60,9 @@ class Cluster:
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
             **(dict.fromkeys(THREADS, "1") if workers > 1 else {}),
         }
+        self._watcher = subprocess.Popen(
+            ["sh", "-c", _WATCH], stdin=subprocess.PIPE, start_new_session=True, text=True, bufsize=1
+        )
         dask = [sys.executable, "-m", "dask"]
         self.scheduler = self._start(
             [*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
@@ -76,13 +91,15 @@ class Cluster:
                 process.wait(max(0.0, until - time.monotonic()))
             _signal(process, signal.SIGKILL)
             process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self._watcher.communicate("end\n", timeout=_GRACE_S)
         with contextlib.suppress(OSError):
             self._folder.cleanup()
 
     def _start(self, command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
         log = open(os.path.join(self._folder.name, "log"), "ab")
         with log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -90,6 +107,9 @@ class Cluster:
                 env=environment,
                 start_new_session=True,
             )
+        if self._watcher.stdin is not None:
+            self._watcher.stdin.write(f"{process.pid}\n")
+        return process
 
     def _await_file(self) -> None:
         until = time.monotonic() + _START_S

@@ -7,9 +7,12 @@ only what has none runs again.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from multiprocessing import connection
 from typing import Any
 
 from tare.scale.executors.base import Engine, limit_threads
@@ -78,7 +81,16 @@ class LocalEngine(Engine):
 
 
 def _begin(workers: int) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C goes to the whole group of a terminal; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if workers > 1:
         limit_threads()
+
+
+def _end_with_parent() -> None:
+    """A pool's process waits for work for ever when whoever would give it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
