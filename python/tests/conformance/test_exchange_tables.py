@@ -22,6 +22,7 @@ from tare.measure.record_schema import SCHEMA, check
 from tare.report import markdown, terminal
 from tare.report.html import render
 
+PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 TABLE = pa.table({"id": [1, 2, 2**53 + 1], "name": ["a", "b,c", 'd"e'], "code": ["x1", "x2", "x3"]})
 
 # Our own worker under another name: what it reads is changed, or ends it, as its argument says.
@@ -63,7 +64,7 @@ def outcome(block: dict, writer: str, to: str, name: str) -> str:
     return block["pairs"][writer][to]["values"].get(name, {"outcome": "same"})["outcome"]
 
 
-@pytest.mark.parametrize("codec", ["csv:r", "csv:r-readr", "csv:r-data.table"])
+@pytest.mark.parametrize("codec", ["csv:r", "csv:r-readr", "csv:r-vroom", "csv:r-data.table"])
 def test_r_and_python_exchange_csv(codec: str) -> None:
     """Text with quotes and line ends crosses in both directions; zeros that lead are lost by a reader that guesses."""
     need(shutil.which("R") is not None, "R is not installed")
@@ -95,11 +96,15 @@ def test_na_of_r_is_the_null_of_a_table() -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "arrow", "parquet"])
-def test_node_and_python_exchange(format: str) -> None:
+def test_node_and_python_exchange(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain text crosses; Node's rows are brought to columns."""
-    need(shutil.which("node") is not None and bool(os.environ.get("TARE_NODE_MODULES")), "no node_modules")
+    if "TARE_NODE_MODULES" not in os.environ:
+        monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
     theirs = table_ends_of(format, languages=["node"])
-    need(bool(theirs), f"Node has no package for {format}")
+    need(
+        bool(theirs),
+        "Node or its packages are not there: npm install --prefix workers/node --ignore-scripts --no-save",
+    )
     ours = f"{format}:pyarrow"
     block = exchange_tables(format, [ours, theirs[0]], only=["text_lines", "date"])
     assert outcome(block, ours, theirs[0], "text_lines") == "same"

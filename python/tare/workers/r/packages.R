@@ -88,7 +88,7 @@ codec("csv:r-vroom", "vroom", kinds = "table", threaded = TRUE,
       setup = function(threads) options(vroom.threads = threads),
       encode = no_memory("vroom"), decode = no_memory("vroom"), by_path = function(o) TRUE,
       write_file = function(x, path, o) vroom::vroom_write(x, path, delim = ",", progress = FALSE),
-      read_file = function(path, o) vroom::vroom(path, show_col_types = FALSE, progress = FALSE, altrep = FALSE))
+      read_file = function(path, o) vroom::vroom(path, delim = ",", show_col_types = FALSE, progress = FALSE, altrep = FALSE))
 
 codec("csv:r-data.table", "data.table", kinds = "table", threaded = TRUE,
       setup = function(threads) data.table::setDTthreads(threads),
