@@ -22,6 +22,15 @@ def test_convert_a_terabyte(root: Path, tmp_path: Path) -> None:
     ):
         assert expected in said, f"{expected}\n{said}"
     assert len(os.listdir(folder / "parts" / "big")) > 3
-    assert {"logs", "tables", "tables2", "parts", "by-carrier", "shares", "big.ndjson", "plan.jsonl"} == set(
-        os.listdir(folder)
-    )
+    assert {
+        "logs",
+        "tables",
+        "tables2",
+        "parts",
+        "packed",
+        "by-carrier",
+        "shares",
+        "big.ndjson",
+        "whole.ndjson.zst",
+        "plan.jsonl",
+    } == set(os.listdir(folder))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import need
 
 from tare import scale
 from tare.errors import TareError, UsageError
@@ -59,8 +60,8 @@ def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 
 @contextlib.contextmanager
-def cluster(**options: Any) -> Iterator[Cluster]:
-    made = Cluster(2, **options)
+def cluster(workers: int = 2, **options: Any) -> Iterator[Cluster]:
+    made = Cluster(workers, **options)
     try:
         yield made
     finally:
@@ -272,6 +273,92 @@ def test_dask_loses_its_scheduler(sources, expected, tmp_path) -> None:
     assert report.done + report.skipped == FILES
     assert report.skipped >= done
     assert_whole(plan, tmp_path, expected)
+
+
+def joined(made: Cluster, folder: Path, environment: dict[str, str], **more: Any) -> subprocess.Popen[bytes]:
+    """One more worker of a cluster."""
+    command = [sys.executable, "-m", "dask", "worker", "--scheduler-file", made.file, "--host", "127.0.0.1"]
+    command += [
+        "--nworkers",
+        "1",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--no-nanny",
+        "--local-directory",
+        str(folder),
+    ]
+    return subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        **more,
+    )
+
+
+def refused(made: Cluster, plan: scale.Plan, count: int) -> str:
+    """What a run says when so many workers are there."""
+    from distributed import Client
+
+    with Client(scheduler_file=made.file, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=60)
+    with pytest.raises(EngineError) as said:
+        scale.run(plan, executor=f"dask+file:{made.file}")
+    return str(said.value)
+
+
+def test_a_dask_worker_of_another_version(sources, tmp_path) -> None:
+    """It is named before the first unit, and nothing was written."""
+    import tare
+
+    other = tmp_path / "other" / "tare"
+    other.mkdir(parents=True)
+    for path in Path(tare.__file__).parent.iterdir():
+        if path.name not in ("_version.py", "__pycache__"):
+            (other / path.name).symlink_to(path)
+    (other / "_version.py").write_text('__version__ = "0.0.7"\n')
+    plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet")
+    with cluster(workers=1) as made:
+        worker = joined(made, tmp_path / "local", {"PYTHONPATH": str(other.parent)})
+        try:
+            said = refused(made, plan, 2)
+        finally:
+            worker.kill()
+            worker.wait()
+    assert "0.0.7" in said
+    assert said.startswith(f"worker {os.uname().nodename} (process {worker.pid})")
+    assert not tree(tmp_path / "out")
+
+
+def test_a_dask_worker_that_does_not_see_the_destination(sources, tmp_path) -> None:
+    """As on a host where a folder is not mounted: its view of it is an empty disk that is read-only."""
+    out = tmp_path / "out"
+    out.mkdir()
+    hide = f'hostname another && mount -t tmpfs -o ro tmpfs {out} && exec "$@"'
+    unshared = ["unshare", "--mount", "--uts", "sh", "-c", hide, "sh"]
+    need(
+        subprocess.run([*unshared, "true"], check=False, capture_output=True).returncode == 0,
+        "no mount namespaces here",
+    )
+    plan = scale.plan_convert(str(sources), str(out), to="parquet")
+    with cluster(workers=1) as made:
+        real = subprocess.Popen
+
+        def hidden(command: list[str], **more: Any) -> subprocess.Popen[bytes]:
+            return real([*unshared, *command], **more)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(subprocess, "Popen", hidden)
+            worker = joined(made, tmp_path / "local", {})
+        try:
+            said = refused(made, plan, 2)
+        finally:
+            worker.kill()
+            worker.wait()
+    assert said.startswith("worker another (process ")
+    assert f"cannot reach {out}" in said
+    assert not tree(out)
 
 
 def test_all_workers_gone(sources, tmp_path) -> None:
