@@ -6,6 +6,7 @@ only what has none runs again.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -45,9 +46,12 @@ class LocalEngine(Engine):
         return isinstance(error, BrokenExecutor)
 
     def restart(self) -> None:
-        """A new pool."""
+        """A new pool, whose processes are there: a unit's time is not that of starting them."""
         self._end()
         self._pool = self._made()
+        with contextlib.suppress(BrokenExecutor):
+            for one in [self._pool.submit(_ready) for _ in range(self.workers)]:
+                one.result()
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         """Each process that is started reaches both; all are started now, not in the midst of the work."""
@@ -86,6 +90,11 @@ def _begin(workers: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if workers > 1:
         limit_threads()
+
+
+def _ready() -> None:
+    """Load what units need."""
+    import tare.scale.tasks  # noqa: F401
 
 
 def _end_with_parent() -> None:
