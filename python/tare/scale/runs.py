@@ -155,7 +155,7 @@ class Running:
             self.report = loop.report
             yield from loop.receipts()
             state.sweep()
-            if loop.report.ok:
+            if loop.report.ok and (loop.report.done or state.manifest_plan() != self.plan.id):
                 loop.report.superseded = finish(state, self.plan) or 0
             self._events(
                 {"event": "finished", **loop.report.as_dict(), "failures": len(loop.report.failures)}
