@@ -17,7 +17,7 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "add-a-language.md", tmp_path, folder, least=2)
-    assert "15 ok, 3 not offered, 0 failed" in said, said
+    assert "16 ok, 3 not offered, 0 failed" in said, said
     with Worker("perl", ("perl", str(folder / "worker.pl"))) as worker:
         assert worker.hello["worker"] == "perl"
 
@@ -34,6 +34,10 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path) -> None:
             "sha256 => 'x', items => items($back) };\n    return",
         ),
         "the cpu clock": ("my $used = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $cpu;", "my $used = 0;"),
+        "the wall clock": (
+            "$wall = clock_gettime(CLOCK_MONOTONIC) - $wall;",
+            "$wall = (clock_gettime(CLOCK_MONOTONIC) - $wall) / 10;",
+        ),
         "errors are replies": ("fail('unknown_op',", "fail('odd',"),
         "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
         "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
@@ -49,5 +53,5 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path) -> None:
 
 
 def test_every_check_says_what_it_asks() -> None:
-    assert len(CHECKS) == 18
+    assert len(CHECKS) == 19
     assert all((check.__doc__ or "").strip().endswith(".") for check in CHECKS)
