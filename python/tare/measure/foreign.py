@@ -259,10 +259,19 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
 def located(command: str) -> tuple[str, ...]:
     """A command line as a worker is started with it: in a folder of its own, so that files have their whole paths.
 
+    Raises:
+        UsageError: It is empty, or its quotes do not end.
+
     >>> located("perl -w /nowhere/worker.pl")
     ('perl', '-w', '/nowhere/worker.pl')
     """
-    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in shlex.split(command))
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the worker's command {command[:80]!r} cannot be read: {error}") from None
+    if not parts or not parts[0]:
+        raise UsageError("the worker's command is empty: give a program and its arguments")
+    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in parts)
 
 
 def node_folders() -> tuple[str, ...]:
