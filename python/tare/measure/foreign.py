@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -27,7 +28,9 @@ __all__ = [
     "inventory",
     "language_of",
     "located",
+    "name_of",
     "node_folders",
+    "refusal_of_name",
 ]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
@@ -50,6 +53,7 @@ _PROGRAMS = {
         "apt-get install default-jdk-headless",
     ),
 }
+_NAME = re.compile("[a-z][a-z0-9]{0,19}")
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
 
@@ -152,9 +156,7 @@ class Foreign:
             "flags": {
                 "executes_code": bool(self.about.get("executes_code")),
                 "spec": known.spec if known is not None else "",
-                "languages": list(known.languages)
-                if known is not None
-                else [LANGUAGES[self.language].lower()],
+                "languages": list(known.languages) if known is not None else [name_of(self.language).lower()],
                 "streams": "streaming" in self.about.get("delivery", ()),
                 "append": False,
                 "subset": list(self.about.get("subset", ())),
@@ -177,23 +179,23 @@ class Foreign:
             return (
                 f"not installed: {line}"
                 if line
-                else f"the {LANGUAGES[self.language]} worker has no codec {name}"
+                else f"the {name_of(self.language)} worker has no codec {name}"
             )
         medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
         held = "tcp" if medium == "link" else medium
         if held not in about.get("media", ()):
-            return f"{name} is not measured on {medium} by the {LANGUAGES[self.language]} worker"
+            return f"{name} is not measured on {medium} by the {name_of(self.language)} worker"
         if kind is not None and kind not in about.get("kinds", ()):
             return f"{name} holds {' and '.join(f'{one}s' for one in about['kinds'])}, not {kind}s"
         if delivery != "whole" and medium not in _TWO_ENDS:
             return f"{name} has no {delivery} delivery: the medium has one end"
         if delivery not in about.get("delivery", ("whole",)):
-            return f"{name} has no {delivery} delivery in the {LANGUAGES[self.language]} worker"
+            return f"{name} has no {delivery} delivery in the {name_of(self.language)} worker"
         if labels.get("threads") == "all" and "all" not in about.get("threads", ()):
             return f"{name} uses one thread only"
         for factor, only in _ONLY.items():
             if labels.get(factor, only) != only:
-                return f"the {LANGUAGES[self.language]} worker measures {factor}={only}"
+                return f"the {name_of(self.language)} worker measures {factor}={only}"
         choices = about.get("choices", {})
         for option, value in self.options.items():
             if option not in choices:
@@ -216,15 +218,48 @@ _ONLY = {
 }
 
 
-def language_of(codec: str) -> str:
+def language_of(codec: str, given: Collection[str] = ()) -> str:
     """The language whose worker has the codec; empty for Python's own.
+
+    Args:
+        codec: Its id.
+        given: Names of further workers, which the run was given commands of.
 
     >>> language_of("json:r-jsonlite"), language_of("rds:r,version=2"), language_of("json:rapidjson")
     ('r', 'r', '')
+    >>> language_of("json:perl"), language_of("json:perl-xs", {"perl": "perl worker.pl"})
+    ('', 'perl')
     """
     library = _plain(codec.partition("+")[0]).partition(":")[2]
     name = library.partition("-")[0]
-    return name if name in LANGUAGES else ""
+    return name if name in LANGUAGES or name in given else ""
+
+
+def name_of(language: str) -> str:
+    """What a language is called in sentences.
+
+    >>> name_of("r"), name_of("perl")
+    ('R', 'Perl')
+    """
+    return LANGUAGES.get(language) or language.capitalize()
+
+
+def refusal_of_name(language: str) -> str:
+    """Why a worker cannot have this name, so that ids name it and nothing else; empty if it can.
+
+    >>> refusal_of_name("perl"), refusal_of_name("orjson")
+    ('', 'orjson is a library of Python')
+    """
+    from tare import formats
+
+    if language in LANGUAGES:
+        return ""
+    if not _NAME.fullmatch(language):
+        return "a name is 1 to 20 lower-case letters and digits, a letter first"
+    libraries = {one.name.partition("-")[0] for format in formats.FORMATS for one in format.libraries}
+    if language == "python" or language in libraries:
+        return f"{language} is {'known' if language == 'python' else 'a library of Python'}"
+    return ""
 
 
 def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
@@ -242,7 +277,7 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
     """
     if given.get(language):
         return located(given[language])
-    name = LANGUAGES.get(language, language)
+    name = name_of(language)
     if language not in _PROGRAMS:
         raise UsageError(
             f"needs the {name} worker, which is not part of this version: --worker {language}=COMMAND"
@@ -317,7 +352,7 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
 def _asked(language: str, command: tuple[str, ...]) -> Inventory:
     from tare.measure.driver import Worker
 
-    name = LANGUAGES.get(language, language)
+    name = name_of(language)
     try:
         with Worker(language, command) as worker:
             hello = worker.hello

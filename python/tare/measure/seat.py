@@ -129,7 +129,7 @@ class Seat:
         self.codec = codec
         self.part = part
         self.kind = codec.native(part.kind)
-        self.language = language_of(str(codec))
+        self.language = language_of(str(codec), session.settings.workers)
         self.medium = case["labels"]["medium"]
         self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
         self.threads = threads_of(case)

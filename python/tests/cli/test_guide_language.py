@@ -10,14 +10,23 @@ from guide_blocks import run_guide
 
 from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
+from tare.measure.result import Result
 
 
 def test_add_a_language(root: Path, tmp_path: Path) -> None:
     need(shutil.which("perl"), "Perl is not installed")
     folder = tmp_path / "work"
     folder.mkdir()
-    said = run_guide(root, "add-a-language.md", tmp_path, folder, least=2)
+    said = run_guide(root, "add-a-language.md", tmp_path, folder, least=4)
     assert "16 ok, 3 not offered, 0 failed" in said, said
+    assert said.count("json:perl ") >= 2, said
+    record = Result.load(folder / "perl.tare.json").record
+    found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
+    assert {codec: case["status"] for codec, case in found.items()} == dict.fromkeys(
+        ("json:perl", "json:orjson", "json:stdlib"), "ok"
+    )
+    assert found["json:perl"]["launches"]
+    assert record["codecs"]["json:perl"]["versions"]["perl"].startswith("5.")
     with Worker("perl", ("perl", str(folder / "worker.pl"))) as worker:
         assert worker.hello["worker"] == "perl"
 

@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.cli import measure as measure_command
+from tare.cli.measure import chosen_workers
 from tare.errors import UsageError
 from tare.measure import driver, foreign
 from tare.measure.foreign import Foreign, command_of, inventory
@@ -249,3 +251,20 @@ def test_a_command_that_is_none_is_a_usage_error(command: str, said: str) -> Non
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert said in inventory("node", {"node": command}).reason or not command
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("orjson=x", "orjson is a library of Python"),
+        ("python=x", "python is known"),
+        ("Perl=x", "lower-case letters and digits"),
+        ("a-b=x", "lower-case letters and digits"),
+        ("perl=", "--worker takes NAME=COMMAND"),
+    ],
+)
+def test_a_name_that_ids_could_not_tell_apart_is_refused(pair: str, said: str) -> None:
+    """A new language is called as no library of Python is, and as ids can be written."""
+    with pytest.raises(click.UsageError, match=said):
+        chosen_workers([pair])
+    assert chosen_workers(["perl=perl worker.pl"]) == {"perl": "perl worker.pl"}

@@ -33,7 +33,7 @@ def measure_exchange(session: Session) -> None:
             one
             for one in ends_of(format, given)[0]
             if not _named(one, settings.exclude)
-            and (chosen is None or language_of(one) or _named(one, chosen))
+            and (chosen is None or language_of(one, given) or _named(one, chosen))
         ]
         if session.stop_asked or len(codecs) < 2:
             continue
