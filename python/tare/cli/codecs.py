@@ -107,7 +107,7 @@ def _of_language(
         UsageError: There is no such language, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, inventory, name_of
+    from tare.measure.foreign import LANGUAGES, inventory, name_of, node_folders
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -131,6 +131,8 @@ def _of_language(
             click.echo("nothing is missing: every package is installed", err=True)
         return
     click.echo(f"{name_of(language)} {found.version}", err=True)
+    if language == "node" and language not in given:
+        click.echo(f"packages from {', '.join(node_folders())}", err=True)
     for id, about in here.items():
         options = " ".join(f"{name}={value}" for name, value in about["options"].items())
         code = "x" if about.get("executes_code") else "-"

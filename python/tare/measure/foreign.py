@@ -39,6 +39,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 """Languages that codec ids name, by the name that ids and ``--worker`` have for them."""
 
 _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
+_REPOSITORY_PACKAGES = Path(__file__).resolve().parents[3] / "workers" / "node" / "node_modules"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
     "node": ("node", ("sh", str(_SCRIPTS / "node" / "tare-worker-node.sh")), "apt-get install nodejs npm"),
@@ -312,24 +313,15 @@ def located(command: str) -> tuple[str, ...]:
 def node_folders() -> tuple[str, ...]:
     """Where the Node worker looks for packages, in this order; the last is where its install lines put them.
 
-    ``TARE_NODE_MODULES`` alone if it is set. Else every ``node_modules`` from the current folder
-    upward that belongs to this user or to root, because loading a package runs it, and then the
-    user's own folder of data.
+    ``TARE_NODE_MODULES`` alone if it is set. Else what ``npm install --prefix workers/node`` left in
+    the repository that this program runs from, and then the user's own folder of data. Never the current
+    folder: loading a package runs it, and the folder may have come with the data.
     """
     if given := os.environ.get("TARE_NODE_MODULES"):
         return (os.path.abspath(given),)
-    here = Path.cwd()
-    beside = (folder / "node_modules" for folder in (here, *here.parents))
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return (*map(str, filter(_trusted, beside)), str(data / "tare" / "node" / "node_modules"))
-
-
-def _trusted(folder: Path) -> bool:
-    try:
-        owner = folder.stat().st_uid
-    except OSError:
-        return False
-    return not hasattr(os, "getuid") or owner in (0, os.getuid())
+    own = [str(_REPOSITORY_PACKAGES)] if _REPOSITORY_PACKAGES.is_dir() else []
+    return (*own, str(data / "tare" / "node" / "node_modules"))
 
 
 def inventory(language: str, given: Mapping[str, str]) -> Inventory:
