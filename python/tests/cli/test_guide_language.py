@@ -22,7 +22,7 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
     assert said.count("json:perl ") >= 2, said
     record = Result.load(folder / "perl.tare.json").record
     found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
-    assert {codec: case["status"] for codec, case in found.items()} == dict.fromkeys(
+    assert {codec: found[codec]["status"] for codec in found if codec != "copy"} == dict.fromkeys(
         ("json:perl", "json:orjson", "json:stdlib"), "ok"
     )
     assert found["json:perl"]["launches"]

@@ -208,7 +208,7 @@ def test_a_language_without_a_worker_is_an_error(language: str) -> None:
         told(codecs_command.command, "--language", language)
 
 
-@pytest.mark.parametrize("pair", ["node", "node=", "=x", "perl=perl x", "node= "])
+@pytest.mark.parametrize("pair", ["node", "node=", "=x", "Perl=perl x", "node= "])
 def test_workers_are_given_by_name_and_command(pair: str) -> None:
     """Anything else is refused before anything is measured."""
     with pytest.raises(Exception, match="--worker takes NAME=COMMAND"):
