@@ -151,7 +151,7 @@ class Foreign:
             "compressor_options": {},
             "options": self.options,
             "version": version,
-            "versions": {self.language: self.found.version, library: version},
+            "versions": {library: version, self.language: self.found.version},
             "threads": threads,
             "gc": self.about.get("gc"),
             "flags": {
