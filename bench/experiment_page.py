@@ -12,6 +12,8 @@ from experiment_figures import compared, table
 
 __all__ = ["page"]
 
+_NOISY = 0.10
+
 _AGREES = {
     "base": "the base of the others",
     "yes": "as published",
@@ -64,18 +66,49 @@ def page(
 
 def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """How many figures are as published, by counting."""
-    counts = dict.fromkeys(_AGREES, 0)
+    counts, stand_ins = dict.fromkeys(_AGREES, 0), dict.fromkeys(_AGREES, 0)
     for figures in study["figures"]:
         run = figures.get("run", next(iter(results)))
         if run not in results:
-            counts[""] += len(figures["rows"])
+            counts[""] += sum(not row.get("as") for row in figures["rows"])
             continue
-        for row in compared(figures, _complete(results[run])):
-            counts[row["agrees"]] += 1
+        rows = compared(figures, _complete(results[run]))
+        for row in rows:
+            if not row["as"]:
+                counts[row["agrees"]] += 1
+            elif row["agrees"] and _unmeasured(rows, row):
+                stand_ins[row["agrees"]] += 1
     del counts["base"]
-    said = [f"{count} {_AGREES[key]}" for key, count in counts.items() if count]
-    total = sum(counts.values())
-    return f"Of {total} published figures: {', '.join(said)}."
+    answer = f"Of {sum(counts.values())} published figures: {_listed(counts)}."
+    if count := sum(stand_ins.values()):
+        answer += f" For {count} of the last a stand-in was, another library of the same format: {_listed(stand_ins)}."
+    return " ".join((answer, *_uncertain(results)))
+
+
+def _unmeasured(rows: list[dict[str, Any]], stand_in: Mapping[str, Any]) -> bool:
+    """Whether the study's own codec, for which the row stands, has no figure here."""
+    return any(
+        not row["as"]
+        and not row["agrees"]
+        and (row["codec"], row["where"]) == (stand_in["as"], stand_in["where"])
+        for row in rows
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {_AGREES[key]}" for key, count in counts.items() if count)
+
+
+def _uncertain(results: Mapping[str, Any]) -> Iterator[str]:
+    """That single figures cannot be trusted, of each run that was too noisy for it."""
+    for name, result in results.items():
+        floor = result.derived["noise"].get("floor")
+        if floor is not None and floor > _NOISY:
+            run = f"Of the run {name}, single" if name else "Single"
+            yield (
+                f"{run} figures are uncertain by {floor * 100:.0f} %, the run's noise floor: by so much the base, "
+                "measured twice, differed from itself."
+            )
 
 
 def _complete(result: Any) -> dict[str, Any]:
@@ -110,12 +143,46 @@ def _facts(result: Any, link: str) -> Iterator[str]:
         made = statistics_median(len(case["launches"]) for case in result.cases if case.get("launches"))
         yield f"The run was given {text.duration(limit * 1e9)}, each data set its share of it:"
         yield f"half of the cases had {made:g} launches or more."
-    floor = result.derived["noise"].get("floor")
+    noise = result.derived["noise"]
+    floor = noise.get("floor")
     yield f"Noise floor {'not measured' if floor is None else f'{floor * 100:.1f} %'}."
+    if not noise.get("quiet", True):
+        yield "*contended* below counts figures whose wall clock ran 10 % past CPU and blocked time, which is but one way"
+        yield "of not being quiet: *never quiet* names the one that it was."
+    yield from _cases(result.cases)
+    pending = sum(case["status"] == "pending" for case in result.cases)
+    if record.get("interrupted"):
+        yield f"**The run was interrupted**: {pending} cases were not reached."
+    elif pending:
+        yield f"**The run was cut short by its time limit**: {pending} cases were not reached."
+    if misjudged := [case["labels"]["codec"] for case in result.cases if _misjudged(case)]:
+        yield f"`{'`, `'.join(sorted(set(misjudged)))}` with materialise touch is told as unproven, and no data was lost:"
+        yield "that version of Tare counted the library's handle (1) in place of the rows that it stands for."
+
+
+def _cases(cases: list[dict[str, Any]]) -> Iterator[str]:
+    """How many cases the tables show, by status, and what else the record holds."""
     counts: dict[str, int] = {}
-    for case in result.cases:
-        counts[case["status"]] = counts.get(case["status"], 0) + 1
-    yield f"Cases: {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}."
+    twins = sum("twin" in case["labels"] for case in cases)
+    copies = sum(case["labels"]["codec"] == "copy" for case in cases if "twin" not in case["labels"])
+    for case in cases:
+        if "twin" not in case["labels"] and case["labels"]["codec"] != "copy":
+            counts[case["status"]] = counts.get(case["status"], 0) + 1
+    said = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+    yield f"Cases: {sum(counts.values())} ({said})."
+    rest = [f"{copies} of copying the bytes"] if copies else []
+    rest += [f"{twins} of the base once more, for the noise floor"] if twins else []
+    if rest:
+        yield f"The record has {' and '.join(rest)} besides."
+
+
+def _misjudged(case: Mapping[str, Any]) -> bool:
+    """Whether a view that was read whole was counted as one item: a fault of earlier versions."""
+    return (
+        case["status"] == "unproven"
+        and case["labels"].get("materialise") == "touch"
+        and case["reason"].startswith("1 of ")
+    )
 
 
 def _versions(record: Mapping[str, Any]) -> list[str]:

@@ -90,8 +90,15 @@ def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str
             path for place in places for path in place.glob(f"{stem}.tare.json*") if path.suffix != ".jsonl"
         ]
         if paths:
-            found[run["name"]] = paths[-1]
+            found[run["name"]] = max(paths, key=_created) if len(paths) > 1 else paths[0]
     return found
+
+
+def _created(path: Path) -> str:
+    """When a record was made: text that sorts by time."""
+    from tare.measure.record import read_record
+
+    return str(read_record(path)["created"])
 
 
 def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> bool:

@@ -34,7 +34,7 @@ _WIDTH = 100
     "workers",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="With --exchange: program that has the codecs of a language.",
+    help="With --exchange or --language: program that has the codecs of a language.",
 )
 @click.option("--missing", is_flag=True, help="Print only the lines that install what is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON array.")
@@ -55,20 +55,20 @@ def command(
     `x` hostile bytes can run code or crash Python.
     """
     from tare import formats
+    from tare.cli.measure import chosen_workers
 
     if exchanged:
         from tare.cli.exchanging import show_exchange
-        from tare.cli.measure import chosen_workers
 
         if missing or language is not None:
             raise click.UsageError("--exchange takes all languages: leave --language and --missing out")
         for name in names:
             formats.get(name)
         return show_exchange(names, chosen_workers(workers), as_json=as_json)
-    if workers:
-        raise click.UsageError("--worker goes with --exchange")
+    if workers and language in (None, "python"):
+        raise click.UsageError("--worker goes with --exchange, or with --language of another language")
     if language is not None and language != "python":
-        _of_language(language, names, missing, as_json)
+        _of_language(language, names, chosen_workers(workers), missing=missing, as_json=as_json)
         return 0
     chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
     pairs = [(format, library) for format in chosen for library in format.libraries]
@@ -98,18 +98,23 @@ def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _of_language(language: str, names: tuple[str, ...], missing: bool, as_json: bool) -> None:
+def _of_language(
+    language: str, names: tuple[str, ...], given: dict[str, str], *, missing: bool, as_json: bool
+) -> None:
     """What the worker of a language says that it has, and what installs the rest.
 
     Raises:
         UsageError: There is no such language, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, inventory
+    from tare.measure.foreign import LANGUAGES, inventory, name_of, node_folders
 
-    if language not in LANGUAGES:
-        raise UsageError(f"--language is python, {', '.join(LANGUAGES)}, not {language[:40]!r}")
-    found = inventory(language, {})
+    if language not in LANGUAGES and language not in given:
+        raise UsageError(
+            f"--language is python, {', '.join(LANGUAGES)}, or the name of a --worker NAME=COMMAND, "
+            f"not {language[:40]!r}"
+        )
+    found = inventory(language, given)
     if found.reason:
         raise UsageError(found.reason)
     here = {id: about for id, about in found.codecs.items() if not names or id.partition(":")[0] in names}
@@ -125,7 +130,9 @@ def _of_language(language: str, names: tuple[str, ...], missing: bool, as_json: 
         if not lacking:
             click.echo("nothing is missing: every package is installed", err=True)
         return
-    click.echo(f"{LANGUAGES[language]} {found.version}", err=True)
+    click.echo(f"{name_of(language)} {found.version}", err=True)
+    if language == "node" and language not in given:
+        click.echo(f"packages from {', '.join(node_folders())}", err=True)
     for id, about in here.items():
         options = " ".join(f"{name}={value}" for name, value in about["options"].items())
         code = "x" if about.get("executes_code") else "-"

@@ -121,7 +121,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "workers",
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Program that measures the codecs of a language: r, node, java, mono or rust.  [r: R, where it is installed]",
+    help="Program that measures the codecs of a language: r, node, java, mono, rust, or a new name, as in json:NAME.  [r: R, where it is installed]",
 )
 @click.option(
     "--exchange",
@@ -356,14 +356,15 @@ def chosen_workers(pairs: Sequence[str]) -> dict[str, str]:
     >>> chosen_workers(["node=node my-worker.js"])
     {'node': 'node my-worker.js'}
     """
-    from tare.measure.foreign import LANGUAGES
+    from tare.measure.foreign import refusal_of_name
 
     found: dict[str, str] = {}
     for pair in pairs:
         name, equals, command = pair.partition("=")
-        if not equals or not command.strip() or name not in LANGUAGES:
-            known = ", ".join(LANGUAGES)
-            raise click.UsageError(f"--worker takes NAME=COMMAND, NAME one of {known}; not {pair[:80]!r}")
+        if not equals or not command.strip():
+            raise click.UsageError(f"--worker takes NAME=COMMAND, not {pair[:80]!r}")
+        if refused := refusal_of_name(name):
+            raise click.UsageError(f"--worker takes NAME=COMMAND, not {pair[:80]!r}: {refused}")
         found[name] = command
     return found
 

@@ -56,7 +56,7 @@ def ends_of(
     """
     from tare import formats
 
-    wanted = languages or ("python", *LANGUAGES)
+    wanted = languages or ("python", *dict.fromkeys((*LANGUAGES, *(given or ()))))
     found: list[str] = []
     reasons: dict[str, str] = {}
     known = next((one for one in formats.FORMATS if one.id == format), None)
@@ -87,7 +87,7 @@ def shared_formats(given: Mapping[str, str] | None = None) -> list[str]:
     for one in formats.FORMATS:
         if any(lib.installed and lib.writes and "document" in lib.native for lib in one.libraries):
             languages[one.id].add("python")
-    for language in LANGUAGES:
+    for language in dict.fromkeys((*LANGUAGES, *(given or ()))):
         for id, about in inventory(language, given or {}).codecs.items():
             if "document" in about["kinds"]:
                 languages.setdefault(id.partition(":")[0], set()).add(language)
@@ -243,7 +243,7 @@ class Seat:
 
             if self.worker is not None:
                 self.worker.close()
-            language = language_of(self.codec)
+            language = language_of(self.codec, self.given)
             command = command_of(language, self.given) if language else None
             self.worker = Worker(language or "python", command, lists=False)
             self.ready = False

@@ -42,7 +42,7 @@ def table_ends_of(
     """
     from tare import formats
 
-    wanted = languages or ("python", *LANGUAGES)
+    wanted = languages or ("python", *dict.fromkeys((*LANGUAGES, *(given or ()))))
     found: list[str] = []
     known = next((one for one in formats.FORMATS if one.id == format), None)
     if known is not None and "python" in wanted:
@@ -72,7 +72,7 @@ def shared_table_formats(given: Mapping[str, str] | None = None) -> list[str]:
     return [
         one.id
         for one in formats.FORMATS
-        if len({language_of(codec) for codec in table_ends_of(one.id, given)}) > 1
+        if len({language_of(codec, given or ()) for codec in table_ends_of(one.id, given)}) > 1
     ]
 
 
@@ -182,7 +182,7 @@ def _written(
             deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
             path, out = folder / "given", folder / f"{place}-{number}"
             try:
-                as_ = _handed(table, path, language_of(codec))
+                as_ = _handed(table, path, language_of(codec, given))
                 seat.ask("load", deadline_s, path=str(path), kind="table", **{"as": as_})
             except TareError as error:
                 gone = seat.worker is None or not seat.worker.alive
@@ -213,7 +213,7 @@ def _cells(
 
         seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
         back = _as_columns(from_tagged(json.loads(out.read_bytes())), wanted)
-        if language_of(seat.codec) == "r":
+        if language_of(seat.codec, seat.given) == "r":
             back = {key: _nulls(cells) for key, cells in back.items()}
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}

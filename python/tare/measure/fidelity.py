@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import Malformed, MissingLibrary, TareError, Unsupported, WorkerError
+from tare.errors import Malformed, MissingLibrary, TareError, Unsupported, UsageError, WorkerError
 from tare.measure.comparison import Change, Comparison, show, worst
 from tare.measure.probes import get, probes
 
@@ -357,7 +357,10 @@ def repro(codec: str, item: Any) -> str:
 
     if language_of(text):
         return ""
-    format_id = Codec.parse(text).format_id
+    try:
+        format_id = Codec.parse(text).format_id
+    except UsageError:  # of a worker that the run was given
+        return ""
     given = "[x]" if format_id in _SEQUENCES and item.kind == "document" else "x"
     source = (
         f"probes.encoded('{item.name}', '{format_id}')" if item.encoded else f"tare.encode({given}, '{text}')"

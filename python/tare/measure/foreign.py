@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -27,7 +28,9 @@ __all__ = [
     "inventory",
     "language_of",
     "located",
+    "name_of",
     "node_folders",
+    "refusal_of_name",
 ]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
@@ -36,6 +39,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType(
 """Languages that codec ids name, by the name that ids and ``--worker`` have for them."""
 
 _SCRIPTS = Path(__file__).resolve().parents[1] / "workers"
+_REPOSITORY_PACKAGES = Path(__file__).resolve().parents[3] / "workers" / "node" / "node_modules"
 _PROGRAMS = {
     "r": ("R", ("sh", str(_SCRIPTS / "r" / "tare-worker-r.sh")), "apt-get install r-base-core"),
     "node": ("node", ("sh", str(_SCRIPTS / "node" / "tare-worker-node.sh")), "apt-get install nodejs npm"),
@@ -55,6 +59,7 @@ _PROGRAMS = {
         "apt-get install mono-mcs libnewtonsoft-json5.0-cil",
     ),
 }
+_NAME = re.compile("[a-z][a-z0-9]{0,19}")
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
 
@@ -151,15 +156,13 @@ class Foreign:
             "compressor_options": {},
             "options": self.options,
             "version": version,
-            "versions": {self.language: self.found.version, library: version},
+            "versions": {library: version, self.language: self.found.version},
             "threads": threads,
             "gc": self.about.get("gc"),
             "flags": {
                 "executes_code": bool(self.about.get("executes_code")),
                 "spec": known.spec if known is not None else "",
-                "languages": list(known.languages)
-                if known is not None
-                else [LANGUAGES[self.language].lower()],
+                "languages": list(known.languages) if known is not None else [name_of(self.language).lower()],
                 "streams": "streaming" in self.about.get("delivery", ()),
                 "append": False,
                 "subset": list(self.about.get("subset", ())),
@@ -182,23 +185,23 @@ class Foreign:
             return (
                 f"not installed: {line}"
                 if line
-                else f"the {LANGUAGES[self.language]} worker has no codec {name}"
+                else f"the {name_of(self.language)} worker has no codec {name}"
             )
         medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
         held = "tcp" if medium == "link" else medium
         if held not in about.get("media", ()):
-            return f"{name} is not measured on {medium} by the {LANGUAGES[self.language]} worker"
+            return f"{name} is not measured on {medium} by the {name_of(self.language)} worker"
         if kind is not None and kind not in about.get("kinds", ()):
             return f"{name} holds {' and '.join(f'{one}s' for one in about['kinds'])}, not {kind}s"
         if delivery != "whole" and medium not in _TWO_ENDS:
             return f"{name} has no {delivery} delivery: the medium has one end"
         if delivery not in about.get("delivery", ("whole",)):
-            return f"{name} has no {delivery} delivery in the {LANGUAGES[self.language]} worker"
+            return f"{name} has no {delivery} delivery in the {name_of(self.language)} worker"
         if labels.get("threads") == "all" and "all" not in about.get("threads", ()):
             return f"{name} uses one thread only"
         for factor, only in _ONLY.items():
             if labels.get(factor, only) != only:
-                return f"the {LANGUAGES[self.language]} worker measures {factor}={only}"
+                return f"the {name_of(self.language)} worker measures {factor}={only}"
         choices = about.get("choices", {})
         for option, value in self.options.items():
             if option not in choices:
@@ -221,15 +224,48 @@ _ONLY = {
 }
 
 
-def language_of(codec: str) -> str:
+def language_of(codec: str, given: Collection[str] = ()) -> str:
     """The language whose worker has the codec; empty for Python's own.
+
+    Args:
+        codec: Its id.
+        given: Names of further workers, which the run was given commands of.
 
     >>> language_of("json:r-jsonlite"), language_of("rds:r,version=2"), language_of("json:rapidjson")
     ('r', 'r', '')
+    >>> language_of("json:perl"), language_of("json:perl-xs", {"perl": "perl worker.pl"})
+    ('', 'perl')
     """
     library = _plain(codec.partition("+")[0]).partition(":")[2]
     name = library.partition("-")[0]
-    return name if name in LANGUAGES else ""
+    return name if name in LANGUAGES or name in given else ""
+
+
+def name_of(language: str) -> str:
+    """What a language is called in sentences.
+
+    >>> name_of("r"), name_of("perl")
+    ('R', 'Perl')
+    """
+    return LANGUAGES.get(language) or language.capitalize()
+
+
+def refusal_of_name(language: str) -> str:
+    """Why a worker cannot have this name, so that ids name it and nothing else; empty if it can.
+
+    >>> refusal_of_name("perl"), refusal_of_name("orjson")
+    ('', 'orjson is a library of Python')
+    """
+    from tare import formats
+
+    if language in LANGUAGES:
+        return ""
+    if not _NAME.fullmatch(language):
+        return "a name is 1 to 20 lower-case letters and digits, a letter first"
+    libraries = {one.name.partition("-")[0] for format in formats.FORMATS for one in format.libraries}
+    if language == "python" or language in libraries:
+        return f"{language} is {'known' if language == 'python' else 'a library of Python'}"
+    return ""
 
 
 def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
@@ -247,7 +283,7 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
     """
     if given.get(language):
         return located(given[language])
-    name = LANGUAGES.get(language, language)
+    name = name_of(language)
     if language not in _PROGRAMS:
         raise UsageError(f"no language {language[:40]!r}: there are workers of {', '.join(LANGUAGES)}")
     program, command, install = _PROGRAMS[language]
@@ -262,33 +298,33 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
 def located(command: str) -> tuple[str, ...]:
     """A command line as a worker is started with it: in a folder of its own, so that files have their whole paths.
 
+    Raises:
+        UsageError: It is empty, or its quotes do not end.
+
     >>> located("perl -w /nowhere/worker.pl")
     ('perl', '-w', '/nowhere/worker.pl')
     """
-    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in shlex.split(command))
+    try:
+        parts = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the worker's command {command[:80]!r} cannot be read: {error}") from None
+    if not parts or not parts[0]:
+        raise UsageError("the worker's command is empty: give a program and its arguments")
+    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in parts)
 
 
 def node_folders() -> tuple[str, ...]:
     """Where the Node worker looks for packages, in this order; the last is where its install lines put them.
 
-    ``TARE_NODE_MODULES`` alone if it is set. Else every ``node_modules`` from the current folder
-    upward that belongs to this user or to root, because loading a package runs it, and then the
-    user's own folder of data.
+    ``TARE_NODE_MODULES`` alone if it is set. Else what ``npm install --prefix workers/node`` left in
+    the repository that this program runs from, and then the user's own folder of data. Never the current
+    folder: loading a package runs it, and the folder may have come with the data.
     """
     if given := os.environ.get("TARE_NODE_MODULES"):
         return (os.path.abspath(given),)
-    here = Path.cwd()
-    beside = (folder / "node_modules" for folder in (here, *here.parents))
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return (*map(str, filter(_trusted, beside)), str(data / "tare" / "node" / "node_modules"))
-
-
-def _trusted(folder: Path) -> bool:
-    try:
-        owner = folder.stat().st_uid
-    except OSError:
-        return False
-    return not hasattr(os, "getuid") or owner in (0, os.getuid())
+    own = [str(_REPOSITORY_PACKAGES)] if _REPOSITORY_PACKAGES.is_dir() else []
+    return (*own, str(data / "tare" / "node" / "node_modules"))
 
 
 def inventory(language: str, given: Mapping[str, str]) -> Inventory:
@@ -311,7 +347,7 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
 def _asked(language: str, command: tuple[str, ...]) -> Inventory:
     from tare.measure.driver import Worker
 
-    name = LANGUAGES.get(language, language)
+    name = name_of(language)
     try:
         with Worker(language, command) as worker:
             hello = worker.hello

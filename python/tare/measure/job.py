@@ -202,7 +202,11 @@ class Job(sampling.Around):
     def look(self, result: Any) -> None:
         """Count what came back, or the bytes made."""
         if self.what in ("decode", "read", "subset", "open"):
-            self._items = self.ops.count(result)
+            from tare.measure.touch import items_of
+
+            lazy = self.what == "open" or self.request.get("materialise", "full") != "full"
+            view = items_of(result) if lazy else None
+            self._items = self.ops.count(result) if view is None else view
         elif self.what == "write":
             self._bytes = result
         elif self.what in ("encode", "copy"):

@@ -12,6 +12,7 @@ import os
 import select
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from tare.measure.driver import Worker
 __all__ = ["CHECKS", "Outcome", "check_worker"]
 
 _DEADLINE_S = 60.0
+_LONG_NS = 10_000_000
 _DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]
 _BIG = [{"id": n, "text": "x" * 100} for n in range(20_000)]
 _TAGGED = {"int": 2**53 - 1, "float": 0.1, "text": "\u00e9\U0001f600", "none": None, "list": [True, [], {}]}
@@ -348,6 +350,31 @@ def _used(tasks: Path) -> int:
     return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks.iterdir())
 
 
+def _the_wall_clock(bench: _Bench) -> None:
+    """Wall time is real time: a long sample is as long as the parent waited for it, to a fifth."""
+    with bench.worker() as worker:
+        bench.ready(worker, _BIG)
+
+        def sampled(what: str, batch: int) -> tuple[int, int]:
+            began = time.monotonic_ns()
+            reply = bench.ask(worker, "run", what=what, samples=1, batch=batch)
+            waited = time.monotonic_ns() - began
+            cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+            return cells["wall_ns"] + (cells.get("drop_ns") or 0), waited
+
+        sampled("encode", 1)
+        said = ""
+        for batch in (8, 16, 32, 64):
+            around = min(waited for _, waited in (sampled("null", 1) for _ in range(3)))
+            told, waited = sampled("encode", batch)
+            said = f"{told / 1e6:.1f} ms told, {waited / 1e6:.1f} ms waited"
+            _need(told <= waited * 1.02, said)
+            # One try may be disturbed between the clocks and the reply; every one of them is not.
+            if waited > _LONG_NS + around and 0.8 * (waited - around) <= told:
+                return
+        raise AssertionError(said)
+
+
 def _memory(bench: _Bench) -> None:
     """Mem tells the peak of one call above what was resident, and how it knows."""
     path = bench.file("big.json", _BIG)
@@ -410,7 +437,7 @@ def _message(bench: _Bench, name: str, delivery: str) -> None:
 CHECKS: tuple[Callable[[_Bench], None], ...] = (
     _hello, _errors_are_replies, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input, _bad_files,
     _prepare_proves, _decodes_in_a_fresh_process, _verify_tells_the_same, _verify_finds_a_difference, _tagged_values,
-    _probes, _samples, _batches_are_calibrated, _the_cpu_clock, _memory, _files, _streams,
+    _probes, _samples, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
 )  # fmt: skip
 """Every check, in the order of the specification."""
 

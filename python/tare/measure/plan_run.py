@@ -136,7 +136,7 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
     only = getattr(session.dataset, "only", "")
     for one in wanted:
         # Several tables at once are held by R alone.
-        held = not only or language_of(one.labels["codec"]) == only
+        held = not only or language_of(one.labels["codec"], session.settings.workers) == only
         case = one if held else replace(one, status="n/a", reason="holds one table, not several at once")
         if case.status == "pending":
             pending.append(case)
@@ -304,7 +304,7 @@ def _codec(session: Session, case: Case) -> Codec:
     from tare.codec import Codec
 
     text, threads = case.labels["codec"], session.settings.threads
-    if language := language_of(text):
+    if language := language_of(text, session.settings.workers):
         foreign = Foreign(text, inventory(language, session.settings.workers))
         session.record["codecs"].setdefault(text, foreign.describe(threads))
         return cast("Codec", foreign)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+import time
+from collections.abc import Callable
 from typing import Any
 
 from tare.errors import WorkerError
 
-__all__ = ["believable", "readings"]
+__all__ = ["believable", "clock_fault", "readings"]
 
 _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
+
+
+_LONG_NS = 25_000_000
+_SLACK_NS = 20_000_000
+_TRIES = 3
+_SLOWER = 2.5
 
 
 def readings(reply: dict[str, Any]) -> dict[str, Any]:
@@ -75,3 +83,33 @@ def believable(reply: dict[str, Any], worker: str) -> None:
             raise WorkerError(
                 f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
             )
+
+
+def clock_fault(ask: Callable[..., dict[str, Any]]) -> str:
+    """What is wrong with a worker's wall clock, by ours; empty if nothing is.
+
+    A long sample of encoding is asked for. What else the worker does for it (it collects garbage first) it
+    does for an empty one too. Only a clock that loses more than half of the time is a fault here: freeing
+    what was made is not part of a sample. ``tare worker --check`` holds it to a fifth.
+
+    Args:
+        ask: Sends ``run`` with these fields and gives its reply.
+    """
+    batch = int(ask(what="encode", samples=1, batch=0, target_ns=_LONG_NS)["batch"])
+    said = ""
+    for _ in range(_TRIES):
+        _, around = _waited(ask, "null", 1)
+        told, waited = _waited(ask, "encode", batch)
+        if waited - around <= told * _SLOWER + _SLACK_NS:
+            return ""
+        said = f"{told} ns were told for {waited - around} ns that the parent waited"
+    return said
+
+
+def _waited(ask: Callable[..., dict[str, Any]], what: str, batch: int) -> tuple[int, int]:
+    """Wall time of one sample as the worker told it, and the time until its reply."""
+    began = time.monotonic_ns()
+    reply = ask(what=what, samples=1, batch=batch)
+    waited = time.monotonic_ns() - began
+    cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+    return (cells["wall_ns"] or 0) + (cells.get("drop_ns") or 0), waited

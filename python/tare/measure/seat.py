@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
-from tare.measure.readings import believable
+from tare.measure.readings import believable, clock_fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +129,7 @@ class Seat:
         self.codec = codec
         self.part = part
         self.kind = codec.native(part.kind)
-        self.language = language_of(str(codec))
+        self.language = language_of(str(codec), session.settings.workers)
         self.medium = case["labels"]["medium"]
         self.operations: tuple[str, ...] = tuple(case.get("operations") or operations(case["labels"]))
         self.threads = threads_of(case)
@@ -314,6 +314,7 @@ class Seat:
             return None
 
     def _request(self, operation: str, *, samples: int, batch: int, budget_ms: int) -> dict[str, Any]:
+        self._hold_clock()
         factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
         reply = self._ask(
             "run",
@@ -330,6 +331,25 @@ class Seat:
         )
         believable(reply, self.language or "python")
         return reply
+
+    def _hold_clock(self) -> None:
+        """Hold the clock of another language's worker against ours, once in a run."""
+        faults = self.session.clock_faults
+        if not self.language:
+            return
+        if self.language not in faults:
+            faults[self.language] = ""
+            limit_s = self.session.settings.deadline_s + _SPARE_S
+
+            def ask(**fields: Any) -> dict[str, Any]:
+                return self._ask("run", codec=str(self.codec), deadline_s=limit_s, **fields)
+
+            with contextlib.suppress(WorkerError):  # one that cannot encode, or has died: the case tells that
+                faults[self.language] = clock_fault(ask)
+        if said := faults[self.language]:
+            raise WorkerError(
+                f"the worker's clock is wrong: {said}", worker=self.language, type="clock", phase="protocol"
+            )
 
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""

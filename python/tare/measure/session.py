@@ -256,6 +256,7 @@ class Session:
         self.batches: dict[tuple[str, str], int] = {}
         self.expected: dict[str, dict[str, float]] = {}
         self.encoded: dict[str, str] = {}
+        self.clock_faults: dict[str, str] = {}
         self.starts_s: list[float] = []
         self.reach = Reach(settings, record.setdefault("noise", {}))
         self.sample_ns = 0

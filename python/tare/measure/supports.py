@@ -51,9 +51,10 @@ def supports(labels: Mapping[str, str], settings: Given | None = None) -> str | 
     >>> supports({"codec": "json:stdlib", "medium": "memory"}) is None
     True
     """
-    language = language_of(labels["codec"])
+    given = settings.workers if settings is not None else _NONE
+    language = language_of(labels["codec"], given)
     if language:
-        found = inventory(language, settings.workers if settings is not None else _NONE)
+        found = inventory(language, given)
         kind = dataset_kind(labels.get("dataset", ""))
         return Foreign(labels["codec"], found).refusal(labels, kind)
     return _codec(labels) or _medium(labels.get("medium", "memory"), settings) or _parts(labels)
@@ -96,9 +97,10 @@ def asked_for(
     from tare.codec import Codec
 
     found: dict[Codec, None] = {}
+    given = settings.workers if settings is not None else _NONE
     for text in wanted:
-        if language := language_of(text):
-            foreign = Foreign(text, inventory(language, settings.workers if settings is not None else _NONE))
+        if language := language_of(text, given):
+            foreign = Foreign(text, inventory(language, given))
             if reason := foreign.refusal({"medium": _USUAL.get(kind or "", "memory")}, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-__all__ = ["touch"]
+__all__ = ["items_of", "touch"]
 
 
 def touch(value: Any) -> int:
@@ -35,6 +35,26 @@ def touch(value: Any) -> int:
             return sum(map(_touch_arrow, value.iter_batches()))
         return _touch_arrow(value)
     return _touch_document(value)
+
+
+def items_of(view: Any) -> int | None:
+    """Rows of a table, or entries of a list, that a library's own view stands for; None for what is no such view.
+
+    Args:
+        view: What a library's ``open`` gives: often a handle, which no count of values in memory knows.
+
+    >>> import io, pyarrow
+    >>> from pyarrow import parquet
+    >>> file = io.BytesIO(); parquet.write_table(pyarrow.table({"a": [1, 2, 3]}), file)
+    >>> items_of(parquet.ParquetFile(file)), items_of([1, 2])
+    (3, None)
+    """
+    home = type(view).__module__.partition(".")[0]
+    if home == "pyarrow" and hasattr(view, "iter_batches"):
+        return int(view.metadata.num_rows)
+    if home in ("tare", "csimdjson") and hasattr(view, "__len__"):
+        return 1 if hasattr(view, "keys") else len(view)
+    return None
 
 
 def _touch_arrow(table: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tare.measure.full_size import OPERATIONS
@@ -349,8 +349,31 @@ def noise_line(found: Digest) -> str:
         )
         launches = number(noise.get("launches")) or 0
         parts.append(f"{launches:.0f} launch{'' if launches == 1 else 'es'}{rounds}")
-    parts.append(f"{'' if noise.get('quiet', True) else 'never quiet: '}ranked on {_clock(found)}")
+    parts.append(f"{_unquiet(noise)}ranked on {_clock(found)}")
     return " \xb7 ".join(parts)
+
+
+def _unquiet(noise: Mapping[str, Any]) -> str:
+    """That the machine was never quiet, and what says so: contention is but one of three.
+
+    >>> _unquiet({"quiet": False, "floor": 0.28, "contended_share": 0.0, "psi_some": 0.01})
+    'never quiet (noise floor above 5 %): '
+    """
+    from tare.measure.derive import QUIET_FLOOR, QUIET_PSI
+
+    if noise.get("quiet", True):
+        return ""
+    floor, stalled = number(noise.get("floor")), number(noise.get("psi_some"))
+    reasons = (
+        [f"noise floor above {text.percent(QUIET_FLOOR)}"]
+        if floor is not None and floor >= QUIET_FLOOR
+        else []
+    )
+    if (number(noise.get("contended_share")) or 0.0) >= QUIET_PSI:
+        reasons.append("CPU contended")
+    if stalled is not None and stalled >= QUIET_PSI:
+        reasons.append(f"processes waited for a CPU {text.percent(stalled)} of the time")
+    return f"never quiet ({', '.join(reasons)}): " if reasons else "never quiet: "
 
 
 def _floor(floor: float | None) -> str:

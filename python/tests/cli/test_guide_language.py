@@ -10,14 +10,23 @@ from guide_blocks import run_guide
 
 from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
+from tare.measure.result import Result
 
 
 def test_add_a_language(root: Path, tmp_path: Path) -> None:
     need(shutil.which("perl"), "Perl is not installed")
     folder = tmp_path / "work"
     folder.mkdir()
-    said = run_guide(root, "add-a-language.md", tmp_path, folder, least=2)
-    assert "15 ok, 3 not offered, 0 failed" in said, said
+    said = run_guide(root, "add-a-language.md", tmp_path, folder, least=4)
+    assert "16 ok, 3 not offered, 0 failed" in said, said
+    assert said.count("json:perl ") >= 2, said
+    record = Result.load(folder / "perl.tare.json").record
+    found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
+    assert {codec: found[codec]["status"] for codec in found if codec != "copy"} == dict.fromkeys(
+        ("json:perl", "json:orjson", "json:stdlib"), "ok"
+    )
+    assert found["json:perl"]["launches"]
+    assert record["codecs"]["json:perl"]["versions"]["perl"].startswith("5.")
     with Worker("perl", ("perl", str(folder / "worker.pl"))) as worker:
         assert worker.hello["worker"] == "perl"
 
@@ -34,6 +43,10 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path) -> None:
             "sha256 => 'x', items => items($back) };\n    return",
         ),
         "the cpu clock": ("my $used = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $cpu;", "my $used = 0;"),
+        "the wall clock": (
+            "$wall = clock_gettime(CLOCK_MONOTONIC) - $wall;",
+            "$wall = (clock_gettime(CLOCK_MONOTONIC) - $wall) / 10;",
+        ),
         "errors are replies": ("fail('unknown_op',", "fail('odd',"),
         "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
         "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
@@ -49,5 +62,5 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path) -> None:
 
 
 def test_every_check_says_what_it_asks() -> None:
-    assert len(CHECKS) == 18
+    assert len(CHECKS) == 19
     assert all((check.__doc__ or "").strip().endswith(".") for check in CHECKS)

@@ -21,6 +21,11 @@ def test_convert_a_terabyte(root: Path, tmp_path: Path) -> None:
         "9 files, 40001 rows; changed: []",
     ):
         assert expected in said, f"{expected}\n{said}"
+    # What the guide says of the damaged file is what the program said.
+    guide = (root / "docs/guides/convert-a-terabyte.md").read_text(encoding="utf-8")
+    place = "in line 2, at byte 56"
+    assert place in guide
+    assert f"day-9.ndjson: ndjson: it ends inside a string {place}" in said
     assert len(os.listdir(folder / "parts" / "big")) > 3
     assert {
         "logs",

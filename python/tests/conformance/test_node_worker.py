@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import os
@@ -12,9 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from conftest import need
 
 import tare
+from tare.cli.codecs import command as codecs
 from tare.codec import Codec
 from tare.errors import WorkerError
 from tare.measure import foreign
@@ -237,20 +240,34 @@ def test_the_loop_and_the_clocks_cost_next_to_nothing(node: Worker, tmp_path: Pa
 
 
 def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable alone; else beside the current folder and above it, then the user's data."""
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "node_modules").mkdir()
-    monkeypatch.chdir(inner)
-    monkeypatch.delenv("TARE_NODE_MODULES", raising=False)
+    """The variable alone; else the repository's own, then the user's data; a folder that came with data is not run."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    found = foreign.node_folders()
-    assert (found[0], found[-1]) == (
-        str(tmp_path / "node_modules"), str(tmp_path / "data" / "tare" / "node" / "node_modules")
-    )  # fmt: skip
-    monkeypatch.setenv("TARE_NODE_MODULES", str(inner))
-    assert foreign.node_folders() == (str(inner),)
-    monkeypatch.delenv("TARE_NODE_MODULES")
-    monkeypatch.setattr(foreign.os, "getuid", lambda: 12345)
-    if (tmp_path / "node_modules").stat().st_uid != 0:
-        assert str(tmp_path / "node_modules") not in foreign.node_folders()
+    ran = tmp_path / "ran"
+    package = tmp_path / "node_modules" / "msgpackr"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "msgpackr", "version": "9.9.9", "main": "index.js"}')
+    (package / "index.js").write_text(f"require('fs').writeFileSync({str(ran)!r}, '')")
+    monkeypatch.delenv("TARE_NODE_MODULES", raising=False)
+    monkeypatch.setattr(foreign, "_REPOSITORY_PACKAGES", tmp_path / "none")
+    data = str(tmp_path / "data" / "tare" / "node" / "node_modules")
+    assert foreign.node_folders() == (data,)
+    assert "msgpack:node-msgpackr" not in foreign.inventory("node", {}).codecs
+    assert not ran.exists()
+    monkeypatch.setattr(foreign, "_REPOSITORY_PACKAGES", package.parent)
+    assert foreign.node_folders() == (str(package.parent), data)
+    monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
+    assert foreign.node_folders() == (str(tmp_path / "mine"),)
+    # Named, it is used: what the test plants is seen, and run when it is prepared.
+    monkeypatch.setenv("TARE_NODE_MODULES", str(package.parent))
+    assert foreign.inventory("node", {}).codecs["msgpack:node-msgpackr"]["version"] == "9.9.9"
+    with Worker("node", foreign.command_of("node", {})) as worker, contextlib.suppress(WorkerError):
+        worker.request("prepare", deadline_s=DEADLINE_S, codec="msgpack:node-msgpackr", encoded=str(SCRIPT))
+    assert ran.exists()
+
+
+def test_the_folders_of_packages_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the codecs, on standard error: what is loaded from there is run."""
+    monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
+    told = CliRunner().invoke(codecs, ["--language", "node"], standalone_mode=False)
+    assert f"packages from {tmp_path / 'mine'}\n" in told.stderr

@@ -145,7 +145,9 @@ def test_the_footer_says_what_streams_are_ranked_on():
             launch["psi_some"] = 0.99
     record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] != "copy"]
     record["noise"] = {}
-    assert "CPU contended 99 % of the time" in markdown.render(derived(record))
+    said = markdown.render(derived(record))
+    assert "CPU contended 99 % of the time" in said
+    assert "never quiet (CPU contended, processes waited for a CPU 99 % of the time): ranked on" in said
 
 
 def test_predictions_of_the_whole_show_their_range():

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from conftest import ROOT
 
 from tare.measure.plan import Plan
+from tare.measure.record import new_record, write_record
 
 BENCH = ROOT / "bench"
 NAMES = ("transports", "files", "load", "compress", "documents")
@@ -24,9 +25,10 @@ FIGURES = {
 def bench(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
     monkeypatch.syspath_prepend(str(BENCH))
     import experiment_figures
+    import experiment_page
     import experiments
 
-    return {"run": experiments, "figures": experiment_figures}
+    return {"run": experiments, "figures": experiment_figures, "page": experiment_page}
 
 
 def record_of(*cases: tuple[str, float, str]) -> dict[str, Any]:
@@ -86,6 +88,92 @@ def test_sizes_are_compared_as_closely_as_the_study_allows(bench):
         figures, record_of(("json:stdlib", 1, "ok"), ("msgpack:msgpack", 1, "ok"))
     )
     assert [row["agrees"] for row in found] == ["yes", "no"]
+
+
+def result_of(*cases: tuple[str, float, str], floor: float = 0.01, **more: Any) -> SimpleNamespace:
+    """What a page is made of, from such cases."""
+    record = record_of(*cases)
+    machine = {"cpu_model": "x", "cores": 2, "kernel": "k", "filesystem": "f"}
+    record |= {"machine": machine, "elapsed_s": 1.0, "created": "2026-11-23T00:00:00Z", "tare": "0"}
+    record |= {"plan": {"statistics": {"launches": 1, "rounds": 1}}, "codecs": {}, **more}
+    derived = record.pop("derived") | {"noise": {"floor": floor, "quiet": floor < 0.05}}
+    return SimpleNamespace(record=record, cases=record["cases"], derived=derived)
+
+
+def test_a_stand_in_is_no_further_published_figure(bench):
+    """A figure counts once; where only another library could be measured, the page says so."""
+    rows = [
+        {"codec": "json:stdlib", "published": 1},
+        {"codec": "arrow:r-arrow", "published": 0.5},
+        {"codec": "arrow:pyarrow", "as": "arrow:r-arrow", "published": 0.5},
+        {"codec": "rds:r", "published": 2.0},
+        {"codec": "rds:tare", "as": "rds:r", "published": 2.0},
+    ]
+    result = result_of(
+        ("json:stdlib", 100, "ok"), ("arrow:r-arrow", 1, "n/a"), ("arrow:pyarrow", 50, "ok"),
+        ("rds:r", 100, "ok"), ("rds:tare", 200, "ok"),
+    )  # fmt: skip
+    said = bench["page"]._answer({"figures": [{**FIGURES, "rows": rows}]}, {"": result})
+    assert said == (
+        "Of 2 published figures: 1 otherwise, 1 could not be measured here. "
+        "For 1 of the last a stand-in was, another library of the same format: 1 as published."
+    )
+
+
+def test_a_noisy_run_is_said_in_the_answer(bench):
+    figures = {"figures": [{**FIGURES, "rows": [{"codec": "json:stdlib", "published": 1}]}]}
+    said = [
+        bench["page"]._answer(figures, {"": result_of(("json:stdlib", 100, "ok"), floor=floor)})
+        for floor in (0.28, 0.09)
+    ]
+    assert "Single figures are uncertain by 28 %" in said[0]
+    assert "uncertain" not in said[1]
+
+
+def test_the_cases_are_those_that_are_shown(bench):
+    """Copying and the twins of the base are in the record, and no rows of a table."""
+    result = result_of(
+        ("json:stdlib", 1, "ok"), ("json:stdlib", 1, "ok"), ("copy", 1, "ok"), ("a:b", 1, "lossy")
+    )
+    result.cases[1]["labels"]["twin"] = "1"
+    said = " ".join(bench["page"]._facts(result, "link"))
+    assert (
+        "Cases: 2 (1 lossy, 1 ok). The record has 1 of copying the bytes and 1 of the base once more" in said
+    )
+
+
+def test_a_run_that_did_not_end_is_said(bench):
+    cases = ("json:stdlib", 1, "ok"), ("a:b", 1, "pending")
+    said = [
+        " ".join(bench["page"]._facts(result_of(*cases, **more), "l")) for more in ({}, {"interrupted": True})
+    ]
+    assert "cut short by its time limit**: 1 cases were not reached" in said[0]
+    assert "**The run was interrupted**: 1 cases were not reached" in said[1]
+    whole = " ".join(bench["page"]._facts(result_of(cases[0]), "l"))
+    assert "interrupted" not in whole
+    assert "cut short" not in whole
+
+
+def test_a_view_that_was_counted_as_one_is_no_lost_data(bench):
+    result = result_of(("parquet:pyarrow", 1, "unproven"))
+    result.cases[0]["labels"]["materialise"] = "touch"
+    result.cases[0]["reason"] = "1 of 1000000 items came back in round 9"
+    assert "no data was lost" in " ".join(bench["page"]._facts(result, "l"))
+    result.cases[0]["reason"] = "0 of 1000000 items came back in round 9"
+    assert "no data was lost" not in " ".join(bench["page"]._facts(result, "l"))
+
+
+def test_the_newest_record_is_shown(bench, tmp_path, monkeypatch):
+    """By when it was made, whatever its folder is called."""
+    made = {"2-cores-a": "2026-11-23T10:00:00Z", "2-cores-b": "2026-11-20T10:00:00Z"}
+    for name, created in made.items():
+        folder = tmp_path / name / "experiments"
+        folder.mkdir(parents=True)
+        record = new_record(command="", plan={"name": "load"}) | {"created": created}
+        write_record(record, folder / "load.tare.json")
+    monkeypatch.setattr(bench["run"], "RECORDS", tmp_path)
+    (path,) = bench["run"].found_records({"plan": "load", "run": [{"name": ""}]}).values()
+    assert path.parent.parent.name == "2-cores-a"
 
 
 @pytest.mark.parametrize("name", NAMES)

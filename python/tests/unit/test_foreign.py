@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.cli import measure as measure_command
+from tare.cli.measure import chosen_workers
 from tare.errors import UsageError
 from tare.measure import driver, foreign
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
@@ -50,6 +53,9 @@ for line in sys.stdin:
         row = {"columns": [1000] * 3, "zero": [0, 0, 0], "back": [-5, 0, 0], "busy": [10**6, 10**12, 0]}.get(
             how, [1000, 900, 0]
         )
+        if how == "tenth" and asked["what"] == "encode":
+            time.sleep(0.08)
+            row = [8_000_000, 8_000_000, 0]
         cols = ["wall_ns", "user_ns", "sys_ns"][: 1 if how == "columns" else 3]
         ok = {"cols": cols, "samples": [row], "batch": 1, "items": 50}
     print(json.dumps({"id": asked["id"], "ok": ok}), flush=True)
@@ -215,7 +221,7 @@ def test_a_language_that_is_not_installed_is_told_with_what_installs_it(
         told(codecs_command.command, "--language", language)
 
 
-@pytest.mark.parametrize("pair", ["node", "node=", "=x", "perl=perl x", "node= "])
+@pytest.mark.parametrize("pair", ["node", "node=", "=x", "Perl=perl x", "node= "])
 def test_workers_are_given_by_name_and_command(pair: str) -> None:
     """Anything else is refused before anything is measured."""
     with pytest.raises(Exception, match="--worker takes NAME=COMMAND"):
@@ -231,3 +237,47 @@ def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
     assert statuses["json:node"] == "ok"
     with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
         measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
+
+
+def test_a_wall_clock_that_tells_a_tenth_is_no_figure(tmp_path: Path) -> None:
+    """The parent waited ten times as long as the worker says that encoding took: no figure at all."""
+    cases = run_with(liar(tmp_path, "tenth"))
+    assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
+    assert "the worker's clock is wrong: 8000000 ns were told for " in cases["json:node"]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("", "the worker's command is empty"),
+        ("''", "the worker's command is empty"),
+        ("perl 'x", "cannot be read: No closing quotation"),
+    ],
+)
+def test_a_command_that_is_none_is_a_usage_error(command: str, said: str) -> None:
+    """An empty command, and quotes that do not end."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from tare.cli import main; main()", "worker", "--check", command],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert said in inventory("node", {"node": command}).reason or not command
+
+
+@pytest.mark.parametrize(
+    ("pair", "said"),
+    [
+        ("orjson=x", "orjson is a library of Python"),
+        ("python=x", "python is known"),
+        ("Perl=x", "lower-case letters and digits"),
+        ("a-b=x", "lower-case letters and digits"),
+        ("perl=", "--worker takes NAME=COMMAND"),
+    ],
+)
+def test_a_name_that_ids_could_not_tell_apart_is_refused(pair: str, said: str) -> None:
+    """A new language is called as no library of Python is, and as ids can be written."""
+    with pytest.raises(click.UsageError, match=said):
+        chosen_workers([pair])
+    assert chosen_workers(["perl=perl worker.pl"]) == {"perl": "perl worker.pl"}

@@ -56,7 +56,7 @@ def _asked(session: Session, codecs: list[str]) -> list[str]:
         one
         for one in codecs
         if not _named(one, session.settings.exclude)
-        and (chosen is None or language_of(one) or _named(one, chosen))
+        and (chosen is None or language_of(one, session.settings.workers) or _named(one, chosen))
     ]
 
 

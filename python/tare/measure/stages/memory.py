@@ -79,7 +79,7 @@ def _measure(session: Session, contender: Contender, part: Part) -> None:
     if contender.case["key"] not in session.encoded:
         found.clear()  # reading needs what writing leaves
     while operation := missing_peak(contender.case):
-        language = language_of(str(contender.codec))
+        language = language_of(str(contender.codec), session.settings.workers)
         worker = session.worker(
             part,
             contender.codec.native(part.kind),

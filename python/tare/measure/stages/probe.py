@@ -48,7 +48,8 @@ def measure_fidelity(
     found = session.record["fidelity"]["probes"].setdefault(name, {})
     part = session.part(min(1.0, 1 / max(1, session.dataset.items)))  # a worker must hold something
     # Columns of Arrow are what Python's codecs are given; those of other languages have values only.
-    able = [codec for codec in codecs if name == "values/1" or not language_of(str(codec))]
+    given = session.settings.workers
+    able = [codec for codec in codecs if name == "values/1" or not language_of(str(codec), given)]
     due = [codec_id for codec_id in dict.fromkeys(map(_plain, able)) if codec_id not in found]
     lent = {
         _plain(seat.codec): seat.worker for seat in seats if seat.worker is not None and seat.worker.alive
@@ -97,7 +98,7 @@ def _cells(
 
     def ask(probes: list[str]) -> list[dict[str, Any]]:
         if not workers or not workers[-1].alive:
-            language = language_of(codec_id)
+            language = language_of(codec_id, session.settings.workers)
             workers.append(session.worker(part, language or "python", loading=True, language=language))
         reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
         cells = reply.get("cells")
