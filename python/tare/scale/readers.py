@@ -20,7 +20,7 @@ from tare.scale.planning.schemas import schema_of_lines
 from tare.scale.planning.sources import Found, find_sources
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import read_range, schema_to_text
-from tare.scale.tasks.inputs import opened, opened_part
+from tare.scale.tasks.inputs import opened, opened_part, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,11 +88,11 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
         return table if columns is None else table.select(columns)
     with opened(given) as path:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
-    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
-        value = pa.Table.from_pylist(value)
-    if not isinstance(value, pa.Table):
-        raise UsageError(f"{name}: holds no table; dask_bag reads documents")
-    return value if columns is None else value.select(columns)
+    try:
+        table = table_of(value, name)
+    except UsageError as error:
+        raise UsageError(f"{error}; dask_bag reads documents") from error
+    return table if columns is None else table.select(columns)
 
 
 class _Part:
@@ -165,14 +165,14 @@ def dask_bag(paths: Paths, codec: str | None = None) -> Any:
 
 
 def documents(unit: Mapping[str, Any]) -> list[Any]:
-    """The documents of a file: its items, if it is a list of them."""
+    """The documents of a file: its items, if it is a list of them; else the one that it holds."""
     import pyarrow as pa
 
     with opened(unit["input"][0]) as path:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
-        if isinstance(value, pa.Table):
-            return value.to_pylist()
-        return [value] if isinstance(value, dict) else list(value)
+    if isinstance(value, pa.Table):
+        return value.to_pylist()
+    return value if isinstance(value, list) else [value]
 
 
 def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | None = None) -> Any:
