@@ -15,7 +15,7 @@ from tare.datasets.source import find
 from tare.errors import PlanError, TareError, UsageError
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
-from tare.scale.planning.schemas import schema_of_lines
+from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, find_sources
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import schema_to_text
@@ -127,8 +127,9 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
             cut = []
             if size:
                 cut = _cut(
-                    one, name, size, read=read, to=to, split_lines=split_lines, whole_schema=whole_schema
-                )
+                    one, name, size, read=read, to=to, options=shared, split_lines=split_lines,
+                    whole_schema=whole_schema,
+                )  # fmt: skip
             if cut:
                 for given, part_name, more in cut:
                     yield _unit(common, [given], [part_name], base, {**shared, **more})
@@ -248,7 +249,15 @@ def _not_there(
 
 
 def _cut(
-    one: Found, name: str, size: int, *, read: str, to: str, split_lines: bool, whole_schema: bool
+    one: Found,
+    name: str,
+    size: int,
+    *,
+    read: str,
+    to: str,
+    options: Mapping[str, str | int],
+    split_lines: bool,
+    whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
     """The parts of a large file: input, name and options of each."""
     if one.size <= size:
@@ -256,13 +265,26 @@ def _cut(
     with opened_part(one.as_input()) as path:
         format = read or _format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
-        more: dict[str, str | int] = {}
-        if parts and format == "ndjson" and Codec.parse(to).format_id != "ndjson":
-            more["schema"] = schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))
+        more: dict[str, str | int] | None = {}
+        stays = Codec.parse(to).format_id == "ndjson" and not {"columns", "partition"} & options.keys()
+        if parts and format == "ndjson" and not stays:
+            more = {"schema": schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))}
+    if parts and format == "csv":
+        more = _layout(one, options)
+    if more is None:
+        return []
     return [
         ({**one.as_input(), "range": part}, _part_name(name, number, len(parts)), more)
         for number, part in enumerate(parts, 1)
     ]
+
+
+def _layout(one: Found, options: Mapping[str, str | int]) -> dict[str, str | int] | None:
+    """How the parts of a CSV are read; None if it is read whole."""
+    if str(options.get("encoding", "utf-8")).lower().replace("_", "-") not in ("utf-8", "utf8"):
+        return None
+    with opened(one.as_input()) as path:
+        return layout_of_csv(path)
 
 
 def _format_of(path: str | BinaryIO, name: str) -> str:
