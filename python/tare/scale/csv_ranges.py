@@ -83,7 +83,6 @@ def _odd(block: bytes) -> tuple[int, bytes]:
 
 
 def _parsed(block: bytes, style: csvs.Dialect, schema: pa.Schema) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import csv
 
     given = csvs.options(style, {field.name: field.type for field in schema}, None, len(block))

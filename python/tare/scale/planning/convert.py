@@ -119,6 +119,8 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     shared = {**(options or {}), "tare": __version__}
     if partition:
         shared["partition"] = partition
+        if overwrite:
+            shared["overwrite"] = 1
     common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
 
     def units() -> Iterator[dict[str, Any]]:

@@ -180,6 +180,7 @@ def _partitioned(  # noqa: PLR0917 - what a unit has
 
     schema, rows = found
     table = pa.Table.from_batches(list(rows), schema)
+    writing.guarded = not options.get("overwrite")  # values tell the names: no plan could look for them
     for folder, some in partitions(table, str(options["partition"])):
         _written((some.schema, some.to_batches()), f"{folder}/{name}", codec, options, writing, made)
 
