@@ -86,3 +86,18 @@ def test_partitions_are_written(tmp_path: Path) -> None:
     names = scale.write_parts(frame, str(tmp_path / "out"), to="rds")
     assert len(names) == frame.npartitions
     assert pa.concat_tables([tare.read(name) for name in names]).num_rows == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "items"), [('"abc"', ["abc"]), ("5", [5]), ("null", [None]), ('{"a": 1}', [{"a": 1}]), ("[1, [2]]", [1, [2]])]
+)  # fmt: skip
+def test_a_document_that_is_no_list_is_one_element(tmp_path: Path, text: str, items: list[Any]) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert scale.dask_bag(tmp_path / "a.json").compute() == items
+
+
+def test_a_column_that_comes_late_is_in_the_frame(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text('{"a": 1}\n{"a": 2, "b": "late"}\n')
+    frame = scale.dask_dataframe(tmp_path / "a.ndjson").compute()
+    assert frame.columns.tolist() == ["a", "b"]
+    assert frame["b"].tolist()[1] == "late"

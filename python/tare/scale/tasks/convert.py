@@ -53,6 +53,10 @@ def _named(error: Exception, uri: str) -> Exception:
     path = shown(uri)
     said = str(error)
     base = os.path.basename(path)
+    if isinstance(error, OSError) and error.errno is not None and not said.startswith(path):
+        named = type(error)(f"{path}: {said}")
+        named.errno, named.__cause__ = error.errno, error  # the class goes by these
+        return named
     if path not in said and error.args and isinstance(error.args[0], str):
         error.args = (f"{path}: {said.removeprefix(f'{base}: ')}", *error.args[1:])
     return error

@@ -156,9 +156,7 @@ class _Kept:
 
 
 def _read_back(target: str, codec: Codec, table: pa.Table) -> Any:
-    import os
-
-    if not table.num_rows and not os.path.getsize(target):
+    if codec.format_id == "ndjson" and not table.num_rows:
         return []  # no rows are no text: there is nothing to read
     return io.read(target, format=codec.format_id, trust=True)  # our own bytes
 
