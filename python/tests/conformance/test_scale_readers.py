@@ -11,7 +11,7 @@ from conftest import need
 
 import tare
 from tare import scale
-from tare.errors import DecodeError
+from tare.errors import DecodeError, UsageError
 from tare.scale import readers
 
 TABLE = pa.table(
@@ -101,3 +101,19 @@ def test_a_column_that_comes_late_is_in_the_frame(tmp_path: Path) -> None:
     frame = scale.dask_dataframe(tmp_path / "a.ndjson").compute()
     assert frame.columns.tolist() == ["a", "b"]
     assert frame["b"].tolist()[1] == "late"
+
+
+def test_parts_have_receipts_and_replace_nothing_of_others(tmp_path: Path) -> None:
+    tare.write(TABLE, tmp_path / "a.ndjson")
+    frame = scale.dask_dataframe(tmp_path / "a.ndjson", split="10KB")
+    for _ in range(2):  # the second time its own receipts know the files
+        names = scale.write_parts(frame, tmp_path / "out", to="parquet")
+    receipts = list((tmp_path / "out" / ".tare" / "done").glob("*/*.json"))
+    assert len(receipts) == len(names) == frame.npartitions
+    assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "part-00001.parquet").write_bytes(b"mine")
+    with pytest.raises(UsageError, match=r"part-00001\.parquet: is there already"):
+        scale.write_parts(frame, tmp_path / "other", to="parquet")
+    assert (tmp_path / "other" / "part-00001.parquet").read_bytes() == b"mine"
+    scale.write_parts(frame, tmp_path / "other", to="parquet", overwrite=True)

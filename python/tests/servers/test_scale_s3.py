@@ -156,3 +156,15 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "2 done into s3://bucket/command" in done.stderr
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in done.stderr
+
+
+def test_partitions_of_a_frame_are_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dask = pytest.importorskip("dask") if not os.environ.get("TARE_REQUIRE_ALL") else __import__("dask")
+    monkeypatch.chdir(tmp_path)
+    frame = scale.dask_dataframe(str(sources(tmp_path / "in", 2)))
+    with dask.config.set(scheduler="synchronous"):
+        names = scale.write_parts(frame, "s3://bucket/frame", to="parquet")
+    assert names == ["s3://bucket/frame/part-00001.parquet", "s3://bucket/frame/part-00002.parquet"]
+    assert sorted(tree("s3://bucket/frame")) == ["part-00001.parquet", "part-00002.parquet"]
+    assert len(State("s3://bucket/frame").done()) == 2
+    assert not (tmp_path / "s3:").exists()
