@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -31,7 +32,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     Raises:
         TareError, OSError: What failed; `Several` of a unit of several inputs.
     """
-    made = Made(libraries=_libraries(unit))
+    made = Made(libraries=dict(_libraries(str(unit["write"]))))
     failed: list[Exception] = []
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
         try:
@@ -203,6 +204,7 @@ def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) 
     ]  # fmt: skip
 
 
-def _libraries(unit: Mapping[str, Any]) -> dict[str, str]:
-    codec = Codec.parse(str(unit["write"]))
-    return {name: str(version) for name, version in codec.versions().items() if version}
+@functools.cache
+def _libraries(write: str) -> dict[str, str]:
+    """Versions of what a codec is written with: asked once, as each answer is the reading of a file."""
+    return {name: str(version) for name, version in Codec.parse(write).versions().items() if version}
