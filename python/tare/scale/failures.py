@@ -92,7 +92,8 @@ def error_of(error: BaseException, failure: str, trace: str = "") -> dict[str, A
 
 
 def _clean(text: str) -> str:
-    """Without what stands behind the question mark of a URL, which may be a signature."""
+    """Without what stands behind the question mark of a URL, which may be a signature; UTF-8 in any case."""
+    text = text.encode(errors="backslashreplace").decode()
     return re.sub(r"(\w+://[^\s?'\"]+)\?[^\s'\"]*", r"\1", text)[:4000]
 
 

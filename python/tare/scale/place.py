@@ -121,7 +121,7 @@ def place_of(uri: str) -> Place:
     raise UsageError(f"{shown(uri)}: a folder of this machine or s3://bucket/prefix is needed")
 
 
-def as_uri(path: str) -> str:
+def as_uri(path: str | os.PathLike[str]) -> str:
     """The URI of what a user typed: a path, or a URI as it is.
 
     >>> as_uri("s3://bucket/a"), as_uri("/data/a b")
@@ -130,6 +130,7 @@ def as_uri(path: str) -> str:
     Raises:
         UsageError: A scheme that is not read, or credentials.
     """
+    path = os.fspath(path)
     if "://" in path:
         parts = urlsplit(path)
         if parts.username is not None or parts.password is not None:
@@ -137,10 +138,10 @@ def as_uri(path: str) -> str:
         if parts.scheme not in ("s3", "file"):
             raise UsageError(f"{parts.scheme}:// is not read; paths, file:// and s3:// are")
         return path.rstrip("/") if parts.path.strip("/") else path
-    return "file://" + quote(os.path.abspath(path), safe="/")
+    return "file://" + quote(os.fsencode(os.path.abspath(path)), safe="/")
 
 
-def folder_uri(path: str) -> str:
+def folder_uri(path: str | os.PathLike[str]) -> str:
     """The URI of a folder of results, which need not be there.
 
     Raises:
@@ -150,7 +151,7 @@ def folder_uri(path: str) -> str:
     uri = as_uri(path)
     if uri.startswith("file:") and os.path.isfile(local_path(uri)):
         raise NotADirectoryError(
-            f"{printable(path)}: is a file. Name a folder for the results of many files."
+            f"{printable(os.fspath(path))}: is a file. Name a folder for the results of many files."
         )
     return uri
 
@@ -210,6 +211,8 @@ class LocalPlace(Place):
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self.passed: list[tuple[str, str]] = []
+        """Names that `entries` came by and are no files, with why."""
         self.uri = as_uri(root)
 
     def path(self, name: str) -> str:
@@ -233,6 +236,9 @@ class LocalPlace(Place):
             elif one.is_file():
                 with contextlib.suppress(FileNotFoundError):  # gone since it was listed
                     yield _entry(name, one.stat())
+            elif one.is_symlink():
+                why = "is a link to a folder" if one.is_dir() else "is a link to nothing"
+                self.passed.append((name, why))
 
     def stat(self, name: str) -> Entry | None:
         """One file; None if there is none."""

@@ -98,7 +98,7 @@ def read_range(
     Args:
         path: The file, or its path.
         part: ``kind, start, end``.
-        options: Of the unit: ``schema`` of text.
+        options: Of the unit: ``schema`` of text; ``delimiter, decimal, header`` of CSV.
         name: What to call the file.
 
     Raises:
@@ -106,6 +106,10 @@ def read_range(
         Unsupported: Such parts are not read.
     """
     kind, start, end = str(part["kind"]), int(part["start"]), int(part["end"])
+    if kind == "bytes" and "delimiter" in options:
+        from tare.scale.csv_ranges import read_csv_range
+
+        return read_csv_range(path, start, end, options, name)
     if kind == "bytes":
         return _lines(path, start, end, schema_from_text(str(options["schema"])), name)
     if kind == "row_groups":

@@ -12,15 +12,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare import io
+from tare._version import __version__
 from tare.codec import Codec
 from tare.errors import DecodeError, MissingLibrary, UsageError
-from tare.scale.place import shown
+from tare.scale.place import folder_uri, place_of, shown
 from tare.scale.planning.convert import parse_bytes
 from tare.scale.planning.schemas import schema_of_lines
 from tare.scale.planning.sources import Found, find_sources
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import read_range, schema_to_text
-from tare.scale.tasks.inputs import opened, opened_part
+from tare.scale.running import Writing
+from tare.scale.state import State
+from tare.scale.tasks.inputs import opened, opened_part, table_of
+from tare.scale.unit import unit_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,11 +92,11 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
         return table if columns is None else table.select(columns)
     with opened(given) as path:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
-    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
-        value = pa.Table.from_pylist(value)
-    if not isinstance(value, pa.Table):
-        raise UsageError(f"{name}: holds no table; dask_bag reads documents")
-    return value if columns is None else value.select(columns)
+    try:
+        table = table_of(value, name)
+    except UsageError as error:
+        raise UsageError(f"{error}; dask_bag reads documents") from error
+    return table if columns is None else table.select(columns)
 
 
 class _Part:
@@ -165,14 +169,14 @@ def dask_bag(paths: Paths, codec: str | None = None) -> Any:
 
 
 def documents(unit: Mapping[str, Any]) -> list[Any]:
-    """The documents of a file: its items, if it is a list of them."""
+    """The documents of a file: its items, if it is a list of them; else the one that it holds."""
     import pyarrow as pa
 
     with opened(unit["input"][0]) as path:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
-        if isinstance(value, pa.Table):
-            return value.to_pylist()
-        return [value] if isinstance(value, dict) else list(value)
+    if isinstance(value, pa.Table):
+        return value.to_pylist()
+    return value if isinstance(value, list) else [value]
 
 
 def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | None = None) -> Any:
@@ -198,39 +202,57 @@ def _tables(batch: Any, columns: list[str] | None) -> Any:
     return read_unit(batch["unit"].iloc[0], columns)
 
 
-def write_parts(frame: Any, destination: str, *, to: str) -> list[str]:
-    """Write each partition of a Dask data frame as a file, by the codec.
+def write_parts(
+    frame: Any, destination: str | os.PathLike[str], *, to: str, overwrite: bool = False
+) -> list[str]:
+    """Write each partition of a Dask data frame as a file, by the codec: whole or not at all, with a receipt.
 
     Args:
         frame: A Dask data frame.
-        destination: The folder.
+        destination: The folder, or ``s3://bucket/prefix``.
         to: Codec id of the files.
+        overwrite: Whether they may take the place of files that no receipt knows.
 
     Returns:
-        Their paths, in the order of the partitions.
+        Their paths, or URLs, in the order of the partitions.
 
     Raises:
         MissingLibrary: Dask is not installed.
         EncodeError: The format cannot hold a partition.
+        UsageError: A file of somebody else has the name of a part.
     """
     from tare.converting.naming import ending_of
 
     dask = _imported("dask", "tare[dask]")
-    ending = ending_of(to)
-    os.makedirs(destination, exist_ok=True)
-    names = [os.path.join(destination, f"part-{n:05}{ending}") for n in range(1, frame.npartitions + 1)]
+    ending, base = ending_of(to), folder_uri(destination)
+    names = [f"part-{n:05}{ending}" for n in range(1, frame.npartitions + 1)]
     writing = [
-        dask.delayed(_write_part)(part, name, to)
+        dask.delayed(_write_part)(part, base, name, to, overwrite)
         for part, name in zip(frame.to_delayed(), names, strict=True)
     ]
     return list(dask.compute(*writing))
 
 
-def _write_part(part: Any, name: str, to: str) -> str:
+def _write_part(part: Any, base: str, name: str, to: str, overwrite: bool) -> str:
+    """Write beside, rename, then the receipt, as units do."""
     import pyarrow as pa
 
-    io.write(pa.Table.from_pandas(part, preserve_index=False), name, codec=to)
-    return name
+    state = State(base)
+    key = unit_key({"tare_unit": 1, "task": "write_parts", "write": to, "output": {"names": [name]}})
+    writing = Writing(place_of(base), key, state.settings())
+    writing.guarded = not overwrite
+    table = pa.Table.from_pandas(part, preserve_index=False)
+    try:
+        with writing.output(name) as target:
+            io.write(table, target, codec=to, sync=False)  # its writing waits
+        output = writing.commit()
+    finally:
+        writing.discard()
+    state.write_receipt({
+        "key": key, "status": "done", "output": output, "input": [], "bytes_in": 0, "rows": table.num_rows,
+        "bytes_out": sum(int(one["size"]) for one in output), "fidelity": [], "tare": __version__,
+    })  # fmt: skip
+    return shown(f"{base}/{name}")
 
 
 def _imported(module: str, extra: str) -> Any:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tare._version import __version__
-from tare.errors import EncodeError, TareError
+from tare.datasets.source import printable
+from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import classify, error_of
 from tare.scale.place import Place, hashed, place_of
 from tare.scale.state import State
@@ -26,6 +27,7 @@ from tare.scale.unit import check_unit, input_bytes, unit_key
 __all__ = ["Made", "Writing", "run_unit"]
 
 _COUNT = itertools.count()
+_NAME_BYTES = 255
 
 
 @dataclass
@@ -62,11 +64,24 @@ class Writing:
         self.allow_pickle = bool(settings.get("allow_pickle"))
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
+        self._state = State.from_settings(settings) if settings.get("state") else None
         self._parts: list[tuple[str, str]] = []
+        self.guarded = False
+        """Whether names that no plan knows beforehand may take the place of nobody else's file."""
 
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
-        """A path to write an output at; its ending is that of the output."""
+        """A path to write an output at; its ending is that of the output.
+
+        Raises:
+            UsageError: No file can have that name.
+        """
+        long = next((part for part in name.split("/") if len(part.encode()) > _NAME_BYTES), "")
+        if long:
+            raise UsageError(
+                f"no file can be named {printable(long, 60)}: names have at most {_NAME_BYTES} bytes, this has "
+                f"{len(long.encode()):,}"
+            )
         attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
         path = self.place.scratch(f"{attempt}/{name.rsplit('/', 1)[-1][-80:]}")
         self._parts.append((path, name))
@@ -86,10 +101,25 @@ class Writing:
         return [{"name": name, "size": size, "hash": hash} for name, (size, hash) in found]
 
     def commit(self) -> list[dict[str, Any]]:
-        """Rename all; what was written."""
+        """Rename all, or none if one cannot be; what was written.
+
+        Raises:
+            UsageError: A file of somebody else has the name of an output, and they are guarded.
+            EncodeError, OSError: An output could not be put in its place.
+        """
         facts = self.written()
+        if self.guarded:
+            self._leave_others(facts)
+        new: list[str] = []
         for path, name in self._parts:
-            self.place.commit(path, name, sync=self._fsync != "none")
+            is_new = len(self._parts) > 1 and self.place.stat(name) is None
+            try:
+                self.place.commit(path, name, sync=self._fsync != "none")
+            except (OSError, TareError):
+                for one in new:
+                    self.place.remove(one)
+                raise
+            new += [name] if is_new else []
         self._parts.clear()
         if self._fsync == "all":
             self.place.flush(str(fact["name"]) for fact in facts)
@@ -102,11 +132,37 @@ class Writing:
             facts[number] = {**fact, **found.identity}
         return facts
 
+    def _leave_others(self, facts: list[dict[str, Any]]) -> None:
+        """Refuse to replace what no receipt knows, unless it is what was written: of an attempt that died."""
+        known: set[str] | None = None
+        for (path, name), fact in zip(self._parts, facts, strict=True):
+            there = self.place.stat(name)
+            if there is None:
+                continue
+            if known is None:
+                known = _known_names(self._state)
+            if name in known:
+                continue
+            if there.size == fact["size"]:
+                with self.place.local(name) as other:
+                    if hashed(other) == hashed(path):
+                        continue
+            raise UsageError(
+                f"{name}: is there already, and no plan knows it. Move it away, or say --overwrite to replace it."
+            )
+
     def discard(self) -> None:
         """Remove what was not renamed."""
         for path, _ in self._parts:
             _removed(path)
         self._parts.clear()
+
+
+def _known_names(state: State | None) -> set[str]:
+    """Every output that a receipt tells of."""
+    if state is None:
+        return set()
+    return {str(one["name"]) for receipt in state.receipts() for one in receipt["output"] if "name" in one}
 
 
 def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any]:

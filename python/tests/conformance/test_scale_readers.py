@@ -11,7 +11,7 @@ from conftest import need
 
 import tare
 from tare import scale
-from tare.errors import DecodeError
+from tare.errors import DecodeError, UsageError
 from tare.scale import readers
 
 TABLE = pa.table(
@@ -86,3 +86,34 @@ def test_partitions_are_written(tmp_path: Path) -> None:
     names = scale.write_parts(frame, str(tmp_path / "out"), to="rds")
     assert len(names) == frame.npartitions
     assert pa.concat_tables([tare.read(name) for name in names]).num_rows == 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "items"), [('"abc"', ["abc"]), ("5", [5]), ("null", [None]), ('{"a": 1}', [{"a": 1}]), ("[1, [2]]", [1, [2]])]
+)  # fmt: skip
+def test_a_document_that_is_no_list_is_one_element(tmp_path: Path, text: str, items: list[Any]) -> None:
+    (tmp_path / "a.json").write_text(text)
+    assert scale.dask_bag(tmp_path / "a.json").compute() == items
+
+
+def test_a_column_that_comes_late_is_in_the_frame(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_text('{"a": 1}\n{"a": 2, "b": "late"}\n')
+    frame = scale.dask_dataframe(tmp_path / "a.ndjson").compute()
+    assert frame.columns.tolist() == ["a", "b"]
+    assert frame["b"].tolist()[1] == "late"
+
+
+def test_parts_have_receipts_and_replace_nothing_of_others(tmp_path: Path) -> None:
+    tare.write(TABLE, tmp_path / "a.ndjson")
+    frame = scale.dask_dataframe(tmp_path / "a.ndjson", split="10KB")
+    for _ in range(2):  # the second time its own receipts know the files
+        names = scale.write_parts(frame, tmp_path / "out", to="parquet")
+    receipts = list((tmp_path / "out" / ".tare" / "done").glob("*/*.json"))
+    assert len(receipts) == len(names) == frame.npartitions
+    assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "part-00001.parquet").write_bytes(b"mine")
+    with pytest.raises(UsageError, match=r"part-00001\.parquet: is there already"):
+        scale.write_parts(frame, tmp_path / "other", to="parquet")
+    assert (tmp_path / "other" / "part-00001.parquet").read_bytes() == b"mine"
+    scale.write_parts(frame, tmp_path / "other", to="parquet", overwrite=True)

@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import need
+from pyarrow import parquet
 
 from tare import scale
 from tare.scale import place, running
@@ -381,3 +383,51 @@ def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
     child.wait()
     assert scale.clean(str(tmp_path / "out")) == 1
     assert scale.run(plan, executor="inline").ok
+
+
+def test_a_partition_whose_name_is_too_long_leaves_nothing(tmp_path: Path) -> None:
+    table = pa.table({"k": ["a", "b" * 300], "v": [1, 2]})
+    parquet.write_table(table, tmp_path / "long.parquet")
+    out = tmp_path / "o"
+    report = scale.convert(
+        str(tmp_path / "long.parquet"), str(out), to="parquet", partition="k", executor="inline"
+    )
+    (failed,) = report.failures
+    assert failed["error"]["class"] == "input"
+    assert failed["error"]["message"].startswith(f"{tmp_path}/long.parquet: no file can be named k=bbb")
+    assert tree(out) == {}
+
+
+def test_a_rename_that_fails_takes_the_others_back(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"k": [1, 2, 3], "v": [1, 2, 3]}), tmp_path / "a.parquet")
+    out = tmp_path / "o"
+    (out / "k=2").mkdir(parents=True)
+    (out / "k=2" / "a.parquet").mkdir()  # no rename replaces a folder
+    report = scale.convert(
+        str(tmp_path / "a.parquet"), str(out), to="parquet", partition="k", executor="inline", overwrite=True
+    )
+    assert report.failed == 1
+    assert tree(out) == {}
+
+
+def test_partitions_replace_nothing_of_others(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"k": [1, 2], "v": [1, 2]}), tmp_path / "a.parquet")
+    out = tmp_path / "o"
+    (out / "k=2").mkdir(parents=True)
+    other = out / "k=2" / "a.parquet"
+    other.write_bytes(b"mine")
+    chosen: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
+    (failed,) = scale.convert(str(tmp_path / "a.parquet"), str(out), **chosen).failures
+    assert failed["error"]["class"] == "input"
+    assert "k=2/a.parquet: is there already" in failed["error"]["message"]
+    assert {name: other.read_bytes() for name in tree(out)} == {"k=2/a.parquet": b"mine"}
+    assert scale.convert(str(tmp_path / "a.parquet"), str(out), overwrite=True, **chosen).done == 1
+    assert other.read_bytes()[:4] == b"PAR1"
+    # What a receipt knows is ours, also when its source has changed since.
+    parquet.write_table(pa.table({"k": [1, 2, 2], "v": [1, 2, 3]}), tmp_path / "a.parquet")
+    assert scale.convert(str(tmp_path / "a.parquet"), str(out), **chosen).done == 1
+    assert parquet.ParquetFile(other).read()["v"].to_pylist() == [2, 3]
+    # So is what an attempt left that died before its receipt.
+    for receipt in (out / ".tare" / "done").glob("*/*.json"):
+        receipt.unlink()
+    assert scale.convert(str(tmp_path / "a.parquet"), str(out), **chosen).done == 1

@@ -180,3 +180,15 @@ def test_one_object_and_one_file(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["back.parquet", "x.csv"]
     done = command("s3://bucket/one/nothing.csv", "a.parquet")
     assert done.returncode == 1, done.stderr
+
+
+def test_partitions_of_a_frame_are_written_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dask = pytest.importorskip("dask") if not os.environ.get("TARE_REQUIRE_ALL") else __import__("dask")
+    monkeypatch.chdir(tmp_path)
+    frame = scale.dask_dataframe(str(sources(tmp_path / "in", 2)))
+    with dask.config.set(scheduler="synchronous"):
+        names = scale.write_parts(frame, "s3://bucket/frame", to="parquet")
+    assert names == ["s3://bucket/frame/part-00001.parquet", "s3://bucket/frame/part-00002.parquet"]
+    assert sorted(tree("s3://bucket/frame")) == ["part-00001.parquet", "part-00002.parquet"]
+    assert len(State("s3://bucket/frame").done()) == 2
+    assert not (tmp_path / "s3:").exists()

@@ -15,12 +15,13 @@ from tare.datasets.source import find
 from tare.errors import PlanError, TareError, UsageError
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
-from tare.scale.planning.schemas import schema_of_lines
-from tare.scale.planning.sources import Found, find_sources
+from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
+from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
 from tare.scale.tasks.inputs import opened, opened_part
+from tare.scale.unit import canonical, safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
 
@@ -35,6 +36,7 @@ _UNITS = {
     "GB": 10**9,
 }
 _GROUP_BYTES = 64 << 20
+_GROUP_TEXT = 48 << 10  # of the 64 KiB that a unit may have
 _GROUPED_FROM = 10_000  # so many files that a receipt for each would be what costs most
 _MEMORY_FACTOR = 6
 
@@ -59,8 +61,8 @@ def parse_bytes(text: str | int | None) -> int | None:
 
 
 def plan_convert(  # noqa: PLR0913 - each is an option of the command
-    sources: str | Sequence[str],
-    destination: str,
+    sources: Sources,
+    destination: str | os.PathLike[str],
     *,
     to: str,
     read: str = "",
@@ -101,11 +103,13 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         UsageError: No such codec, or its format has no ending.
     """
     base = folder_uri(destination)
-    listed = [sources] if isinstance(sources, str) else list(sources)
+    given = listed(sources)
     ending_of(to)
-    found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
-    size = parse_bytes(split)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    found = find_sources(
+        given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
+    )
+    size = parse_bytes(split)
     targets = _targets(found, to, left, read)
     state = State(base)
     if not overwrite:
@@ -119,35 +123,46 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     shared = {**(options or {}), "tare": __version__}
     if partition:
         shared["partition"] = partition
+        if overwrite:
+            shared["overwrite"] = 1
     common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
 
     def units() -> Iterator[dict[str, Any]]:
         small: list[tuple[Found, str]] = []
+        text = 0
         for one, name in targets:
             cut = []
             if size:
                 cut = _cut(
-                    one, name, size, read=read, to=to, split_lines=split_lines, whole_schema=whole_schema
-                )
+                    one, name, size, read=read, to=to, options=shared, split_lines=split_lines,
+                    whole_schema=whole_schema,
+                )  # fmt: skip
             if cut:
-                for given, part_name, more in cut:
-                    yield _unit(common, [given], [part_name], base, {**shared, **more})
+                for part, part_name, more in cut:
+                    yield _unit(common, [part], [part_name], base, {**shared, **more})
             elif len(targets) > _GROUPED_FROM and one.size < _GROUP_BYTES // 64:
+                length = len(canonical([one.as_input(), name]))
+                if text + length > _GROUP_TEXT:
+                    yield _group(common, small, base, shared)
+                    small, text = [], 0
                 small.append((one, name))
+                text += length
                 if len(small) >= 256 or sum(each.size for each, _ in small) >= _GROUP_BYTES:
                     yield _group(common, small, base, shared)
-                    small = []
+                    small, text = [], 0
             else:
                 yield _unit(common, [one.as_input()], [name], base, shared)
         if small:
             yield _group(common, small, base, shared)
 
-    return kept_plan(units(), path, "convert", base, f"convert {' '.join(listed)} {destination} --to {to}")
+    return kept_plan(
+        units(), path, "convert", base, f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
+    )
 
 
 def plan_encode(  # noqa: PLR0913 - each is an option of the command
-    sources: str | Sequence[str],
-    destination: str,
+    sources: Sources,
+    destination: str | os.PathLike[str],
     *,
     compressor: str = "",
     path: str | os.PathLike[str] | None = None,
@@ -176,10 +191,12 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
         PlanError, FileNotFoundError, UsageError: As `plan_convert`.
     """
     base = folder_uri(destination)
-    listed = [sources] if isinstance(sources, str) else list(sources)
-    found = find_sources(listed, include=include, exclude=exclude, below=base, content=_by_content(identify))
-    size = parse_bytes(split)
+    given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    found = find_sources(
+        given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
+    )
+    size = parse_bytes(split)
     state = State(base)
     targets = _targets(found, "blit,container=collection", left, "")
     if not overwrite:
@@ -198,7 +215,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
                 part_name = _part_name(name, number, len(cut))
                 yield _unit(common, [{**one.as_input(), "range": part}], [part_name], base, shared)
 
-    return kept_plan(units(), path, "encode", base, f"encode {' '.join(listed)} {destination}")
+    return kept_plan(units(), path, "encode", base, f"encode {' '.join(given)} {os.fspath(destination)}")
 
 
 def _by_content(identify: str) -> bool:
@@ -217,10 +234,22 @@ def _targets(
         if not read and not _known(one):
             left.append((one.name, "no data that can be told"))
             continue
-        sharing.setdefault(stem_of(one.name) + ending, []).append(one)
-    targets = [
-        (one, name if len(some) == 1 else one.name + ending) for name, some in sharing.items() for one in some
-    ]
+        sharing.setdefault(kept_name(stem_of(one.name)) + ending, []).append(one)
+    targets = []
+    taken: set[str] = set()
+    for wanted, some in sharing.items():
+        for one in some:
+            name = wanted if len(some) == 1 else kept_name(one.name) + ending
+            if name in taken or not safe_name(name):
+                why = (
+                    "its result would have the name of another's"
+                    if name in taken
+                    else "no result can have its name"
+                )
+                left.append((one.name, why))
+                continue
+            taken.add(name)
+            targets.append((one, name))
     return sorted(targets, key=lambda target: target[0].name)
 
 
@@ -248,7 +277,15 @@ def _not_there(
 
 
 def _cut(
-    one: Found, name: str, size: int, *, read: str, to: str, split_lines: bool, whole_schema: bool
+    one: Found,
+    name: str,
+    size: int,
+    *,
+    read: str,
+    to: str,
+    options: Mapping[str, str | int],
+    split_lines: bool,
+    whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
     """The parts of a large file: input, name and options of each."""
     if one.size <= size:
@@ -256,13 +293,26 @@ def _cut(
     with opened_part(one.as_input()) as path:
         format = read or _format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
-        more: dict[str, str | int] = {}
-        if parts and format == "ndjson" and Codec.parse(to).format_id != "ndjson":
-            more["schema"] = schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))
+        more: dict[str, str | int] | None = {}
+        stays = Codec.parse(to).format_id == "ndjson" and not {"columns", "partition"} & options.keys()
+        if parts and format == "ndjson" and not stays:
+            more = {"schema": schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))}
+    if parts and format == "csv":
+        more = _layout(one, options)
+    if more is None:
+        return []
     return [
         ({**one.as_input(), "range": part}, _part_name(name, number, len(parts)), more)
         for number, part in enumerate(parts, 1)
     ]
+
+
+def _layout(one: Found, options: Mapping[str, str | int]) -> dict[str, str | int] | None:
+    """How the parts of a CSV are read; None if it is read whole."""
+    if str(options.get("encoding", "utf-8")).lower().replace("_", "-") not in ("utf-8", "utf8"):
+        return None
+    with opened(one.as_input()) as path:
+        return layout_of_csv(path)
 
 
 def _format_of(path: str | BinaryIO, name: str) -> str:
@@ -321,7 +371,7 @@ def kept_plan(
     units: Iterator[dict[str, Any]], path: str | os.PathLike[str] | None, task: str, base: str, about: str
 ) -> Plan:
     """The plan's file: where the user said, or beside the results under its own id."""
-    about = re.sub(r"\?\S*", "", about)
+    about = re.sub(r"\?\S*", "", about).encode(errors="replace").decode()
     if path is not None:
         return make_plan(units, path, task=task, base=base, about=about)
     with tempfile.TemporaryDirectory(prefix="tare-plan-") as folder:

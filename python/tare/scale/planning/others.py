@@ -12,7 +12,8 @@ from tare.converting.naming import stem_of
 from tare.errors import UsageError
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
-from tare.scale.planning.sources import Found, find_sources
+from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
+from tare.scale.unit import canonical
 
 __all__ = ["plan_measure", "plan_put"]
 
@@ -22,7 +23,7 @@ _UNIT_BYTES = 48 << 10
 
 
 def plan_put(
-    sources: str | Sequence[str],
+    sources: Sources,
     store: str,
     path: str | os.PathLike[str],
     *,
@@ -48,8 +49,8 @@ def plan_put(
     """
     if re.search(r"://[^/]*:[^/@]*@", store):
         raise UsageError("credentials come from the environment, not from a URL")
-    listed = [sources] if isinstance(sources, str) else list(sources)
-    found = find_sources(listed, include=include, exclude=exclude)
+    given = listed(sources)
+    found = find_sources(given, include=include, exclude=exclude)
     options: dict[str, Any] = {"store": store, "namespace": namespace, "tare": __version__}
     if values:
         options["values"] = 1
@@ -58,18 +59,20 @@ def plan_put(
         for some in _grouped(found):
             yield {
                 "tare_unit": 1, "task": "put", "input": [one.as_input() for one in some],
-                "options": {**options, "keys": [one.name for one in some]},
+                "options": {**options, "keys": [kept_name(one.name) for one in some]},
                 "needs": {"memory": 6 * sum(one.size for one in some), "threads": 1},
             }  # fmt: skip
 
-    return make_plan(units(), path, task="put", about=f"put {' '.join(listed)} {store}")
+    return make_plan(
+        units(), path, task="put", about=f"put {' '.join(given)} {store}".encode(errors="replace").decode()
+    )
 
 
 def _grouped(found: Sequence[Found]) -> Iterator[list[Found]]:
     some: list[Found] = []
     size = text = 0
     for one in found:
-        length = len(one.uri) + len(one.name) + 120
+        length = len(canonical([one.as_input(), kept_name(one.name)]))
         if some and (len(some) >= _OBJECTS or size + one.size > _OBJECT_BYTES or text + length > _UNIT_BYTES):
             yield some
             some, size, text = [], 0, 0
@@ -81,8 +84,8 @@ def _grouped(found: Sequence[Found]) -> Iterator[list[Found]]:
 
 
 def plan_measure(
-    sources: str | Sequence[str],
-    destination: str,
+    sources: Sources,
+    destination: str | os.PathLike[str],
     *,
     codecs: Sequence[str] = (),
     seconds: int = 60,
@@ -103,16 +106,16 @@ def plan_measure(
     from tare.scale.planning.convert import kept_plan
 
     base = folder_uri(destination)
-    listed = [sources] if isinstance(sources, str) else list(sources)
-    found = find_sources(listed, below=base)
+    given = listed(sources)
+    found = find_sources(given, below=base)
 
     def units() -> Iterator[dict[str, Any]]:
         for one in found:
             yield {
                 "tare_unit": 1, "task": "measure", "input": [one.as_input()],
-                "output": {"base": base, "names": [stem_of(one.name) + ".tare.json"]},
+                "output": {"base": base, "names": [kept_name(stem_of(one.name)) + ".tare.json"]},
                 "options": {"codecs": list(codecs), "seconds": seconds, "tare": __version__},
                 "needs": {"memory": 6 * one.size, "threads": 1, "resources": {"bench": 1}},
             }  # fmt: skip
 
-    return kept_plan(units(), path, "measure", base, f"measure {' '.join(listed)} {destination}")
+    return kept_plan(units(), path, "measure", base, f"measure {' '.join(given)} {os.fspath(destination)}")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tare.datasets import documents
-from tare.datasets.source import Source
-from tare.errors import EncodeError, Malformed
-from tare.scale.ranges import border, open_plain
+from tare.datasets import csvs, csvstream, documents
+from tare.datasets.source import Source, find
+from tare.errors import EncodeError, Malformed, TareError
+from tare.scale.ranges import border, open_plain, schema_to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["schema_of_lines"]
+__all__ = ["layout_of_csv", "schema_of_lines"]
 
 _ALL_BYTES = 64 << 20
 _SAMPLE_BYTES = 1 << 20
 _SAMPLES = 16
+_HEADER_BYTES = 1 << 20
 
 
 def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> pa.Schema:
@@ -43,6 +44,39 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
             if block.strip():
                 schema = _widened(schema, _rows(name, block, first), name)
     return schema
+
+
+def layout_of_csv(path: str) -> dict[str, str | int] | None:
+    """What every part of a CSV is read with: names, types, delimiter and where the header ends.
+
+    The whole text is looked at, as `tare.convert` does: a type found in a sample would change what it does
+    not fit, such as ``007``, without a word.
+
+    Args:
+        path: The file, with a header line.
+
+    Returns:
+        Options of a unit; None if parts do not tell what the whole text would.
+    """
+    import pyarrow as pa
+
+    try:
+        source = find(path, format="csv")
+        found = csvstream.guess(source)
+        style = csvstream.Blocks(source).style
+        with open_plain(path) as file:
+            start = file.read(_HEADER_BYTES)
+    except (csvstream.Undecided, TareError):
+        return None  # read whole: it is settled there, or the row and the byte are named
+    header = csvs.first_row(start)
+    if found.unsure or not found.types or not start[:header].strip() or header == len(start):
+        return None
+    return {
+        "schema": schema_to_text(pa.schema(list(found.types.items()))),
+        "delimiter": style.delimiter,
+        "decimal": style.decimal,
+        "header": header,
+    }
 
 
 def _samples(size: int, whole: bool) -> list[tuple[int, int]]:

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from tare.datasets.source import printable
 from tare.errors import UsageError
 from tare.scale.place import LocalPlace, Place, as_uri, hashed, local_path, place_of, shown, split_uri
 
-__all__ = ["Found", "find_sources", "is_glob", "matches"]
+__all__ = ["Found", "Sources", "find_sources", "is_glob", "kept_name", "listed", "matches"]
+
+Sources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _WILD = re.compile(r"[*?\[]")
+_UNKEPT = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,27 @@ class Found:
     def as_input(self) -> dict[str, object]:
         """As a unit holds it."""
         return {"uri": self.uri, "size": self.size, **self.identity}
+
+
+def listed(sources: Sources) -> list[str]:
+    """What a caller named, one or several, as texts.
+
+    >>> listed("a"), listed(["a", "b"])
+    (['a'], ['a', 'b'])
+    """
+    several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    return [os.fspath(one) for one in several]
+
+
+def kept_name(name: str) -> str:
+    r"""A file's name as plans hold it: bytes that are not UTF-8, control characters, backslashes as ``%E9``.
+
+    >>> kept_name("a/caf\udce9.csv"), kept_name("a\\b\n.csv")
+    ('a/caf%E9.csv', 'a%5Cb%0A.csv')
+    """
+    if not _UNKEPT.search(name):
+        return name
+    return _UNKEPT.sub(lambda one: "".join(f"%{byte:02X}" for byte in os.fsencode(one[0])), name)
 
 
 def is_glob(text: str) -> bool:
@@ -63,6 +88,7 @@ def find_sources(
     exclude: Sequence[str] = (),
     below: str = "",
     content: bool = False,
+    skipped: list[tuple[str, str]] | None = None,
 ) -> list[Found]:
     """Every file that the sources name, once, by name.
 
@@ -72,16 +98,22 @@ def find_sources(
         exclude: Patterns that leave out.
         below: A URI whose files are results and no sources.
         content: Identify local files by their content instead of by time.
+        skipped: Takes ``(name, why)`` of each link that leads to no file.
 
     Raises:
         FileNotFoundError: A source is not there, or a glob matches nothing.
-        UsageError: Two sources have one name.
+        UsageError: Two sources have one name, or one is the folder of the results.
     """
     found: dict[str, Found] = {}
     names: dict[str, str] = {}
     for source in sources:
         count = 0
-        for one in _of(source):
+        if below and as_uri(source) == below:
+            raise UsageError(
+                f"{printable(source)}: is the source and the folder of the results; name another folder for these"
+            )
+        passed: list[tuple[str, str]] = []
+        for one in _of(source, passed):
             if below and (one.uri == below or one.uri.startswith(below + "/")):
                 continue
             if (include and not matches(one.name, include)) or matches(one.name, exclude):
@@ -95,48 +127,64 @@ def find_sources(
                 )
             names[one.name] = one.uri
             found[one.uri] = _identified(one) if content else one
+        passed = [
+            one
+            for one in passed
+            if not matches(one[0], exclude) and (not include or matches(one[0], include))
+        ]
+        if skipped is not None:
+            skipped += passed
         if not count and not include and not exclude:
-            raise FileNotFoundError(f"{source}: no file is there")
+            but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
+            raise FileNotFoundError(f"{printable(source)}: no file is there{but}")
     return sorted(found.values(), key=lambda one: one.name)
 
 
-def _of(source: str) -> Iterator[Found]:
+def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     if is_glob(source):
-        yield from _globbed(source)
+        yield from _globbed(source, passed)
         return
     uri = as_uri(source)
     if uri.startswith("file:") and os.path.isdir(local_path(uri)):
-        yield from _under(LocalPlace(local_path(uri)))
+        yield from _under(LocalPlace(local_path(uri)), passed)
         return
     place, name = split_uri(uri) if urlsplit(uri).path.strip("/") else (place_of(uri), "")
     entry = place.stat(name) if name else None
     if entry is not None:
         yield Found(uri, name, entry.size, entry.identity)
     elif uri.startswith("s3:"):
-        yield from _under(place_of(uri))
+        yield from _under(place_of(uri), passed)
     else:
-        raise FileNotFoundError(f"{source}: is not there")
+        what = "is a link to nothing" if os.path.islink(source) else "is not there"
+        raise FileNotFoundError(f"{printable(source)}: {what}")
 
 
-def _under(place: Place) -> Iterator[Found]:
+def _under(place: Place, passed: list[tuple[str, str]]) -> Iterator[Found]:
     """Every file of a place but those whose name, or folder, begins with a dot."""
     for entry in place.entries():
-        if not any(part.startswith(".") for part in entry.name.split("/")):
+        if not _hidden(entry.name):
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
+    passed += [one for one in getattr(place, "passed", []) if not _hidden(one[0])]
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
 
 
 def _joined(place: Place, name: str) -> str:
     return as_uri(place.path(name)) if isinstance(place, LocalPlace) else f"{place.uri}/{name}"
 
 
-def _globbed(pattern: str) -> Iterator[Found]:
+def _globbed(pattern: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     """Files by a pattern; names are what stands behind its fixed beginning."""
     head, rest = _split(pattern)
-    place = place_of(as_uri(head or "."))
+    place, wanted = place_of(as_uri(head or ".")), _translated(rest)
     for entry in place.entries():
-        hidden = any(part.startswith(".") for part in entry.name.split("/"))
-        if _translated(rest).fullmatch(entry.name) and not hidden:
+        if wanted.fullmatch(entry.name) and not _hidden(entry.name):
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
+    passed += [
+        one for one in getattr(place, "passed", []) if wanted.fullmatch(one[0]) and not _hidden(one[0])
+    ]
 
 
 def _split(pattern: str) -> tuple[str, str]:

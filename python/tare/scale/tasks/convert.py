@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
-from tare.converting import changes
 from tare.errors import EncodeError, TareError, UsageError
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import opened, opened_part
+from tare.scale.tasks.inputs import opened, opened_part, table_of
+from tare.scale.tasks.partition import partitions
+from tare.scale.tasks.written import write_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +32,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     Raises:
         TareError, OSError: What failed; `Several` of a unit of several inputs.
     """
-    made = Made(libraries=_libraries(unit))
+    made = Made(libraries=dict(_libraries(str(unit["write"]))))
     failed: list[Exception] = []
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
         try:
@@ -52,6 +54,10 @@ def _named(error: Exception, uri: str) -> Exception:
     path = shown(uri)
     said = str(error)
     base = os.path.basename(path)
+    if isinstance(error, OSError) and error.errno is not None and not said.startswith(path):
+        named = type(error)(f"{path}: {said}")
+        named.errno, named.__cause__ = error.errno, error  # the class goes by these
+        return named
     if path not in said and error.args and isinstance(error.args[0], str):
         error.args = (f"{path}: {said.removeprefix(f'{base}: ')}", *error.args[1:])
     return error
@@ -93,7 +99,8 @@ def _told_codec(write: str) -> str | None:
 def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
-    if codec.format_id == "ndjson" and given.get("range", {}).get("kind") == "bytes":
+    codec = io.usual_codec(codec, _told_codec(str(unit["write"])), "table")
+    if codec.format_id == "ndjson" and _stays_lines(given, options):
         _copied(given, name, codec, writing)
         return
     part = bool(given.get("range"))
@@ -104,14 +111,30 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             schema, rows = _whole_rows(str(path), unit)
         if options.get("columns"):
             schema, rows = _selected(schema, rows, options["columns"].split(","))
-        column = options.get("partition")
-        if column:
-            made.rows += _partitioned((schema, rows), column, name, codec, writing)
+        if options.get("partition"):
+            _partitioned((schema, rows), name, codec, options, writing, made)
         else:
-            with writing.output(name) as target:
-                made.rows += _write(schema, rows, target, codec)
-                if writing.verify == "decode":
-                    made.fidelity += _compared(unit, (path, given["range"]), target, codec, name)
+            _written((schema, rows), name, codec, options, writing, made)
+
+
+def _stays_lines(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Whether lines of JSON go from file to file as they are."""
+    lines = (given.get("range") or {}).get("kind") == "bytes" and "delimiter" not in options
+    return lines and not options.get("columns") and not options.get("partition")
+
+
+def _written(  # noqa: PLR0917 - what a unit has
+    found: tuple[pa.Schema, Iterable[pa.RecordBatch]],
+    name: str,
+    codec: Codec,
+    options: Mapping[str, Any],
+    writing: Writing,
+    made: Made,
+) -> None:
+    with writing.output(name) as target:
+        rows, changed = write_rows(found, target, codec, name, options, verify=writing.verify)
+    made.rows += rows
+    made.fidelity += _told(name, changed, [])
 
 
 def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing) -> None:
@@ -125,10 +148,16 @@ def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing)
 
 
 def _whole_rows(path: str, unit: dict[str, Any]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    import pyarrow as pa
-
-    value = io.read(path, format=str(unit.get("read", "")) or None)
-    table = value if isinstance(value, pa.Table) else pa.Table.from_pylist(value)
+    options = unit["options"]
+    table = table_of(
+        io.read(
+            path,
+            format=str(unit.get("read", "")) or None,
+            encoding=options.get("encoding"),
+            trust=bool(options.get("allow_pickle")),
+        ),
+        os.path.basename(path),
+    )
     return table.schema, iter(table.to_batches())
 
 
@@ -143,78 +172,22 @@ def _selected(
     return pa.schema([schema.field(name) for name in names]), (batch.select(names) for batch in rows)
 
 
-def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
-    """Rows into a file: batch by batch where the format can be written so, else as one table."""
-    import pyarrow as pa
-
-    if codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
-        table = pa.Table.from_batches(list(rows), schema)
-        with open(target, "xb") as file:
-            codec.write(table, file)
-        return int(table.num_rows)
-    count = 0
-    packed = str(codec).partition("+")[2] or None
-    with (
-        open(target, "xb") as file,
-        stream.compressing(cast(BinaryIO, file), packed) as out,
-        stream.writer(out, codec.format_id, schema, codec.options) as writer,
-    ):
-        for batch in rows:
-            writer.write_batch(batch)
-            count += batch.num_rows
-    return count
-
-
-def _partitioned(
-    found: tuple[pa.Schema, Iterator[pa.RecordBatch]], column: str, name: str, codec: Codec, writing: Writing
-) -> int:
+def _partitioned(  # noqa: PLR0917 - what a unit has
+    found: tuple[pa.Schema, Iterator[pa.RecordBatch]],
+    name: str,
+    codec: Codec,
+    options: Mapping[str, Any],
+    writing: Writing,
+    made: Made,
+) -> None:
     """Rows by the values of a column, each into ``COLUMN=VALUE/NAME`` without that column."""
     import pyarrow as pa
-    from pyarrow import compute
 
     schema, rows = found
-    if column not in schema.names:
-        raise UsageError(
-            f"--partition {column}: there is no such column; there are {', '.join(schema.names)[:200]}"
-        )
     table = pa.Table.from_batches(list(rows), schema)
-    values = table.column(column)
-    rest = table.drop_columns([column])
-    for value in sorted(compute.unique(values).to_pylist(), key=lambda one: (one is None, str(one))):
-        mask = (
-            compute.is_null(values) if value is None else compute.equal(values, pa.scalar(value, values.type))
-        )
-        some = rest.filter(mask)
-        with writing.output(f"{_folder(column, value)}/{name}") as target:
-            _write(some.schema, iter(some.to_batches()), target, codec)
-    return int(table.num_rows)
-
-
-def _folder(column: str, value: Any) -> str:
-    """``column=value`` as Hive writes it: what a path cannot hold is percent-encoded."""
-    from urllib.parse import quote
-
-    text = "__HIVE_DEFAULT_PARTITION__" if value is None else quote(str(value), safe=" +@")
-    return f"{quote(column, safe=' ')}={text or '__HIVE_EMPTY__'}"
-
-
-def _compared(
-    unit: dict[str, Any], part: tuple[str | BinaryIO, Mapping[str, Any]], target: str, codec: Codec, name: str
-) -> list[dict[str, Any]]:
-    """What a written part gives back beside what its source holds."""
-    import pyarrow as pa
-
-    schema, rows = read_range(*part, unit["options"], name)
-    back = io.read(target, format=codec.format_id)
-    found = changes.table_changes(pa.Table.from_batches(list(rows), schema), back)
-    lossy = [one for one in found if one["verdict"] == "lossy"]
-    if lossy and unit["options"].get("on_loss", "fail") == "fail":
-        first = lossy[0]
-        text = (
-            f"{name}: {first['path'] or 'the data'} would change: {first['from']} comes back as {first['to']}"
-        )
-        raise LossRefused(text, format=codec.format_id, path=first["path"])
-    return _told(name, found, [])
+    writing.guarded = not options.get("overwrite")  # values tell the names: no plan could look for them
+    for folder, some in partitions(table, str(options["partition"])):
+        _written((some.schema, some.to_batches()), f"{folder}/{name}", codec, options, writing, made)
 
 
 def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -231,6 +204,7 @@ def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) 
     ]  # fmt: skip
 
 
-def _libraries(unit: Mapping[str, Any]) -> dict[str, str]:
-    codec = Codec.parse(str(unit["write"]))
-    return {name: str(version) for name, version in codec.versions().items() if version}
+@functools.cache
+def _libraries(write: str) -> dict[str, str]:
+    """Versions of what a codec is written with: asked once, as each answer is the reading of a file."""
+    return {name: str(version) for name, version in Codec.parse(write).versions().items() if version}

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from tare import kinds
+from tare.errors import UsageError
 from tare.scale.failures import SourceChanged
 from tare.scale.place import Entry, LocalPlace, Place, hashed, shown, split_uri
 
-__all__ = ["opened", "opened_part"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["opened", "opened_part", "table_of"]
 
 
 @contextlib.contextmanager
@@ -44,6 +49,26 @@ def opened_part(given: Mapping[str, Any]) -> Iterator[str | BinaryIO]:
     with place.local(name) if isinstance(place, LocalPlace) else place.open(name) as file:
         yield file
     _check(place, name, given, "while it was read", before)
+
+
+def table_of(value: Any, name: str) -> pa.Table:
+    """What a reader gave as a table, as `tare.convert` makes one: a name that a row lacks is null there.
+
+    Args:
+        value: A table, or a list of objects.
+        name: What to call the file.
+
+    Raises:
+        UsageError: It is neither.
+        EncodeError: No one type holds the values of a column.
+
+    >>> table_of([{"a": 1}, {"a": 2, "b": "late"}], "x").to_pylist()
+    [{'a': 1, 'b': None}, {'a': 2, 'b': 'late'}]
+    """
+    is_rows = isinstance(value, list) and all(isinstance(row, dict) for row in value)
+    if not is_rows and kinds.kind_of(value) != "table":
+        raise UsageError(f"{name}: holds no table: rows are needed, as lists of objects and tables have them")
+    return cast("pa.Table", kinds.convert(value, "arrow"))
 
 
 def _check(

@@ -1,0 +1,113 @@
+"""Parts of a CSV: the rows whose first byte lies in a range, with the names and types that the plan fixed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tare.datasets import csvs
+from tare.errors import Malformed, UsageError
+from tare.scale.ranges import line_blocks, open_plain, schema_from_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["read_csv_range"]
+
+_BATCH_ROWS = 65_536
+
+
+def read_csv_range(
+    path: str | BinaryIO, start: int, end: int, options: Mapping[str, Any], name: str
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The rows of a range of plain bytes. The user said that no line break stands within a value.
+
+    Args:
+        path: The file, or its path.
+        start: First byte of the range.
+        end: The byte behind its last.
+        options: ``schema, delimiter, decimal``, and ``header``: where the header's line ends.
+        name: What to call the file.
+
+    Raises:
+        Malformed: A row does not fit the header, or a value its type; its first byte is named.
+        UsageError: The options are those of no CSV.
+    """
+    schema = schema_from_text(str(options["schema"]))
+    first = max(start, int(options.get("header", 0)))
+    delimiter, decimal = str(options["delimiter"]), str(options.get("decimal", "."))
+    if len(delimiter) != 1 or len(decimal) != 1:
+        raise UsageError(f"{name}: options.delimiter and options.decimal are one character each")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        if first >= end:
+            return
+        with open_plain(path) as file:
+            for at, block in line_blocks(file, first, end):
+                if block.strip():
+                    style = csvs.Dialect(delimiter, b'"' in block, decimal)
+                    yield from _rows(block, style, schema, name, at).to_batches(_BATCH_ROWS)
+
+    return schema, batches()
+
+
+def _rows(block: bytes, style: csvs.Dialect, schema: pa.Schema, name: str, at: int) -> pa.Table:
+    import pyarrow as pa
+
+    if block.count(b'"') % 2:
+        raise _malformed(name, at, *_odd(block), "a quote is not closed in its line")
+    try:
+        return _parsed(block, style, schema)
+    except pa.ArrowException as error:
+        raise _malformed(name, at, *_fault(block, style, schema, str(error))) from error
+
+
+def _malformed(name: str, at: int, offset: int, line: bytes, said: str) -> Malformed:
+    text = (
+        f"{name}: csv: the row from byte {at + offset:,} on: {said} ({line!r:.80}). "
+        "If a line break stands within a value, convert it without --split-lines"
+    )
+    return Malformed(text, format="csv", offset=at + offset)
+
+
+def _odd(block: bytes) -> tuple[int, bytes]:
+    """The first line with an odd number of quotes, and its offset."""
+    offset = 0
+    for line in block.splitlines(keepends=True):
+        if line.count(b'"') % 2:
+            return offset, line.strip()
+        offset += len(line)
+    return 0, b""
+
+
+def _parsed(block: bytes, style: csvs.Dialect, schema: pa.Schema) -> pa.Table:
+    from pyarrow import csv
+
+    given = csvs.options(style, {field.name: field.type for field in schema}, None, len(block))
+    given["read_options"] = csv.ReadOptions(
+        use_threads=False, block_size=len(block) + 1, column_names=schema.names
+    )
+    return csv.read_csv(io.BytesIO(block), **given).cast(schema)
+
+
+def _fault(block: bytes, style: csvs.Dialect, schema: pa.Schema, said: str) -> tuple[int, bytes, str]:
+    """Where the first row lies that does not fit, found by halving: its offset, itself, and what is wrong."""
+    import pyarrow as pa
+
+    first, lines = 0, block.splitlines(keepends=True)
+    while len(lines) > 1:
+        half = b"".join(lines[: len(lines) // 2])
+        try:
+            if half.strip():
+                _parsed(half, style, schema)
+            first += len(half)
+            lines = lines[len(lines) // 2 :]
+        except pa.ArrowException as error:
+            said = str(error)
+            lines = lines[: len(lines) // 2]
+    found = re.search(r"Expected (\d+) columns, got (\d+)", said)
+    if found is not None:
+        said = f"it has {found[2]} fields, the header has {found[1]}"
+    return first, lines[0].strip(), said.removeprefix("CSV parse error: ")[:200]

@@ -1,0 +1,122 @@
+"""Rows by the values of a column: each value is a folder, named as Hive names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tare.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["folder_of", "partitions"]
+
+_NULL, _EMPTY = "__HIVE_DEFAULT_PARTITION__", "__HIVE_EMPTY__"
+
+
+def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
+    """``COLUMN=VALUE`` and its rows, without that column and in their order, by name; null is the last.
+
+    The table is sorted once, however many values there are. Floats are told apart by their bits, so that
+    0.0 is not -0.0; what is no number is one value.
+
+    Args:
+        table: All rows.
+        column: The column whose values become folders.
+
+    Raises:
+        UsageError: There is no such column, or two, or its values are lists, maps or structs.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"k": [1.0, float("nan"), 1.0], "v": [1, 2, 3]})
+    >>> [(name, rows.to_pylist()) for name, rows in partitions(table, "k")]
+    [('k=1.0', [{'v': 1}, {'v': 3}]), ('k=nan', [{'v': 2}])]
+    """
+    import numpy as np
+
+    at = _index(table, column)
+    codes, values = _coded(table.column(at), column)
+    rest = table.remove_column(at)
+    folders: dict[str, bool] = {}
+    for value in values:
+        folders[folder_of(column, value)] = value is None
+    ordered = sorted(folders, key=lambda name: (folders[name], name))
+    place = {name: number for number, name in enumerate(ordered)}
+    numbers = np.array([place[folder_of(column, value)] for value in values], dtype=np.int64)
+    group = numbers[codes] if len(values) else np.zeros(0, dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    sorted_rows = rest.take(order)
+    ends = np.cumsum(np.bincount(group, minlength=len(ordered))) if ordered else np.zeros(0, np.int64)
+    start = 0
+    for name, end in zip(ordered, ends.tolist(), strict=True):
+        yield name, sorted_rows.slice(start, end - start)
+        start = end
+
+
+def folder_of(column: str, value: Any) -> str:
+    """``column=value``: what a path cannot hold is percent-encoded, and so is text that would mean null.
+
+    >>> folder_of("k", "a/b"), folder_of("k", None), folder_of("k", "__HIVE_EMPTY__")
+    ('k=a%2Fb', 'k=__HIVE_DEFAULT_PARTITION__', 'k=%5F_HIVE_EMPTY__')
+    """
+    text = _NULL if value is None else quote(str(value), safe=" +@")
+    if value is not None and text in (_NULL, _EMPTY, ".", ".."):
+        text = f"%{ord(text[0]):02X}{text[1:]}"
+    return f"{quote(column, safe=' ')}={text or _EMPTY}"
+
+
+def _index(table: pa.Table, column: str) -> int:
+    import pyarrow as pa
+
+    found = table.schema.get_all_field_indices(column)
+    if not found:
+        raise UsageError(
+            f"--partition {column}: there is no such column; there are {', '.join(table.column_names)[:200]}"
+        )
+    if len(found) > 1:
+        raise UsageError(f"--partition {column}: {len(found)} columns have that name; rename all but one")
+    kind = table.schema.field(found[0]).type
+    if pa.types.is_nested(kind):
+        raise UsageError(
+            f"--partition {column}: its values are {kind}, which name no folder; choose a column of plain values"
+        )
+    return found[0]
+
+
+def _coded(values: Any, column: str) -> tuple[Any, list[Any]]:
+    """The number of each row's value, and the values."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.cast(kind.value_type)
+        kind = values.type
+    if pa.types.is_null(kind):
+        values = values.cast(pa.string())
+    bits: dict[int, Any] = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+    floating = pa.types.is_floating(kind)
+    if floating:
+        bare = bits[kind.bit_width]
+        values = pa.chunked_array([chunk.view(bare) for chunk in values.chunks], bare)
+    try:
+        coded = compute.dictionary_encode(values, null_encoding="encode").combine_chunks()
+    except pa.ArrowException as error:
+        raise UsageError(f"--partition {column}: {kind} names no folder: {str(error)[:100]}") from error
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks else pa.array([], values.type).dictionary_encode()
+    held: Any = coded.dictionary
+    held = held.view(kind) if floating else held
+    return coded.indices.to_numpy(zero_copy_only=False), _python(held)
+
+
+def _python(values: Any) -> list[Any]:
+    """Values of Python; those that it has no type for are told by Arrow's text."""
+    import pyarrow as pa
+
+    try:
+        return list(values.to_pylist())
+    except (ValueError, ImportError, OverflowError):
+        return list(values.cast(pa.string()).to_pylist())

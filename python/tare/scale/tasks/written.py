@@ -1,0 +1,235 @@
+"""Rows into a file, and whether a reader gets them back: what would change is refused, as of a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from tare import io
+from tare.codec import Codec
+from tare.converting import batches as stream
+from tare.converting import changes
+from tare.errors import EncodeError
+from tare.scale.failures import LossRefused
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import pyarrow as pa
+
+__all__ = ["write_rows"]
+
+_EXACT = ("arrow", "parquet")
+_NO_NAN = ("ndjson", "json")
+_NESTED_DEPTH = 8
+
+
+def write_rows(
+    found: tuple[pa.Schema, Iterable[pa.RecordBatch]],
+    target: str,
+    codec: Codec,
+    name: str,
+    options: Mapping[str, Any],
+    *,
+    verify: str,
+) -> tuple[int, list[dict[str, Any]]]:
+    """Write rows, batch by batch where the format can be written so, else as one table.
+
+    What is written is read back and compared by the rule of `tare.convert`: below 64 MiB of rows, or when
+    `verify` is ``decode``. Parquet and Arrow hold plain types as they are; nothing is read back there then.
+
+    Args:
+        found: The schema and the rows.
+        target: The path to write at, which must not be there.
+        codec: How.
+        name: What to call the file in messages.
+        options: Of the unit: ``on_loss``.
+        verify: ``size``, ``hash`` or ``decode``.
+
+    Returns:
+        The number of rows, and the columns that come back as another type, or with other values.
+
+    Raises:
+        LossRefused: Values would change, and ``on_loss`` does not allow it.
+        EncodeError: The format cannot hold them.
+    """
+    import pyarrow as pa
+
+    schema, rows = found
+    exact = verify != "decode" and codec.format_id in _EXACT and all(map(_is_plain, schema.types))
+    keep = _Kept(schema, None if verify == "decode" else 0 if exact else io.VERIFY_BYTES)
+    try:
+        count = _write(schema, keep.passing(rows, _lost_floats(codec)), target, codec)
+    except pa.ArrowException as error:
+        raise EncodeError(f"{codec}: {str(error)[:200]}", format=codec.format_id) from error
+    changed = keep.lost
+    if keep.table is not None and not exact:
+        changed = changes.table_changes(keep.table, _read_back(target, codec, keep.table))
+    elif not exact:
+        changed = [*_lost_types(schema, codec), *changed]
+    lossy = [one for one in changed if one["verdict"] == "lossy"]
+    if lossy and options.get("on_loss", "fail") == "fail":
+        raise _refusal(lossy, codec, name)
+    return count, changed
+
+
+def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
+    import pyarrow as pa
+
+    if codec.format_id not in stream.WRITTEN or codec.library_name not in ("pyarrow", "orjson"):
+        table = pa.Table.from_batches(list(rows), schema)
+        with open(target, "xb") as file:
+            codec.write(table, file)
+        return int(table.num_rows)
+    count = 0
+    plain, _, packed = str(codec).partition("+")
+    with (
+        open(target, "xb") as file,
+        stream.compressing(cast(BinaryIO, file), packed or None) as out,
+        _writer(out, Codec.parse(plain), schema) as writer,
+    ):
+        for batch in rows:
+            writer.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def _writer(out: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
+    if codec.format_id == "ndjson":
+        return _Lines(out, codec)
+    return stream.writer(out, codec.format_id, schema, codec.options)
+
+
+class _Lines:
+    """Writes rows as JSON, one a line, by the codec with its settings."""
+
+    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+        self._file, self._codec = file, codec
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        """The lines of some rows."""
+        import pyarrow as pa
+
+        if batch.num_rows:
+            self._file.write(self._codec.encode(pa.Table.from_batches([batch])))
+
+
+class _Kept:
+    """The rows that went by, as long as they are few enough to be compared.
+
+    Args:
+        schema: Of the rows.
+        limit: Bytes to keep; None for all.
+    """
+
+    def __init__(self, schema: pa.Schema, limit: int | None) -> None:
+        self._schema, self._limit, self._size = schema, limit, 0
+        self._batches: list[pa.RecordBatch] | None = [] if limit != 0 else None
+        self.lost: list[dict[str, Any]] = []
+
+    @property
+    def table(self) -> pa.Table | None:
+        """All of them; None if they were too many."""
+        import pyarrow as pa
+
+        return None if self._batches is None else pa.Table.from_batches(self._batches, self._schema)
+
+    def passing(self, rows: Iterable[pa.RecordBatch], floats: bool) -> Iterator[pa.RecordBatch]:
+        """The same rows; `floats` looks for numbers that the format has no text for."""
+        for batch in rows:
+            if self._batches is not None:
+                self._size += batch.nbytes
+                self._batches.append(batch)
+                if self._limit is not None and self._size > self._limit:
+                    self._batches = None
+            if floats:
+                for field, column in zip(self._schema, batch.columns, strict=True):
+                    if all(one["path"] != field.name for one in self.lost) and _has_odd_floats(column):
+                        self.lost.append(_change(field.name, "nan or infinite", "null"))
+            yield batch
+
+
+def _read_back(target: str, codec: Codec, table: pa.Table) -> Any:
+    if codec.format_id == "ndjson" and not table.num_rows:
+        return []  # no rows are no text: there is nothing to read
+    return io.read(target, format=codec.format_id, trust=True)  # our own bytes
+
+
+def _refusal(lossy: list[dict[str, Any]], codec: Codec, name: str) -> LossRefused:
+    first = lossy[0]
+    row = f" (first in row {first['row'] + 1:,})" if "row" in first else ""
+    more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
+    return LossRefused(
+        f"{name}: {first['path'] or 'the data'} would change: {first['from']} comes back as {first['to']}{row}{more}. "
+        "Nothing was written. Say --on-loss allow to write it, or choose another format.",
+        format=codec.format_id,
+        path=first["path"],
+    )
+
+
+def _lost_floats(codec: Codec) -> bool:
+    return codec.format_id in _NO_NAN and codec.library_name == "orjson"
+
+
+def _lost_types(schema: pa.Schema, codec: Codec) -> list[dict[str, Any]]:
+    """Columns of which the type alone tells that they change: maps have no form in what is not Arrow's own."""
+    if codec.format_id in _EXACT:
+        return []
+    return [_change(field.name, str(field.type), "another type") for field in schema if _has_map(field.type)]
+
+
+def _change(path: str, before: str, after: str) -> dict[str, Any]:
+    return {"path": path, "verdict": "lossy", "from": before, "to": after, "count": None}
+
+
+def _children(kind: Any) -> list[Any]:
+    return [kind.field(k).type for k in range(kind.num_fields)]
+
+
+def _has_map(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return pa.types.is_map(kind) or any(map(_has_map, _children(kind)))
+
+
+def _is_plain(kind: Any) -> bool:
+    """A type that Parquet and Arrow hold with every value."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_list(kind) or is_.is_large_list(kind) or is_.is_struct(kind):
+        return bool(kind.num_fields) and all(map(_is_plain, _children(kind)))
+    return bool(
+        is_.is_boolean(kind)
+        or is_.is_integer(kind)
+        or is_.is_floating(kind)
+        or is_.is_string(kind)
+        or is_.is_large_string(kind)
+        or is_.is_binary(kind)
+        or is_.is_null(kind)
+        or is_.is_date32(kind)
+        or is_.is_decimal128(kind)
+        or (is_.is_timestamp(kind) and kind.unit != "s")
+    )
+
+
+def _has_odd_floats(column: Any, depth: int = 0) -> bool:
+    """Whether a column holds, at whatever depth, a float that is no finite number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = column.type
+    if pa.types.is_float16(kind):
+        column, kind = column.cast(pa.float32()), pa.float32()
+    if pa.types.is_floating(kind):
+        return bool(compute.any(compute.invert(compute.is_finite(column))).as_py())
+    if depth >= _NESTED_DEPTH or not kind.num_fields or pa.types.is_map(kind) or pa.types.is_union(kind):
+        return False
+    inner = column.flatten()
+    return any(_has_odd_floats(one, depth + 1) for one in (inner if isinstance(inner, list) else [inner]))

@@ -1,0 +1,154 @@
+"""Which files a plan takes, and what their results are called: odd names, links, long paths."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tare
+from tare import scale
+from tare.errors import UsageError
+from tare.scale.planning import convert as planning
+from tare.scale.planning.sources import find_sources
+from tare.scale.unit import MAX_BYTES, canonical, check_unit
+
+TEXT = b"a,b\n1,2\n"
+
+
+def made(folder: Path, *names: bytes) -> Path:
+    folder.mkdir()
+    for name in names:
+        with open(os.path.join(os.fsencode(folder), name), "wb") as file:
+            file.write(TEXT)
+    return folder
+
+
+def results(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name != ".tare")
+
+
+@pytest.mark.parametrize("executor", ["inline", "local:2"])
+def test_any_name_of_a_file_is_converted(tmp_path: Path, executor: str) -> None:
+    source = made(
+        tmp_path / "in", b"caf\xe9.csv", b"a\\b.csv", b"c\nd.csv", "caf\u00e9.csv".encode(), b"plain.csv"
+    )
+    report = scale.convert(str(source), str(tmp_path / "o"), to="parquet", executor=executor)
+    assert (report.done, report.failures) == (5, [])
+    assert len(results(tmp_path / "o")) == 5
+    assert {"a%5Cb.parquet", "caf%E9.parquet", "c%0Ad.parquet"} <= set(results(tmp_path / "o"))
+    assert scale.convert(str(source), str(tmp_path / "o"), to="parquet", executor="inline").skipped == 5
+
+
+def test_a_bad_file_of_an_odd_name_has_its_receipt(tmp_path: Path) -> None:
+    source = made(tmp_path / "in", b"ok.csv")
+    Path(os.fsdecode(os.path.join(os.fsencode(source), b"caf\xe9.csv"))).write_bytes(b"a,b\n1\n2,3,4\n")
+    report = scale.convert(str(source), str(tmp_path / "o"), to="parquet", executor="inline")
+    assert (report.done, report.failed) == (1, 1)
+    assert len(list((tmp_path / "o" / ".tare" / "failed").iterdir())) == 1
+
+
+def test_names_that_become_one_are_told(tmp_path: Path) -> None:
+    source = made(tmp_path / "in", b"a\\b.csv", b"a%5Cb.csv")
+    left: list[tuple[str, str]] = []
+    plan = scale.plan_convert(str(source), str(tmp_path / "o"), to="parquet", skipped=left)
+    names = [name for unit in plan.units() for name in unit["output"]["names"]]
+    assert (len(names) + len(left), len(set(names))) == (2, len(names))
+
+
+def test_a_name_that_is_too_long_is_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    deep = folder.joinpath(*["d" * 200] * 6)
+    deep.mkdir(parents=True)
+    (deep / "x.csv").write_bytes(TEXT)
+    (folder / "y.csv").write_bytes(TEXT)
+    left: list[tuple[str, str]] = []
+    plan = scale.plan_convert(str(folder), str(tmp_path / "o"), to="parquet", skipped=left)
+    assert plan.count == 1
+    assert [why for _, why in left] == ["no result can have its name"]
+
+
+def test_links_are_told(tmp_path: Path) -> None:
+    source = made(tmp_path / "in", b"a.csv")
+    (source / "gone.csv").symlink_to("nowhere")
+    (source / "folder").symlink_to(tmp_path)
+    (source / "b.csv").symlink_to("a.csv")
+    (source / ".hidden.csv").symlink_to("nowhere")
+    left: list[tuple[str, str]] = []
+    plan = scale.plan_convert(str(source), str(tmp_path / "o"), to="parquet", skipped=left)
+    assert plan.count == 2
+    assert left == [("folder", "is a link to a folder"), ("gone.csv", "is a link to nothing")]
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv: is a link to nothing"):
+        find_sources([str(source / "gone.csv")])
+    left.clear()
+    scale.plan_convert(f"{source}/*.csv", str(tmp_path / "o"), to="parquet", skipped=left)
+    assert left == [("gone.csv", "is a link to nothing")]
+
+
+def test_the_source_as_destination_is_said(tmp_path: Path) -> None:
+    source = made(tmp_path / "in", b"a.csv")
+    with pytest.raises(UsageError, match="is the source and the folder of the results"):
+        scale.plan_convert(source, f"{source}/../in", to="parquet")
+
+
+def test_paths_are_taken_everywhere(tmp_path: Path) -> None:
+    source = made(tmp_path / "in", b"a.csv", b"b.csv")
+    (source / "c.ndjson").write_text('{"a": 1}\n')
+    assert scale.plan_convert(source, tmp_path / "o", to="parquet").count == 3
+    assert scale.plan_convert([source / "a.csv", source / "b.csv"], tmp_path / "p", to="parquet").count == 2
+    assert scale.plan_encode(source / "c.ndjson", tmp_path / "q").count == 1
+    assert scale.plan_put(source, f"file://{tmp_path}/store", tmp_path / "put.jsonl").count == 1
+    assert scale.plan_measure(source / "c.ndjson", tmp_path / "m").count == 1
+
+
+def test_groups_of_long_names_fit_their_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_GROUPED_FROM", 10)
+    folder = tmp_path / "in" / ("\u00e9" * 100) / ("d" * 200)
+    folder.mkdir(parents=True)
+    for n in range(400):
+        (folder / f"{n:0150}.csv").write_bytes(TEXT)
+    plan = scale.plan_convert(tmp_path / "in", tmp_path / "o", to="parquet")
+    units = list(plan.units())
+    assert sum(len(unit["input"]) for unit in units) == 400
+    assert max(len(canonical(check_unit(unit))) for unit in units) <= MAX_BYTES
+    assert len(units) < 20
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_an_error_of_the_system_names_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    source = made(tmp_path / "in", b"a.csv")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("tare.io.convert", full)
+    report = scale.convert(source, tmp_path / "o", to="parquet", executor="inline", retries=0)
+    (failed,) = report.failures
+    assert failed["error"]["message"].startswith(f"{source}/a.csv: [Errno {number}]")
+    assert failed["error"]["class"] == {errno.ENOSPC: "resources", errno.EIO: "transient"}[number]
+
+
+@pytest.mark.parametrize("to", ["ndjson", "csv", "parquet", "json", "ndjson+zstd:3"])
+@pytest.mark.parametrize("partition", [None, "a"])
+def test_a_table_without_rows(tmp_path: Path, to: str, partition: str | None) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n")
+    report = scale.convert(tmp_path / "a.csv", tmp_path / "o", to=to, executor="inline", partition=partition)
+    assert (report.done, report.rows, report.failures) == (1, 0, [])
+
+
+def test_a_plain_conversion_of_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n")
+    command = [
+        sys.executable, "-c", "from tare.cli import main; main()", "convert", str(tmp_path / "a.csv"),
+        str(tmp_path / "a.ndjson"),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, (tmp_path / "a.ndjson").read_bytes().strip()) == (0, b"")
+    assert tare.convert(tmp_path / "a.csv", tmp_path / "b.ndjson").rows == 0

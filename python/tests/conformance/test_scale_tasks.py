@@ -1,0 +1,170 @@
+"""What a unit does with rows: partitions, parts and documents hold what the file held, or the unit fails."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import tare
+from tare import scale
+from tare.scale.report import Report
+from tare.scale.tasks.partition import partitions
+
+NAN = float("nan")
+
+
+def convert(source: Path, out: Path, **options: Any) -> Report:
+    to = options.pop("to", "parquet")
+    return scale.convert(str(source), str(out), to=to, executor="inline", **options)
+
+
+def failure(report: Report) -> dict[str, Any]:
+    (receipt,) = report.failures
+    error = receipt["error"]
+    assert isinstance(error, dict)
+    return error
+
+
+# Partitions
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()])
+def test_no_row_of_floats_is_lost_or_twice(tmp_path: Path, kind: pa.DataType) -> None:
+    values = [0.0, NAN, -0.0, 1.5, None, NAN, 0.0, math.inf]
+    table = pa.table({"k": pa.array(values, kind), "n": list(range(8))})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    report = convert(tmp_path / "a.parquet", tmp_path / "o", partition="k")
+    assert (report.done, report.rows) == (1, 8)
+    found = {
+        path.parent.name: parquet.ParquetFile(path).read()["n"].to_pylist()
+        for path in (tmp_path / "o").glob("*/*.parquet")
+    }
+    assert found == {
+        "k=-0.0": [2], "k=0.0": [0, 6], "k=1.5": [3], "k=__HIVE_DEFAULT_PARTITION__": [4], "k=inf": [7],
+        "k=nan": [1, 5],
+    }  # fmt: skip
+
+
+def test_many_values_are_one_pass() -> None:
+    count = 20_000
+    table = pa.table({"k": [n % count for n in range(3 * count)], "n": list(range(3 * count))})
+    began_s = time.monotonic()
+    found = dict(partitions(table, "k"))
+    assert time.monotonic() - began_s < 15  # it was over a minute when each value went over all rows
+    assert len(found) == count
+    assert found["k=7"]["n"].to_pylist() == [7, count + 7, 2 * count + 7]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1], [2]]), pa.array([{"x": 1}, {"x": 2}]),
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    ],
+)  # fmt: skip
+def test_nested_values_name_no_folder(tmp_path: Path, column: pa.Array[Any]) -> None:
+    parquet.write_table(pa.table({"k": column, "n": [1, 2]}), tmp_path / "a.parquet")
+    error = failure(convert(tmp_path / "a.parquet", tmp_path / "o", partition="k"))
+    assert error["class"] == "input"
+    assert "names no folder" in error["message"] or "name no folder" in error["message"]
+    assert "choose a column of plain values" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["", None, "__HIVE_DEFAULT_PARTITION__", "__HIVE_EMPTY__", "a/b", "a%2Fb", "..", "."],
+        [True, False, None], [b"\x00", b"\xff", b""],
+    ],
+)  # fmt: skip
+def test_different_values_have_different_folders(values: list[Any]) -> None:
+    found = list(partitions(pa.table({"k": values, "n": list(range(len(values)))}), "k"))
+    assert len({name for name, _ in found}) == len(values)
+    assert sorted(rows["n"][0].as_py() for _, rows in found) == list(range(len(values)))
+    assert not any(name.count("/") for name, _ in found)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "b", "a"]).dictionary_encode(), pa.nulls(3), pa.array([], pa.string()),
+        pa.array([1, 2, 1], pa.timestamp("ns")), pa.chunked_array([[1, 2], [1]]),
+        pa.array([1, 2, 1], pa.decimal128(5, 2)), pa.array([0, 1, 0], pa.date32()),
+    ],
+)  # fmt: skip
+def test_every_plain_type_is_a_key(column: Any) -> None:
+    table = pa.table({"k": column, "n": list(range(len(column)))})
+    found = [rows["n"].to_pylist() for _, rows in partitions(table, "k")]
+    wanted = [] if not len(column) else [[0, 1, 2]] if column.null_count else [[0, 2], [1]]
+    assert found == wanted
+
+
+# Documents
+
+
+LATE = b'{"k":1,"a":1}\n{"k":1,"a":2,"b":"late"}\n'
+
+
+def test_a_name_that_comes_late_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_bytes(LATE)
+    (tmp_path / "b.json").write_text(json.dumps([json.loads(line) for line in LATE.splitlines()]))
+    for name in ("a.ndjson", "b.json"):
+        assert scale.read_unit(tmp_path / name).to_pylist()[1] == {"k": 1, "a": 2, "b": "late"}
+        report = convert(tmp_path / name, tmp_path / f"o-{name}", partition="k")
+        assert report.done == 1
+        (path,) = (tmp_path / f"o-{name}" / "k=1").iterdir()
+        assert parquet.ParquetFile(path).read().to_pylist() == [{"a": 1, "b": None}, {"a": 2, "b": "late"}]
+
+
+def test_what_is_no_table_has_no_partitions(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": 1}')
+    error = failure(convert(tmp_path / "a.json", tmp_path / "o", partition="a"))
+    assert error["class"] == "input"
+    assert "holds no table" in error["message"]
+
+
+# Values that would change
+
+
+def held(kind: str) -> pa.Table:
+    count = 3000
+    if kind == "nan":
+        return pa.table({"k": [1] * count, "v": [*([1.0] * (count - 1)), NAN]})
+    if kind == "nested nan":
+        return pa.table({"k": [1] * count, "v": [*([[1.0]] * (count - 1)), [math.inf]]})
+    pairs = pa.array([[("a", 1)]] * count, pa.map_(pa.string(), pa.int64()))
+    return pa.table({"k": [1] * count, "v": pairs})
+
+
+@pytest.mark.parametrize("how", [{"split": 100}, {"partition": "k"}, {"split": 100, "partition": "k"}])
+@pytest.mark.parametrize(
+    ("kind", "to"), [("nan", "ndjson"), ("nested nan", "ndjson"), ("map", "ndjson"), ("map", "rds")]
+)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_what_a_whole_file_refuses_its_parts_refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], kind: str, to: str, streamed: bool
+) -> None:
+    if streamed:
+        monkeypatch.setattr("tare.io.VERIFY_BYTES", 1)  # as if every part were large
+    parquet.write_table(held(kind), tmp_path / "a.parquet", row_group_size=1000)
+    report = convert(tmp_path / "a.parquet", tmp_path / "o", to=to, **how)
+    assert report.failed >= 1
+    assert {one["error"]["class"] for one in report.failures} == {"loss"}
+    assert all("v would change" in one["error"]["message"] for one in report.failures)
+    report = convert(tmp_path / "a.parquet", tmp_path / "p", to=to, options={"on_loss": "allow"}, **how)
+    assert report.failed == 0
+    assert "lossy" in [one["verdict"] for one in report.changes]
+
+
+def test_types_that_come_back_as_others_are_told(tmp_path: Path) -> None:
+    table = pa.table({"k": [1] * 10, "t": pa.array([0] * 10, pa.timestamp("s"))})
+    tare.write(table, tmp_path / "a.arrow")
+    report = convert(tmp_path / "a.arrow", tmp_path / "o", partition="k")
+    assert (report.failed, [one["verdict"] for one in report.changes]) == (0, ["type"])
