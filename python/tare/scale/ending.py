@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Planned", "finish", "planned"]
 
-_OF_A_SOURCE = ("schema", "tare")
-"""Options that follow from the state of the sources and from who planned, not from what the user asked for."""
+_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare", "overwrite", "on_loss")
+"""Options that follow from the state of the sources and from who planned, or do not tell one result from another."""
 
 
 @dataclass(frozen=True)

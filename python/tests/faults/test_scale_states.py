@@ -55,6 +55,17 @@ def test_parts_of_a_source_that_is_shorter_now_are_removed(tmp_path: Path) -> No
     assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
 
 
+def test_parts_of_a_csv_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
+    """Its layout is found anew, and is no other wish of the user's."""
+    source, out = tmp_path / "in" / "big.csv", tmp_path / "out"
+    source.parent.mkdir()
+    source.write_text("n,t\n" + "".join(f"{n},x{n}\n" for n in range(9000)))
+    assert convert(source, out, split="20KiB", split_lines=True).ok
+    source.write_text("n,t\n" + "".join(f"{n / 2},{n}\n" for n in range(4000)))
+    assert convert(source, out, split="20KiB", split_lines=True).superseded > 0
+    assert rows(out) == 4000
+
+
 def test_a_result_that_was_changed_since_is_not_removed(tmp_path: Path) -> None:
     """It is nobody's but the user's."""
     source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
