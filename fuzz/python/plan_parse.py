@@ -12,18 +12,17 @@ from tare.scale.unit import canonical, check_unit, input_bytes, unit_key
 
 __all__ = ["fuzz"]
 
-_FOLDER = tempfile.TemporaryDirectory(prefix="tare-fuzz-")
-
 
 def fuzz(data: bytes) -> None:
     """Read the bytes as a plan's file; what is taken stays in its folder, and has one key."""
-    path = Path(_FOLDER.name, "plan.jsonl")
-    path.write_bytes(data)
-    try:
-        plan = read_plan(path)
-        units = list(plan.units())
-    except PlanError:
-        return
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(data)
+        file.flush()
+        try:
+            plan = read_plan(file.name)
+            units = list(plan.units())
+        except PlanError:
+            return
     assert len(units) == plan.count
     for unit in units:
         output = unit.get("output", {})
