@@ -30,6 +30,7 @@ TARGETS = (
     "blit_json",
     "codec_id",
     "compressed",
+    "plan_parse",
     "plan_reader",
     "record_reader",
     "tagged_values",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tare.errors import TareError
 from tare.scale.executors.base import Engine, facts
 from tare.scale.place import shown, split_uri
 
-__all__ = ["EngineError", "check_workers", "probe"]
+__all__ = ["EngineError", "check_bench", "check_workers", "probe"]
 
 
 class EngineError(TareError):
@@ -78,3 +78,36 @@ def check_workers(
                 raise OSError(one["errno"], one["cannot"])
             raise EngineError(f"{who} cannot reach {one['cannot']}")
     return told
+
+
+def check_bench(engine: Engine, told: Sequence[Mapping[str, Any]]) -> None:
+    """Whether every host that measures offers one ``bench``: units are side by side where it offers more.
+
+    Args:
+        engine: Whose workers they are.
+        told: What `check_workers` gave; engines that place by resources say ``bench`` of each worker.
+
+    Raises:
+        EngineError: A host offers more than one, and is named; or none does, and no unit would ever begin.
+    """
+    if not any("bench" in one for one in told):
+        return
+    start = "one worker with bench=1 on each host: " + (
+        "ray start --resources '{\"bench\": 1}'"
+        if engine.name == "ray"
+        else "dask worker --resources bench=1 --nworkers 1 --nthreads 1"
+    )
+    hosts: dict[str, list[Mapping[str, Any]]] = {}
+    for one in told:
+        if one.get("bench"):
+            hosts.setdefault(str(one["host"]), []).append(one)
+    if not hosts:
+        raise EngineError(f"{engine.name}: no worker offers bench=1; to measure, start {start}")
+    for host, some in hosts.items():
+        offered = sum(int(one["bench"]) for one in some)
+        if offered > 1:
+            pids = ", ".join(str(one["pid"]) for one in some)
+            who = f"{'process' if len(some) == 1 else 'processes'} {pids}"
+            raise EngineError(
+                f"{host} offers bench={offered} ({who}), so that units would be measured side by side; start {start}"
+            )

@@ -9,10 +9,10 @@ from typing import Any
 from tare.errors import UsageError
 from tare.scale.ending import finish
 from tare.scale.events import Events
-from tare.scale.executors import engine_of
+from tare.scale.executors import Engine, engine_of
 from tare.scale.loop import Loop, Rules
 from tare.scale.plan import Plan, read_plan
-from tare.scale.preflight import check_workers
+from tare.scale.preflight import check_bench, check_workers
 from tare.scale.report import Report
 from tare.scale.state import State
 
@@ -140,16 +140,16 @@ class Running:
         self._events = Events(on_event)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        executor = self._executor
-        if self.plan.task == "measure" and str(executor).startswith("local"):
-            executor = "local:1"  # nothing else may run on a host that measures
-        engine = engine_of(executor, self._jobs)
+        alone = self.plan.task == "measure"
+        engine = _measuring(self._executor) if alone else engine_of(self._executor, self._jobs)
         try:
             state = State.of(self.plan)
             state.begin(self.plan)
             first = next(self.plan.units(), None)
             uri = str(first["input"][0]["uri"]) if first and first.get("input") else ""
-            check_workers(engine, state.settings(), uri, allow_mixed=self._mixed)
+            told = check_workers(engine, state.settings(), uri, allow_mixed=self._mixed)
+            if alone:
+                check_bench(engine, told)
             self._events({"event": "planned", "total": self.plan.count, "bytes_total": self.plan.bytes_in})
             loop = Loop(self.plan, engine, self.rules, self._events)
             self.report = loop.report
@@ -162,6 +162,17 @@ class Running:
             )
         finally:
             engine.close()
+
+
+def _measuring(executor: Any) -> Engine:
+    """An engine that measures: nothing else may run on a host that does, so what we start here is one process."""
+    engine = engine_of("local:1" if str(executor).startswith("local") else executor, 1)
+    if not isinstance(executor, str) and engine.workers != 1:
+        raise UsageError(
+            f"executor: one worker is needed to measure, this has {engine.workers}: figures of units side by side "
+            "would be each other's; `local`, `dask` and `ray` place one on each host"
+        )
+    return engine
 
 
 def _checked(rules: Rules) -> Rules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -18,6 +19,8 @@ import pytest
 
 import tare
 from tare import scale
+from tare.scale.plan import make_plan
+from tare.scale.preflight import EngineError
 from tare.scale.state import State
 
 FILES = 24
@@ -108,3 +111,38 @@ def test_a_dataset_of_rds(tmp_path: Path) -> None:
     finally:
         ray.shutdown()
     assert sorted(row["id"] for row in rows) == list(range(30))
+
+
+def test_a_ray_of_our_own_measures_one_at_a_time(tmp_path: Path) -> None:
+    """It offers one bench, so that units neither wait for ever nor run side by side."""
+    for n in range(3):
+        (tmp_path / f"d{n}.ndjson").write_text(
+            "".join(json.dumps({"id": k, "n": n}) + "\n" for k in range(300))
+        )
+    out = tmp_path / "out"
+    first = scale.plan_measure(str(tmp_path / "d*.ndjson"), str(out), codecs=["json:orjson"], seconds=2)
+    units = [{**unit, "options": {**unit["options"], "busy": 1}} for unit in first.units()]
+    plan = make_plan(units, tmp_path / "plan.jsonl", task="measure", base=first.base)
+    report = scale.run(plan, executor="ray", jobs=2)
+    assert (report.done, report.failed) == (3, 0), report.failures
+    receipts = [
+        (path.stat().st_mtime, json.loads(path.read_text())) for path in out.rglob(".tare/done/*/*.json")
+    ]
+    spans = sorted((end - receipt["seconds"], end) for end, receipt in receipts)
+    assert len(spans) == 3
+    assert all(begin > end - 0.02 for (_, end), (begin, _) in itertools.pairwise(spans)), spans
+
+
+def test_a_ray_without_a_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would keep the units for ever."""
+    from ray.cluster_utils import Cluster
+
+    (tmp_path / "d.ndjson").write_text('{"id": 1}\n')
+    plan = scale.plan_measure(str(tmp_path / "d.ndjson"), str(tmp_path / "out"), seconds=2)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    try:
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        with pytest.raises(EngineError, match=r"no worker offers bench=1.*ray start --resources"):
+            scale.run(plan, executor="ray:auto")
+    finally:
+        cluster.shutdown()

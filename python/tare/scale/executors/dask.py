@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import itertools
 import json
 import os
@@ -187,7 +188,12 @@ class DaskEngine(Engine):
         """Each worker reaches the first input and the destination."""
         from tare.scale.preflight import probe
 
-        return list(self._client.run(probe, dict(settings), uri).values())
+        told = self._client.run(probe, dict(settings), uri)
+        known = self._client.scheduler_info(**_all_workers(self._client))["workers"]
+        return [
+            {**one, "bench": int(known.get(address, {}).get("resources", {}).get("bench", 0))}
+            for address, one in told.items()
+        ]
 
     def alive(self) -> bool:
         """Whether the scheduler answers and has a worker."""
@@ -218,6 +224,11 @@ class _Linked(Future[dict[str, Any]]):
         with contextlib.suppress(Exception):
             self._there.cancel()
         return super().cancel()
+
+
+def _all_workers(client: Any) -> dict[str, int]:
+    """For `scheduler_info`: some versions tell of five workers unless they are asked for all."""
+    return {"n_workers": -1} if "n_workers" in inspect.signature(client.scheduler_info).parameters else {}
 
 
 def _hand_over(there: Any, ours: Future[dict[str, Any]]) -> None:

@@ -44,7 +44,7 @@ class RayEngine(Engine):
         common: dict[str, Any] = {"runtime_env": limits, "log_to_driver": False, "logging_level": "ERROR"}
         try:
             if text == "ray":
-                ray.init(num_cpus=workers, include_dashboard=False, **common)
+                ray.init(num_cpus=workers, resources={"bench": 1}, include_dashboard=False, **common)
             elif text == "ray:auto":
                 ray.init(address="auto", **common)
             elif text.startswith("ray://"):
@@ -91,7 +91,11 @@ class RayEngine(Engine):
             )
             for node in nodes
         ]
-        return list(self._ray.get(asked))
+        told = self._ray.get(asked)
+        return [
+            {**one, "bench": int(node["Resources"].get("bench", 0))}
+            for one, node in zip(told, nodes, strict=True)
+        ]
 
     def alive(self) -> bool:
         """Whether a host of it lives."""

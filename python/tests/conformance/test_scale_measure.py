@@ -1,0 +1,153 @@
+"""`measure` on an engine: one benchmark on one host at a time, with real workers on hosts of their own names."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+from tare import scale
+from tare.errors import UsageError
+from tare.scale.executors.dask import Cluster
+from tare.scale.plan import make_plan
+from tare.scale.preflight import EngineError
+
+DATASETS = 4
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for n in range(DATASETS):
+        (folder / f"d{n}.ndjson").write_text(
+            "".join(json.dumps({"id": k, "n": n}) + "\n" for k in range(300))
+        )
+    return folder
+
+
+def planned(data: Path, out: Path) -> scale.Plan:
+    """A benchmark of each dataset that runs on a busy machine too: it is the order that counts here."""
+    first = scale.plan_measure(str(data), str(out), codecs=["json:orjson"], seconds=2)
+    units = [{**unit, "options": {**unit["options"], "busy": 1}} for unit in first.units()]
+    return make_plan(units, out / "busy.jsonl", task="measure", base=first.base)
+
+
+@contextlib.contextmanager
+def bench_workers(folder: Path, hosts: tuple[str, ...], *options: str) -> Iterator[Cluster]:
+    """A cluster of workers with two threads each; a host is a name of its own."""
+    made = Cluster(0)
+    workers = []
+    try:
+        for n, host in enumerate(hosts):
+            command = [
+                sys.executable,
+                "-m",
+                "dask",
+                "worker",
+                "--scheduler-file",
+                made.file,
+                "--host",
+                "127.0.0.1",
+            ]
+            command += ["--nworkers", "1", "--nthreads", "2", "--no-dashboard", "--no-nanny", *options]
+            command += ["--local-directory", str(folder / f"worker-{n}")]
+            if host:
+                command = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *command]
+            quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            workers.append(subprocess.Popen(command, **quiet))
+        from distributed import Client
+
+        with Client(scheduler_file=made.file, set_as_default=False) as client:
+            client.wait_for_workers(len(hosts), timeout=60)
+        yield made
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+        made.close()
+
+
+def times(out: Path) -> dict[str, list[tuple[float, float]]]:
+    """When units began and ended, by host: from their receipts, which are written at their end."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for path in (out / ".tare" / "done").rglob("*.json"):
+        receipt, end = json.loads(path.read_text()), path.stat().st_mtime
+        found.setdefault(receipt["host"], []).append((end - receipt["seconds"], end))
+    return {host: sorted(some) for host, some in found.items()}
+
+
+def overlap(some: list[tuple[float, float]]) -> float:
+    """The longest time that one began before another's end; the clock of files is coarse."""
+    return max((end - begin for (_, end), (begin, _) in itertools.pairwise(some)), default=0.0)
+
+
+def test_never_two_units_on_one_host(data: Path, tmp_path: Path) -> None:
+    """Each worker has two threads; what keeps units apart is the one bench that its host offers."""
+    need(
+        subprocess.run(["unshare", "--uts", "hostname", "one"], check=False, capture_output=True).returncode
+        == 0,
+        "no names of hosts of their own here",
+    )
+    plan = planned(data, tmp_path / "out")
+    with bench_workers(tmp_path, ("one", "two"), "--resources", "bench=1") as made:
+        report = scale.run(plan, executor=f"dask+file:{made.file}")
+    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    found = times(tmp_path / "out")
+    assert sorted(found) == ["one", "two"]
+    assert all(overlap(some) < 0.02 for some in found.values()), found
+    assert overlap(sorted([*found["one"], *found["two"]])) > 0.2, f"the hosts did not work at once: {found}"
+
+
+@pytest.mark.parametrize("executor", ["dask", "local:2"])
+def test_engines_of_our_own_measure_one_at_a_time(data: Path, tmp_path: Path, executor: str) -> None:
+    """However many processes were asked for: all of them are on this host."""
+    report = scale.run(planned(data, tmp_path), executor=executor, jobs=2)
+    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    found = times(tmp_path)
+    assert list(found) == [os.uname().nodename]
+    assert all(overlap(some) < 0.02 for some in found.values()), found
+
+
+def test_a_host_that_offers_two_benches(data: Path, tmp_path: Path) -> None:
+    plan = planned(data, tmp_path / "out")
+    with (
+        bench_workers(tmp_path, ("", ""), "--resources", "bench=1") as made,
+        pytest.raises(EngineError, match=rf"^{os.uname().nodename} offers bench=2 \(processes \d+, \d+\)"),
+    ):
+        scale.run(plan, executor=f"dask+file:{made.file}")
+    with (
+        bench_workers(tmp_path, ("",), "--resources", "bench=2") as made,
+        pytest.raises(EngineError, match=r"offers bench=2 \(process \d+\).*one worker with bench=1"),
+    ):
+        scale.run(plan, executor=f"dask+file:{made.file}")
+    assert not list((tmp_path / "out").glob("*.tare.json"))
+
+
+def test_a_cluster_without_a_bench(data: Path, tmp_path: Path) -> None:
+    """Its scheduler would keep the units for ever."""
+    plan = planned(data, tmp_path / "out")
+    with (
+        bench_workers(tmp_path, ("", "")) as made,
+        pytest.raises(EngineError, match=r"no worker offers bench=1.*--resources bench=1"),
+    ):
+        scale.run(plan, executor=f"dask+file:{made.file}")
+
+
+def test_an_executor_that_places_nothing(data: Path, tmp_path: Path) -> None:
+    plan = planned(data, tmp_path)
+    with ThreadPoolExecutor(2) as pool, pytest.raises(UsageError, match="one worker"):
+        scale.run(plan, executor=pool)
+    with ThreadPoolExecutor(1) as pool:
+        report = scale.run(plan, executor=pool)
+    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    assert all(overlap(some) < 0.02 for some in times(tmp_path).values())
