@@ -245,8 +245,7 @@ def test_repro_lines_hold_nothing_that_a_shell_reads() -> None:
     for codec in ("json:orjson", "json:stdlib,orient=columns"):
         for name in ("null", "key_duplicate"):
             assert not set("$`\\!") & set(repro(codec, name))
-    with pytest.raises(UsageError):
-        repro('json:orjson"; rm -rf ~; "', "null")
+    assert repro('json:orjson"; rm -rf ~; "', "null") == ""  # no codec that is known here: no line
 
 
 def test_compare_brings_tables_to_arrow_first() -> None:
