@@ -26,21 +26,16 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
         UsageError: No such format.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
-    from tare.measure.exchange_tables import (
-        exchange_tables,
-        shared_table_formats,
-        table_block,
-        table_ends_of,
-    )
+    from tare.measure.exchange_tables import exchange_tables, table_block
 
     def tell(line: str) -> None:
         click.echo(line, err=True)
 
     found: dict[str, dict[str, Any]] = {}
-    of_documents, of_tables = shared_formats(given), shared_table_formats(given)
+    of_documents, of_tables = shared_formats(given), shared_formats(given, kind="table")
     for format in names or [*of_documents, *(one for one in of_tables if one not in of_documents)]:
         codecs, reasons = ends_of(format, given)
-        tables = table_ends_of(format, given) if format in of_tables or not codecs else []
+        tables = ends_of(format, given, kind="table")[0] if format in of_tables or not codecs else []
         if len(codecs) > 1:
             found[format] = exchange(format, codecs, given=given, tell=tell)
         if len(tables) > 1:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError, UsageError, WorkerError
 from tare.measure import scratch
-from tare.measure.foreign import LANGUAGES, Inventory, command_of, inventory, language_of
+from tare.measure.foreign import LANGUAGES, command_of, inventory, language_of
 from tare.measure.probes import VALUES
 
 if TYPE_CHECKING:
@@ -39,14 +40,19 @@ CHANGED = frozenset({"type", "lossy"})
 
 
 def ends_of(
-    format: str, given: Mapping[str, str] | None = None, languages: Sequence[str] = ()
+    format: str,
+    given: Mapping[str, str] | None = None,
+    languages: Sequence[str] = (),
+    *,
+    kind: str = "document",
 ) -> tuple[list[str], dict[str, str]]:
-    """Codecs of a format that write and read documents here, Python's first, and which languages cannot run.
+    """Codecs of a format that write and read data of a kind here, Python's first, and which languages cannot run.
 
     Args:
         format: Id of the format, such as ``json``.
         given: Commands of workers by name, as ``--worker`` gives them.
         languages: Languages to ask; all that are known if none is named.
+        kind: ``document`` or ``table``.
 
     Returns:
         Ids of the codecs; and the reason of each language whose worker does not run.
@@ -61,37 +67,43 @@ def ends_of(
     reasons: dict[str, str] = {}
     known = next((one for one in formats.FORMATS if one.id == format), None)
     if known is not None and "python" in wanted:
-        found += [
-            f"{format}:{one.name}"
-            for one in known.libraries
-            if one.installed and one.writes and "document" in one.native
-        ]
+        found += [f"{format}:{one.name}" for one in known.libraries if _holds(one, kind)]
     for language in wanted:
         if language != "python":
             here = inventory(language, given or {})
             if here.reason:
                 reasons[language] = here.reason
-            found += _documents(here, format)
+            found += [
+                id
+                for id, about in here.codecs.items()
+                if id.partition(":")[0] == format and kind in about["kinds"]
+            ]
     return found, reasons
 
 
-def shared_formats(given: Mapping[str, str] | None = None) -> list[str]:
-    """Formats of documents that workers of two languages or more have here, in the order of Python's.
+def shared_formats(given: Mapping[str, str] | None = None, *, kind: str = "document") -> list[str]:
+    """Formats of a kind of data that workers of two languages or more have here, in the order of Python's.
 
     Args:
         given: Commands of workers by name.
+        kind: ``document`` or ``table``.
     """
     from tare import formats
 
     languages: dict[str, set[str]] = {one.id: set() for one in formats.FORMATS}
     for one in formats.FORMATS:
-        if any(lib.installed and lib.writes and "document" in lib.native for lib in one.libraries):
+        if any(_holds(library, kind) for library in one.libraries):
             languages[one.id].add("python")
     for language in dict.fromkeys((*LANGUAGES, *(given or ()))):
         for id, about in inventory(language, given or {}).codecs.items():
-            if "document" in about["kinds"]:
+            if kind in about["kinds"]:
                 languages.setdefault(id.partition(":")[0], set()).add(language)
-    return [id for id, some in languages.items() if len(some) > 1 and id not in _SEQUENCES]
+    left_out = _SEQUENCES if kind == "document" else ()
+    return [id for id, some in languages.items() if len(some) > 1 and id not in left_out]
+
+
+def _holds(library: Any, kind: str) -> bool:
+    return bool(library.installed and library.writes and kind in library.native)
 
 
 def exchange(
@@ -126,34 +138,21 @@ def exchange(
     """
     from tare.measure.probes import get
 
-    for codec in codecs:
-        if codec.partition(":")[0] != format:
-            raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
-    values = {one.name: one.tree for one in ([get(name) for name in only] or VALUES) if not one.encoded}
+    wanted = {one.name: one.tree for one in ([get(name) for name in only] or VALUES) if not one.encoded}
     folder = scratch.make(workdir)
     try:
-        wanted = dict(values)
         if has_own:
             from tare.tagged import to_tagged
 
             wanted[OWN] = to_tagged(own)
         paths = _written_values(folder, wanted)
-        written: dict[str, dict[str, dict[str, Any]]] = {}
-        for codec in codecs:
-            told_to(tell, f"{codec} writes")
-            written[codec] = _written(codec, paths, folder, given or {})
-        pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
-        for reader in codecs:
-            told_to(tell, f"{reader} reads")
-            with Seat(reader, given or {}) as seat:
-                for writer in codecs:
-                    cells = {
-                        name: _cell(
-                            seat, cell, folder, own if name == OWN else _built(name), kept=name == OWN
-                        )
-                        for name, cell in written[writer].items()
-                    }
-                    pairs[writer][reader] = counted(cells)
+
+        def cells(seat: Seat, name: str, written: dict[str, Any]) -> dict[str, dict[str, Any]]:
+            value = own if name == OWN else _built(name)
+            return {name: _cell(seat, written, folder, value, kept=name == OWN)}
+
+        values = Values("document", wanted, lambda name, _: (paths[name], "values"), cells)
+        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
     finally:
         scratch.remove(folder)
     return {"set": "values/1", "codecs": list(codecs), "pairs": pairs}
@@ -193,15 +192,67 @@ def _read(cell: Mapping[str, Any]) -> str:
     return f"reads {cell.get('out')}" if cell["outcome"] == "changed" else f"fails: {cell.get('error')}"
 
 
-def told_to(tell: Callable[[str], None] | None, line: str) -> None:
-    if tell is not None:
-        tell(line)
+@dataclass(frozen=True)
+class Values:
+    """What is exchanged.
+
+    Args:
+        kind: ``document`` or ``table``.
+        names: Of the values.
+        hand: Gives a value, by name and by the language that takes it, as a file, and says what the file is.
+        cells: What a reader made of a value; by name, as one of the user's may be told in parts.
+    """
+
+    kind: str
+    names: Collection[str]
+    hand: Callable[[str, str], tuple[Path, str]]
+    cells: Callable[[Seat, str, dict[str, Any]], dict[str, dict[str, Any]]]
 
 
-def _documents(found: Inventory, format: str) -> Iterator[str]:
-    for id, about in found.codecs.items():
-        if id.partition(":")[0] == format and "document" in about["kinds"]:
-            yield id
+def paired(
+    format: str,
+    codecs: Sequence[str],
+    values: Values,
+    folder: Path,
+    *,
+    given: Mapping[str, str],
+    tell: Callable[[str], None] | None,
+) -> dict[str, dict[str, Any]]:
+    """Every value by every writer and every reader: ``pairs`` of a record.
+
+    Args:
+        format: Id of the format that the codecs share.
+        codecs: Their ids; each is a writer and a reader.
+        values: What is exchanged.
+        folder: Where files are kept until the end.
+        given: Commands of workers by name.
+        tell: Told the codec that is at work.
+
+    Raises:
+        UsageError: A codec of another format.
+    """
+    for codec in codecs:
+        if codec.partition(":")[0] != format:
+            raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
+    told = tell or (lambda _: None)
+    written: dict[str, dict[str, dict[str, Any]]] = {}
+    for place, codec in enumerate(codecs):
+        told(f"{codec} writes")
+        with Seat(codec, given, values.kind) as seat:
+            written[codec] = {
+                name: _written(seat, name, values, folder / f"{place}-{number}")
+                for number, name in enumerate(values.names)
+            }
+    pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
+    for reader in codecs:
+        told(f"{reader} reads")
+        with Seat(reader, given, values.kind) as seat:
+            for writer in codecs:
+                found: dict[str, dict[str, Any]] = {}
+                for name, cell in written[writer].items():
+                    found |= values.cells(seat, name, cell)
+                pairs[writer][reader] = _counted(found)
+    return pairs
 
 
 def _built(name: str) -> Any:
@@ -224,9 +275,8 @@ def _written_values(folder: Path, values: Mapping[str, Any]) -> dict[str, Path]:
 class Seat:
     """A worker of one codec, started again whenever a value ended it."""
 
-    def __init__(self, codec: str, given: Mapping[str, str], *, kind: str = "") -> None:
-        self.codec, self.given = codec, given
-        self.kind = {"kind": kind} if kind else {}
+    def __init__(self, codec: str, given: Mapping[str, str], kind: str) -> None:
+        self.codec, self.given, self.kind = codec, given, kind
         self.worker: Worker | None = None
         self.ready = False
 
@@ -251,35 +301,28 @@ class Seat:
 
     def decode(self, path: Path, out: Path, deadline_s: float) -> None:
         if self.worker is None or not self.worker.alive or not self.ready:
-            self.ask("prepare", DEADLINE_S, codec=self.codec, encoded=str(path), cold=False, **self.kind)
+            told = {"kind": "table"} if self.kind == "table" else {}  # documents are what is usual
+            self.ask("prepare", DEADLINE_S, codec=self.codec, encoded=str(path), cold=False, **told)
             self.ready = True
         self.ask("decode_from", deadline_s, codec=self.codec, path=str(path), out=str(out))
 
 
-def _written(
-    codec: str, paths: Mapping[str, Path], folder: Path, given: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
-    """Where the bytes of each value are, or why there are none."""
-    cells: dict[str, dict[str, Any]] = {}
-    with Seat(codec, given) as seat:
-        for name, path in paths.items():
-            deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
-            out = folder / f"{path.stem}.{len(list(folder.iterdir()))}"
-            cells[name] = {"outcome": "refused"}
-            try:
-                seat.ask("load", deadline_s, path=str(path), kind="document", **{"as": "values"})
-            except TareError as error:
-                # The language, or the type of this value in it, has no such thing; or the process is gone.
-                gone = seat.worker is None or not seat.worker.alive
-                cells[name] = {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
-                continue
-            try:
-                seat.ask("prepare", deadline_s, codec=codec, cold=False)
-                seat.ask("encode_to", deadline_s, codec=codec, path=str(out))
-                cells[name] = {"path": out}
-            except TareError as error:
-                cells[name]["error"] = reason_of(error)
-    return cells
+def _written(seat: Seat, name: str, values: Values, out: Path) -> dict[str, Any]:
+    """Where the bytes of a value are, or why there are none."""
+    deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
+    try:
+        path, what = values.hand(name, language_of(seat.codec, seat.given))
+        seat.ask("load", deadline_s, path=str(path), kind=seat.kind, **{"as": what})
+    except TareError as error:
+        # The language, or the type of this value in it, has no such thing; or the process is gone.
+        gone = seat.worker is None or not seat.worker.alive
+        return {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
+    try:
+        seat.ask("prepare", deadline_s, codec=seat.codec, cold=False)
+        seat.ask("encode_to", deadline_s, codec=seat.codec, path=str(out))
+    except TareError as error:
+        return {"outcome": "refused", "error": reason_of(error)}
+    return {"path": out}
 
 
 def _cell(seat: Seat, written: dict[str, Any], folder: Path, value: Any, *, kept: bool) -> dict[str, Any]:
@@ -312,7 +355,7 @@ def _cell(seat: Seat, written: dict[str, Any], folder: Path, value: Any, *, kept
     }
 
 
-def counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(cell["outcome"] for cell in cells.values())
     return {
         "counts": {name: counts[name] for name in OUTCOMES if counts[name]},

@@ -16,64 +16,15 @@ from typing import Any
 
 from tare.errors import TareError, UsageError
 from tare.measure import scratch
-from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, counted, reason_of, told_to
-from tare.measure.foreign import LANGUAGES, inventory, language_of
+from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, Values, paired, reason_of
+from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
-__all__ = ["exchange_tables", "shared_table_formats", "table_block", "table_ends_of"]
+__all__ = ["exchange_tables", "table_block"]
 
 # Tagged values have no place for what these two ask: a second column of one name, and metadata.
 _NOT_HANDED_BACK = frozenset({"duplicate_names", "metadata"})
 _R_NA = 1954  # low word of R's NA_real_
-
-
-def table_ends_of(
-    format: str, given: Mapping[str, str] | None = None, languages: Sequence[str] = ()
-) -> list[str]:
-    """Codecs of a format that write and read tables here, Python's first.
-
-    Args:
-        format: Id of the format, such as ``csv``.
-        given: Commands of workers by name.
-        languages: Languages to ask; all that are known if none is named.
-
-    >>> "csv:pyarrow" in table_ends_of("csv", languages=["python"])
-    True
-    """
-    from tare import formats
-
-    wanted = languages or ("python", *dict.fromkeys((*LANGUAGES, *(given or ()))))
-    found: list[str] = []
-    known = next((one for one in formats.FORMATS if one.id == format), None)
-    if known is not None and "python" in wanted:
-        found += [
-            f"{format}:{one.name}"
-            for one in known.libraries
-            if one.installed and one.writes and "table" in one.native
-        ]
-    for language in wanted:
-        if language != "python":
-            found += [
-                id
-                for id, about in inventory(language, given or {}).codecs.items()
-                if id.partition(":")[0] == format and "table" in about["kinds"]
-            ]
-    return found
-
-
-def shared_table_formats(given: Mapping[str, str] | None = None) -> list[str]:
-    """Formats of tables that workers of two languages or more have here, in the order of Python's.
-
-    Args:
-        given: Commands of workers by name.
-    """
-    from tare import formats
-
-    return [
-        one.id
-        for one in formats.FORMATS
-        if len({language_of(codec, given or ()) for codec in table_ends_of(one.id, given)}) > 1
-    ]
 
 
 def table_block(format: str, beside: Mapping[str, Any]) -> str:
@@ -112,26 +63,17 @@ def exchange_tables(
     Raises:
         UsageError: A codec of another format, or no such probe.
     """
-    for codec in codecs:
-        if codec.partition(":")[0] != format:
-            raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
     tables = _tables(only, own)
     wanted = {name: _columns(table) for name, table in tables.items()}
     folder = scratch.make(workdir)
     try:
-        written: dict[str, dict[str, dict[str, Any]]] = {}
-        for place, codec in enumerate(codecs):
-            told_to(tell, f"{codec} writes")
-            written[codec] = _written(codec, tables, folder, place, given or {})
-        pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
-        for reader in codecs:
-            told_to(tell, f"{reader} reads")
-            with Seat(reader, given or {}, kind="table") as seat:
-                for writer in codecs:
-                    cells: dict[str, dict[str, Any]] = {}
-                    for name, cell in written[writer].items():
-                        cells |= _cells(seat, name, cell, folder, wanted[name])
-                    pairs[writer][reader] = counted(cells)
+        values = Values(
+            "table",
+            tables,
+            lambda name, language: _handed(tables[name], folder / "given", language),
+            lambda seat, name, cell: _cells(seat, name, cell, folder, wanted[name]),
+        )
+        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
     finally:
         scratch.remove(folder)
     return {"set": "columns/1", "codecs": list(codecs), "pairs": pairs}
@@ -159,42 +101,18 @@ def _columns(table: Any) -> dict[str, Any]:
     return back
 
 
-def _handed(table: Any, path: Path, language: str | None) -> str:
-    """Write the table as the language takes it; how that is called."""
+def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
+    """Write the table as the language takes it; where, and how that is called."""
     if language == "r":
         from tare.codec import encode
 
         path.write_bytes(encode(table, "rds:tare"))
-        return "rds"
+        return path, "rds"
     import pyarrow as pa
 
     with pa.ipc.new_file(str(path), table.schema) as out:
         out.write_table(table)
-    return "arrow"
-
-
-def _written(
-    codec: str, tables: Mapping[str, Any], folder: Path, place: int, given: Mapping[str, str]
-) -> dict[str, dict[str, Any]]:
-    cells: dict[str, dict[str, Any]] = {}
-    with Seat(codec, given) as seat:
-        for number, (name, table) in enumerate(tables.items()):
-            deadline_s = OWN_DEADLINE_S if name == OWN else DEADLINE_S
-            path, out = folder / "given", folder / f"{place}-{number}"
-            try:
-                as_ = _handed(table, path, language_of(codec, given))
-                seat.ask("load", deadline_s, path=str(path), kind="table", **{"as": as_})
-            except TareError as error:
-                gone = seat.worker is None or not seat.worker.alive
-                cells[name] = {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
-                continue
-            try:
-                seat.ask("prepare", deadline_s, codec=codec, cold=False)
-                seat.ask("encode_to", deadline_s, codec=codec, path=str(out))
-                cells[name] = {"path": out}
-            except TareError as error:
-                cells[name] = {"outcome": "refused", "error": reason_of(error)}
-    return cells
+    return path, "arrow"
 
 
 def _cells(

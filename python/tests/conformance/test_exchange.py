@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from conftest import need
+from planted_reader import planted_reader
 
 from tare import measure
 from tare.cli import codecs as codecs_command
@@ -24,39 +23,12 @@ from tare.report.html import render
 
 DOCUMENT = [{"id": n, "x": n / 4, "name": f"n{n}"} for n in range(20)]
 
-# Our own worker under another name: what it reads is changed, refused, or ends it, as its argument says.
-READER = """
-import json, os, sys
-from tare.measure import ops
-how, was = sys.argv[1], ops.Ops.op_decode_from
-def op_decode_from(self, request):
-    asked = open(request["path"], "rb").read()
-    if how == "dies" and b'-0.0' in asked:
-        os._exit(9)
-    done = was(self, request)
-    if how == "changes" and b'4.75' in asked:
-        value = json.load(open(request["out"]))
-        value[-1]["x"] = {"$f64": "4013000000000001"}
-        json.dump(value, open(request["out"], "w"))
-    return done
-ops.Ops.op_decode_from = op_decode_from
-prepare = ops.Ops.op_prepare
-ops.Ops.op_prepare = lambda self, request: prepare(self, request | {"codec": "json:stdlib"})
-codec = ops.Ops.codec
-ops.Ops.codec = lambda self, request: codec(self, request | {"codec": "json:stdlib"})
-hello = ops.Ops.op_hello
-about = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"],
-         "media": ["memory"], "delivery": ["whole"], "threads": [1], "executes_code": False, "subset": []}
-ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
-from tare.measure.worker import main
-main()
-"""
-
 
 def reader(tmp_path: Path, how: str) -> dict[str, str]:
-    path = tmp_path / "reader.py"
-    path.write_text(READER)
-    return {"node": shlex.join([sys.executable, str(path), how])}
+    return planted_reader(
+        tmp_path, how, codec="json:stdlib", kind="document", dies="-0.0", changes="4.75",
+        change='value[-1]["x"] = {"$f64": "4013000000000001"}',
+    )  # fmt: skip
 
 
 def outcome(block: dict, writer: str, to: str, name: str) -> str:

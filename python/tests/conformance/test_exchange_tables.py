@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from conftest import need
+from planted_reader import planted_reader
 
 from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
-from tare.measure.exchange import OWN, summary
-from tare.measure.exchange_tables import exchange_tables, shared_table_formats, table_block, table_ends_of
+from tare.measure.exchange import OWN, ends_of, shared_formats, summary
+from tare.measure.exchange_tables import exchange_tables, table_block
 from tare.measure.record_schema import SCHEMA, check
 from tare.report import markdown, terminal
 from tare.report.html import render
@@ -25,39 +24,12 @@ from tare.report.html import render
 PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 TABLE = pa.table({"id": [1, 2, 2**53 + 1], "name": ["a", "b,c", 'd"e'], "code": ["x1", "x2", "x3"]})
 
-# Our own worker under another name: what it reads is changed, or ends it, as its argument says.
-READER = """
-import json, os, sys
-from tare.measure import ops
-how, was = sys.argv[1], ops.Ops.op_decode_from
-def op_decode_from(self, request):
-    asked = open(request["path"], "rb").read()
-    if how == "dies" and b"e,f" in asked:
-        os._exit(9)
-    done = was(self, request)
-    if how == "changes" and b"b,c" in asked:
-        value = json.load(open(request["out"]))
-        value["name"][1] = "b;c"
-        json.dump(value, open(request["out"], "w"))
-    return done
-ops.Ops.op_decode_from = op_decode_from
-prepare = ops.Ops.op_prepare
-ops.Ops.op_prepare = lambda self, request: prepare(self, request | {"codec": "csv:pyarrow"})
-codec = ops.Ops.codec
-ops.Ops.codec = lambda self, request: codec(self, request | {"codec": "csv:pyarrow"})
-hello = ops.Ops.op_hello
-about = {"id": "csv:node", "library": "node", "version": "1", "options": {}, "kinds": ["table"],
-         "media": ["memory"], "delivery": ["whole"], "threads": [1], "executes_code": False, "subset": []}
-ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
-from tare.measure.worker import main
-main()
-"""
-
 
 def reader(tmp_path: Path, how: str) -> dict[str, str]:
-    path = tmp_path / "reader.py"
-    path.write_text(READER)
-    return {"node": shlex.join([sys.executable, str(path), how])}
+    return planted_reader(
+        tmp_path, how, codec="csv:pyarrow", kind="table", dies="e,f", changes="b,c",
+        change='value["name"][1] = "b;c"',
+    )  # fmt: skip
 
 
 def outcome(block: dict, writer: str, to: str, name: str) -> str:
@@ -68,7 +40,7 @@ def outcome(block: dict, writer: str, to: str, name: str) -> str:
 def test_r_and_python_exchange_csv(codec: str) -> None:
     """Text with quotes and line ends crosses in both directions; zeros that lead are lost by a reader that guesses."""
     need(shutil.which("R") is not None, "R is not installed")
-    need(codec in table_ends_of("csv", languages=["r"]), f"{codec} is not installed")
+    need(codec in ends_of("csv", languages=["r"], kind="table")[0], f"{codec} is not installed")
     block = exchange_tables("csv", ["csv:pyarrow", codec], only=["text_lines", "bool_null", "text_true"])
     check({"csv": block}, SCHEMA["properties"]["fidelity"]["properties"]["exchange"])
     assert outcome(block, "csv:pyarrow", codec, "text_true") == "changed"
@@ -79,7 +51,7 @@ def test_r_and_python_exchange_csv(codec: str) -> None:
 
 def test_which_column_r_changes_is_told() -> None:
     """R reads integers as doubles, beyond 2^53 with loss: that column, and no other."""
-    need("csv:r" in table_ends_of("csv", languages=["r"]), "R is not installed")
+    need("csv:r" in ends_of("csv", languages=["r"], kind="table")[0], "R is not installed")
     block = exchange_tables("csv", ["csv:pyarrow", "csv:r"], only=["int8"], own=TABLE)
     found = block["pairs"]["csv:pyarrow"]["csv:r"]["values"]
     assert [name for name in found if name.startswith(OWN)] == [f"{OWN} id"]
@@ -89,7 +61,7 @@ def test_which_column_r_changes_is_told() -> None:
 
 def test_na_of_r_is_the_null_of_a_table() -> None:
     """Of integers, of doubles and of text."""
-    need("rds:r" in table_ends_of("rds", languages=["r"]), "R is not installed")
+    need("rds:r" in ends_of("rds", languages=["r"], kind="table")[0], "R is not installed")
     own = pa.table({"x": [1.5, None], "i": pa.array([1, None], pa.int32()), "s": ["a", None]})
     block = exchange_tables("rds", ["rds:tare", "rds:r"], only=["text_empty_null"], own=own)
     assert block["pairs"]["rds:tare"]["rds:r"]["counts"] == {"same": 4}
@@ -100,7 +72,7 @@ def test_node_and_python_exchange(format: str, monkeypatch: pytest.MonkeyPatch) 
     """Plain text crosses; Node's rows are brought to columns."""
     if "TARE_NODE_MODULES" not in os.environ:
         monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
-    theirs = table_ends_of(format, languages=["node"])
+    theirs = ends_of(format, languages=["node"], kind="table")[0]
     need(
         bool(theirs),
         "Node or its packages are not there: npm install --prefix workers/node --ignore-scripts --no-save",
@@ -145,7 +117,7 @@ def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.
     """Under fidelity, valid by the schema; terminal, Markdown and HTML name the column."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     workers = reader(tmp_path, "changes")
-    assert "csv" in shared_table_formats(workers)
+    assert "csv" in shared_formats(workers, kind="table")
     record = measure.run(TABLE, codecs=("csv:pyarrow",), time_s=6, exchange=True, workers=workers).record
     check(record)
     block = record["fidelity"]["exchange"]["csv"]

@@ -22,7 +22,7 @@ def measure_exchange(session: Session) -> None:
         session: The run; ``--codec`` and ``--not`` choose among Python's codecs.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
-    from tare.measure.exchange_tables import exchange_tables, shared_table_formats, table_block, table_ends_of
+    from tare.measure.exchange_tables import exchange_tables, table_block
 
     dataset, given = session.dataset, session.settings.workers
     document = dataset.kind == "document"
@@ -36,8 +36,8 @@ def measure_exchange(session: Session) -> None:
         found[format] = exchange(format, codecs, given=given, own=own if document else None, has_own=document)
         found[format]["own_share"] = share if document else None
         session.tell("exchange", len(found), len(found), format)
-    for format in [] if document else shared_table_formats(given):
-        codecs = _asked(session, table_ends_of(format, given))
+    for format in [] if document else shared_formats(given, kind="table"):
+        codecs = _asked(session, ends_of(format, given, kind="table")[0])
         if session.stop_asked or len(codecs) < 2:
             continue
         block = exchange_tables(format, codecs, given=given, own=own)
