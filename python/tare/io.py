@@ -476,7 +476,7 @@ def _recompress(source: Source, job: _Job) -> Conversion:
     compare = source.size <= VERIFY_BYTES if job.verify is None else job.verify
     with _opened(job) as file:
         counted = Counted(file)
-        with batches.compressing(cast(BinaryIO, counted), _compressor(job.codec), compare=compare) as out:
+        with batches.compressing(cast(BinaryIO, counted), compressor_of(job.codec), compare=compare) as out:
             for step in source.steps():
                 out.write(step)
                 if job.on_progress is not None:
@@ -509,8 +509,8 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
         counted = Counted(file)
         try:
             with (
-                batches.compressing(cast(BinaryIO, counted), _compressor(job.codec)) as out,
-                batches.writer(out, job.codec.format_id, schema, job.codec.options) as writer,
+                batches.compressing(cast(BinaryIO, counted), compressor_of(job.codec)) as out,
+                batches.writer(out, job.codec, schema) as writer,
             ):
                 for batch in rows:
                     writer.write_batch(batch)
@@ -528,7 +528,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
     )
 
 
-def _compressor(codec: Codec) -> str | None:
+def compressor_of(codec: Codec) -> str | None:
     """The id of a codec's compressor."""
     if codec.compressor is None:
         return None

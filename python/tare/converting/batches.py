@@ -6,8 +6,10 @@ import contextlib
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from tare.codec import Codec
 from tare.datasets import csvs, csvstream, documents, encodings
 from tare.datasets.source import Source
 from tare.datasets.tables import arrow_errors
@@ -50,14 +52,20 @@ def reader(source: Source, *, columns: list[str] | None = None) -> Batches:
     raise Unsupported(f"{source.format} is not read in batches", format=source.format)
 
 
-def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, Any]) -> Any:
+def writer(file: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
     """An object that writes batches to `file`: ``write_batch(batch)``, ``close()``; a context manager.
+
+    Args:
+        file: Where they go; see `compressing` for one that compresses.
+        codec: How, with its settings; its compressor is not looked at.
+        schema: Of all batches.
 
     Raises:
         Unsupported: The format cannot be written batch by batch.
     """
     import pyarrow as pa
 
+    format, options = codec.format_id, codec.options
     if format == "parquet":
         from pyarrow import parquet
 
@@ -71,8 +79,8 @@ def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, An
         from pyarrow import ipc
 
         name = options.get("compression", "none")
-        codec = None if name in (None, "none", "uncompressed") else name
-        return ipc.new_file(cast(Any, file), schema, options=ipc.IpcWriteOptions(compression=codec))
+        packed = None if name in (None, "none", "uncompressed") else name
+        return ipc.new_file(cast(Any, file), schema, options=ipc.IpcWriteOptions(compression=packed))
     if format == "csv":
         from pyarrow import csv
 
@@ -83,7 +91,7 @@ def writer(file: BinaryIO, format: str, schema: pa.Schema, options: dict[str, An
         except pa.ArrowException as error:
             raise EncodeError(f"csv: {error}. Nested columns have no form in CSV.", format="csv") from error
     if format == "ndjson":
-        return _Lines(file)
+        return _Lines(file, codec)
     raise Unsupported(f"{format} is not written in batches", format=format)
 
 
@@ -193,8 +201,9 @@ class _Hashed:
 class _Lines:
     """Writes rows as JSON, one a line."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
+    def __init__(self, file: BinaryIO, codec: Codec) -> None:
+        self._file = file
+        self._codec = replace(codec, compressor=None)
 
     def __enter__(self) -> Self:
         return self
@@ -205,10 +214,8 @@ class _Lines:
     def write_batch(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
 
-        from tare.codec import Codec
-
         if batch.num_rows:
-            self.file.write(Codec.parse("ndjson").encode(pa.Table.from_batches([batch])))
+            self._file.write(self._codec.encode(pa.Table.from_batches([batch])))
 
 
 def _csv(source: Source, columns: list[str] | None) -> Batches:

@@ -108,13 +108,29 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
         if part:
             schema, rows = read_range(path, given["range"], options, shown(str(given["uri"])))
         else:
-            schema, rows = _whole_rows(str(path), unit)
+            schema, rows = _whole_rows(str(path), unit, trust=writing.allow_pickle)
         if options.get("columns"):
             schema, rows = _selected(schema, rows, options["columns"].split(","))
-        if options.get("partition"):
-            _partitioned((schema, rows), name, codec, options, writing, made)
-        else:
-            _written((schema, rows), name, codec, options, writing, made)
+        # Values tell the names of partitions: no plan could look whose they are.
+        writing.guarded = bool(options.get("partition")) and not options.get("overwrite")
+        for piece, found in _pieces(schema, rows, name, options.get("partition")):
+            with writing.output(piece) as target:
+                count, changed = write_rows(found, target, codec, piece, options, verify=writing.verify)
+            made.rows += count
+            made.fidelity += _told(piece, changed, [])
+
+
+def _pieces(
+    schema: pa.Schema, rows: Iterable[pa.RecordBatch], name: str, column: str | None
+) -> Iterator[tuple[str, tuple[pa.Schema, Iterable[pa.RecordBatch]]]]:
+    """Outputs and their rows: one, or for each value of a column ``COLUMN=VALUE/NAME`` without that column."""
+    import pyarrow as pa
+
+    if not column:
+        yield name, (schema, rows)
+        return
+    for folder, some in partitions(pa.Table.from_batches(list(rows), schema), column):
+        yield f"{folder}/{name}", (some.schema, some.to_batches())
 
 
 def _stays_lines(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
@@ -123,23 +139,9 @@ def _stays_lines(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
     return lines and not options.get("columns") and not options.get("partition")
 
 
-def _written(  # noqa: PLR0917 - what a unit has
-    found: tuple[pa.Schema, Iterable[pa.RecordBatch]],
-    name: str,
-    codec: Codec,
-    options: Mapping[str, Any],
-    writing: Writing,
-    made: Made,
-) -> None:
-    with writing.output(name) as target:
-        rows, changed = write_rows(found, target, codec, name, options, verify=writing.verify)
-    made.rows += rows
-    made.fidelity += _told(name, changed, [])
-
-
 def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing) -> None:
     """Lines that stay lines: the very bytes, compressed or not."""
-    packed = str(codec).partition("+")[2] or None
+    packed = io.compressor_of(codec)
     start, end = int(given["range"]["start"]), int(given["range"]["end"])
     with opened_part(given) as path, open_plain(path) as plain, writing.output(name) as target:  # noqa: SIM117
         with open(target, "xb") as file, stream.compressing(cast(BinaryIO, file), packed) as out:
@@ -147,14 +149,16 @@ def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing)
                 out.write(block)
 
 
-def _whole_rows(path: str, unit: dict[str, Any]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _whole_rows(
+    path: str, unit: dict[str, Any], *, trust: bool
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     options = unit["options"]
     table = table_of(
         io.read(
             path,
             format=str(unit.get("read", "")) or None,
             encoding=options.get("encoding"),
-            trust=bool(options.get("allow_pickle")),
+            trust=trust,
         ),
         os.path.basename(path),
     )
@@ -170,24 +174,6 @@ def _selected(
     if missing:
         raise UsageError(f"there is no column {missing[0]!r}: there are {', '.join(schema.names)[:200]}")
     return pa.schema([schema.field(name) for name in names]), (batch.select(names) for batch in rows)
-
-
-def _partitioned(  # noqa: PLR0917 - what a unit has
-    found: tuple[pa.Schema, Iterator[pa.RecordBatch]],
-    name: str,
-    codec: Codec,
-    options: Mapping[str, Any],
-    writing: Writing,
-    made: Made,
-) -> None:
-    """Rows by the values of a column, each into ``COLUMN=VALUE/NAME`` without that column."""
-    import pyarrow as pa
-
-    schema, rows = found
-    table = pa.Table.from_batches(list(rows), schema)
-    writing.guarded = not options.get("overwrite")  # values tell the names: no plan could look for them
-    for folder, some in partitions(table, str(options["partition"])):
-        _written((some.schema, some.to_batches()), f"{folder}/{name}", codec, options, writing, made)
 
 
 def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) -> list[dict[str, Any]]:

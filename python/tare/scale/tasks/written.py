@@ -13,8 +13,6 @@ from tare.errors import EncodeError
 from tare.scale.failures import LossRefused
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import pyarrow as pa
 
 __all__ = ["write_rows"]
@@ -82,42 +80,15 @@ def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec
             codec.write(table, file)
         return int(table.num_rows)
     count = 0
-    plain, _, packed = str(codec).partition("+")
     with (
         open(target, "xb") as file,
-        stream.compressing(cast(BinaryIO, file), packed or None) as out,
-        _writer(out, Codec.parse(plain), schema) as writer,
+        stream.compressing(cast(BinaryIO, file), io.compressor_of(codec)) as out,
+        stream.writer(out, codec, schema) as writer,
     ):
         for batch in rows:
             writer.write_batch(batch)
             count += batch.num_rows
     return count
-
-
-def _writer(out: BinaryIO, codec: Codec, schema: pa.Schema) -> Any:
-    if codec.format_id == "ndjson":
-        return _Lines(out, codec)
-    return stream.writer(out, codec.format_id, schema, codec.options)
-
-
-class _Lines:
-    """Writes rows as JSON, one a line, by the codec with its settings."""
-
-    def __init__(self, file: BinaryIO, codec: Codec) -> None:
-        self._file, self._codec = file, codec
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def write_batch(self, batch: pa.RecordBatch) -> None:
-        """The lines of some rows."""
-        import pyarrow as pa
-
-        if batch.num_rows:
-            self._file.write(self._codec.encode(pa.Table.from_batches([batch])))
 
 
 class _Kept:
