@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import median as statistics_median
+from statistics import median
 from typing import Any
 
 from experiment_figures import compared, table
@@ -140,7 +140,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     yield "codecs take turns within a round."
     limit = (record.get("settings") or {}).get("time_s")
     if limit:
-        made = statistics_median(len(case["launches"]) for case in result.cases if case.get("launches"))
+        made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
         yield f"The run was given {text.duration(limit * 1e9)}, each data set its share of it:"
         yield f"half of the cases had {made:g} launches or more."
     noise = result.derived["noise"]
