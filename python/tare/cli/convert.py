@@ -76,10 +76,10 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     written and the first change is shown; a change of type alone is reported.
 
     If DST is a folder or ends with a slash, the result stands in it under the name of SRC.
-    A folder, several SRC, a glob in quotes, s3://, or any option of the second half of the list make
-    it a run of many, into a folder: in parallel, or on a cluster, names kept, with a receipt beside
-    each result, so that the same line goes on where it was ended. What was lost and what failed is
-    listed at the end, with exit code 1. See docs/guides/convert-a-terabyte.md.
+    A folder, several SRC, a glob in quotes, or an option such as --jobs or --split make it a run of
+    many, into a folder: in parallel, or on a cluster, names kept, with a receipt beside each result,
+    so that the same line goes on where it was ended. What was lost is listed at the end, and what
+    failed, with exit code 1. See docs/guides/convert-a-terabyte.md.
 
     \b
     Examples:

@@ -150,7 +150,8 @@ def summary(report: Report, where: str, again: str) -> None:
 
 def _near(text: str) -> str:
     """Paths under the folder where the command was given, as they would be typed there."""
-    return text.replace(os.path.join(os.getcwd(), ""), "")
+    here = os.path.join(os.getcwd(), "")
+    return text if here == os.sep else text.replace(here, "")
 
 
 def _changed(report: Report) -> None:

@@ -98,10 +98,10 @@ def finish(state: State, plan: Plan) -> int | None:
             old.append(one.key)
             continue
         receipt = state.receipt(one.key)
+        if one.plan != plan.id and (receipt is None or not state.is_done(receipt)):
+            continue  # not begun, failed, or deleted since: another run's matter
         if receipt is None:
-            if one.plan == plan.id:
-                return None
-            continue
+            return None
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
     removed = sum(_removed(state, key, outputs) for key in old)
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}

@@ -62,6 +62,8 @@ class Place(ABC):
     """Files by name under a URI."""
 
     uri: str
+    passed: list[tuple[str, str]]
+    """Names that `entries` came by and are no files, with why."""
 
     @abstractmethod
     def entries(self, prefix: str = "") -> Iterator[Entry]:
@@ -211,8 +213,7 @@ class LocalPlace(Place):
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.passed: list[tuple[str, str]] = []
-        """Names that `entries` came by and are no files, with why."""
+        self.passed = []
         self.uri = as_uri(root)
 
     def path(self, name: str) -> str:
@@ -323,6 +324,7 @@ class ObjectPlace(Place):
         if not parts.hostname:
             raise UsageError(f"{shown(uri)}: its URL is s3://bucket/prefix")
         self.uri = uri.rstrip("/")
+        self.passed = []
         options: dict[str, Any] = {}
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         if endpoint:

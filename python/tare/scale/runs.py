@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
 from tare.scale.ending import finish
@@ -15,6 +15,9 @@ from tare.scale.plan import Plan, read_plan
 from tare.scale.preflight import check_bench, check_workers
 from tare.scale.report import Report
 from tare.scale.state import State
+
+if TYPE_CHECKING:
+    from tare.scale.planning.sources import Sources
 
 __all__ = ["Running", "convert", "iter_run", "run", "status"]
 
@@ -54,7 +57,7 @@ def run(plan: Plan | str | os.PathLike[str], **options: Any) -> Report:
 
 
 def convert(
-    sources: str | Sequence[str], destination: str, *, to: str, executor: Any = "local", **options: Any
+    sources: Sources, destination: str | os.PathLike[str], *, to: str, executor: Any = "local", **options: Any
 ) -> Report:
     r"""Convert many files into a folder: `plan_convert`, then `run`; the same call again does what is left.
 

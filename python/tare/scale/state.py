@@ -110,6 +110,8 @@ class State:
         """Keep why a unit failed."""
         self.place.put(f"{self._prefix}failed/{receipt['key']}.json", canonical(dict(receipt)))
 
+    # Results
+
     def stands(self, output: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
         """Whether an output of a receipt is there as it was written.
 
@@ -125,8 +127,9 @@ class State:
             return False
         if all(output.get(field, value) == value for field, value in found.identity.items()):
             return True
-        local = isinstance(self.place, LocalPlace) and output.get("hash")
-        return bool(local) and hashed(self.place.path(name))[1] == output["hash"]  # type: ignore[attr-defined]
+        if not isinstance(self.place, LocalPlace) or not output.get("hash"):
+            return False
+        return hashed(self.place.path(name))[1] == str(output["hash"])
 
     def is_done(self, receipt: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
         """Whether every output of a receipt is there as it was written."""

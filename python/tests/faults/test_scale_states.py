@@ -99,6 +99,10 @@ def test_other_sources_stay(tmp_path: Path) -> None:
     assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
     status = scale.status(str(out))
     assert (status["units"], status["done"], status["rows"]) == (2, 2, 30)
+    (out / "b.parquet").unlink()
+    lines(tmp_path / "a" / "a.ndjson", 21)
+    assert convert(tmp_path / "a", out).ok
+    assert [one["name"] for one in manifest(out)["outputs"]] == ["a.parquet"]
 
 
 def test_a_name_that_another_source_takes_part_in(tmp_path: Path) -> None:
@@ -203,6 +207,9 @@ def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="allowed by whoever runs a plan"):
         check_unit({**unit, "options": {**unit["options"], "allow_pickle": 1}})
     assert scale.run(plan, executor="inline", allow_pickle=True).ok
+    parts = scale.plan_convert(str(folder), str(out / "parts"), to="parquet", partition="a")
+    assert scale.run(parts, executor="inline").failures[0]["error"]["kind"] == "NotTrusted"
+    assert scale.run(parts, executor="inline", allow_pickle=True).ok
 
 
 def test_every_failure_can_be_listed(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Who runs units: this process, a pool, any ``concurrent.futures`` executor, Dask or Ray.
 
 An engine has ``submit(unit, settings) -> Future``, ``workers``, ``is_death(error)``, ``restart()``,
-``facts()`` (what each worker says of itself) and ``close()``; futures have ``done, result, cancel,
+``probe()`` (what each worker says of itself) and ``close()``; futures have ``done, result, cancel,
 add_done_callback``. Data never passes through it: units in, receipts out.
 """
 

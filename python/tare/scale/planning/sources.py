@@ -164,7 +164,7 @@ def _under(place: Place, passed: list[tuple[str, str]]) -> Iterator[Found]:
     for entry in place.entries():
         if not _hidden(entry.name):
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
-    passed += [one for one in getattr(place, "passed", []) if not _hidden(one[0])]
+    passed += [one for one in place.passed if not _hidden(one[0])]
 
 
 def _hidden(name: str) -> bool:
@@ -182,9 +182,7 @@ def _globbed(pattern: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     for entry in place.entries():
         if wanted.fullmatch(entry.name) and not _hidden(entry.name):
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
-    passed += [
-        one for one in getattr(place, "passed", []) if wanted.fullmatch(one[0]) and not _hidden(one[0])
-    ]
+    passed += [one for one in place.passed if wanted.fullmatch(one[0]) and not _hidden(one[0])]
 
 
 def _split(pattern: str) -> tuple[str, str]:
