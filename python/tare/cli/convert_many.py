@@ -111,18 +111,21 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     verify = given["check"] or ("decode" if options["verify"] else "hash")
     skipped: list[tuple[str, str]] = []
     folder = tempfile.TemporaryDirectory() if given["dry_run"] else None
+    replaced = given["overwrite"] or options["force"]
     plan = plan_convert(
         sources, destination, to=to, read=options["from_"] or "", split=given["split"],
         split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
         exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
-        overwrite=given["overwrite"] or options["force"], options=_unit_options(options, given), skipped=skipped,
+        overwrite=replaced, options=_unit_options(options, given), skipped=skipped,
         path=os.path.join(folder.name, "plan.jsonl") if folder else None,
     )  # fmt: skip
     _told(skipped)
     if given["dry_run"]:
         return _shown(plan, options["as_json"])
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
-    report, code = carry_out(plan, {**given, "allow_pickle": options["allow_pickle"]}, verify=verify)
+    report, code = carry_out(
+        plan, {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}, verify=verify
+    )
     if report is not None:
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))

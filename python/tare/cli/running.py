@@ -68,6 +68,7 @@ def carry_out(
             fsync=options["fsync"],
             allow_mixed=options["allow_mixed"],
             allow_pickle=options["allow_pickle"],
+            overwrite=options["overwrite"],
             verify=verify,
             shard=shard,
             on_event=show,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Planned", "finish", "planned"]
 
-_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare", "overwrite", "on_loss")
+_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare", "on_loss")
 """Options that follow from the state of the sources and from who planned, or do not tell one result from another."""
 
 

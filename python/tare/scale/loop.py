@@ -50,6 +50,8 @@ class Rules:
         verify: ``size``, ``hash`` or ``decode``.
         fsync: ``none``, ``unit`` or ``all``.
         allow_pickle: Whether sources may be read that can run code. A plan cannot say it.
+        overwrite: Whether partitions may take the place of files that no plan knows. What a plan names is looked
+            at when it is made.
     """
 
     retries: int = 2
@@ -60,6 +62,7 @@ class Rules:
     verify: str = "hash"
     fsync: str = "unit"
     allow_pickle: bool = False
+    overwrite: bool = False
 
 
 @dataclass
@@ -107,9 +110,11 @@ class Loop:
         self.report = Report()
         self.state = State.of(plan)
         self._tell = tell
-        self._settings = {**self.state.settings(), "verify": rules.verify, "fsync": rules.fsync}
-        if rules.allow_pickle:
-            self._settings["allow_pickle"] = 1
+        self._settings = {
+            **self.state.settings(),
+            "engine": engine.name,
+            **{name: getattr(rules, name) for name in ("verify", "fsync", "allow_pickle", "overwrite")},
+        }
         self._flying: dict[Future[dict[str, Any]], _Task] = {}
         self._again: deque[_Task] = deque()
         self._room = free_memory() if engine.is_pool else None

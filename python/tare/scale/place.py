@@ -14,7 +14,8 @@ import re
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -40,6 +41,7 @@ __all__ = [
 
 _STEP_BYTES = 8 << 20
 _RANGE_BYTES = 4 << 20
+_FLUSHES = 16
 _BEHIND = re.compile("[?#]")
 
 
@@ -98,8 +100,11 @@ class Place(ABC):
         """A new path of this machine where an output can be written; `commit` takes it over."""
 
     @abstractmethod
-    def commit(self, path: str, name: str, *, sync: bool) -> None:
+    def commit(self, path: str, name: str) -> None:
         """Make a written file the file of that name, whole or not at all."""
+
+    def settle(self, paths: Sequence[str]) -> None:  # noqa: B027 - an object store acknowledges what it has
+        """Wait until the bytes of written files are on the disk, before any gets its name."""
 
     def flush(self, names: Iterable[str]) -> None:  # noqa: B027 - an object store acknowledges what it has
         """Wait until files, and their names in their folders, are on the disk."""
@@ -281,12 +286,20 @@ class LocalPlace(Place):
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, base)
 
-    def commit(self, path: str, name: str, *, sync: bool) -> None:
+    def settle(self, paths: Sequence[str]) -> None:
+        """Many at a time: a disk that is asked for one after the other writes its journal for each."""
+        if len(paths) < 3:
+            for path in paths:
+                atomic.flush_to_disk(path)
+            return
+        with ThreadPoolExecutor(min(_FLUSHES, len(paths))) as pool:
+            for _ in pool.map(atomic.flush_to_disk, paths):
+                pass
+
+    def commit(self, path: str, name: str) -> None:
         """Rename a written file to its name."""
         target = self.path(name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        if sync:
-            atomic.flush_to_disk(path)
         os.replace(path, target)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(path))
@@ -402,11 +415,10 @@ class ObjectPlace(Place):
         """A path in this machine's temporary folder."""
         return os.path.join(tempfile.mkdtemp(prefix="tare-put-"), label.rpartition("/")[2])
 
-    def commit(self, path: str, name: str, *, sync: bool) -> None:
+    def commit(self, path: str, name: str) -> None:
         """Put a written file; the put is the commit."""
         import obstore
 
-        del sync  # an object store acknowledges what it has
         with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
             obstore.put(self._store, name, cast(BinaryIO, file))
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)

@@ -239,7 +239,7 @@ def _write_part(part: Any, base: str, name: str, to: str, overwrite: bool) -> st
 
     state = State(base)
     key = unit_key({"tare_unit": 1, "task": "write_parts", "write": to, "output": {"names": [name]}})
-    writing = Writing(place_of(base), key, state.settings())
+    writing = Writing(place_of(base), key, {**state.settings(), "overwrite": overwrite})
     writing.guarded = not overwrite
     table = pa.Table.from_pandas(part, preserve_index=False)
     try:

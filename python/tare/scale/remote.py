@@ -40,7 +40,7 @@ def ends(source: Any, target: Any, *, force: bool) -> Iterator[tuple[Any, Any]]:
         path = place.scratch(f"{os.getpid()}/{name}")
         held.callback(shutil.rmtree, os.path.dirname(path), ignore_errors=True)
         yield source, path
-        place.commit(path, name, sync=False)
+        place.commit(path, name)
 
 
 def _is_far(end: Any) -> bool:

@@ -55,17 +55,21 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``, ``allow_pickle``.
+        settings: ``verify``, ``fsync``, ``allow_pickle``, ``overwrite``, ``engine``.
     """
 
     def __init__(self, place: Place, key: str, settings: Mapping[str, Any]) -> None:
         self.place = place
         self.key = key
         self.allow_pickle = bool(settings.get("allow_pickle"))
+        self.overwrite = bool(settings.get("overwrite"))
+        self.engine = str(settings.get("engine", ""))
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
         self._state = State.from_settings(settings) if settings.get("state") else None
         self._parts: list[tuple[str, str]] = []
+        self._attempts: dict[str, set[str]] = {}
+        self._folders: set[str] = set()
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
 
@@ -82,15 +86,27 @@ class Writing:
                 f"no file can be named {printable(long, 60)}: names have at most {_NAME_BYTES} bytes, this has "
                 f"{len(long.encode()):,}"
             )
-        attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
-        path = self.place.scratch(f"{attempt}/{name.rsplit('/', 1)[-1][-80:]}")
+        base = name.rsplit("/", 1)[-1][-80:]
+        path = self.place.scratch(f"{self._attempt(base)}/{base}")
+        self._folders.add(os.path.dirname(path))
         self._parts.append((path, name))
         try:
             yield path
         except BaseException:
             self._parts.remove((path, name))
-            _removed(path)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
             raise
+
+    def _attempt(self, base: str) -> str:
+        """The name of a folder that has no file of that name yet: one for all outputs, if their names differ."""
+        for attempt, names in self._attempts.items():
+            if base not in names:
+                names.add(base)
+                return attempt
+        attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
+        self._attempts[attempt] = {base}
+        return attempt
 
     def written(self) -> list[dict[str, Any]]:
         """Name, size and content hash of what is to be renamed; no hash if sizes are all that is checked."""
@@ -110,11 +126,13 @@ class Writing:
         facts = self.written()
         if self.guarded:
             self._leave_others(facts)
+        if self._fsync != "none":
+            self.place.settle([path for path, _ in self._parts])
         new: list[str] = []
         for path, name in self._parts:
             is_new = len(self._parts) > 1 and self.place.stat(name) is None
             try:
-                self.place.commit(path, name, sync=self._fsync != "none")
+                self.place.commit(path, name)
             except (OSError, TareError):
                 for one in new:
                     self.place.remove(one)
@@ -152,9 +170,9 @@ class Writing:
             )
 
     def discard(self) -> None:
-        """Remove what was not renamed."""
-        for path, _ in self._parts:
-            _removed(path)
+        """Remove what was not renamed, and the folders that it was written in."""
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
         self._parts.clear()
 
 
@@ -171,7 +189,8 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
     Args:
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
-            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``, ``attempt``.
+            folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``,
+            ``overwrite``, ``engine``, ``attempt``.
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
@@ -253,11 +272,6 @@ def _peak_memory() -> int:
             return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def _removed(path: str) -> None:
-    """Away with a file that is no result, and with the folder of its attempt."""
-    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
 def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> dict[str, Any]:

@@ -90,6 +90,8 @@ def convert(
 
     known = plan_convert.__kwdefaults__ or {}
     planned = {name: options.pop(name) for name in [*options] if name in known}
+    if "overwrite" in planned:
+        options["overwrite"] = planned["overwrite"]
     return run(plan_convert(sources, destination, to=to, **planned), executor=executor, **options)
 
 
@@ -100,7 +102,8 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
         plan: A plan, or its file.
         options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
-            (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``allow_pickle``, ``on_event``: called with a dict.
+            (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``allow_pickle``,
+            ``overwrite`` (of partitions that no plan knows), ``on_event``: called with a dict.
     """
     yield from Running(plan, **options)
 

@@ -188,7 +188,7 @@ class State:
         if self.place.stat(name) is None:
             path = self.place.scratch(f"{plan.id}.{os.uname().nodename}-{os.getpid()}-plan/plan.jsonl")
             shutil.copyfile(plan.path, path)
-            self.place.commit(path, name, sync=False)
+            self.place.commit(path, name)
         return name
 
     def manifest_plan(self) -> str:

@@ -48,6 +48,8 @@ _OPTIONS: dict[str, type] = {
     "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
     "tare": str,
 }  # fmt: skip
+# What whoever runs a plan allows, never the plan: it may come from anywhere.
+_OF_A_RUN = {"allow_pickle": "to run code", "overwrite": "to replace files that no plan knows"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -197,8 +199,9 @@ def _check_task(unit: dict[str, Any]) -> None:
         if name not in unit:
             raise PlanError(f"{name}: a unit of {unit['task']} has it")
     options, count = unit["options"], len(unit["input"])
-    if "allow_pickle" in options:
-        raise PlanError("options.allow_pickle: to run code is allowed by whoever runs a plan, not by a plan")
+    for name, what in _OF_A_RUN.items():
+        if name in options:
+            raise PlanError(f"options.{name}: {what} is allowed by whoever runs a plan, not by a plan")
     for name, value in options.items():
         kind = _OPTIONS.get(name, type(value))
         if type(value) is not kind:

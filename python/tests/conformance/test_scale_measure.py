@@ -49,22 +49,7 @@ def bench_workers(folder: Path, hosts: tuple[str, ...], *options: str) -> Iterat
     workers = []
     try:
         for n, host in enumerate(hosts):
-            command = [
-                sys.executable,
-                "-m",
-                "dask",
-                "worker",
-                "--scheduler-file",
-                made.file,
-                "--host",
-                "127.0.0.1",
-            ]
-            command += ["--nworkers", "1", "--nthreads", "2", "--no-dashboard", "--no-nanny", *options]
-            command += ["--local-directory", str(folder / f"worker-{n}")]
-            if host:
-                command = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *command]
-            quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            workers.append(subprocess.Popen(command, **quiet))
+            workers.append(start_worker(made, folder / f"worker-{n}", *options, host=host))
         from distributed import Client
 
         with Client(scheduler_file=made.file, set_as_default=False) as client:
@@ -77,12 +62,23 @@ def bench_workers(folder: Path, hosts: tuple[str, ...], *options: str) -> Iterat
         made.close()
 
 
+def start_worker(made: Cluster, folder: Path, *options: str, host: str = "") -> subprocess.Popen[bytes]:
+    """A worker with two threads, on a host of that name."""
+    command = [sys.executable, "-m", "dask", "worker", "--scheduler-file", made.file, "--host", "127.0.0.1"]
+    command += ["--nworkers", "1", "--nthreads", "2", "--no-dashboard", "--no-nanny", *options]
+    command += ["--local-directory", str(folder)]
+    if host:
+        command = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *command]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def times(out: Path) -> dict[str, list[tuple[float, float]]]:
     """When units began and ended, by host: from their receipts, which are written at their end."""
     found: dict[str, list[tuple[float, float]]] = {}
     for path in (out / ".tare" / "done").rglob("*.json"):
         receipt, end = json.loads(path.read_text()), path.stat().st_mtime
-        found.setdefault(receipt["host"], []).append((end - receipt["seconds"], end))
+        begin = end - receipt["seconds"] + receipt["waited_seconds"]
+        found.setdefault(receipt["host"], []).append((begin, end))
     return {host: sorted(some) for host, some in found.items()}
 
 
@@ -141,6 +137,47 @@ def test_a_cluster_without_a_bench(data: Path, tmp_path: Path) -> None:
         pytest.raises(EngineError, match=r"no worker offers bench=1.*--resources bench=1"),
     ):
         scale.run(plan, executor=f"dask+file:{made.file}")
+
+
+def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
+    """It was not asked what it offers; units wait for each other on their host all the same."""
+    plan = planned(data, tmp_path / "out")
+    late = tmp_path / "late"
+    late.mkdir()
+    with bench_workers(tmp_path, ("",), "--resources", "bench=1") as made:
+        others: list[Any] = []
+
+        def join(event: dict[str, Any]) -> None:
+            if event["event"] == "unit_done" and not others:
+                others.append(start_worker(made, late, "--resources", "bench=2"))
+
+        try:
+            report = scale.run(plan, executor=f"dask+file:{made.file}", on_event=join)
+        finally:
+            for worker in others:
+                worker.kill()
+                worker.wait()
+    assert (report.done, report.failed) == (DATASETS, 0), report.failures[0]["error"]
+    receipts = [
+        json.loads(path.read_text()) for path in (tmp_path / "out" / ".tare" / "done").rglob("*.json")
+    ]
+    assert len({one["pid"] for one in receipts}) == 2, "the late one did nothing"
+    (found,) = times(tmp_path / "out").values()
+    assert overlap(found) < 0.02, found
+
+
+def test_a_record_names_its_engine(data: Path, tmp_path: Path) -> None:
+    scale.run(planned(data, tmp_path), executor="inline")
+    record = json.loads((tmp_path / "d0.tare.json").read_text())
+    assert record["engine"]["name"] == "inline"
+
+
+def test_what_cannot_be_measured_is_not_planned(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="at least 2 seconds"):
+        scale.plan_measure(str(data), str(tmp_path), seconds=1)
+    with pytest.raises(UsageError, match="jsn"):
+        scale.plan_measure(str(data), str(tmp_path), codecs=["jsn:orjson"])
+    assert not list(tmp_path.rglob("*.jsonl"))
 
 
 def test_an_executor_that_places_nothing(data: Path, tmp_path: Path) -> None:

@@ -294,6 +294,36 @@ def test_a_result_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     assert len(tree(tmp_path / "out")) == 3
 
 
+def test_to_replace_is_no_other_work(tmp_path: Path) -> None:
+    """What one run was refused, the next is allowed: nothing else is done again."""
+    folder, out = tmp_path / "in", tmp_path / "o"
+    folder.mkdir()
+    for n in range(2):
+        parquet.write_table(pa.table({"k": [n], "v": [1]}), folder / f"{n}.parquet", row_group_size=1)
+    (out / "k=1").mkdir(parents=True)
+    (out / "k=1" / "1.parquet").write_bytes(b"mine")
+    plan = scale.plan_convert(str(folder), str(out), to="parquet", partition="k", split=1)
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.failed) == (1, 1)
+    report = scale.run(plan, executor="inline", overwrite=True)
+    assert (report.done, report.skipped, report.failed) == (1, 1, 0)
+
+
+def test_many_outputs_of_one_unit(tmp_path: Path) -> None:
+    """Of one name in several folders, or of many: each is what its source says, and no folder is left over."""
+    for n in range(40):
+        folder = tmp_path / "in" / f"d{n % 20}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"x{n // 20}.csv").write_text(f"a\n{n}\n")
+    plan = scale.plan_convert(str(tmp_path / "in"), str(tmp_path / "out"), to="parquet")
+    assert plan.count < 40
+    assert scale.run(plan, executor="inline", fsync="all").files == 40
+    for n in range(40):
+        path = tmp_path / "out" / f"d{n % 20}" / f"x{n // 20}.parquet"
+        assert parquet.read_table(path, partitioning=None)["a"].to_pylist() == [n]
+    assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
+
+
 def test_results_of_others_are_left(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "f1.parquet").write_bytes(b"mine")

@@ -94,7 +94,8 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         options: More options of each unit: ``columns``, ``encoding``, ``on_loss``, ...
         identify: ``stat`` by size and time, ``content`` by hash.
         whole_schema: Look at every line of a text that is split, not at a sample.
-        overwrite: Whether results may take the place of files that no plan knows.
+        overwrite: Whether results may take the place of files that no plan knows; of partitions, whose names
+            only values tell, `run` is told.
         skipped: Takes ``(name, why)`` of each file that is no source, or whose result is there.
 
     Raises:
@@ -123,8 +124,6 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     shared = {**(options or {}), "tare": __version__}
     if partition:
         shared["partition"] = partition
-        if overwrite:
-            shared["overwrite"] = 1
     common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
 
     def units() -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tare._version import __version__
+from tare.codec import Codec
 from tare.converting.naming import stem_of
 from tare.errors import UsageError
 from tare.scale.place import folder_uri
@@ -97,14 +98,20 @@ def plan_measure(
         sources: The datasets.
         destination: The folder of the records.
         codecs: Codec ids; all that hold the data by default.
-        seconds: Of each dataset.
+        seconds: Of each dataset: 2 at least.
         path: Where the plan is written; by default beside the records.
 
     Raises:
         PlanError, FileNotFoundError: There is nothing to measure.
+        UsageError: Fewer seconds than processes take to start, or no such codec.
     """
+    from tare.measure.run import check_settings
+    from tare.measure.session import Settings
     from tare.scale.planning.convert import kept_plan
 
+    check_settings(Settings(time_s=seconds))
+    for codec in codecs:
+        Codec.parse(codec)
     base = folder_uri(destination)
     given = listed(sources)
     found = find_sources(given, below=base)

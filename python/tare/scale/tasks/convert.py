@@ -112,7 +112,7 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
         if options.get("columns"):
             schema, rows = _selected(schema, rows, options["columns"].split(","))
         # Values tell the names of partitions: no plan could look whose they are.
-        writing.guarded = bool(options.get("partition")) and not options.get("overwrite")
+        writing.guarded = bool(options.get("partition")) and not writing.overwrite
         for piece, found in _pieces(schema, rows, name, options.get("partition")):
             with writing.output(piece) as target:
                 count, changed = write_rows(found, target, codec, piece, options, verify=writing.verify)
