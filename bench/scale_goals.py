@@ -172,13 +172,17 @@ def small_unit() -> Found:
 
 def start_again() -> float:
     """A second start when all is done: seconds, planning not included."""
+    from unittest import mock
+
     from tare import scale
+    from tare.scale.planning import convert
 
     where, out = folder() / "many", folder() / "many-out"
     where.mkdir(exist_ok=True)
     for n in range(SIZE.again):
         (where / f"{n}.ndjson").write_text('{"a": 1}\n')
-    plan = scale.plan_convert(str(where), str(out), to="ndjson+zstd:1", options={"again": 1})
+    with mock.patch.object(convert, "_GROUPED_FROM", SIZE.again):  # a unit each
+        plan = scale.plan_convert(str(where), str(out), to="ndjson+zstd:1", options={"again": 1})
     scale.run(plan, executor="local", fsync="none")
     began = time.monotonic()
     report = scale.run(plan, executor="inline")
@@ -214,6 +218,7 @@ def put_grouped() -> Found:
     from unittest import mock
 
     from tare.scale.planning import others
+    from tare.scale.planning.grouping import Limits
 
     few = folder() / "few-objects"
     few.mkdir(exist_ok=True)
@@ -222,7 +227,7 @@ def put_grouped() -> Found:
         shutil.copyfile(path, few / path.name)
 
     def single() -> float:
-        with mock.patch.object(others, "_OBJECTS", 1):
+        with mock.patch.object(others, "_GROUPS", Limits(1, 1)):
             return _put(folder() / "store-single", few) / count * 1e3
 
     return turns(lambda: _put(folder() / "store-grouped", objects()) / SIZE.objects * 1e3, single)

@@ -116,7 +116,7 @@ def test_groups_of_long_names_fit_their_unit(tmp_path: Path, monkeypatch: pytest
     units = list(plan.units())
     assert sum(len(unit["input"]) for unit in units) == 400
     assert max(len(canonical(check_unit(unit))) for unit in units) <= MAX_BYTES
-    assert len(units) < 20
+    assert len(units) < 40
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])

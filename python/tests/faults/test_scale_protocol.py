@@ -274,7 +274,7 @@ def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.M
     for name in bad:
         (folder / f"{name}.ndjson").write_text('{"a": ]}\n')
     report = scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2")
-    assert report.done < 20
+    assert report.done < 120
     assert (report.files, report.files_failed, report.exit_code) == (2097, 3, 1)
     assert len(tree(tmp_path / "out")) == 2097
     (group,) = grouped(report.failures)
@@ -284,6 +284,28 @@ def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.M
         (folder / f"{name}.ndjson").write_text('{"a": 1}\n')
     assert scale.convert(str(folder), str(tmp_path / "out"), to="parquet", executor="local:2").ok
     assert len(tree(tmp_path / "out")) == 2100
+
+
+def test_a_new_file_among_many_changes_its_group_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(convert, "_GROUPED_FROM", 200)
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for n in range(600):
+        (folder / f"{n:04}.ndjson").write_text(f'{{"a": {n}}}\n')
+    given: dict[str, Any] = {"to": "ndjson", "executor": "inline"}
+    first = scale.convert(str(folder), str(out), **given)
+    assert 10 < first.done < 40
+    before = tree(out)
+    (folder / "0300b.ndjson").write_text('{"a": "new"}\n')
+    second = scale.convert(str(folder), str(out), **given)
+    assert (second.done, second.skipped, second.superseded) == (1, first.done - 1, 0)
+    assert second.files < 200
+    assert {name: hash for name, hash in tree(out).items() if name != "0300b.ndjson"} == before
+    (folder / "0300b.ndjson").unlink()
+    third = scale.convert(str(folder), str(out), **given)
+    assert (third.failed, third.superseded, tree(out)) == (0, 1, before)
 
 
 def test_a_result_that_was_deleted_is_made_again(tmp_path: Path) -> None:
@@ -309,14 +331,15 @@ def test_to_replace_is_no_other_work(tmp_path: Path) -> None:
     assert (report.done, report.skipped, report.failed) == (1, 1, 0)
 
 
-def test_many_outputs_of_one_unit(tmp_path: Path) -> None:
+def test_many_outputs_of_one_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of one name in several folders, or of many: each is what its source says, and no folder is left over."""
     for n in range(40):
         folder = tmp_path / "in" / f"d{n % 20}"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"x{n // 20}.csv").write_text(f"a\n{n}\n")
+    monkeypatch.setattr(convert, "_GROUPED_FROM", 10)
     plan = scale.plan_convert(str(tmp_path / "in"), str(tmp_path / "out"), to="parquet")
-    assert plan.count < 40
+    assert plan.count < 10
     assert scale.run(plan, executor="inline", fsync="all").files == 40
     for n in range(40):
         path = tmp_path / "out" / f"d{n % 20}" / f"x{n // 20}.parquet"

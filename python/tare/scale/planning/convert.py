@@ -15,13 +15,14 @@ from tare.datasets.source import find
 from tare.errors import PlanError, TareError, UsageError
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
+from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
 from tare.scale.tasks.inputs import opened, opened_part
-from tare.scale.unit import canonical, safe_name
+from tare.scale.unit import safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
 
@@ -35,9 +36,9 @@ _UNITS = {
     "MB": 10**6,
     "GB": 10**9,
 }
-_GROUP_BYTES = 64 << 20
-_GROUP_TEXT = 48 << 10  # of the 64 KiB that a unit may have
-_GROUPED_FROM = 10_000  # so many files that a receipt for each would be what costs most
+_SMALL_BYTES = 1 << 20
+_GROUPS = Limits(usual=32, most=256)
+_GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
 _MEMORY_FACTOR = 6
 
 
@@ -128,7 +129,6 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
 
     def units() -> Iterator[dict[str, Any]]:
         small: list[tuple[Found, str]] = []
-        text = 0
         for one, name in targets:
             cut = []
             if size:
@@ -139,20 +139,17 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
             if cut:
                 for part, part_name, more in cut:
                     yield _unit(common, [part], [part_name], base, {**shared, **more})
-            elif len(targets) > _GROUPED_FROM and one.size < _GROUP_BYTES // 64:
-                length = len(canonical([one.as_input(), name]))
-                if text + length > _GROUP_TEXT:
-                    yield _group(common, small, base, shared)
-                    small, text = [], 0
+            elif len(targets) > _GROUPED_FROM and one.size < _SMALL_BYTES:
                 small.append((one, name))
-                text += length
-                if len(small) >= 256 or sum(each.size for each, _ in small) >= _GROUP_BYTES:
-                    yield _group(common, small, base, shared)
-                    small, text = [], 0
             else:
                 yield _unit(common, [one.as_input()], [name], base, shared)
-        if small:
-            yield _group(common, small, base, shared)
+        groups = in_groups(
+            small, _GROUPS, source=lambda pair: pair[0], said=lambda pair: [pair[0].as_input(), pair[1]]
+        )
+        for group in groups:
+            yield _unit(
+                common, [one.as_input() for one, _ in group], [name for _, name in group], base, shared
+            )
 
     return kept_plan(
         units(), path, "convert", base, f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
@@ -355,15 +352,6 @@ def _bytes_of(given: Mapping[str, Any]) -> int:
     if not part:
         return int(given["size"])
     return int(part.get("bytes", part["end"] - part["start"] if part["kind"] == "bytes" else given["size"]))
-
-
-def _group(
-    common: Mapping[str, Any],
-    small: Sequence[tuple[Found, str]],
-    base: str,
-    options: Mapping[str, str | int],
-) -> dict[str, Any]:
-    return _unit(common, [one.as_input() for one, _ in small], [name for _, name in small], base, options)
 
 
 def kept_plan(

@@ -13,14 +13,12 @@ from tare.converting.naming import stem_of
 from tare.errors import UsageError
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
-from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
-from tare.scale.unit import canonical
+from tare.scale.planning.grouping import Limits, in_groups
+from tare.scale.planning.sources import Sources, find_sources, kept_name, listed
 
 __all__ = ["plan_measure", "plan_put"]
 
-_OBJECTS = 1000
-_OBJECT_BYTES = 64 << 20
-_UNIT_BYTES = 48 << 10
+_GROUPS = Limits(usual=500, most=1000)
 
 
 def plan_put(
@@ -33,7 +31,7 @@ def plan_put(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> Plan:
-    """Plan setting files in a store: up to 1,000 objects or 64 MiB at once.
+    """Plan setting files in a store: some 500 objects, or 64 MiB, at once.
 
     Args:
         sources: Files, folders, globs, ``s3://`` prefixes; a file's name is its key.
@@ -57,7 +55,10 @@ def plan_put(
         options["values"] = 1
 
     def units() -> Iterator[dict[str, Any]]:
-        for some in _grouped(found):
+        groups = in_groups(
+            found, _GROUPS, source=lambda one: one, said=lambda one: [one.as_input(), kept_name(one.name)]
+        )
+        for some in groups:
             yield {
                 "tare_unit": 1, "task": "put", "input": [one.as_input() for one in some],
                 "options": {**options, "keys": [kept_name(one.name) for one in some]},
@@ -67,21 +68,6 @@ def plan_put(
     return make_plan(
         units(), path, task="put", about=f"put {' '.join(given)} {store}".encode(errors="replace").decode()
     )
-
-
-def _grouped(found: Sequence[Found]) -> Iterator[list[Found]]:
-    some: list[Found] = []
-    size = text = 0
-    for one in found:
-        length = len(canonical([one.as_input(), kept_name(one.name)]))
-        if some and (len(some) >= _OBJECTS or size + one.size > _OBJECT_BYTES or text + length > _UNIT_BYTES):
-            yield some
-            some, size, text = [], 0, 0
-        some.append(one)
-        size += one.size
-        text += length
-    if some:
-        yield some
 
 
 def plan_measure(
