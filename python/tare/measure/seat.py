@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tare.measure.driver import Worker
     from tare.measure.session import Part, Session
 
-__all__ = ["TARGET_NS", "Seat", "calls_ns", "fail", "judge_verify", "level", "threads_of"]
+__all__ = ["TARGET_NS", "WARM_MS", "Seat", "calls_ns", "fail", "judge_verify", "level", "threads_of"]
 
 TARGET_NS = 2_000_000
 """A sample is a batch of calls calibrated to this long, in nanoseconds."""
@@ -36,6 +36,8 @@ _SLOWEST = 20
 _SURE = 10
 _SPARE_S = 2.0
 _TRIAL_MS = 300
+WARM_MS = 4000
+"""How long, at most, a runtime that compiles what it runs may warm up in each process, for each operation."""
 
 
 def level(case: dict[str, Any], factor: str) -> str:
@@ -327,6 +329,7 @@ class Seat:
             target_ns=TARGET_NS,
             **factors,
             budget_ms=budget_ms,
+            warm_ms=WARM_MS if self.language else None,
             deadline_s=self._deadline_s(operation),
         )
         believable(reply, self.language or "python")
@@ -406,7 +409,9 @@ class Seat:
         self._ask("encode_to", codec=str(self.codec), path=path)
 
     def _deadline_s(self, operation: str) -> float:
-        return max(self.session.settings.deadline_s, _SLOWEST * self.expected_s(operation)) + _SPARE_S
+        warming_s = 2 * WARM_MS / 1e3 if self.language else 0.0
+        slowest_s = max(self.session.settings.deadline_s, _SLOWEST * self.expected_s(operation))
+        return slowest_s + _SPARE_S + warming_s
 
     def _ask(self, op: str, *, deadline_s: float | None = None, **fields: Any) -> dict[str, Any]:
         if self.worker is None:

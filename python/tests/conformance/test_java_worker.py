@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,19 @@ def test_the_jdk_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         assert missing["kryo:java-kryo"].startswith("mvn -q -f ")
         with pytest.raises(WorkerError, match="Java finds no library for json:java-jackson: mvn -q -f"):
             ask(worker, "prepare", codec="json:java-jackson")
+
+
+def test_it_warms_up_as_long_as_it_may(loaded: Worker) -> None:
+    """Once for each operation, and not at all unless it is asked: the compiler begins in each process anew."""
+    available(loaded, "json:java-jackson")
+    ask(loaded, "prepare", codec="json:java-jackson", cold=True)
+    asked = {"what": "encode", "codec": "json:java-jackson", "batch": 1}
+
+    def took_s(**more: Any) -> float:
+        began = time.monotonic()
+        assert len(ask(loaded, "run", **asked, **more)["samples"]) == 1
+        return time.monotonic() - began
+
+    assert took_s(warm_ms=600, budget_ms=200) < 0.55, "its budget ends it"
+    assert 0.6 <= took_s(warm_ms=600), "so it has not warmed up yet"
+    assert took_s(warm_ms=60_000) < 30, "it is warm"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
+from tare.measure.seat import TARGET_NS, WARM_MS, Seat, judge_verify, level
 from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
 from tare.measure.stages.weigh import twin_case
 
@@ -74,6 +74,7 @@ class StreamSeat(Seat):
                 kind=level(self.case, "kind"),
                 order=level(self.case, "order"),
             )
+            self._warm()
             if verify or first:
                 self._transfer()
                 judge_verify(
@@ -81,6 +82,20 @@ class StreamSeat(Seat):
                 )
         except WorkerError as error:
             self.lose(error)
+
+    def _warm(self) -> None:
+        """Have both ends encode and decode in memory: a compiler that works in steps begins in each process anew.
+
+        Tare's own ends in Python have none.
+        """
+        if not self.language:
+            return
+        for worker, what in ((self.worker, "encode"), (self._reader, "decode")):
+            if worker is not None:
+                asked = worker.send(
+                    "run", what=what, codec=str(self.codec), samples=1, batch=1, warm_ms=WARM_MS
+                )
+                worker.wait(asked, deadline_s=2 * self.session.settings.deadline_s)
 
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Send the value once and keep span, both sides' CPU and the stamps."""
