@@ -17,12 +17,14 @@ final class Timing {
     private static final int SAME = 3;
     private static final int CLEARED = 64;
 
+    private long warmed;
     private final Clocks clocks = new Clocks();
 
     /** Takes samples; `batches` remembers what was calibrated. */
     Map<String, Object> take(Job job, Request request, Map<String, Integer> batches, String key) throws Exception {
         double until = System.nanoTime() + 1e6 * request.number("budget_ms", 1e12);
         long longest = (long) (1e6 * request.number("warm_ms", 0));
+        warmed = 0;
         if (longest > 0 && !request.is("what", "null") && !batches.containsKey("warm " + key) && warm(job, longest, until)) {
             batches.put("warm " + key, 1);
         }
@@ -50,6 +52,7 @@ final class Timing {
         reply.put("cols", Clocks.columns());
         reply.put("samples", rows);
         reply.put("batch", batch);
+        if (warmed > 0) reply.put("warm_calls", warmed);
         return reply;
     }
 
@@ -100,6 +103,7 @@ final class Timing {
             if (++calls % CLEARED == 0) job.clear(false);
         } while (System.nanoTime() < until);
         job.clear(false);
+        warmed += calls;
         return (double) (System.nanoTime() - began) / calls;
     }
 
