@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,8 @@ def noise_of(record: Mapping[str, Any], analysis: Analysis | None = None) -> dic
         "floor": floor,
         "contended_share": contended,
         "psi_some": psi,
-        "launches": max((figure.launches for figure in figures), default=0),
+        # In a plan the base takes part in every group: its launches are several times the others'.
+        "launches": median_low(figure.launches for figure in figures) if figures else 0,
         "rounds": int(np.median(rounds)) if rounds else 0,
         "quiet": bool(
             (floor is None or floor < QUIET_FLOOR) and contended < QUIET_PSI and (psi or 0.0) < QUIET_PSI

@@ -172,6 +172,8 @@ def choose(
     # One way alone is in no race with both, unless the whole plan asked for one way.
     both = {at: case for at, case in weighed.items() if len(case.get("operations") or ()) != 1}
     weighed = both or weighed
+    if not both:
+        use = _one_way(weighed, use, notes)
     medium, use = _medium(weighed, analysis, use, notes)
     full = full_share(record) / (number(size) or 1.0)
     choice = Choice(use, medium, [], None, [], {}, notes, not math.isclose(full, 1.0))
@@ -212,6 +214,18 @@ def choose(
             choice.several.append(one)
     notes += _short_of_time(choice)
     return choice
+
+
+def _one_way(weighed: Mapping[tuple[str, str], Mapping[str, Any]], use: Profile, notes: list[str]) -> Profile:
+    """The use without the way that was not measured: it would count as no time at all."""
+    ways = {operation for case in weighed.values() for operation in case.get("operations") or ()}
+    if ways and ways <= {"decode", "read", "receive"} and use.writes:
+        notes.append("writing was not measured: of reading alone")
+        return replace(use, writes=0.0)
+    if ways and ways <= {"encode", "write", "send"} and use.reads:
+        notes.append("reading was not measured: of writing alone")
+        return replace(use, reads=0.0)
+    return use
 
 
 def _short_of_time(choice: Choice) -> list[str]:

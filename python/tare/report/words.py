@@ -140,9 +140,16 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
             for entry in verdict.get("excluded") or []
             if isinstance(entry, dict)
         ],
-        "transfer": "" if found.imported else _transfer(verdict),
+        "transfer": "" if found.imported else _reckoned(verdict),
         "empty": not verdict,
     }
+
+
+def _reckoned(verdict: dict[str, Any]) -> str:
+    """What of a verdict was not measured, in sentences: one of the two ways, and the bytes' way over the medium."""
+    alone = [text.one_line(one, 100) for one in verdict.get("reasons") or [] if str(one).endswith(" alone")]
+    said = [f"{one[0].upper()}{one[1:]}." for one in alone]
+    return " ".join(filter(None, (*said, _transfer(verdict))))
 
 
 def _transfer(verdict: dict[str, Any]) -> str:

@@ -12,7 +12,9 @@ from tare.errors import UsageError
 from tare.measure import wording
 from tare.measure.constraints import allowed, conditions, kept
 from tare.measure.cost import Crossing
+from tare.measure.derive import derive
 from tare.measure.recommend import recommend
+from tare.report import terminal
 
 FLAT = {"languages": ["python", "r", "c"], "spec": "https://example.org"}
 THREE = (
@@ -276,6 +278,24 @@ def test_only_proven_cases_are_ranked(record, status):
     verdict = recommend(changed, profile="cache")
     assert "pickle" not in verdict["p"]
     assert reasons_of(verdict)["pickle"].endswith("said why")
+
+
+def test_a_way_that_no_case_measured_counts_for_nothing_and_is_told(record):
+    """A plan of reading alone: its verdict is of reading, and says so in every report."""
+    reading = copy.deepcopy(record)
+    for case in reading["cases"]:
+        case["operations"] = ["decode"]
+        for launch in case["launches"]:
+            launch["samples"] = {
+                name: columns for name, columns in launch["samples"].items() if name == "decode"
+            }
+    verdict = recommend(reading, profile="archive")
+    assert verdict["weights"]["w"] == 0
+    assert ": 1 read at" in verdict["reasons"][0]
+    assert "writing was not measured: of reading alone" in verdict["reasons"]
+    reading["derived"] = derive(reading)
+    assert "Writing was not measured: of reading alone." in " ".join(terminal.render(reading).split())
+    assert recommend(record, profile="archive")["weights"]["w"] == 1
 
 
 def test_spans_are_used_where_both_ends_work_at_once():

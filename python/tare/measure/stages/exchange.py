@@ -29,12 +29,12 @@ def measure_exchange(session: Session) -> None:
     share = min(1.0, _OWN_BYTES / max(1, dataset.bytes_memory))
     own = dataset.value if share == 1.0 else dataset.subset(share).value
     found = session.record["fidelity"].setdefault("exchange", {})
-    for format in shared_formats(given):
+    for format in shared_formats(given) if document else []:
         codecs = _asked(session, ends_of(format, given)[0])
         if session.stop_asked or len(codecs) < 2:
             continue
-        found[format] = exchange(format, codecs, given=given, own=own if document else None, has_own=document)
-        found[format]["own_share"] = share if document else None
+        found[format] = exchange(format, codecs, given=given, own=own, has_own=True)
+        found[format]["own_share"] = share
         session.tell("exchange", len(found), len(found), format)
     for format in [] if document else shared_formats(given, kind="table"):
         codecs = _asked(session, ends_of(format, given, kind="table")[0])
