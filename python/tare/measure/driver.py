@@ -90,6 +90,7 @@ class Worker:
             raise UsageError(f"no command is known for the worker {name!r}; give one")
         lists = command is not None if lists is None else lists
         self.name = name
+        self.memory_limit = memory_limit
         self.directory = scratch.make(workdir)
         self._log = bytearray()
         self._pending = bytearray()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import time
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ TARGET_NS = 2_000_000
 
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _SLOWEST = 20
+_OF_MEMORY = re.compile(r"memory|cannot allocate|heap space", re.IGNORECASE)
 # The first call is up to several times slower than the rest.
 _SURE = 10
 _SPARE_S = 2.0
@@ -251,6 +253,9 @@ class Seat:
         """The case failed: write it down and give up the worker."""
         self.session.check()
         fail(self.case, error)
+        limit = self.worker.memory_limit if self.worker is not None else None
+        if limit and _OF_MEMORY.search(str(error)):
+            self.case["reason"] += f"; its process was held to {limit / 1e9:.3g} GB"
         self.close()
 
     def quit(self) -> None:

@@ -496,6 +496,7 @@ def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     assert "ok" == found["marshal"]["status"], found["marshal"]["reason"]
     assert found["repr:stdlib"]["status"] in ("error", "killed")
     assert "emory" in found["repr:stdlib"]["reason"]
+    assert "; its process was held to 0." in found["repr:stdlib"]["reason"]
 
 
 def test_streams_alone_end_in_a_route_over_one_of_them():
