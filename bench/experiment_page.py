@@ -66,7 +66,7 @@ def page(
 
 def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """How many figures are as published, by counting."""
-    counts, stand_ins = dict.fromkeys(_AGREES, 0), dict.fromkeys(_AGREES, 0)
+    counts, stand_ins, others = (dict.fromkeys(_AGREES, 0) for _ in range(3))
     for figures in study["figures"]:
         run = figures.get("run", next(iter(results)))
         if run not in results:
@@ -74,11 +74,20 @@ def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
             continue
         rows = compared(figures, _complete(results[run]))
         for row in rows:
-            if not row["as"]:
+            if row["as"]:
+                others[row["agrees"]] += 1
+            else:
                 counts[row["agrees"]] += 1
-            elif row["agrees"] and _unmeasured(rows, row):
+                continue
+            if row["agrees"] and _unmeasured(rows, row):
                 stand_ins[row["agrees"]] += 1
-    del counts["base"]
+    del counts["base"], others["base"]
+    if not any(counts.values()):
+        answer = (
+            f"Nothing of the study's own runs here. Of {sum(others.values())} published figures, "
+            f"by what stands in for it: {_listed(others)}."
+        )
+        return " ".join((answer, *_uncertain(results)))
     answer = f"Of {sum(counts.values())} published figures: {_listed(counts)}."
     if count := sum(stand_ins.values()):
         answer += f" For {count} of the last a stand-in was, another library of the same format: {_listed(stand_ins)}."
@@ -100,15 +109,37 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 
 def _uncertain(results: Mapping[str, Any]) -> Iterator[str]:
-    """That single figures cannot be trusted, of each run that was too noisy for it."""
+    """How far single figures can be trusted, of each run in which that is not far."""
     for name, result in results.items():
-        floor = result.derived["noise"].get("floor")
-        if floor is not None and floor > _NOISY:
+        floors = _floors(result)
+        if floors and floors[-1] > _NOISY:
             run = f"Of the run {name}, single" if name else "Single"
             yield (
-                f"{run} figures are uncertain by {floor * 100:.0f} %, the run's noise floor: by so much the base, "
-                "measured twice, differed from itself."
+                f"{run} figures are uncertain by as much as the base, measured twice, differed from itself: "
+                f"{_said(floors)}."
             )
+
+
+def _floors(result: Any) -> list[float]:
+    """How far the base, measured twice, may differ from itself in each group, the quietest first."""
+    noise = result.derived["noise"]
+    aa = [row for row in noise.get("aa") or () if row["op"] == "total" and row.get("hi") and row.get("lo")]
+    found = sorted(max(row["hi"], 1 / row["lo"]) - 1 for row in aa)
+    return found or ([noise["floor"]] if noise.get("floor") is not None else [])
+
+
+def _said(floors: list[float]) -> str:
+    """The floor, or those of several groups.
+
+    >>> _said([0.021]), _said([0.01, 0.02, 0.5])
+    ('2.1 %', '2.0 % in the median of 3 groups, 50.0 % in the worst')
+    """
+    if len(floors) == 1:
+        return f"{floors[0] * 100:.1f} %"
+    return (
+        f"{median(floors) * 100:.1f} % in the median of {len(floors)} groups, "
+        f"{floors[-1] * 100:.1f} % in the worst"
+    )
 
 
 def _complete(result: Any) -> dict[str, Any]:
@@ -144,8 +175,8 @@ def _facts(result: Any, link: str) -> Iterator[str]:
         yield f"The run was given {text.duration(limit * 1e9)}, each data set its share of it:"
         yield f"half of the cases had {made:g} launches or more."
     noise = result.derived["noise"]
-    floor = noise.get("floor")
-    yield f"Noise floor {'not measured' if floor is None else f'{floor * 100:.1f} %'}."
+    floors = _floors(result)
+    yield f"Noise floor {_said(floors) if floors else 'not measured'}."
     if not noise.get("quiet", True):
         yield "*contended* below counts figures whose wall clock ran 10 % past CPU and blocked time, which is but one way"
         yield "of not being quiet: *never quiet* names the one that it was."

@@ -120,13 +120,39 @@ def test_a_stand_in_is_no_further_published_figure(bench):
     )
 
 
+def test_a_study_of_which_nothing_runs_here(bench):
+    """Its figures are counted by what stands in for it; the base is no figure."""
+    rows = [
+        {"codec": "json:stdlib", "as": "none", "published": 1},
+        {"codec": "rds:tare", "as": "gzip", "published": 2.0},
+        {"codec": "arrow:pyarrow", "as": "lz4", "published": 9.0},
+    ]
+    result = result_of(("json:stdlib", 100, "ok"), ("arrow:pyarrow", 50, "ok"), ("rds:tare", 200, "ok"))
+    said = bench["page"]._answer({"figures": [{**FIGURES, "rows": rows}]}, {"": result})
+    assert said == (
+        "Nothing of the study's own runs here. Of 2 published figures, by what stands in for it: "
+        "1 as published, 1 otherwise."
+    )
+
+
+def test_the_noise_of_many_groups(bench):
+    """The worst of many says little of the rest."""
+    result = result_of(("json:stdlib", 100, "ok"))
+    result.derived["noise"]["aa"] = [
+        {"op": "total", "lo": 1 / (1 + width), "hi": 1.0} for width in (0.01, 0.02, 0.5)
+    ] + [{"op": "encode", "lo": 0.1, "hi": 9.0}]
+    assert "Noise floor 2.0 % in the median of 3 groups, 50.0 % in the worst." in " ".join(
+        bench["page"]._facts(result, "l")
+    )
+
+
 def test_a_noisy_run_is_said_in_the_answer(bench):
     figures = {"figures": [{**FIGURES, "rows": [{"codec": "json:stdlib", "published": 1}]}]}
     said = [
         bench["page"]._answer(figures, {"": result_of(("json:stdlib", 100, "ok"), floor=floor)})
         for floor in (0.28, 0.09)
     ]
-    assert "Single figures are uncertain by 28 %" in said[0]
+    assert "measured twice, differed from itself: 28.0 %." in said[0]
     assert "uncertain" not in said[1]
 
 
