@@ -14,7 +14,7 @@ import click
 
 from tare.cli.running import carry_out, run_options, summary
 
-__all__ = ["convert", "one", "options", "taken", "wanted"]
+__all__ = ["convert", "one", "options", "taken", "tell_skipped", "wanted"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
@@ -24,7 +24,6 @@ _OWN = (
     click.option("--split-lines", is_flag=True, help="No line break of a CSV stands within a value: it may be cut."),
     click.option("--whole-schema", is_flag=True, help="Look at every line of a text that is cut, not at a sample."),
     click.option("--partition", metavar="COLUMN", help="A folder COLUMN=VALUE for each value."),
-    click.option("--on-loss", type=click.Choice(["fail", "warn", "allow"]), help="When values would change; by default fail."),
     click.option("--identify", type=click.Choice(["stat", "content"]), default="stat", help="Know sources by size and time, or by content."),
     click.option("--overwrite", is_flag=True, help="Replace results that no earlier run knows, as --force does."),
     click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing."),
@@ -105,6 +104,8 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         raise UsageError(
             f"{destination}: is named as a file is, and a run of many makes a folder: name one, or end it with a /"
         )
+    if options["codec"] and options["to"] and options["codec"] != options["to"]:
+        raise UsageError(f"--to {options['to']} and --codec {options['codec']}: say one of them")
     if destination == "-" or "-" in sources:
         raise UsageError("many files are no stream: name files, and a folder for the results")
     to = pressed(to, destination, options["compressor"]) or to
@@ -119,13 +120,13 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         overwrite=replaced, options=_unit_options(options, given), skipped=skipped,
         path=os.path.join(folder.name, "plan.jsonl") if folder else None,
     )  # fmt: skip
-    _told(skipped)
+    tell_skipped(skipped)
     if given["dry_run"]:
         return _shown(plan, options["as_json"])
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
-    report, code = carry_out(
-        plan, {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}, verify=verify
-    )
+    given["on_loss"] = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
+    rules = {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}
+    report, code = carry_out(plan, rules, verify=verify)
     if report is not None:
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
@@ -139,9 +140,6 @@ def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, s
         more["columns"] = options["columns"]
     if options["encoding"]:
         more["encoding"] = options["encoding"]
-    loss = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
-    if loss != "fail":
-        more["on_loss"] = loss
     return more | {name: 1 for name in ("data_only", "strict") if options[name]}
 
 
@@ -151,8 +149,8 @@ def _usual_executor(size: int, count: int, given: dict[str, Any]) -> str:
     return "inline" if small and given["jobs"] is None and given["unit_timeout"] is None else "local"
 
 
-def _told(skipped: list[tuple[str, str]]) -> None:
-    """Which files were passed over: how many, by reason."""
+def tell_skipped(skipped: list[tuple[str, str]]) -> None:
+    """Say which files were passed over: how many, by reason."""
     from tare.datasets.source import printable
 
     reasons: dict[str, list[str]] = {}

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from tare.cli.convert_many import tell_skipped
+
 __all__ = ["command"]
 
 
@@ -72,7 +74,9 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     given, destination = _last(sources)
     columns = options.pop("columns")
     more: dict[str, str | int] = {"columns": columns} if columns else {}
-    plan = plan_convert(given, destination, path=out, options=more, **options)
+    skipped: list[tuple[str, str]] = []
+    plan = plan_convert(given, destination, path=out, options=more, skipped=skipped, **options)
+    tell_skipped(skipped)
     return _told(plan, out)
 
 
@@ -91,7 +95,10 @@ def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
 
     given, destination = _last(sources)
     options["split"] = options["split"] or "64MiB"
-    return _told(plan_encode(given, destination, path=out, **options), out)
+    skipped: list[tuple[str, str]] = []
+    plan = plan_encode(given, destination, path=out, skipped=skipped, **options)
+    tell_skipped(skipped)
+    return _told(plan, out)
 
 
 @command.command("put")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from typing import Any
 
 import click
@@ -50,8 +52,8 @@ def command(plan: str, shard: str | None, verify: str, as_json: bool, **options:
     if report is not None:
         if as_json:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
-        more = f" --shard {shard}" if shard else ""
-        summary(report, shown(opened.base) if opened.base else plan, f"tare run {plan}{more}")
+        again = shlex.join(["tare", *sys.argv[1:]])
+        summary(report, shown(opened.base) if opened.base else plan, again)
     return code
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Planned", "finish", "planned"]
 
-_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare", "on_loss")
+_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare")
 """Options that follow from the state of the sources and from who planned, or do not tell one result from another."""
 
 
@@ -33,12 +33,21 @@ class Planned:
         unit: The unit.
         key: Its key.
         superseded: Whether a later plan speaks of its sources or of its outputs.
+        spoken: Which of its inputs a later plan speaks of, or of their outputs; all of a unit that names no outputs.
     """
 
     plan: str
     unit: dict[str, Any]
     key: str
     superseded: bool
+    spoken: frozenset[int] = frozenset()
+
+    def speaks_of(self, name: str) -> bool:
+        """Whether a later plan speaks of the source that an output is made of."""
+        names = self.unit["output"].get("names", [])
+        _, _, behind = name.partition("/")  # of a partition: COLUMN=VALUE/NAME
+        found = [number for number, one in enumerate(names) if one in (name, behind)]
+        return not found or not self.spoken.isdisjoint(found)
 
 
 def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
@@ -59,26 +68,29 @@ def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
             elif key not in seen:
                 seen.add(key)
                 claims = _claims(unit)
-                own |= claims
-                yield Planned(plan.id, unit, key, not claimed.isdisjoint(claims))
+                own.update(*claims)
+                spoken = frozenset(n for n, some in enumerate(claims) if not claimed.isdisjoint(some))
+                yield Planned(plan.id, unit, key, bool(spoken), spoken)
         claimed |= own
 
 
-def _claims(unit: dict[str, Any]) -> set[bytes]:
-    """What no two plans may both be right about: an output, and what one kind of work makes of a source."""
+def _claims(unit: dict[str, Any]) -> list[set[bytes]]:
+    """What no two plans may both be right about, of each input: its output, and what one kind of work makes of it."""
     options = {name: value for name, value in unit["options"].items() if name not in _OF_A_SOURCE}
     meant = canonical([unit["task"], unit.get("read", ""), unit.get("write", ""), options])
     names = unit.get("output", {}).get("names", [])
-    return {str(name).encode() for name in names} | {
-        meant + b"\0" + str(one["uri"]).encode() for one in unit["input"]
-    }
+    return [
+        {meant + b"\0" + str(one["uri"]).encode()} | ({str(name).encode()} if name is not None else set())
+        for one, name in itertools.zip_longest(unit["input"], names)
+    ]
 
 
 def finish(state: State, plan: Plan) -> int | None:
     """Write ``manifest.json`` if every unit of the plan is done, and remove what it supersedes.
 
     Removed are results that nothing but an earlier state of the same sources has given, and only if they are as they
-    were written: parts of a file that is shorter now, the folder of a value that has gone.
+    were written: parts of a file that is shorter now, the folder of a value that has gone. What a source gave that
+    this plan does not speak of stays: it may be gone, or not have been meant this time.
 
     Args:
         state: Of the plan's destination.
@@ -90,12 +102,12 @@ def finish(state: State, plan: Plan) -> int | None:
     if not plan.base or not state.inner:
         return None
     outputs: dict[str, dict[str, Any]] = {}
-    old: list[str] = []
+    old: list[Planned] = []
     alone = set(state.plan_ids()) <= {plan.id}
     others = (one for one in state.plans() if one.id != plan.id)
     for one in planned(itertools.chain([plan], others), alone=alone):
         if one.superseded:
-            old.append(one.key)
+            old.append(one)
             continue
         receipt = state.receipt(one.key)
         if one.plan != plan.id and (receipt is None or not state.is_done(receipt)):
@@ -103,7 +115,7 @@ def finish(state: State, plan: Plan) -> int | None:
         if receipt is None:
             return None
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
-    removed = sum(_removed(state, key, outputs) for key in old)
+    removed = sum(_removed(state, one, outputs) for one in old)
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
     listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]
     text = json.dumps({**head, "outputs": listed}, indent=1, ensure_ascii=False, sort_keys=True)
@@ -111,13 +123,20 @@ def finish(state: State, plan: Plan) -> int | None:
     return removed
 
 
-def _removed(state: State, key: str, outputs: dict[str, dict[str, Any]]) -> int:
-    """Away with what only a superseded unit has made, and with what is known of it."""
-    receipt = state.receipt(key)
-    count = 0
+def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> int:
+    """Away with what only a superseded unit has made of sources that are spoken of now; what else it made stays known."""
+    receipt = state.receipt(old.key)
+    count = left = 0
     for made in (receipt or {}).get("output", []):
-        if "name" in made and made["name"] not in outputs and state.stands(made):
-            state.place.remove(str(made["name"]))
+        name = str(made.get("name", ""))
+        if not name or name in outputs or not state.stands(made):
+            continue
+        if old.speaks_of(name):
+            state.place.remove(name)
             count += 1
-    state.forget(key)
+        else:
+            outputs[name] = made
+            left += 1
+    if not left:
+        state.forget(old.key)
     return count

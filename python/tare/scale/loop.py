@@ -50,6 +50,7 @@ class Rules:
         verify: ``size``, ``hash`` or ``decode``.
         fsync: ``none``, ``unit`` or ``all``.
         allow_pickle: Whether sources may be read that can run code. A plan cannot say it.
+        on_loss: What becomes of values that would change: ``fail``, ``warn`` or ``allow``.
         overwrite: Whether partitions may take the place of files that no plan knows. What a plan names is looked
             at when it is made.
     """
@@ -62,6 +63,7 @@ class Rules:
     verify: str = "hash"
     fsync: str = "unit"
     allow_pickle: bool = False
+    on_loss: str = "fail"
     overwrite: bool = False
 
 
@@ -113,7 +115,10 @@ class Loop:
         self._settings = {
             **self.state.settings(),
             "engine": engine.name,
-            **{name: getattr(rules, name) for name in ("verify", "fsync", "allow_pickle", "overwrite")},
+            **{
+                name: getattr(rules, name)
+                for name in ("verify", "fsync", "allow_pickle", "on_loss", "overwrite")
+            },
         }
         self._flying: dict[Future[dict[str, Any]], _Task] = {}
         self._again: deque[_Task] = deque()

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError
 from tare.scale.executors.base import Engine, facts
 from tare.scale.place import shown, split_uri
 
-__all__ = ["EngineError", "check_bench", "check_workers", "probe"]
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+
+__all__ = ["EngineError", "check_bench", "check_workers", "probe", "readable"]
+
+_TRIED = 20
 
 
 class EngineError(TareError):
     """An engine, or one of its workers, that cannot be used."""
+
+
+def readable(plan: Plan) -> str:
+    """An input that this process can read, so that a worker that cannot is to blame; empty if there is none soon.
+
+    One that has gone costs its own unit.
+    """
+    for unit in itertools.islice(plan.units(), _TRIED):
+        uri = str(unit["input"][0]["uri"])
+        try:
+            place, name = split_uri(uri)
+            place.read(name, 0, 1)
+        except (OSError, TareError):
+            continue
+        return uri
+    return ""
 
 
 def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ __all__ = ["Made", "Writing", "run_unit"]
 
 _COUNT = itertools.count()
 _NAME_BYTES = 255
+_KNOWN: dict[str, set[str]] = {}
 
 
 @dataclass
@@ -55,13 +56,14 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``, ``allow_pickle``, ``overwrite``, ``engine``.
+        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``.
     """
 
     def __init__(self, place: Place, key: str, settings: Mapping[str, Any]) -> None:
         self.place = place
         self.key = key
         self.allow_pickle = bool(settings.get("allow_pickle"))
+        self.allow_loss = str(settings.get("on_loss", "fail")) != "fail"
         self.overwrite = bool(settings.get("overwrite"))
         self.engine = str(settings.get("engine", ""))
         self.verify = str(settings.get("verify", "hash"))
@@ -108,6 +110,17 @@ class Writing:
         self._attempts[attempt] = {base}
         return attempt
 
+    def mark(self) -> int:
+        """Where `back_to` goes back to."""
+        return len(self._parts)
+
+    def back_to(self, mark: int) -> None:
+        """Give up the outputs that were written since."""
+        for path, _ in self._parts[mark:]:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        del self._parts[mark:]
+
     def written(self) -> list[dict[str, Any]]:
         """Name, size and content hash of what is to be renamed; no hash if sizes are all that is checked."""
         sizes_alone = self.verify == "size"
@@ -152,14 +165,11 @@ class Writing:
 
     def _leave_others(self, facts: list[dict[str, Any]]) -> None:
         """Refuse to replace what no receipt knows, unless it is what was written: of an attempt that died."""
-        known: set[str] | None = None
         for (path, name), fact in zip(self._parts, facts, strict=True):
             there = self.place.stat(name)
             if there is None:
                 continue
-            if known is None:
-                known = _known_names(self._state)
-            if name in known:
+            if _knows(self._state, name):
                 continue
             if there.size == fact["size"]:
                 with self.place.local(name) as other:
@@ -176,11 +186,16 @@ class Writing:
         self._parts.clear()
 
 
-def _known_names(state: State | None) -> set[str]:
-    """Every output that a receipt tells of."""
+def _knows(state: State | None, name: str) -> bool:
+    """Whether a receipt tells of that output; all are read when one is asked for that the last reading had not."""
     if state is None:
-        return set()
-    return {str(one["name"]) for receipt in state.receipts() for one in receipt["output"] if "name" in one}
+        return False
+    if name not in _KNOWN.get(state.uri, ()):
+        _KNOWN.clear()  # of one destination at a time
+        _KNOWN[state.uri] = {
+            str(one["name"]) for receipt in state.receipts() for one in receipt["output"] if "name" in one
+        }
+    return name in _KNOWN[state.uri]
 
 
 def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -190,7 +205,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
             folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``,
-            ``overwrite``, ``engine``, ``attempt``.
+            ``on_loss``, ``overwrite``, ``engine``, ``attempt``.
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,

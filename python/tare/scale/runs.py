@@ -12,7 +12,7 @@ from tare.scale.events import Events
 from tare.scale.executors import Engine, engine_of
 from tare.scale.loop import Loop, Rules
 from tare.scale.plan import Plan, read_plan
-from tare.scale.preflight import check_bench, check_workers
+from tare.scale.preflight import check_bench, check_workers, readable
 from tare.scale.report import Report
 from tare.scale.state import State
 
@@ -103,7 +103,7 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
         options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
             (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``allow_pickle``,
-            ``overwrite`` (of partitions that no plan knows), ``on_event``: called with a dict.
+            ``on_loss`` (``fail``, ``warn``, ``allow``), ``overwrite`` (of partitions that no plan knows), ``on_event``: called with a dict.
     """
     yield from Running(plan, **options)
 
@@ -151,9 +151,7 @@ class Running:
         try:
             state = State.of(self.plan)
             state.begin(self.plan)
-            first = next(self.plan.units(), None)
-            uri = str(first["input"][0]["uri"]) if first and first.get("input") else ""
-            told = check_workers(engine, state.settings(), uri, allow_mixed=self._mixed)
+            told = check_workers(engine, state.settings(), readable(self.plan), allow_mixed=self._mixed)
             if alone:
                 check_bench(engine, told)
             self._events({"event": "planned", "total": self.plan.count, "bytes_total": self.plan.bytes_in})
@@ -188,6 +186,8 @@ def _checked(rules: Rules) -> Rules:
         raise UsageError(f"on_failure is continue or stop, not {rules.on_failure!r:.40}")
     if rules.fsync not in ("none", "unit", "all"):
         raise UsageError(f"fsync is none, unit or all, not {rules.fsync!r:.40}")
+    if rules.on_loss not in ("fail", "warn", "allow"):
+        raise UsageError(f"on_loss is fail, warn or allow, not {rules.on_loss!r:.40}")
     if rules.shard is not None and not 1 <= rules.shard[0] <= rules.shard[1]:
         raise UsageError(f"shard is i/n with i from 1 to n, not {rules.shard[0]}/{rules.shard[1]}")
     return rules

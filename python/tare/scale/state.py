@@ -167,9 +167,12 @@ class State:
         names = (entry.name for entry in self.place.entries(f"{self._prefix}plans"))
         return [name.rpartition("/")[2].removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
 
-    def planned_names(self) -> set[str]:
-        """The outputs of every plan that is kept here."""
-        return {name for plan in self.plans() for unit in plan.units() for name in unit["output"]["names"]}
+    def planned(self) -> Iterator[tuple[str, str]]:
+        """The outputs of every plan that is kept here, and the sources that they are made of."""
+        for plan in self.plans():
+            for unit in plan.units():
+                for one, name in zip(unit["input"], unit["output"]["names"], strict=True):
+                    yield str(name), str(one["uri"])
 
     def kept(self, plan: Plan) -> Plan:
         """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""
@@ -188,6 +191,7 @@ class State:
         if self.place.stat(name) is None:
             path = self.place.scratch(f"{plan.id}.{os.uname().nodename}-{os.getpid()}-plan/plan.jsonl")
             shutil.copyfile(plan.path, path)
+            self.place.settle([path])  # half a plan would stop every later start
             self.place.commit(path, name)
         return name
 

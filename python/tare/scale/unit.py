@@ -44,12 +44,16 @@ _NEEDED = {
     "measure": ("input", "options", "output"),
 }
 _OPTIONS: dict[str, type] = {
-    "columns": str, "encoding": str, "on_loss": str, "schema": str, "partition": str, "data_only": int,
+    "columns": str, "encoding": str, "schema": str, "partition": str, "data_only": int,
     "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
     "tare": str,
 }  # fmt: skip
 # What whoever runs a plan allows, never the plan: it may come from anywhere.
-_OF_A_RUN = {"allow_pickle": "to run code", "overwrite": "to replace files that no plan knows"}
+_OF_A_RUN = {
+    "allow_pickle": "to run code",
+    "on_loss": "that values change",
+    "overwrite": "to replace files that no plan knows",
+}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 

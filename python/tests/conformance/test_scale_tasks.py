@@ -158,7 +158,7 @@ def test_what_a_whole_file_refuses_its_parts_refuse(
     assert report.failed >= 1
     assert {one["error"]["class"] for one in report.failures} == {"loss"}
     assert all("v would change" in one["error"]["message"] for one in report.failures)
-    report = convert(tmp_path / "a.parquet", tmp_path / "p", to=to, options={"on_loss": "allow"}, **how)
+    report = convert(tmp_path / "a.parquet", tmp_path / "p", to=to, on_loss="allow", **how)
     assert report.failed == 0
     assert "lossy" in [one["verdict"] for one in report.changes]
 

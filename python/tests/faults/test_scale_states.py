@@ -208,6 +208,8 @@ def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
         check_unit({**unit, "options": {**unit["options"], "allow_pickle": 1}})
     with pytest.raises(PlanError, match="allowed by whoever runs a plan"):
         check_unit({**unit, "options": {**unit["options"], "overwrite": 1}})
+    with pytest.raises(PlanError, match="allowed by whoever runs a plan"):
+        check_unit({**unit, "options": {**unit["options"], "on_loss": "allow"}})
     assert scale.run(plan, executor="inline", allow_pickle=True).ok
     parts = scale.plan_convert(str(folder), str(out / "parts"), to="parquet", partition="a")
     assert scale.run(parts, executor="inline").failures[0]["error"]["kind"] == "NotTrusted"

@@ -25,7 +25,7 @@ UNIT: dict[str, Any] = {
     "read": "json",
     "write": "parquet:pyarrow,compression=zstd,level=3",
     "output": {"base": "file:///out", "names": ["a/part-00001.parquet"]},
-    "options": {"on_loss": "fail", "tare": "0.1.0"},
+    "options": {"encoding": "latin-1", "tare": "0.1.0"},
     "needs": {"memory": 600, "threads": 1},
 }  # fmt: skip
 
@@ -58,7 +58,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     [
         ("task", "encode"), ("input.0.uri", "file:///data/b.ndjson"), ("input.0.size", 101),
         ("input.0.mtime_ns", 6), ("input.0.range.end", 51), ("read", "csv"), ("write", "arrow"),
-        ("output.names.0", "b.parquet"), ("options.on_loss", "warn"), ("options.tare", "0.2.0"),
+        ("output.names.0", "b.parquet"), ("options.encoding", "utf-8"), ("options.tare", "0.2.0"),
     ],
 )  # fmt: skip
 def test_what_is_meant_changes_the_key(path: str, value: Any) -> None:

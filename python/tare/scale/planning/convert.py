@@ -13,7 +13,7 @@ from tare.codec import Codec
 from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import find
 from tare.errors import PlanError, TareError, UsageError
-from tare.scale.place import folder_uri
+from tare.scale.place import folder_uri, shown
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
@@ -21,7 +21,7 @@ from tare.scale.planning.sources import Found, Sources, find_sources, kept_name,
 from tare.scale.planning.splitting import parts_of
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
-from tare.scale.tasks.inputs import opened, opened_part
+from tare.scale.tasks.inputs import as_documents, opened, opened_part
 from tare.scale.unit import safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
@@ -40,6 +40,7 @@ _SMALL_BYTES = 1 << 20
 _GROUPS = Limits(usual=32, most=256)
 _GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
 _MEMORY_FACTOR = 6
+_PART = re.compile(r"/part-\d+\.[^/]*$")
 
 
 def parse_bytes(text: str | int | None) -> int | None:
@@ -92,7 +93,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         include: Patterns of names under a folder.
         exclude: Patterns that leave out.
         partition: A column whose values become folders ``COLUMN=VALUE``.
-        options: More options of each unit: ``columns``, ``encoding``, ``on_loss``, ...
+        options: More options of each unit: ``columns``, ``encoding``, ``data_only``, ...
         identify: ``stat`` by size and time, ``content`` by hash.
         whole_schema: Look at every line of a text that is split, not at a sample.
         overwrite: Whether results may take the place of files that no plan knows; of partitions, whose names
@@ -106,7 +107,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     """
     base = folder_uri(destination)
     given = listed(sources)
-    ending_of(to)
+    ending = ending_of(to)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
     found = find_sources(
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
@@ -115,7 +116,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     targets = _targets(found, to, left, read)
     state = State(base)
     if not overwrite:
-        targets = _not_there(targets, state, left)
+        targets = _not_there(targets, ending, state, left)
     if not targets:
         if left:
             raise PlanError(
@@ -194,9 +195,10 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     )
     size = parse_bytes(split)
     state = State(base)
+    ending = ending_of("blit,container=collection")
     targets = _targets(found, "blit,container=collection", left, "")
     if not overwrite:
-        targets = _not_there(targets, state, left)
+        targets = _not_there(targets, ending, state, left)
     shared: dict[str, str | int] = {"tare": __version__, "compressor": compressor}
 
     def units() -> Iterator[dict[str, Any]]:
@@ -208,7 +210,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
             if not cut:
                 yield _unit(common, [one.as_input()], [name], base, shared)
             for number, part in enumerate(cut, 1):
-                part_name = _part_name(name, number, len(cut))
+                part_name = _part_name(name, number, len(cut), ending)
                 yield _unit(common, [{**one.as_input(), "range": part}], [part_name], base, shared)
 
     return kept_plan(units(), path, "encode", base, f"encode {' '.join(given)} {os.fspath(destination)}")
@@ -259,16 +261,26 @@ def _known(one: Found) -> bool:
 
 
 def _not_there(
-    targets: list[tuple[Found, str]], state: State, left: list[tuple[str, str]]
+    targets: list[tuple[Found, str]], ending: str, state: State, left: list[tuple[str, str]]
 ) -> list[tuple[Found, str]]:
-    """Without those whose result is there and is not of a plan that this run goes on with."""
-    ours = state.planned_names()
+    """Without those whose result is there, and is not what an earlier run made, or began to make, of the same source."""
+    sources = {name: one.uri for one, name in targets}
+    folders = {name.removesuffix(ending): name for name in sources}
+    ours: set[str] = set()
+    others: dict[str, tuple[str, str]] = {}
+    for made, uri in state.planned():
+        name = folders.get(made.rpartition("/")[0], "") if _PART.search(made) else made
+        if sources.get(name) == uri:
+            ours.add(name)
+        elif name in sources:
+            others[name] = made, uri
     kept = []
     for one, name in targets:
-        if name not in ours and state.place.stat(name) is not None:
-            left.append((one.name, "is there already"))
-        else:
+        made, uri = others.get(name, (name, ""))
+        if name in ours or state.place.stat(made) is None:
             kept.append((one, name))
+        else:
+            left.append((one.name, f"is there already, of {shown(uri)}" if uri else "is there already"))
     return kept
 
 
@@ -283,14 +295,40 @@ def _cut(
     split_lines: bool,
     whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
-    """The parts of a large file: input, name and options of each."""
+    """The parts of a large file: input, name and options of each; none of one that cannot be read, which its unit tells."""
+    try:
+        return _parts(
+            one,
+            name,
+            size,
+            read=read,
+            to=to,
+            options=options,
+            split_lines=split_lines,
+            whole_schema=whole_schema,
+        )
+    except (TareError, OSError, ValueError):  # Arrow's errors are ValueErrors
+        return []
+
+
+def _parts(
+    one: Found,
+    name: str,
+    size: int,
+    *,
+    read: str,
+    to: str,
+    options: Mapping[str, str | int],
+    split_lines: bool,
+    whole_schema: bool,
+) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
     if one.size <= size:
         return []
     with opened_part(one.as_input()) as path:
         format = read or _format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
         more: dict[str, str | int] | None = {}
-        stays = Codec.parse(to).format_id == "ndjson" and not {"columns", "partition"} & options.keys()
+        stays = as_documents(Codec.parse(to), options)
         if parts and format == "ndjson" and not stays:
             more = {"schema": schema_to_text(schema_of_lines(path, one.name, whole=whole_schema))}
     if parts and format == "csv":
@@ -298,7 +336,7 @@ def _cut(
     if more is None:
         return []
     return [
-        ({**one.as_input(), "range": part}, _part_name(name, number, len(parts)), more)
+        ({**one.as_input(), "range": part}, _part_name(name, number, len(parts), ending_of(to)), more)
         for number, part in enumerate(parts, 1)
     ]
 
@@ -322,12 +360,10 @@ def _format_of(path: str | BinaryIO, name: str) -> str:
         return ""
 
 
-def _part_name(name: str, number: int, count: int) -> str:
-    """``big.parquet`` becomes ``big/part-00001.parquet``."""
-    folder, slash, base = name.rpartition("/")
-    stem, dot, ending = base.partition(".")
+def _part_name(name: str, number: int, count: int, ending: str) -> str:
+    """``a.b.parquet`` becomes ``a.b/part-00001.parquet``."""
     width = max(5, len(str(count)))
-    return f"{folder}{slash}{stem}/part-{number:0{width}}{dot}{ending}"
+    return f"{name.removesuffix(ending)}/part-{number:0{width}}{ending}"
 
 
 def _unit(

@@ -48,6 +48,9 @@ def plan_put(
     """
     if re.search(r"://[^/]*:[^/@]*@", store):
         raise UsageError("credentials come from the environment, not from a URL")
+    if store.startswith("memory:"):
+        raise UsageError(f"{store}: each process has a store of its own in memory; name a folder or a server")
+    store = _anywhere(store)
     given = listed(sources)
     found = find_sources(given, include=include, exclude=exclude)
     options: dict[str, Any] = {"store": store, "namespace": namespace, "tare": __version__}
@@ -68,6 +71,14 @@ def plan_put(
     return make_plan(
         units(), path, task="put", about=f"put {' '.join(given)} {store}".encode(errors="replace").decode()
     )
+
+
+def _anywhere(store: str) -> str:
+    """The store as a process in another folder finds it: the path of one that is a folder is absolute."""
+    scheme, colon, path = store.partition(":")
+    if colon and scheme.isalnum() and len(scheme) > 1:
+        return f"{scheme}:{os.path.abspath(path)}" if path and not path.startswith("/") else store
+    return os.path.abspath(store)
 
 
 def plan_measure(

@@ -96,7 +96,7 @@ def find_sources(
         sources: Files, folders, globs, or ``s3://`` prefixes and globs.
         include: Patterns of names under a folder; all by default.
         exclude: Patterns that leave out.
-        below: A URI whose files are results and no sources.
+        below: The folder of the results: where a source's folder has it within, what is there is no source.
         content: Identify local files by their content instead of by time.
         skipped: Takes ``(name, why)`` of each link that leads to no file.
 
@@ -113,8 +113,9 @@ def find_sources(
                 f"{printable(source)}: is the source and the folder of the results; name another folder for these"
             )
         passed: list[tuple[str, str]] = []
+        results = below if below and _holds_results(source, below) else ""
         for one in _of(source, passed):
-            if below and (one.uri == below or one.uri.startswith(below + "/")):
+            if results and (one.uri == results or one.uri.startswith(results + "/")):
                 continue
             if (include and not matches(one.name, include)) or matches(one.name, exclude):
                 continue
@@ -138,6 +139,12 @@ def find_sources(
             but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
             raise FileNotFoundError(f"{printable(source)}: no file is there{but}")
     return sorted(found.values(), key=lambda one: one.name)
+
+
+def _holds_results(source: str, below: str) -> bool:
+    """Whether the folder of the results lies in the one that a source names; a file that is named is no result."""
+    head = _split(source)[0] or "." if is_glob(source) else source
+    return below.startswith(as_uri(head).rstrip("/") + "/")
 
 
 def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
@@ -219,7 +226,10 @@ def _translated(pattern: str) -> re.Pattern[str]:
         else:
             out += re.escape(char)
             at += 1
-    return re.compile(out, re.DOTALL)
+    try:
+        return re.compile(out, re.DOTALL)
+    except re.error as error:
+        raise UsageError(f"{printable(pattern)}: is no pattern of names: {error.msg}") from error
 
 
 def _identified(one: Found) -> Found:

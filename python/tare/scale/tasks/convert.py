@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import opened, opened_part, table_of
+from tare.scale.tasks.inputs import as_documents, opened, opened_part, table_of
 from tare.scale.tasks.partition import partitions
 from tare.scale.tasks.written import write_rows
 
@@ -35,12 +36,16 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     made = Made(libraries=dict(_libraries(str(unit["write"]))))
     failed: list[Exception] = []
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
+        mark = writing.mark()
         try:
             if given.get("range") or unit["options"].get("partition"):
                 _part(unit, given, name, writing, made)
             else:
                 _whole(unit, given, name, writing, made)
         except (TareError, OSError) as error:
+            writing.back_to(
+                mark
+            )  # what was written before it failed, or before its source changed, is no result
             failed.append(_named(error, str(given["uri"])))
     if failed:
         if len(unit["input"]) > len(failed):
@@ -64,27 +69,34 @@ def _named(error: Exception, uri: str) -> Exception:
 
 
 def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
-    options = unit["options"]
     with opened(given) as path, writing.output(name) as target:
-        try:
-            done = io.convert(
-                path,
-                target,
-                codec=_told_codec(str(unit["write"])),
-                format=str(unit.get("read", "")) or None,
-                columns=options["columns"].split(",") if options.get("columns") else None,
-                encoding=options.get("encoding"),
-                verify=True if writing.verify == "decode" else None,
-                allow_loss=options.get("on_loss", "fail") != "fail",
-                data_only=bool(options.get("data_only")),
-                strict=bool(options.get("strict")),
-                allow_pickle=writing.allow_pickle,
-                sync=False,  # its writing waits, if it shall
-            )
-        except EncodeError as error:
-            if "would change" in str(error):
-                raise LossRefused(str(error), format=error.format, path=error.path) from error
-            raise
+        _convert(unit, path, target, name=name, writing=writing, made=made)
+
+
+def _convert(
+    unit: dict[str, Any], path: str, target: str, *, name: str, writing: Writing, made: Made
+) -> None:
+    """One file as `tare.convert` does it."""
+    options = unit["options"]
+    try:
+        done = io.convert(
+            path,
+            target,
+            codec=_told_codec(str(unit["write"])),
+            format=str(unit.get("read", "")) or None,
+            columns=options["columns"].split(",") if options.get("columns") else None,
+            encoding=options.get("encoding"),
+            verify=True if writing.verify == "decode" else None,
+            allow_loss=writing.allow_loss,
+            data_only=bool(options.get("data_only")),
+            strict=bool(options.get("strict")),
+            allow_pickle=writing.allow_pickle,
+            sync=False,  # its writing waits, if it shall
+        )
+    except EncodeError as error:
+        if "would change" in str(error):
+            raise LossRefused(str(error), format=error.format, path=error.path) from error
+        raise
     made.rows += done.rows
     made.fidelity += _told(name, done.changes, done.losses)
     notes = made.extra.setdefault("notes", [])
@@ -100,8 +112,8 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
     codec = io.usual_codec(codec, _told_codec(str(unit["write"])), "table")
-    if codec.format_id == "ndjson" and _stays_lines(given, options):
-        _copied(given, name, codec, writing)
+    if _are_lines(given, options) and as_documents(codec, options):
+        _documents(unit, given, name, codec=codec, writing=writing, made=made)
         return
     part = bool(given.get("range"))
     with opened_part(given) if part else opened(given) as path:
@@ -115,7 +127,9 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
         writing.guarded = bool(options.get("partition")) and not writing.overwrite
         for piece, found in _pieces(schema, rows, name, options.get("partition")):
             with writing.output(piece) as target:
-                count, changed = write_rows(found, target, codec, piece, options, verify=writing.verify)
+                count, changed = write_rows(
+                    found, target, codec, piece, verify=writing.verify, allow_loss=writing.allow_loss
+                )
             made.rows += count
             made.fidelity += _told(piece, changed, [])
 
@@ -133,20 +147,39 @@ def _pieces(
         yield f"{folder}/{name}", (some.schema, some.to_batches())
 
 
-def _stays_lines(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
-    """Whether lines of JSON go from file to file as they are."""
-    lines = (given.get("range") or {}).get("kind") == "bytes" and "delimiter" not in options
-    return lines and not options.get("columns") and not options.get("partition")
+def _are_lines(given: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Whether the part is lines of JSON."""
+    return (given.get("range") or {}).get("kind") == "bytes" and "delimiter" not in options
 
 
-def _copied(given: Mapping[str, Any], name: str, codec: Codec, writing: Writing) -> None:
-    """Lines that stay lines: the very bytes, compressed or not."""
-    packed = io.compressor_of(codec)
+def _documents(
+    unit: dict[str, Any], given: Mapping[str, Any], name: str, *, codec: Codec, writing: Writing, made: Made
+) -> None:
+    """Lines of JSON as the documents that they are; lines that stay lines keep their very bytes, unless values are checked."""
+    if codec.format_id == "ndjson" and writing.verify != "decode":
+        with writing.output(name) as target:
+            made.rows += _copied(given, target, io.compressor_of(codec))
+        return
+    with writing.output(name) as target:
+        lines = f"{target}.lines.ndjson"
+        try:
+            _copied(given, lines, None)
+            _convert({**unit, "read": "ndjson"}, lines, target, name=name, writing=writing, made=made)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lines)
+
+
+def _copied(given: Mapping[str, Any], target: str, packed: str | None) -> int:
+    """The very bytes of the lines, compressed or not; how many lines have anything."""
+    count = 0
     start, end = int(given["range"]["start"]), int(given["range"]["end"])
-    with opened_part(given) as path, open_plain(path) as plain, writing.output(name) as target:  # noqa: SIM117
+    with opened_part(given) as path, open_plain(path) as plain:  # noqa: SIM117
         with open(target, "xb") as file, stream.compressing(cast(BinaryIO, file), packed) as out:
             for _, block in line_blocks(plain, start, end):
                 out.write(block)
+                count += sum(1 for line in block.split(b"\n") if line and not line.isspace())
+    return count
 
 
 def _whole_rows(

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import kinds
+from tare.codec import Codec
+from tare.converting import objects
 from tare.errors import UsageError
 from tare.scale.failures import SourceChanged
 from tare.scale.place import Entry, LocalPlace, Place, hashed, shown, split_uri
@@ -14,7 +16,18 @@ from tare.scale.place import Entry, LocalPlace, Place, hashed, shown, split_uri
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["opened", "opened_part", "table_of"]
+__all__ = ["as_documents", "opened", "opened_part", "table_of"]
+
+
+def as_documents(codec: Codec, options: Mapping[str, Any]) -> bool:
+    """Whether lines of JSON become what they are, documents, and no rows of a table, in which every row has every name.
+
+    >>> from tare.codec import Codec
+    >>> [as_documents(Codec.parse(one), {}) for one in ("ndjson", "json", "parquet", "csv")]
+    [True, True, False, False]
+    """
+    holds = "document" in codec.format.kinds and codec.format_id not in objects.FORMATS
+    return holds and not {"columns", "partition"} & options.keys()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import io
@@ -27,9 +27,9 @@ def write_rows(
     target: str,
     codec: Codec,
     name: str,
-    options: Mapping[str, Any],
     *,
     verify: str,
+    allow_loss: bool,
 ) -> tuple[int, list[dict[str, Any]]]:
     """Write rows, batch by batch where the format can be written so, else as one table.
 
@@ -41,14 +41,14 @@ def write_rows(
         target: The path to write at, which must not be there.
         codec: How.
         name: What to call the file in messages.
-        options: Of the unit: ``on_loss``.
         verify: ``size``, ``hash`` or ``decode``.
+        allow_loss: Whether values may change.
 
     Returns:
         The number of rows, and the columns that come back as another type, or with other values.
 
     Raises:
-        LossRefused: Values would change, and ``on_loss`` does not allow it.
+        LossRefused: Values would change, and may not.
         EncodeError: The format cannot hold them.
     """
     import pyarrow as pa
@@ -66,7 +66,7 @@ def write_rows(
     elif not exact:
         changed = [*_lost_types(schema, codec), *changed]
     lossy = [one for one in changed if one["verdict"] == "lossy"]
-    if lossy and options.get("on_loss", "fail") == "fail":
+    if lossy and not allow_loss:
         raise _refusal(lossy, codec, name)
     return count, changed
 

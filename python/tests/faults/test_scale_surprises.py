@@ -1,0 +1,159 @@
+"""What a user of many files does not expect: names that meet, sources that went, files that cannot be cut."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import tare
+from tare import scale
+from tare.errors import TareError, UsageError
+from tare.scale.planning import convert
+from tare.scale.tasks import inputs
+
+HOW: dict[str, Any] = {"executor": "inline"}
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_two_sources_of_one_name_do_not_take_each_other_s_place(tmp_path: Path) -> None:
+    """Of another folder, whole or in parts; --overwrite is the way to say it."""
+    for folder, value in (("a", 1), ("b", 2)):
+        lines(tmp_path / folder / "x.ndjson", {"v": value})
+        lines(tmp_path / folder / "big.ndjson", *({"v": value, "n": n} for n in range(2000)))
+    given: dict[str, Any] = {"to": "parquet", "split": 8000}
+    out = tmp_path / "out"
+    assert scale.convert(str(tmp_path / "a"), str(out), **given, **HOW).ok
+    left: list[tuple[str, str]] = []
+    with pytest.raises(TareError, match="nothing to do"):
+        scale.convert(str(tmp_path / "b"), str(out), skipped=left, **given, **HOW)
+    assert left == [
+        (f"{name}.ndjson", f"is there already, of {tmp_path}/a/{name}.ndjson") for name in ("big", "x")
+    ]
+    assert parquet.read_table(out / "x.parquet")["v"].to_pylist() == [1]
+    assert scale.convert(str(tmp_path / "b"), str(out), overwrite=True, **given, **HOW).ok
+    assert parquet.read_table(out / "x.parquet")["v"].to_pylist() == [2]
+    assert set(parquet.read_table(out / "big")["v"].to_pylist()) == {2}
+
+
+def test_results_beside_their_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are named, and a glob, into their own folder or one above; a folder within is no source."""
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "sub" / "a.ndjson", {"v": 1})
+    lines(tmp_path / "sub" / "b.ndjson", {"v": 1})
+    assert scale.convert(["sub/a.ndjson", "sub/b.ndjson"], ".", to="parquet", **HOW).files == 2
+    assert scale.convert("sub/*.ndjson", "sub", to="parquet", **HOW).files == 2
+    assert scale.convert("sub/**/*.ndjson", "sub/out", to="ndjson", **HOW).files == 2
+    again = scale.convert("sub/**/*.ndjson", "sub/out", to="ndjson", **HOW)
+    assert (again.files, again.files_before) == (0, 2)
+
+
+def test_the_largest_source_is_gone(tmp_path: Path) -> None:
+    """It costs its own unit: no worker is to blame."""
+    lines(tmp_path / "in" / "large.ndjson", *({"v": n} for n in range(100)))
+    lines(tmp_path / "in" / "small.ndjson", {"v": 1})
+    plan = scale.plan_convert(str(tmp_path / "in"), str(tmp_path / "out"), to="parquet")
+    (tmp_path / "in" / "large.ndjson").unlink()
+    report = scale.run(plan, **HOW)
+    assert (report.done, report.failed) == (1, 1)
+    assert "large.ndjson" in report.failures[0]["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("bad.ndjson", b'{"a": ]}\n' * 2000), ("bad.parquet", b"PAR1" * 4000)]
+)
+def test_a_file_that_cannot_be_cut_stops_no_other(tmp_path: Path, name: str, content: bytes) -> None:
+    lines(tmp_path / "in" / "good.ndjson", *({"v": n} for n in range(2000)))
+    (tmp_path / "in" / name).write_bytes(content)
+    report = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), to="arrow", split=8000, **HOW)
+    assert report.done > 1
+    (failed,) = report.failures
+    assert name in failed["error"]["message"]
+
+
+def test_what_changed_while_it_was_read_is_no_result_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(convert, "_GROUPED_FROM", 5)
+    for n in range(20):
+        lines(tmp_path / "in" / f"{n:02}.ndjson", {"v": n})
+    real = inputs._check
+
+    def changing(place: Any, name: str, given: Any, when: str, before: Any = None) -> Any:
+        if name == "07.ndjson" and before is not None:
+            raise inputs.SourceChanged("07.ndjson: changed while it was read; plan again")
+        return real(place, name, given, when, before)
+
+    monkeypatch.setattr(inputs, "_check", changing)
+    report = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), to="parquet", **HOW)
+    assert report.files_failed == 1
+    assert sorted(path.stem for path in (tmp_path / "out").glob("*.parquet")) == [
+        f"{n:02}" for n in range(20) if n != 7
+    ]
+
+
+@pytest.mark.parametrize("to", ["json", "ndjson", "msgpack", "blit"])
+@pytest.mark.parametrize("verify", ["hash", "decode"])
+def test_parts_of_documents_are_the_documents(tmp_path: Path, to: str, verify: str) -> None:
+    """A name that a line lacks is not there in its part either, and types may differ from line to line."""
+    rows = [{"id": n, **({"tags": ["a"]} if n % 3 else {"other": str(n)})} for n in range(600)]
+    rows[300] = {"id": "text"}
+    lines(tmp_path / "in" / "a.b.ndjson", *rows)
+    report = scale.convert(
+        str(tmp_path / "in"), str(tmp_path / "out"), to=to, split=4000, verify=verify, **HOW
+    )
+    assert report.ok, report.failures[0]["error"]
+    assert report.rows == 600
+    parts = sorted((tmp_path / "out" / "a.b").iterdir())
+    assert len(parts) > 2
+    assert [row for part in parts for row in tare.read(part)] == rows
+
+
+def test_lines_that_are_no_json_are_found_where_values_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ndjson").write_text('{"a": 1}\n' * 500 + '{"a": ]}\n' + '{"a": 1}\n' * 500)
+    given: dict[str, Any] = {"to": "ndjson", "split": 3000, **HOW}
+    report = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), verify="decode", **given)
+    assert (report.failed, report.failures[0]["error"]["class"]) == (1, "input")
+
+
+def test_a_loss_that_is_allowed_later_does_nothing_else_again(tmp_path: Path) -> None:
+    for n, value in enumerate((1.0, float("nan"), 2.0)):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        parquet.write_table(pa.table({"v": [value]}), tmp_path / "in" / f"{n}.parquet")
+    given: dict[str, Any] = {"to": "ndjson", **HOW}
+    first = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), **given)
+    assert (first.done, first.failed) == (2, 1)
+    second = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), on_loss="allow", **given)
+    assert (second.done, second.skipped, second.failed) == (1, 2, 0)
+
+
+def test_a_store_is_found_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(tmp_path / "in" / "a.ndjson", {"v": 1})
+    plan = scale.plan_put("in", "objects", "put.jsonl")
+    assert next(plan.units())["options"]["store"] == str(tmp_path / "objects")
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    os.chdir(other)
+    assert scale.run(tmp_path / "put.jsonl", **HOW).ok
+    with tare.open_store(str(tmp_path / "objects")) as store:
+        assert list(store.list()) == ["a.ndjson"]
+    with pytest.raises(UsageError, match="store of its own in memory"):
+        scale.plan_put("../in", "memory:", "put2.jsonl")
+
+
+def test_a_pattern_that_is_none(tmp_path: Path) -> None:
+    lines(tmp_path / "in" / "a.ndjson", {"v": 1})
+    with pytest.raises(UsageError, match="is no pattern of names"):
+        scale.plan_convert(f"{tmp_path}/in/[z-a]*", str(tmp_path / "out"), to="parquet")
