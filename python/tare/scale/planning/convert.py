@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from tare._version import __version__
 from tare.codec import Codec
 from tare.converting.naming import ending_of, stem_of
-from tare.datasets.source import find
+from tare.datasets.source import find, printable
 from tare.errors import PlanError, TareError, UsageError
 from tare.scale.place import folder_uri, shown
 from tare.scale.plan import Plan, make_plan
@@ -295,7 +295,7 @@ def _cut(
     split_lines: bool,
     whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
-    """The parts of a large file: input, name and options of each; none of one that cannot be read, which its unit tells."""
+    """The parts of a large file: input, name and options of each. One that cannot be read is a unit that says so."""
     try:
         return _parts(
             one,
@@ -307,8 +307,8 @@ def _cut(
             split_lines=split_lines,
             whole_schema=whole_schema,
         )
-    except (TareError, OSError, ValueError):  # Arrow's errors are ValueErrors
-        return []
+    except (TareError, OSError, ValueError) as error:  # Arrow's errors are ValueErrors
+        return [(one.as_input(), name, {"unreadable": printable(str(error), 500)})]
 
 
 def _parts(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
-from tare.errors import EncodeError, TareError, UsageError
+from tare.errors import EncodeError, Malformed, TareError, UsageError
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
@@ -38,6 +38,8 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
         mark = writing.mark()
         try:
+            if why := unit["options"].get("unreadable"):
+                raise Malformed(str(why))
             if given.get("range") or unit["options"].get("partition"):
                 _part(unit, given, name, writing, made)
             else:
