@@ -24,6 +24,7 @@ __all__ = ["border", "line_blocks", "open_plain", "read_range", "schema_from_tex
 
 _BLOCK_BYTES = 16 << 20
 _LOOK_BYTES = 64 << 10
+_EXACT = 1 << 53
 _BATCH_ROWS = 65_536
 
 
@@ -142,7 +143,59 @@ def _json_rows(block: bytes, schema: pa.Schema, name: str, at: int) -> pa.Table:
         table.validate(full=True)
     except pa.ArrowException as error:
         raise _line_fault(block, schema, name, at, str(error)) from error
+    if any(_reaches_2_53(table[name]) for name in schema.names):
+        _refuse_rounded(block, schema, name, at)
     return table.select(schema.names).cast(schema)
+
+
+def _reaches_2_53(column: Any) -> bool:
+    """Whether a column has doubles, at any depth, of 2^53 or more: whole numbers may have been rounded into them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_floating(kind):
+        ends = pc.min_max(column)
+        return any(
+            end is not None and abs(end) >= _EXACT for end in (ends["min"].as_py(), ends["max"].as_py())
+        )
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _reaches_2_53(pc.list_flatten(column))
+    if pa.types.is_struct(kind):
+        return any(_reaches_2_53(pc.struct_field(column, [n])) for n in range(kind.num_fields))
+    return False
+
+
+def _refuse_rounded(block: bytes, schema: pa.Schema, name: str, at: int) -> None:
+    """Hold the whole numbers of the lines against the doubles that they become."""
+    import pyarrow as pa
+
+    kind = pa.struct(list(schema))
+    for line in block.split(b"\n"):
+        if line.strip() and (value := _rounded(documents.parse_json(line), kind)) is not None:
+            raise Malformed(
+                f"{name}: the line from byte {at:,} on: {value} is no double, and its column was fixed as doubles by a "
+                "sample; --whole-schema looks at every line",
+                format="ndjson",
+                offset=at,
+            )
+        at += len(line) + 1
+
+
+def _rounded(value: Any, kind: pa.DataType) -> int | None:
+    """A whole number that is no double and would become one, if there is any."""
+    import pyarrow as pa
+
+    if pa.types.is_floating(kind):
+        is_large = isinstance(value, int) and abs(value) >= _EXACT
+        return value if is_large and (abs(value) >= 1 << 1023 or int(float(value)) != value) else None
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = ((one, kind.value_type) for one in value or ())
+    elif pa.types.is_struct(kind):
+        inner = (((value or {}).get(field.name), field.type) for field in kind)
+    else:
+        return None
+    return next((found for one, of in inner if (found := _rounded(one, of)) is not None), None)
 
 
 def _line_fault(block: bytes, schema: pa.Schema, name: str, at: int, said: str) -> Exception:

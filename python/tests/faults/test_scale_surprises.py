@@ -13,8 +13,9 @@ from pyarrow import parquet
 
 import tare
 from tare import scale
-from tare.errors import TareError, UsageError
+from tare.errors import Malformed, TareError, UsageError
 from tare.scale.planning import convert
+from tare.scale.ranges import read_range, schema_to_text
 from tare.scale.tasks import inputs
 
 HOW: dict[str, Any] = {"executor": "inline"}
@@ -117,6 +118,29 @@ def test_parts_of_documents_are_the_documents(tmp_path: Path, to: str, verify: s
     parts = sorted((tmp_path / "out" / "a.b").iterdir())
     assert len(parts) > 2
     assert [row for part in parts for row in tare.read(part)] == rows
+
+
+def test_a_whole_number_that_no_double_is_is_not_rounded(tmp_path: Path) -> None:
+    """Behind the sample, in a column of doubles, at any depth; in a column of whole numbers it is what it was."""
+    kind = pa.schema(
+        [("v", pa.float64()), ("n", pa.int64()), ("in", pa.struct([("list", pa.list_(pa.float64()))]))]
+    )
+    path = tmp_path / "a.ndjson"
+
+    def read(*rows: Any) -> list[Any]:
+        lines(path, *rows)
+        part = {"kind": "bytes", "start": 0, "end": path.stat().st_size}
+        _, found = read_range(str(path), part, {"schema": schema_to_text(kind)}, "a.ndjson")
+        return [row for batch in found for row in batch.to_pylist()]
+
+    odd = 2**53 + 1
+    good = {"v": 1e300, "n": odd, "in": {"list": [0.5, 2.0**60]}}
+    assert read(good, {"v": 2**60, "n": None, "in": None})[0] == good
+    for bad in ({"v": odd}, {"v": -odd}, {"v": 1.5, "in": {"list": [odd]}}):
+        with pytest.raises(
+            Malformed, match=f"from byte {len(json.dumps(good)) + 1} on: -?{odd} is no double"
+        ):
+            read(good, bad)
 
 
 def test_lines_that_are_no_json_are_found_where_values_are_checked(tmp_path: Path) -> None:
