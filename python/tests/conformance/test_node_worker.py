@@ -28,7 +28,7 @@ from tare.media import medium
 SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
 PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 DEADLINE_S = 60.0
-ORDER = {"(whole) (order)": "type"}  # JavaScript puts "10" before "b", whatever the library
+ORDER = {"(whole) (key order)": "lossy"}  # JavaScript puts "10" before "b", whatever the library
 LONE = {"surrogate": "lossy"}
 ZERO = {"minus": "lossy"}
 BIG = {"big": "lossy"}

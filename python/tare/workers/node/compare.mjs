@@ -92,7 +92,7 @@ function objects(a, b, path, note) {
   const inner = (key) => (path ? `${path}.${key}` : key);
   if (keys.length !== others.length || keys.some((key, n) => key !== others[n])) {
     for (const key of others) if (!Object.hasOwn(a, key)) note(inner(key), "lossy", undefined, b[key]);
-    if (keys.every((key) => Object.hasOwn(b, key)) && keys.length === others.length) note(`${path || "(whole)"} (order)`, "type", keys.join(), others.join());
+    if (keys.every((key) => Object.hasOwn(b, key)) && keys.length === others.length) note(`${path || "(whole)"} (key order)`, "lossy", keys.join(), others.join());
   }
   for (const key of keys) {
     if (Object.hasOwn(b, key)) walk(a[key], b[key], inner(key), note);

@@ -72,7 +72,7 @@ function noteOrder(orders, path, keys, found) {
   const where = path || "(whole)";
   const known = orders.get(where);
   if (known) known.count += 1;
-  else orders.set(where, { path: `${where} (order)`, verdict: "type", count: 1, in: keys.join(", ").slice(0, 120), out: Object.keys(found).join(", ").slice(0, 120) });
+  else orders.set(where, { path: `${where} (key order)`, verdict: "lossy", count: 1, in: keys.join(", ").slice(0, 120), out: Object.keys(found).join(", ").slice(0, 120) });
 }
 
 // The same with the nearest number for each BigInt, as a program that calls JSON.parse has it.

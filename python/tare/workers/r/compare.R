@@ -122,7 +122,10 @@ compare <- function(a, b, limit) {
     for (at in seq_len(min(length(a), length(b)))) .compare_value(a[[at]], b[[at]], paste0(path, "[*]"), note)
     return(invisible())
   }
-  if (!identical(keys, names(b))) note(where, if (setequal(keys, names(b))) "type" else "lossy", a, b)
+  if (!identical(keys, names(b))) {
+    moved <- setequal(keys, names(b))
+    note(if (moved) paste(where, "(key order)") else where, "lossy", if (moved) keys else a, if (moved) names(b) else b)
+  }
   for (name in intersect(keys, names(b))) .compare_value(a[[name]], b[[name]], paste0(path,
       if (nzchar(path)) ".", name), note)
   invisible()

@@ -79,7 +79,7 @@ final class Compare {
             }
         }
         if (a.size() != b.size()) note(path, "lossy", a, b);
-        else if (moved && a.keySet().equals(b.keySet())) note(path, "type", a, b);
+        else if (moved && a.keySet().equals(b.keySet())) note((path.isEmpty() ? "(whole)" : path) + " (key order)", "lossy", a.keySet(), b.keySet());
     }
 
     private static boolean integer(Object x) {

@@ -51,7 +51,7 @@ namespace Tare {
                 else Note(inner, "lossy", a.Entries[n].Value, null);
             }
             if (a.Count != b.Count) Note(path, "lossy", a, b);
-            else if (moved && !gone) Note(path, "type", a, b);
+            else if (moved && !gone) Note((path == "" ? "(whole)" : path) + " (key order)", "lossy", a, b);
         }
 
         private static bool Same(object a, object b) {
