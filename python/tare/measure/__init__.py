@@ -30,6 +30,7 @@ A run, in the parent
     reach           the other ends: the host, the namespaces or the relay of a link
     remote_end      the worker on another host
     foreign         codecs of other languages, and who runs them
+    loading         what a language would load as other values
     table_set       several tables, which R alone holds
     link_check      what a link really reaches
     pressure        how busy the machine is

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.measure import pressure, scratch
 from tare.measure.foreign import command_of
+from tare.measure.loading import refuse_other_values
 from tare.measure.reach import Reach
 
 if TYPE_CHECKING:
@@ -378,7 +379,11 @@ class Session:
         Args:
             part: The data.
             language: Language of the worker; empty for Python.
+
+        Raises:
+            WorkerError: The language would load other values than these: what came back would be held against those.
         """
+        refuse_other_values(part.path, part.as_, language)
         if language != "r" or part.as_ != "arrow":
             return part.request()
         with self._writing:  # seats load two at a time

@@ -209,8 +209,9 @@ def _group(seat: Seat) -> tuple[Any, ...]:
 
 def _loaded(session: Session, part: Part, language: str = "") -> Worker:
     began_s = session.elapsed_s
+    given = session.given(part, language)
     worker = session.worker(part, language or "python", hash_seed=1, loading=True, language=language)
-    worker.request("load", deadline_s=session.settings.deadline_s, **session.given(part, language))
+    worker.request("load", deadline_s=session.settings.deadline_s, **given)
     # Two load at a time, and the library's import, made later, takes about as long again.
     session.starts_s.append(session.elapsed_s - began_s)
     return worker
