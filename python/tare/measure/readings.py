@@ -67,10 +67,12 @@ def believable(reply: dict[str, Any], worker: str) -> None:
         worker: Who gave it.
 
     Raises:
-        WorkerError: No time passed, or more CPU time than every CPU could give in it.
+        WorkerError: No time passed, or more CPU time than every CPU could give in it; or there is no sample with a wall
+            clock, or no batch.
 
-    >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]]}, "node")
+    >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]], "batch": 1}, "node")
     """
+    _hold_form(reply, worker)
     for row in reply["samples"]:
         cells = dict(zip(reply["cols"], row, strict=False))
         wall, cpu = cells["wall_ns"] or 0, (cells.get("user_ns") or 0) + (cells.get("sys_ns") or 0)
@@ -83,6 +85,19 @@ def believable(reply: dict[str, Any], worker: str) -> None:
             raise WorkerError(
                 f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
             )
+
+
+def _hold_form(reply: dict[str, Any], worker: str) -> None:
+    """What every reply of ``run`` has; clocks that a worker lacks are left out, the wall clock never."""
+    said = ""
+    if not reply.get("samples"):
+        said = "gave no sample"
+    elif "wall_ns" not in reply["cols"]:
+        said = "gave samples without wall_ns"
+    elif type(reply.get("batch")) is not int or reply["batch"] < 1:
+        said = f"gave samples of {reply.get('batch')!r:.40} calls"
+    if said:
+        raise WorkerError(f"the worker {said}", worker=worker, type="protocol", phase="protocol")
 
 
 def clock_fault(ask: Callable[..., dict[str, Any]]) -> str:

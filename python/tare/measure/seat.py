@@ -69,7 +69,7 @@ def calls_ns(columns: dict[str, list[int]]) -> list[float]:
     calls = []
     for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
         preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = columns["user_ns"][index] + columns["sys_ns"][index]
+        cpu = sum(columns[name][index] or 0 for name in ("user_ns", "sys_ns") if name in columns)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
     return calls
 
@@ -350,7 +350,9 @@ class Seat:
             limit_s = self.session.settings.deadline_s + _SPARE_S
 
             def ask(**fields: Any) -> dict[str, Any]:
-                return self._ask("run", codec=str(self.codec), deadline_s=limit_s, **fields)
+                reply = self._ask("run", codec=str(self.codec), deadline_s=limit_s, **fields)
+                believable(reply, self.language)
+                return reply
 
             with contextlib.suppress(WorkerError):  # one that cannot encode, or has died: the case tells that
                 faults[self.language] = clock_fault(ask)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
 from tare.measure import pressure
+from tare.measure.readings import believable
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.seat import TARGET_NS, WARM_MS, Seat, judge_verify, level
 from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
@@ -101,12 +102,13 @@ class StreamSeat(Seat):
         """Send the value once and keep span, both sides' CPU and the stamps."""
         try:
             sent, received = self._transfer()
+            span = span_of(sent, received, acknowledged=self.medium == "remote")
         except WorkerError as error:
             self.lose(error)
             return
         self.keep("send", round_, position, sent)
         self.keep("receive", round_, position, received)
-        self.keep("span", round_, position, span_of(sent, received, acknowledged=self.medium == "remote"))
+        self.keep("span", round_, position, span)
 
     def lose(self, error: WorkerError) -> None:
         """The case failed: give up both workers."""
@@ -154,6 +156,8 @@ class StreamSeat(Seat):
         asked = self._reader.send("run", what="receive", handle=opened["handle"], **common)
         sent = self.worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
         received = self._reader.wait(asked, deadline_s=limit)
+        for reply in (sent, received):
+            believable(reply, self.language or "python")
         self.worker.request("close", deadline_s=limit, handle=writing["handle"])
         self._read("close", handle=opened["handle"])
         return sent, received
@@ -172,16 +176,24 @@ def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: boo
         received: The reader's.
         acknowledged: Whether the span is the writer's own, up to the reader's answer; clocks of
             two hosts are never subtracted.
+
+    Raises:
+        WorkerError: An end left out a stamp of the transfer.
     """
     writer = dict(zip(sent["cols"], sent["samples"][0], strict=True))
     reader = dict(zip(received["cols"], received["samples"][0], strict=True))
+    needed = {"start_ns": writer, "first_value_ns": reader, "last_value_ns": reader}
+    needed |= {"closed_ns": writer} if acknowledged else {}
+    for name, end in needed.items():
+        if end.get(name) is None:
+            raise WorkerError(f"the worker gave no {name}", type="protocol", phase="protocol")
     span = (writer["closed_ns"] if acknowledged else reader["last_value_ns"]) - writer["start_ns"]
     decoding = reader["last_value_ns"] - reader["first_value_ns"]
     first = span - decoding if acknowledged else reader["first_value_ns"] - writer["start_ns"]
     columns = {
         "wall_ns": span,
-        "user_ns": writer["user_ns"] + reader["user_ns"],
-        "sys_ns": writer["sys_ns"] + reader["sys_ns"],
+        "user_ns": (writer.get("user_ns") or 0) + (reader.get("user_ns") or 0),
+        "sys_ns": (writer.get("sys_ns") or 0) + (reader.get("sys_ns") or 0),
         "nivcsw": writer.get("nivcsw", 0) + reader.get("nivcsw", 0),
         "first_value_after_ns": first,
     }
