@@ -161,8 +161,10 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     from tare.report import text
 
     record, machine = result.record, result.record["machine"]
-    took = text.duration(record["elapsed_s"] * 1e9)
-    yield f"[Record]({link}) of {record['created'][:10]}, by Tare {record['tare']}; it took {took}."
+    before_s = (record.get("resumed") or {}).get("before_s") or 0.0
+    took = text.duration((record["elapsed_s"] + before_s) * 1e9)
+    parts = ", in parts, each going on where the one before was cut short" if before_s else ""
+    yield f"[Record]({link}) of {record['created'][:10]}, by Tare {record['tare']}; it took {took}{parts}."
     memory = (machine.get("memory_bytes") or 0) / 2**30
     yield f"{machine.get('cpu_model')}, {machine.get('cores')} cores, {memory:.0f} GiB,"
     yield f"{machine.get('kernel')}, files on {machine.get('filesystem')}."

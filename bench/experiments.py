@@ -77,7 +77,19 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path) -> None:
             command += [f"--{option}", level]
     command += ["--stop", run["stop"]] if "stop" in run else []
     command += ["--time", run.get("time", "0")]
+    before = unfinished(path)
+    command += ["--resume", str(before)] if before is not None else []
     subprocess.run(command, check=True, env={**os.environ, "TARE_SHARED": str(SHARED)})
+
+
+def unfinished(path: Path) -> Path | None:
+    """What a run left that was cut short: its journal, if it was killed, or its record; None if there is no such."""
+    from tare.measure.record import read_record
+
+    journal = Path(f"{path}l")
+    if journal.exists():
+        return journal
+    return path if path.exists() and read_record(path).get("interrupted") else None
 
 
 def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:

@@ -89,6 +89,7 @@ Records
     result          one as an object: ``Result``
     journal         one while it grows
     resume          what of an interrupted one may be used again
+    plan_resume     the same of a plan's run
     like            settings to measure what an earlier one did
     comparing       two side by side: ``compare``
     gating          the check against a baseline: ``gate``

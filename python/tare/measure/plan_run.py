@@ -13,6 +13,7 @@ from tare.measure import pressure
 from tare.measure.analysis import GROUP_LABELS
 from tare.measure.foreign import Foreign, inventory, language_of
 from tare.measure.named_data import nominal_bytes
+from tare.measure.plan_resume import Earlier, data_key, has_ended, take
 from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
 from tare.measure.run import describe, finish, open_session, start_record
@@ -75,6 +76,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
     record: dict[str, Any] = {}
     cases = _by_dataset(plan.cases(supports=lambda labels: supports(labels, settings)))
     began_s = time.monotonic()
+    earlier = None if wiring.resume is None else Earlier(Result.load(wiring.resume).record)
     last: Session | None = None
     for number, ((name, content), wanted) in enumerate(cases.items()):
         if not any(case.status == "pending" for case in wanted):
@@ -104,6 +106,8 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         )
         session.block, session.name = fresh["dataset"], name  # labels speak of the plan's name
         session.journal = session.journal or (last.journal if last else None)
+        record.setdefault("data_hashes", {})[data_key(name, content)] = fresh["dataset"]["hash"]
+        _go_on(session, earlier, first=last is None)
         if last is not None:  # what is said of the run is said of all its data sets
             session.pressure, session.sample_ns, session.round_ns = (
                 last.pressure,
@@ -113,7 +117,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         last = session
         with session:
             try:
-                _measure(session, plan, wanted)
+                _measure(session, plan, wanted, earlier, data_key(name, content))
             except Stopped:
                 record["interrupted"] = True
                 break
@@ -124,13 +128,30 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
             f"no data set of the plan {plan.name!r} could be opened: "
             + "; ".join(sorted({case["reason"] for case in record.get("cases", ())}))[:400]
         )
+    if earlier is not None:
+        record["resumed"] = earlier.told(record["resumed"]["used"])
+        for line in [] if record.get("interrupted") else record["resumed"]["lines"]:
+            last.tell("open", 1, 1, line)
     last.started_at, last.settings = began_s, settings  # the whole run, not its last data set
     finish(last, wiring.out)
     return Result(record)
 
 
-def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
-    """All cases of one data set."""
+def _go_on(session: Session, earlier: Earlier | None, *, first: bool) -> None:
+    """Begin the journal with what an earlier run finished; every data set's hash is in it before its cases."""
+    if earlier is not None:
+        session.record.setdefault("resumed", {"used": 0, "lines": []})
+    if session.journal is None:
+        return
+    if first and earlier is not None:
+        session.journal.head(earlier.head(session.record))
+        return
+    for name in ("datasets", "data_hashes"):
+        session.journal.stage(name, session.record[name])
+
+
+def _measure(session: Session, plan: Plan, wanted: Sequence[Case], earlier: Earlier | None, key: str) -> None:
+    """All cases of one data set, but for those that an earlier run finished."""
     kind = session.dataset.kind
     pending = []
     only = getattr(session.dataset, "only", "")
@@ -142,8 +163,17 @@ def _measure(session: Session, plan: Plan, wanted: Sequence[Case]) -> None:
             pending.append(case)
         else:
             _put(session, case)
+    for case in pending:
+        _codec(session, case)  # the record says which versions they are of
+    if session.journal is not None:
+        session.journal.stage("codecs", session.record["codecs"])
     if plan.grow is not None:
+        if earlier is not None:
+            session.adopted = earlier.cases(session, key)
         _grow(session, plan, pending)
+        return
+    if earlier is not None and (finished := earlier.finished(session, key, pending)):
+        take(session, finished)
         return
     part = session.part(1.0)
     batches: list[tuple[str, Codec, list[Contender]]] = []
@@ -252,10 +282,15 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
     if plan.grow is None:
         return []
     part = session.part(size)
-    seats = {}
+    seats: dict[str, Seat] = {}
+    ended = []
     for curve, case in due.items():
+        made = _put(session, case, part, "growth")
+        if made["launches"] or made["status"] != "pending":  # of an earlier run
+            ended += [curve] if has_ended(made) else []
+            continue
         kind = StreamSeat if case.labels["medium"] in _STREAMS else Seat
-        seats[curve] = kind(session, _put(session, case, part, "growth"), _codec(session, case), part)
+        seats[curve] = kind(session, made, _codec(session, case), part)
     launch_seats(list(seats.values()), verify=True)
     before = pressure.snapshot()
     run_rounds(
@@ -266,7 +301,6 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
         at_least=1,
     )
     after = pressure.snapshot()
-    ended = []
     for curve, seat in seats.items():
         if seat.samples:
             session.save_launch(seat.case, seat.launch(1, before.stalled_share(after), after.load))

@@ -1,0 +1,116 @@
+"""A plan that was cut short goes on: what was finished is what it was, byte for byte, and the rest is measured."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.measure.plan import Plan
+from tare.measure.result import Result
+from tare.measure.run import run
+from tare.measure.session import Control, Event
+
+STATISTICS = {"launches": 2, "rounds": 2, "slow_s": 1, "slow_launches": 1, "slow_rounds": 1}
+
+
+def plan_of(
+    grow: dict[str, Any] | None = None, datasets: tuple[str, ...] = ("synthpop:200", "synthpop:300")
+) -> Plan:
+    raw: dict[str, Any] = {
+        "plan": 1, "name": "two", "question": "Which?", "statistics": STATISTICS,
+        "block": [{"dataset": list(datasets), "codec": ["csv:pyarrow", "arrow:pyarrow"], "medium": ["memory"]}],
+    }  # fmt: skip
+    return Plan.from_dict(raw | ({"grow": grow} if grow else {}))
+
+
+def cut_short(plan: Plan, out: Path, journal: Path, when: Any) -> Result:
+    """Run it, keep its journal as a kill would leave it at that event, and stop there."""
+    control = Control()
+
+    def stop(event: Event) -> None:
+        if not control.stopped and when(event):
+            shutil.copyfile(f"{out}l", journal)
+            control.stop()
+
+    return run(None, plan=plan, out=out, on_progress=stop, control=control)
+
+
+def launches(record: dict[str, Any]) -> dict[str, Any]:
+    return {case["key"]: case["launches"] for case in record["cases"] if case.get("launches")}
+
+
+def in_the_second(event: Event) -> bool:
+    return len(event.record.get("data_hashes") or {}) == 2 and event.stage == "weigh" and event.done > 0
+
+
+@pytest.mark.parametrize("left", ["record", "journal"])
+def test_whole_data_sets_are_used_again(tmp_path: Path, left: str) -> None:
+    out, journal = tmp_path / "one.tare.json", tmp_path / "killed.tare.jsonl"
+    first = cut_short(plan_of(), out, journal, in_the_second)
+    assert first.record["interrupted"]
+    done = run(None, plan=plan_of(), out=out, resume=out if left == "record" else journal)
+    assert "interrupted" not in done.record or not done.record["interrupted"]
+    before, after = launches(first.record), launches(done.record)
+    kept = {key for key in before if "synthpop:200" in key}
+    assert len(kept) == 4, "two codecs, the twin, and copying"
+    assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+    assert sum("synthpop:300" in key for key in after) == 4
+    assert all(len(some) == 2 for some in after.values())
+    told = done.record["resumed"]
+    assert told["used"] == 4
+    assert told["lines"][0] == "4 cases are used again"
+    assert any("synthpop:300: is measured again" in line for line in told["lines"])
+    assert told["before_s"] >= 0
+    assert not Path(f"{out}l").exists()
+    assert Result.load(out).record["derived"]["headline"]
+
+
+def test_a_second_kill_loses_nothing(tmp_path: Path) -> None:
+    """The new journal begins with all that the old one had."""
+    names = ("synthpop:200", "synthpop:300", "synthpop:400")
+    out, killed, again = tmp_path / "one.tare.json", tmp_path / "a.tare.jsonl", tmp_path / "b.tare.jsonl"
+    first = cut_short(plan_of(datasets=names), out, killed, in_the_second)
+    control = Control()
+
+    def stop(event: Event) -> None:
+        if not control.stopped and Path(f"{out}l").exists():
+            shutil.copyfile(f"{out}l", again)
+            control.stop()
+
+    run(None, plan=plan_of(datasets=names), out=out, resume=killed, on_progress=stop, control=control)
+    done = run(None, plan=plan_of(datasets=names), out=out, resume=again)
+    before, after = launches(first.record), launches(done.record)
+    kept = [key for key in before if "synthpop:200" in key]
+    assert kept
+    assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
+    assert len(after) == 12
+
+
+@pytest.mark.parametrize("left", ["record", "journal"])
+def test_sizes_of_a_curve_are_used_again(tmp_path: Path, left: str) -> None:
+    plan = plan_of({"start": 0.01, "factor": 4.0, "stop_s": 30}, ("synthpop:2000",))
+    out, journal = tmp_path / "one.tare.json", tmp_path / "killed.tare.jsonl"
+    first = cut_short(plan, out, journal, lambda event: event.stage == "growth" and "0.16" in event.text)
+    done = run(None, plan=plan, out=out, resume=out if left == "record" else journal)
+    before, after = launches(first.record), launches(done.record)
+    assert 0 < len(before) < len(after)
+    assert {key: after[key] for key in before} == before
+    assert done.record["resumed"]["used"] == len(before)
+
+
+def test_another_machine_or_plan_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, journal = tmp_path / "one.tare.json", tmp_path / "killed.tare.jsonl"
+    cut_short(plan_of(), out, journal, in_the_second)
+    other = run(None, plan=plan_of(datasets=("synthpop:500",)), out=tmp_path / "other.tare.json", resume=out)
+    assert other.record["resumed"]["used"] == 0
+    assert len(launches(other.record)) == 4
+    monkeypatch.setattr("tare.measure.resume.same_machine", lambda old, new: ["another processor"])
+    told = run(None, plan=plan_of(datasets=("synthpop:200",)), out=tmp_path / "m.tare.json", resume=out)
+    assert told.record["resumed"]["used"] == 0
+    assert (
+        "synthpop:200: is measured again: another machine: another processor"
+        in told.record["resumed"]["lines"]
+    )
