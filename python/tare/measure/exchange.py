@@ -287,6 +287,11 @@ class Seat:
         if self.worker is not None:
             self.worker.close()
 
+    @property
+    def gone(self) -> bool:
+        """Whether its process ended: it crashed, or took too long, which is no refusal."""
+        return self.worker is None or not self.worker.alive
+
     def ask(self, op: str, deadline_s: float, **fields: Any) -> dict[str, Any]:
         if self.worker is None or not self.worker.alive:
             from tare.measure.driver import Worker
@@ -315,13 +320,12 @@ def _written(seat: Seat, name: str, values: Values, out: Path) -> dict[str, Any]
         seat.ask("load", deadline_s, path=str(path), kind=seat.kind, **{"as": what})
     except TareError as error:
         # The language, or the type of this value in it, has no such thing; or the process is gone.
-        gone = seat.worker is None or not seat.worker.alive
-        return {"outcome": "refused" if gone else "n/a", "error": reason_of(error)}
+        return {"outcome": "error" if seat.gone else "n/a", "error": reason_of(error)}
     try:
         seat.ask("prepare", deadline_s, codec=seat.codec, cold=False)
         seat.ask("encode_to", deadline_s, codec=seat.codec, path=str(out))
     except TareError as error:
-        return {"outcome": "refused", "error": reason_of(error)}
+        return {"outcome": "error" if seat.gone else "refused", "error": reason_of(error)}
     return {"path": out}
 
 
@@ -359,7 +363,11 @@ def _counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(cell["outcome"] for cell in cells.values())
     return {
         "counts": {name: counts[name] for name in OUTCOMES if counts[name]},
-        "values": {name: cell for name, cell in cells.items() if cell["outcome"] not in ("same", "n/a")},
+        "values": {
+            name: cell
+            for name, cell in cells.items()
+            if cell["outcome"] not in ("same", "n/a") or (cell["outcome"] == "n/a" and name.startswith(OWN))
+        },
     }
 
 

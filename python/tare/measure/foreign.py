@@ -200,6 +200,8 @@ class Foreign:
         if labels.get("threads") == "all" and "all" not in about.get("threads", ()):
             return f"{name} uses one thread only"
         for factor, only in _ONLY.items():
+            if factor == "sync" and self.language in _FLUSH:
+                continue
             if labels.get(factor, only) != only:
                 return f"the {name_of(self.language)} worker measures {factor}={only}"
         choices = about.get("choices", {})
@@ -213,6 +215,7 @@ class Foreign:
         return None
 
 
+_FLUSH = frozenset({"node", "java", "mono", "rust"})
 _ONLY = {
     "cache": "warm",
     "sync": "none",
