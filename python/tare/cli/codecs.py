@@ -59,12 +59,15 @@ def command(
 
     if exchanged:
         from tare.cli.exchanging import show_exchange
+        from tare.measure.exchange import ends_of
 
         if missing or language is not None:
             raise click.UsageError("--exchange takes all languages: leave --language and --missing out")
+        given = chosen_workers(workers)
         for name in names:
-            formats.get(name)
-        return show_exchange(names, chosen_workers(workers), as_json=as_json)
+            if not ends_of(name, given)[0]:  # Smile and others are of other languages alone
+                formats.get(name)
+        return show_exchange(names, given, as_json=as_json)
     if workers and language in (None, "python"):
         raise click.UsageError("--worker goes with --exchange, or with --language of another language")
     if language is not None and language != "python":
