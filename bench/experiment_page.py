@@ -169,13 +169,19 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     yield f"{machine.get('cpu_model')}, {machine.get('cores')} cores, {memory:.0f} GiB,"
     yield f"{machine.get('kernel')}, files on {machine.get('filesystem')}."
     statistics = record["plan"]["statistics"]
-    yield f"{statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases;"
+    if grow := record["plan"].get("grow"):
+        yield f"Each size is one launch of {statistics['rounds']} rounds, fewer for slow cases; sizes grow from"
+        yield f"{grow['start']:g} of the data by {grow['factor']:.3g} at a time;"
+    else:
+        yield f"{statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases;"
     yield "codecs take turns within a round."
     limit = (record.get("settings") or {}).get("time_s")
     if limit:
         made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
-        yield f"The run was given {text.duration(limit * 1e9)}, each data set its share of it:"
-        yield f"half of the cases had {made:g} launches or more."
+        share = "" if grow else ", each data set its share of it:"
+        yield f"The run was given {text.duration(limit * 1e9)}{share or '.'}"
+        if not grow:
+            yield f"half of the cases had {made:g} launches or more."
     noise = result.derived["noise"]
     floors = _floors(result)
     yield f"Noise floor {_said(floors) if floors else 'not measured'}."
