@@ -179,8 +179,11 @@ def _facts(result: Any, link: str) -> Iterator[str]:
     if limit:
         made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
         share = "" if grow else ", each data set its share of it:"
-        yield f"The run was given {text.duration(limit * 1e9)}{share or '.'}"
-        if not grow:
+        yield f"The run was given {text.duration(limit * 1e9)}{share or ';'}"
+        if grow:
+            sizes = (float(case["labels"].get("size", "1")) for case in result.cases if case.get("launches"))
+            yield f"the largest size that it reached is {max(sizes, default=0.0):.2g} of the data."
+        else:
             yield f"half of the cases had {made:g} launches or more."
     noise = result.derived["noise"]
     floors = _floors(result)
