@@ -9,7 +9,7 @@ from typing import Any
 
 from tare.errors import PlanError
 from tare.scale.ending import planned
-from tare.scale.place import as_uri
+from tare.scale.place import as_uri, split_uri
 from tare.scale.plan import Plan, read_plan
 from tare.scale.report import errors_of, grouped
 from tare.scale.state import State
@@ -50,6 +50,10 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
             hosts[str(receipt.get("host", ""))] += 1
             continue
         failure = state.failure(one.key) if one.key in failed else None
+        if failure is not None and one.plan != total["plans"][0] and _gone(one.unit):
+            total["units"] -= 1
+            total["bytes"] -= size
+            continue  # it was removed from what is converted, by no longer being there
         total["missing" if failure is None else "failed"] += 1
         failures += [failure] if failure is not None else []
     total["hosts"] = dict(hosts)
@@ -57,6 +61,15 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     if every:
         total["failed_inputs"] = [error for one in failures for error in errors_of(one)]
     return total
+
+
+def _gone(unit: dict[str, Any]) -> bool:
+    """Whether none of its sources is there any more."""
+    for one in unit["input"]:
+        place, name = split_uri(str(one["uri"]))
+        if place.stat(name) is not None:
+            return False
+    return True
 
 
 def _plans(where: Plan | str | os.PathLike[str]) -> tuple[State, Iterator[Plan], bool]:

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -181,7 +182,9 @@ class State:
         name = self._keep(plan)
         if isinstance(self.place, LocalPlace):
             return read_plan(self.place.path(name))
-        copy = os.path.join(tempfile.mkdtemp(prefix="tare-plan-"), f"{plan.id}.jsonl")
+        folder = tempfile.mkdtemp(prefix="tare-plan-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        copy = os.path.join(folder, f"{plan.id}.jsonl")
         shutil.copyfile(plan.path, copy)
         return read_plan(copy)
 
