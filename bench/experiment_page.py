@@ -111,6 +111,10 @@ def _listed(counts: Mapping[str, int]) -> str:
 def _uncertain(results: Mapping[str, Any]) -> Iterator[str]:
     """How far single figures can be trusted, of each run in which that is not far."""
     for name, result in results.items():
+        reached = _reached(result)
+        if reached and reached < 1:
+            run = f"Of the run {name}, all" if name else "All"
+            yield f"{run} are predicted: the largest part that was measured is {reached * 100:.2g} % of the data, in one launch."
         floors = _floors(result)
         if floors and floors[-1] > _NOISY:
             run = f"Of the run {name}, single" if name else "Single"
@@ -118,6 +122,14 @@ def _uncertain(results: Mapping[str, Any]) -> Iterator[str]:
                 f"{run} figures are uncertain by as much as the base, measured twice, differed from itself: "
                 f"{_said(floors)}."
             )
+
+
+def _reached(result: Any) -> float:
+    """The largest part of the data that a growing plan measured; 0 of other plans."""
+    if not result.record["plan"].get("grow"):
+        return 0.0
+    sizes = (float(case["labels"].get("size", "1")) for case in result.cases if case.get("launches"))
+    return max(sizes, default=0.0)
 
 
 def _floors(result: Any) -> list[float]:
@@ -181,8 +193,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
         share = "" if grow else ", each data set its share of it:"
         yield f"The run was given {text.duration(limit * 1e9)}{share or ';'}"
         if grow:
-            sizes = (float(case["labels"].get("size", "1")) for case in result.cases if case.get("launches"))
-            yield f"the largest size that it reached is {max(sizes, default=0.0):.2g} of the data."
+            yield f"the largest size that it reached is {_reached(result):.2g} of the data."
         else:
             yield f"half of the cases had {made:g} launches or more."
     noise = result.derived["noise"]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tare.cli.running import carry_out, run_options, summary
+from tare.cli.running import RESOURCES, carry_out, run_options, summary
 
 __all__ = ["convert", "one", "options", "taken", "tell_skipped", "wanted"]
 
@@ -93,6 +93,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     from tare.converting.naming import pressed
     from tare.errors import UsageError
     from tare.scale import plan_convert
+    from tare.scale.failures import classify
     from tare.scale.place import shown
 
     to = options["codec"] or options["to"]
@@ -113,13 +114,20 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     skipped: list[tuple[str, str]] = []
     folder = tempfile.TemporaryDirectory() if given["dry_run"] else None
     replaced = given["overwrite"] or options["force"]
-    plan = plan_convert(
-        sources, destination, to=to, read=options["from_"] or "", split=given["split"],
-        split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
-        exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
-        overwrite=replaced, options=_unit_options(options, given), skipped=skipped,
-        path=os.path.join(folder.name, "plan.jsonl") if folder else None,
-    )  # fmt: skip
+    try:
+        plan = plan_convert(
+            sources, destination, to=to, read=options["from_"] or "", split=given["split"],
+            split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
+            exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
+            overwrite=replaced, options=_unit_options(options, given), skipped=skipped,
+            path=os.path.join(folder.name, "plan.jsonl") if folder else None,
+        )  # fmt: skip
+    except OSError as error:
+        beside = str(error.filename or "").startswith(os.path.abspath(destination))
+        if classify(error, writing=beside) != "resources":
+            raise
+        click.echo(f"tare: {error}", err=True)
+        return RESOURCES
     tell_skipped(skipped)
     if given["dry_run"]:
         return _shown(plan, options["as_json"])

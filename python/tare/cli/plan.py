@@ -56,6 +56,13 @@ _IDENTIFY = click.option(
 @click.option(
     "--whole-schema", is_flag=True, help="Look at every line of a text that is split, not at a sample."
 )
+@click.option("--encoding", metavar="NAME", help="Encoding of source texts that are not UTF-8.")
+@click.option(
+    "--data-only",
+    is_flag=True,
+    help="Leave out promises, functions and the like of R's files; each is a loss.",
+)
+@click.option("--strict", is_flag=True, help="Refuse a file if an R object would lose something.")
 @_SPLIT
 @_INCLUDE
 @_EXCLUDE
@@ -72,8 +79,10 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     from tare.scale import plan_convert
 
     given, destination = _last(sources)
-    columns = options.pop("columns")
-    more: dict[str, str | int] = {"columns": columns} if columns else {}
+    given_options = {name: options.pop(name) for name in ("columns", "encoding", "data_only", "strict")}
+    more: dict[str, str | int] = {
+        name: value if isinstance(value, str) else 1 for name, value in given_options.items() if value
+    }
     skipped: list[tuple[str, str]] = []
     plan = plan_convert(given, destination, path=out, options=more, skipped=skipped, **options)
     tell_skipped(skipped)

@@ -24,6 +24,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _EVERY_S = 0.2
 _SHOWN = 20
 ENGINE = 3
+RESOURCES = 4
 
 _OPTIONS = (
     click.option("--executor", metavar="E", help="Who runs it: local (default), inline, dask, dask://HOST:PORT, dask+file:PATH, ray, ray://HOST:PORT."),
@@ -53,6 +54,7 @@ def carry_out(
 
     Ctrl-C, or SIGTERM, ends it after the units that run; a second one gives these up.
     """
+    from tare.scale.failures import classify
     from tare.scale.preflight import EngineError
     from tare.scale.runs import Running
 
@@ -82,6 +84,12 @@ def carry_out(
             show({"event": "finished"})
             click.echo(f"tare: {error}", err=True)
             return running.report, ENGINE
+        except OSError as error:
+            if classify(error, writing=True) != "resources":
+                raise
+            show({"event": "finished"})
+            click.echo(f"tare: {error}", err=True)
+            return running.report, RESOURCES
         except KeyboardInterrupt:
             return running.report, 130
     return running.report, running.report.exit_code

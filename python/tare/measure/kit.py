@@ -128,10 +128,16 @@ def _outcome(check: Callable[[_Bench], None], bench: _Bench) -> Outcome:
         found.status, found.why = "not offered", str(error)
     except Exception as error:  # whatever a worker's replies make of a check is the worker's
         found.status = "failed"
-        found.why = (
-            f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error)
-        )
+        found.why = _why(error)
     return found
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, AssertionError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"the reply lacks {error}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _need(condition: object, said: str) -> None:

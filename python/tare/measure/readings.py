@@ -16,6 +16,8 @@ _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
 
 
+_MOST = 2**63 - 1
+_COUNTS = ("bytes", "items", "items_in", "items_out", "batch", "cold_encode_ns", "cold_decode_ns")
 _LONG_NS = 25_000_000
 _SLACK_NS = 20_000_000
 _TRIES = 3
@@ -36,13 +38,26 @@ def readings(reply: dict[str, Any]) -> dict[str, Any]:
     >>> readings({"cols": ["wall_ns"], "samples": [[2e3]], "batch": 1})["samples"]
     [[2000]]
     """
+    for name in _COUNTS:
+        value = reply.get(name)
+        if value is not None and (type(value) is not int or not 0 <= value <= _MOST):
+            reply = {**reply, name: _count(name, value)}
     rows = reply.get("samples")
     if rows is None:
         return reply
     cols = reply.get("cols")
-    if isinstance(cols, list) and isinstance(rows, list):
-        return {**reply, "samples": [_row(cols, row) for row in rows]}
-    raise ValueError("samples without columns")
+    if not isinstance(cols, list) or not isinstance(rows, list):
+        raise ValueError("samples without columns")  # noqa: TRY004 - the data are wrong, no argument is
+    if len({str(name) for name in cols}) != len(cols) or any(not isinstance(name, str) for name in cols):
+        raise ValueError(f"columns that are no names, or twice the same: {str(cols)[:80]}")
+    return {**reply, "samples": [_row(cols, row) for row in rows]}
+
+
+def _count(name: str, value: Any) -> int:
+    """A whole number of 64 bits, as languages without these send it."""
+    if type(value) is float and math.isfinite(value) and 0 <= value <= _MOST and value == round(value):
+        return round(value)
+    raise ValueError(f"{name} = {value!r:.40} is no count")
 
 
 def _row(cols: list[str], row: Any) -> list[int | None]:
@@ -52,9 +67,9 @@ def _row(cols: list[str], row: Any) -> list[int | None]:
 
 
 def _whole(name: str, value: Any) -> int | None:
-    if value is None or type(value) is int:
+    if value is None or (type(value) is int and abs(value) <= _MOST):
         return value
-    if isinstance(value, float) and math.isfinite(value):
+    if isinstance(value, float) and math.isfinite(value) and abs(value) <= _MOST:
         return round(value)
     raise ValueError(f"{str(name)[:40]} = {value!r:.40} is no number of a clock")
 

@@ -38,6 +38,7 @@ _OF_MEMORY = re.compile(r"memory|cannot allocate|heap space", re.IGNORECASE)
 _SURE = 10
 _SPARE_S = 2.0
 _TRIAL_MS = 300
+_WARM_SHARE = 1 / 60
 WARM_MS = 4000
 """How long, at most, a runtime that compiles what it runs may warm up in each process, for each operation."""
 
@@ -254,7 +255,8 @@ class Seat:
         self.session.check()
         fail(self.case, error)
         limit = self.worker.memory_limit if self.worker is not None else None
-        if limit and _OF_MEMORY.search(str(error)):
+        # Some libraries do not look whether they were given memory: they crash.
+        if limit and (error.type == "killed" or _OF_MEMORY.search(str(error))):
             self.case["reason"] += f"; its process was held to {limit / 1e9:.3g} GB"
         self.close()
 
@@ -302,7 +304,7 @@ class Seat:
         Raises:
             WorkerError: The worker failed.
         """
-        reply = self._request(operation, samples=2, batch=1, budget_ms=_TRIAL_MS)
+        reply = self._request(operation, samples=2, batch=1, budget_ms=_TRIAL_MS, warm=False)
         wall = reply["cols"].index("wall_ns")
         return sum(int(row[wall]) for row in reply["samples"]) / len(reply["samples"]) / 1e9
 
@@ -320,7 +322,9 @@ class Seat:
             self.lose(error)
             return None
 
-    def _request(self, operation: str, *, samples: int, batch: int, budget_ms: int) -> dict[str, Any]:
+    def _request(
+        self, operation: str, *, samples: int, batch: int, budget_ms: int, warm: bool = True
+    ) -> dict[str, Any]:
         self._hold_clock()
         factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
         reply = self._ask(
@@ -334,11 +338,16 @@ class Seat:
             target_ns=TARGET_NS,
             **factors,
             budget_ms=budget_ms,
-            warm_ms=WARM_MS if self.language else None,
+            warm_ms=self.warm_ms() if self.language and warm else None,
             deadline_s=self._deadline_s(operation),
         )
         believable(reply, self.language or "python")
         return reply
+
+    def warm_ms(self) -> int:
+        """How long its runtime may warm up for one operation: a small share of a run that has a time limit."""
+        limit_s = self.session.settings.time_s
+        return min(WARM_MS, int(limit_s * 1000 * _WARM_SHARE)) if limit_s else WARM_MS
 
     def _hold_clock(self) -> None:
         """Hold the clock of another language's worker against ours, once in a run."""

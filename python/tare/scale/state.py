@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import PlanError
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
 from tare.scale.unit import canonical
 
@@ -161,7 +162,11 @@ class State:
         order = {id: number for number, id in enumerate(self.order())}
         for id in sorted(self.plan_ids(), key=lambda one: order.get(one, -1), reverse=True):
             with self.place.local(f"{self._prefix}plans/{id}.jsonl") as path:
-                yield read_plan(path)
+                try:
+                    plan = read_plan(path)
+                except PlanError:  # half written by a machine that lost its power: its receipts still count
+                    continue
+                yield plan
 
     def plan_ids(self) -> list[str]:
         """The ids of the plans that are kept here."""

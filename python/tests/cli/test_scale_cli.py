@@ -234,3 +234,24 @@ def test_a_time_limit_holds_for_little_work_too(folder: Path) -> None:
     done = run("convert", "in2", "out2", "--to", "parquet", "--unit-timeout", "0.01", cwd=folder)
     assert done.returncode == 1, done.stderr
     assert "took longer than 0.01 s, twice" in done.stderr
+
+
+def test_a_destination_that_takes_nothing_is_told_as_a_full_one_is(folder: Path) -> None:
+    """At the start as later: for want of rights or of disk the code is 4."""
+    for name in ("one.csv", "two.csv"):
+        (folder / name).write_text("n\n1\n")
+    done = run("convert", "one.csv", "two.csv", "/sys/tare-results/", "--to", "parquet", cwd=folder)
+    assert done.returncode == 4, done.stderr
+    assert "/sys/tare-results" in done.stderr
+
+
+def test_half_a_plan_of_earlier_stops_no_start(folder: Path) -> None:
+    (folder / "one.csv").write_text("n\n1\n")
+    (folder / "two.csv").write_text("n\n1\n")
+    line = ("convert", "one.csv", "two.csv", "results", "--to", "parquet")
+    assert run(*line, cwd=folder).returncode == 0
+    (kept,) = (folder / "results" / ".tare" / "plans").iterdir()
+    (kept.parent / f"{'0' * 64}.jsonl").write_bytes(b"")
+    (folder / "two.csv").write_text("n\n2\n2\n")
+    done = run(*line, cwd=folder)
+    assert done.returncode == 0, done.stderr

@@ -32,6 +32,16 @@ def op_run(self, request):
         reply["samples"] = [row[:-1] for row in reply["samples"]]
     elif how == "batch":
         reply["batch"] = 0
+    elif how == "bytes":
+        reply["bytes"] = "many"
+    elif how == "items":
+        reply["items"] = [1]
+    elif how == "huge":
+        reply["samples"] = [[1e300] * len(row) for row in reply["samples"]]
+    elif how == "twice":
+        reply["cols"] = ["wall_ns"] * len(reply["cols"])
+    elif how == "no names":
+        reply["cols"] = [{}] + reply["cols"][1:]
     elif how == "wall alone":
         reply["samples"] = [[row[wall]] for row in reply["samples"]]
         reply["cols"] = ["wall_ns"]
@@ -53,6 +63,11 @@ SAID = {
     "no wall": "gave samples without wall_ns",
     "short rows": "no row of",
     "batch": "gave samples of 0 calls",
+    "bytes": "bytes = 'many' is no count",
+    "items": "items = [1] is no count",
+    "huge": "is no number of a clock",
+    "twice": "columns that are no names, or twice the same",
+    "no names": "columns that are no names",
 }
 
 

@@ -14,7 +14,7 @@ from tare.errors import WorkerError
 from tare.measure import pressure
 from tare.measure.readings import believable
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.seat import TARGET_NS, WARM_MS, Seat, judge_verify, level
+from tare.measure.seat import TARGET_NS, Seat, judge_verify, level
 from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
 from tare.measure.stages.weigh import twin_case
 
@@ -94,7 +94,7 @@ class StreamSeat(Seat):
         for worker, what in ((self.worker, "encode"), (self._reader, "decode")):
             if worker is not None:
                 asked = worker.send(
-                    "run", what=what, codec=str(self.codec), samples=1, batch=1, warm_ms=WARM_MS
+                    "run", what=what, codec=str(self.codec), samples=1, batch=1, warm_ms=self.warm_ms()
                 )
                 worker.wait(asked, deadline_s=2 * self.session.settings.deadline_s)
 

@@ -8,7 +8,8 @@ folder=$(cd "$(dirname "$0")" && pwd)
 home=${TARE_JAVA_CLASSES:-${XDG_DATA_HOME:-${HOME:-/nonexistent}/.local/share}/tare/java}
 bin=${JAVA_HOME:+$JAVA_HOME/bin/}
 cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/tare
-mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache=${TMPDIR:-/tmp}
+# A folder that others may write to would let them choose the program.
+mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache=$(mktemp -d) || exit 1
 
 key=$({ cat "$folder"/src/*.java "$folder"/src/codecs/*.java; ls "$home/lib" 2>/dev/null; "${bin}java" -version 2>&1; echo "$home"; } | cksum | tr ' ' -)
 classes=$cache/java-$key
