@@ -44,7 +44,6 @@ def command(plan: str, shard: str | None, verify: str, as_json: bool, **options:
       tare run plan.jsonl --shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT
       tare run plan.jsonl --executor dask://scheduler:8786
     """  # noqa: D301 - click keeps lines after a backspace character
-    from tare.scale.place import shown
     from tare.scale.plan import read_plan
 
     opened = read_plan(plan)
@@ -53,8 +52,18 @@ def command(plan: str, shard: str | None, verify: str, as_json: bool, **options:
         if as_json:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
         again = shlex.join(["tare", *sys.argv[1:]])
-        summary(report, shown(opened.base) if opened.base else plan, again)
+        summary(report, _where(opened, plan), again)
     return code
+
+
+def _where(plan: Any, path: str) -> str:
+    """Where results went: the folder, the store, or what is beside the plan."""
+    from tare.scale.place import shown
+
+    if plan.base:
+        return shown(plan.base)
+    first = next(plan.units(), {})
+    return str(first.get("options", {}).get("store", "")) or path
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
