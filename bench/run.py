@@ -76,7 +76,11 @@ def expanded(goals: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 yield goal
                 continue
             one = {key: value for key, value in goal.items() if key != "each"}
-            yield one | {"name": f"{goal['name']}-{input}", "with": goal.get("with", {}) | {"input": input}}
+            yield one | {
+                "name": f"{goal['name']}-{input}",
+                "function": goal.get("function", goal["name"]),
+                "with": goal.get("with", {}) | {"input": input},
+            }
 
 
 def one(module: Any, goal: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,39 @@
+"""Every goal of a benchmark has the function that measures it."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).resolve().parents[3] / "bench"
+NAMES = sorted(path.stem for path in (BENCH / "definitions").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_goal_has_its_function(name: str) -> None:
+    """Also one that stands for several, by input; the function takes what the goal gives it."""
+    spec = importlib.util.spec_from_file_location("bench_run", BENCH / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    run = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run)
+    definition = tomllib.loads((BENCH / "definitions" / f"{name}.toml").read_text(encoding="utf-8"))
+    tree = ast.parse((BENCH / f"{definition['module']}.py").read_text(encoding="utf-8"))
+    known = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    elsewhere = {
+        name.asname or name.name for one in tree.body if isinstance(one, ast.ImportFrom) for name in one.names
+    }
+    goals = list(run.expanded(definition["goal"]))
+    assert len({goal["name"] for goal in goals}) == len(goals) > 0
+    for goal in goals:
+        wanted = goal.get("function", goal["name"]).replace("-", "_")
+        if wanted in elsewhere:
+            continue
+        function = known.get(wanted)
+        assert function is not None, goal["name"]
+        takes = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+        assert set(goal.get("with", {})) <= takes, goal["name"]
