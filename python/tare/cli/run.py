@@ -62,7 +62,7 @@ def _where(plan: Any, path: str) -> str:
 
     if plan.base:
         return shown(plan.base)
-    first = next(plan.units(), {})
+    first: dict[str, Any] = next(plan.units(), {})
     return str(first.get("options", {}).get("store", "")) or path
 
 
