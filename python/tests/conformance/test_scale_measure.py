@@ -174,7 +174,8 @@ def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
     ]
     assert len({one["pid"] for one in receipts}) == 2, "the late one did nothing"
     (found,) = times(tmp_path / "out").values()
-    assert overlap(found) < 0.5, found  # each takes two seconds; its result is put in its place after its turn
+    # Each takes two seconds; its result is put in its place after its turn.
+    assert overlap(found) < 0.5, found
 
 
 def test_a_record_names_its_engine(data: Path, tmp_path: Path) -> None:
