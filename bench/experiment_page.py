@@ -74,12 +74,8 @@ def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
             continue
         rows = compared(figures, _complete(results[run]))
         for row in rows:
-            if row["as"]:
-                others[row["agrees"]] += 1
-            else:
-                counts[row["agrees"]] += 1
-                continue
-            if row["agrees"] and _unmeasured(rows, row):
+            (others if row["as"] else counts)[row["agrees"]] += 1
+            if row["as"] and row["agrees"] and _unmeasured(rows, row):
                 stand_ins[row["agrees"]] += 1
     del counts["base"], others["base"]
     if not any(counts.values()):

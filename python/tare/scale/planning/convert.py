@@ -133,10 +133,14 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         for one, name in targets:
             cut = []
             if size:
-                cut = _cut(
-                    one, name, size, read=read, to=to, options=shared, split_lines=split_lines,
-                    whole_schema=whole_schema,
-                )  # fmt: skip
+                try:
+                    cut = _cut(
+                        one, name, size, read=read, to=to, options=shared, split_lines=split_lines,
+                        whole_schema=whole_schema,
+                    )  # fmt: skip
+                except (TareError, OSError, ValueError) as error:  # Arrow's errors are ValueErrors
+                    # A unit that says so: read whole it could take all memory.
+                    cut = [(one.as_input(), name, {"unreadable": printable(str(error), 500)})]
             if cut:
                 for part, part_name, more in cut:
                     yield _unit(common, [part], [part_name], base, {**shared, **more})
@@ -295,33 +299,7 @@ def _cut(
     split_lines: bool,
     whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
-    """The parts of a large file: input, name and options of each. One that cannot be read is a unit that says so."""
-    try:
-        return _parts(
-            one,
-            name,
-            size,
-            read=read,
-            to=to,
-            options=options,
-            split_lines=split_lines,
-            whole_schema=whole_schema,
-        )
-    except (TareError, OSError, ValueError) as error:  # Arrow's errors are ValueErrors
-        return [(one.as_input(), name, {"unreadable": printable(str(error), 500)})]
-
-
-def _parts(
-    one: Found,
-    name: str,
-    size: int,
-    *,
-    read: str,
-    to: str,
-    options: Mapping[str, str | int],
-    split_lines: bool,
-    whole_schema: bool,
-) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
+    """The parts of a large file: input, name and options of each; none if it is one unit."""
     if one.size <= size:
         return []
     with opened_part(one.as_input()) as path:
