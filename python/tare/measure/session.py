@@ -510,6 +510,7 @@ class Session:
             inside: What comes before its command, to run it in a namespace.
         """
         from tare.measure.driver import PYTHON_COMMAND, Worker
+        from tare.measure.stages.fit import available_bytes
 
         self._started += 1
         threads = self.settings.threads if threads is None else threads
@@ -524,7 +525,7 @@ class Session:
             cpu=(self.timed_cpu if chosen is None else chosen) if pins else None,
             hash_seed=hash_seed,
             threads=threads,
-            memory_limit=memory_limit_bytes(part, kind),
+            memory_limit=memory_limit_bytes(part, kind, available_bytes()),
         )
         self._workers.add(worker)
         if pins:
@@ -573,6 +574,17 @@ def save_rds(path: str) -> str:
     return f"{path}.rds"
 
 
-def memory_limit_bytes(part: Part, kind: str) -> int:
-    """What a worker may hold beside its libraries: three times the part in its own kind, at least 2 GiB."""
-    return max(_WORKER_FLOOR_BYTES, int(_WORKER_COPIES * part.bytes_memory * _KIND_FACTOR.get(kind, 2.0)))
+def memory_limit_bytes(part: Part, kind: str, available: int) -> int:
+    """What a worker may hold beside its libraries: three times the part in its own kind, more where there is room.
+
+    Args:
+        part: What it loads.
+        kind: How it holds it.
+        available: Memory in bytes that new processes may use. A quarter of it is never too much: a codec that
+            holds its value, its text and its copy at once has died of a limit where memory stood empty.
+
+    Returns:
+        Bytes, at least 2 GiB.
+    """
+    copies = int(_WORKER_COPIES * part.bytes_memory * _KIND_FACTOR.get(kind, 2.0))
+    return max(_WORKER_FLOOR_BYTES, available // 4, copies)

@@ -357,9 +357,11 @@ def test_samples_fit_their_columns(worker, speaker, document, what):
         cells = dict(zip(reply["cols"], row, strict=True))
         assert min(row) >= 0
         assert cells["wall_ns"] > 0
-        # Here nothing pins it to one CPU, as a launch does.
+        # Here nothing pins it to one CPU, as a launch does; and what a thread beside it used is
+        # told when the kernel's clock ticks, up to 10 ms late, whatever the sample took.
         at_once = (os.cpu_count() or 1) if speaker.compiles_beside else 1
-        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + 100_000
+        late = 10_000_000 * at_once if speaker.compiles_beside else 100_000
+        assert cells["user_ns"] + cells["sys_ns"] <= cells["wall_ns"] * at_once * 1.05 + late
     if what == "decode":
         assert reply["items"] == len(DOCUMENT)
     if what in ("encode", "copy"):

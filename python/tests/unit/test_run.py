@@ -368,7 +368,13 @@ def _part(bytes_memory: int, share: float = 1.0, kind: str = "document") -> Part
 )
 def test_a_worker_may_hold_three_copies_in_its_kind(kind, size, expected):
     """At least 2 GiB; else three times the part as the worker's kind holds it, nine times for Arrow."""
-    assert expected == memory_limit_bytes(_part(size), kind)
+    assert expected == memory_limit_bytes(_part(size), kind, available=1 << 30)
+
+
+def test_a_worker_may_hold_a_quarter_of_what_is_empty():
+    """A small part on a large machine is not held to the floor; a large one is not held to the quarter."""
+    assert memory_limit_bytes(_part(1000), "records", available=24 << 30) == 6 << 30
+    assert memory_limit_bytes(_part(1 << 30), "records", available=24 << 30) == 72 << 30
 
 
 def test_the_best_few_have_the_base_among_them():
@@ -483,6 +489,7 @@ def test_a_codec_that_needs_far_more_memory_is_stopped(monkeypatch):
     """A codec that wants many copies of the data ends with that reason; one that wants few is well."""
     # Parsing a Python literal takes some 100 times the memory of its numbers.
     monkeypatch.setattr(sessions, "_WORKER_FLOOR_BYTES", 120 << 20)
+    monkeypatch.setattr("tare.measure.stages.fit.available_bytes", lambda: 0)
     dataset, settings = open_dataset(list(range(400_000))), Settings(time_s=60)
     with open_session(dataset, settings, start_record(dataset, settings, ""), Wiring()) as made:
         found = {}
