@@ -9,12 +9,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("compress", &[]),
     ("message", &[]),
     ("blit", &["compress"]),
+    ("ndjson", &["blit"]),
     ("robject", &["compress", "fst"]),
     ("fst", &["compress"]),
     ("store", &["blit", "robject", "fst", "compress", "message"]),
     (
         "testing",
-        &["blit", "robject", "fst", "compress", "message", "store"],
+        &[
+            "blit", "ndjson", "robject", "fst", "compress", "message", "store",
+        ],
     ),
 ];
 

@@ -551,6 +551,33 @@ class RArrow:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
+class NdjsonReader:
+    """Reads blocks of whole lines of JSON, an object each, as rows of a table whose types are known.
+
+    Args:
+        schema: Anything with ``__arrow_c_schema__`` that gives a table's schema, of null, boolean, int64, uint64,
+            float64, utf8, and lists and structs of such.
+
+    Raises:
+        Unsupported: A column of another type.
+    """
+
+    def __init__(self, schema: object) -> None: ...
+    def read(self, lines: bytes) -> NdjsonRows:
+        """The rows of a block; nothing is rounded, and what fits no column is refused.
+
+        Raises:
+            Malformed, Truncated: With the byte offset in the block: no JSON, or no row of the table.
+            Limit: 2 GiB of text in a column.
+        """
+
+class NdjsonRows:
+    """Rows as Arrow, by the Arrow C data interface: `pyarrow.record_batch` makes a record batch of them."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
 class RObject:
     """A handle on one R value: of a file, or a part of one. Nothing is ever evaluated.
 

@@ -2,8 +2,9 @@
 
 use super::layout::tag;
 use super::node::{Kind, Node, Tape};
+use super::unescape::{self, cut, wrong};
 use super::writer::{Numbers, Options, Writer};
-use super::{number, strings, surrogates};
+use super::{number, strings};
 use crate::{Error, ErrorKind, Result};
 
 /// Makes a document of a JSON text: one value, and white space around it.
@@ -364,7 +365,10 @@ impl<'w> Parser<'w, '_> {
             self.writer.tape.own().extend_from_slice(run);
             match self.text.get(end) {
                 Some(b'"') => break,
-                Some(b'\\') => end = self.escape(end, from, &mut halves)?,
+                Some(b'\\') => {
+                    let own = self.writer.tape.own();
+                    end = unescape::escape(self.text, end, own, from, &mut halves)?;
+                }
                 Some(_) => return Err(wrong("a control character in a string", end)),
                 None => return Err(cut(self.text.len())),
             }
@@ -382,50 +386,6 @@ impl<'w> Parser<'w, '_> {
             return Ok((self.writer.tape.made(Kind::Str, from), after));
         }
         Ok((self.writer.tape.made(kind, from), after))
-    }
-
-    /// Takes one escape; gives where the text goes on.
-    fn escape(&mut self, at: usize, from: usize, halves: &mut bool) -> Result<usize> {
-        let next = at.wrapping_add(1);
-        let byte = match self.text.get(next) {
-            None => return Err(cut(self.text.len())),
-            Some(b'u') => return self.unicode(at, from, halves),
-            Some(&byte @ (b'"' | b'\\' | b'/')) => byte,
-            Some(b'b') => 8,
-            Some(b'f') => 12,
-            Some(b'n') => b'\n',
-            Some(b'r') => b'\r',
-            Some(b't') => b'\t',
-            Some(_) => return Err(wrong("an escape that JSON does not have", at)),
-        };
-        self.writer.tape.own().push(byte);
-        Ok(next.wrapping_add(1))
-    }
-
-    fn unicode(&mut self, at: usize, from: usize, halves: &mut bool) -> Result<usize> {
-        let digits = at.wrapping_add(2);
-        let end = at.wrapping_add(6);
-        let mut unit = 0_u16;
-        for place in digits..end {
-            let digit = match self.text.get(place) {
-                None => return Err(cut(self.text.len())),
-                Some(&digit) => char::from(digit).to_digit(16),
-            };
-            let Some(digit) = digit else {
-                return Err(wrong("\\u without four hexadecimal digits", at));
-            };
-            #[allow(clippy::cast_possible_truncation, reason = "below 16")]
-            let digit = digit as u16;
-            unit = unit << 4 | digit;
-        }
-        let own = self.writer.tape.own();
-        if let Some(character) = char::from_u32(u32::from(unit)) {
-            own.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        } else {
-            *halves = true;
-            surrogates::push(own, from, unit);
-        }
-        Ok(end)
     }
 
     /// A node of text as it stands in the source.
@@ -446,18 +406,4 @@ impl<'w> Parser<'w, '_> {
         }
         wrong(text, at)
     }
-}
-
-#[cold]
-fn wrong(text: &str, at: usize) -> Error {
-    Error::new(ErrorKind::Malformed, text)
-        .with_format("json")
-        .with_offset(at as u64)
-}
-
-#[cold]
-fn cut(at: usize) -> Error {
-    Error::new(ErrorKind::Truncated, "the text ends before its value does")
-        .with_format("json")
-        .with_offset(at as u64)
 }

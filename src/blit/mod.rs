@@ -61,6 +61,7 @@ mod shapes;
 mod stack;
 mod strings;
 mod surrogates;
+mod unescape;
 mod validate;
 mod view;
 mod visit;
@@ -84,3 +85,9 @@ pub use view::{ArrayView, ObjectView, Value, View};
 pub use visit::{Scalar, Text, TextKind, Visitor, WalkOptions};
 use writer::Mark;
 pub use writer::{Checksum, Name, Number, Numbers, Options, Room, Step, Surrogates, Writer};
+
+// What reads JSON into something else than documents takes its tokens from here.
+pub(crate) use node::Kind as NumberKind;
+pub(crate) use number::{quick as quick_number, token as number_token, value as number_value};
+pub(crate) use strings::plain_end;
+pub(crate) use unescape::{cut, escape, wrong};

@@ -8,7 +8,7 @@
 /// What a node is; one bit each in a [`Mask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     False,
     True,
@@ -27,12 +27,12 @@ pub(super) enum Kind {
 
 /// A value: scalars in themselves, text and children by where they are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
     /// Bytes of text, elements of an array, or the key sequence of an object.
     pub(super) count: u32,
     /// Bits of a number; where text or children begin.
-    pub(super) bits: u64,
+    pub(crate) bits: u64,
 }
 
 /// In `bits` of text: it lies in the tape's own bytes, not in the source.
@@ -78,11 +78,11 @@ impl Node {
         }
     }
 
-    pub(super) fn as_int(self) -> i64 {
+    pub(crate) fn as_int(self) -> i64 {
         i64::from_le_bytes(self.bits.to_le_bytes())
     }
 
-    pub(super) fn as_float(self) -> f64 {
+    pub(crate) fn as_float(self) -> f64 {
         f64::from_bits(self.bits)
     }
 

@@ -8,16 +8,16 @@ const DIGITS: usize = 17;
 
 /// What a number's text looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Token {
+pub(crate) struct Token {
     /// Bytes of the text.
-    pub(super) len: usize,
+    pub(crate) len: usize,
     /// No fraction and no exponent.
-    pub(super) is_integer: bool,
+    pub(crate) is_integer: bool,
 }
 
 /// The number at the start of `text`; None if there is none.
 #[inline]
-pub(super) fn token(text: &[u8]) -> Option<Token> {
+pub(crate) fn token(text: &[u8]) -> Option<Token> {
     let digits = |from: usize| {
         let rest = text.get(from..).unwrap_or_default();
         rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
@@ -56,7 +56,7 @@ pub(super) fn token(text: &[u8]) -> Option<Token> {
 /// Integers and floats as most are: their value, and how long their text is. None for what
 /// [`token`] and [`value`] are to look at.
 #[inline]
-pub(super) fn quick(text: &[u8]) -> Option<(Node, usize)> {
+pub(crate) fn quick(text: &[u8]) -> Option<(Node, usize)> {
     let negative = text.first() == Some(&b'-');
     let start = usize::from(negative);
     let first = text.get(start)?.wrapping_sub(b'0');
@@ -155,7 +155,7 @@ pub(super) fn is_number(text: &[u8]) -> bool {
 
 /// The value that a number's text is kept as; None if the text itself is.
 #[inline]
-pub(super) fn value(text: &[u8], is_integer: bool) -> Option<Node> {
+pub(crate) fn value(text: &[u8], is_integer: bool) -> Option<Node> {
     if is_integer {
         return integer(text);
     }

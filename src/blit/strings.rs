@@ -100,7 +100,7 @@ pub(super) fn weaker(a: u8, b: u8) -> u8 {
 /// Where a run of characters that stand for themselves ends, and whether some are not ASCII.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "halves are meant")]
-pub(super) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
+pub(crate) fn plain_end(text: &[u8], from: usize) -> (usize, bool) {
     const TOPS: u64 = 0x8080_8080_8080_8080;
     let mut high = 0_u64;
     let mut rest = text.get(from..).unwrap_or_default();

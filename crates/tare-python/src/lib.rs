@@ -12,6 +12,7 @@ mod error;
 mod facts;
 mod lan;
 mod message;
+mod ndjson;
 mod options;
 mod reader;
 mod relay;
@@ -32,6 +33,8 @@ mod _tare {
     use super::compress::{choose, compress, compressors, decompress, effort, parse, sniff};
     #[pymodule_export]
     use super::lan::PacketRelay;
+    #[pymodule_export]
+    use super::ndjson::{NdjsonReader, NdjsonRows};
     #[pymodule_export]
     use super::reader::{survey, Reader, SeekableReader};
     #[pymodule_export]

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import io
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import compress
+from tare._tare import NdjsonReader
 from tare.datasets import documents
-from tare.errors import Malformed, TareError, Unsupported
+from tare.errors import Malformed, TareError, Truncated, Unsupported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,6 @@ __all__ = ["border", "line_blocks", "open_plain", "read_range", "schema_from_tex
 
 _BLOCK_BYTES = 16 << 20
 _LOOK_BYTES = 64 << 10
-_EXACT = 1 << 53
 _BATCH_ROWS = 65_536
 
 
@@ -125,153 +124,40 @@ def read_range(
 def _lines(
     path: str | BinaryIO, start: int, end: int, schema: pa.Schema, name: str
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Lines of JSON as rows of a fixed schema: other names and values of other types are refused, nothing is rounded."""
+    import pyarrow as pa
+
+    reader = NdjsonReader(schema)
+
     def batches() -> Iterator[pa.RecordBatch]:
         with open_plain(path) as file:
             for at, block in line_blocks(file, start, end):
-                if block.strip():
-                    yield from _json_rows(block, schema, name, at).to_batches(_BATCH_ROWS)
+                try:
+                    rows = pa.record_batch(reader.read(block))
+                except (Malformed, Truncated) as error:
+                    raise _line_fault(error, block, name, at) from error
+                for first in range(0, len(rows), _BATCH_ROWS):
+                    yield rows.slice(first, _BATCH_ROWS)
 
     return schema, batches()
 
 
-def _json_rows(block: bytes, schema: pa.Schema, name: str, at: int) -> pa.Table:
-    """Lines of JSON as a table of a fixed schema: other names and values of other types are refused."""
-    import pyarrow as pa
-
+def _line_fault(error: Malformed | Truncated, block: bytes, name: str, at: int) -> Malformed:
+    """What is wrong with which line of a block that begins at byte `at`."""
+    first = block.rfind(b"\n", 0, error.offset or 0) + 1
+    end = block.find(b"\n", first)
+    line, offset = block[first : end if end >= 0 else len(block)], at + first
     try:
-        table = _read_json(block, schema)
-        table.validate(full=True)
-    except pa.ArrowException as error:
-        raise _line_fault(block, schema, name, at, str(error)) from error
-    if any(_reaches_2_53(table[name]) for name in schema.names):
-        _refuse_rounded(block, schema, name, at)
-    return table.select(schema.names).cast(schema)
-
-
-def _reaches_2_53(column: Any) -> bool:
-    """Whether a column has doubles, at any depth, of 2^53 or more: whole numbers may have been rounded into them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if pa.types.is_floating(kind):
-        ends = pc.min_max(column)
-        return any(
-            end is not None and abs(end) >= _EXACT for end in (ends["min"].as_py(), ends["max"].as_py())
-        )
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _reaches_2_53(pc.list_flatten(column))
-    if pa.types.is_struct(kind):
-        return any(_reaches_2_53(pc.struct_field(column, [n])) for n in range(kind.num_fields))
-    return False
-
-
-def _refuse_rounded(block: bytes, schema: pa.Schema, name: str, at: int) -> None:
-    """Hold the whole numbers of the lines against the doubles that they become."""
-    import pyarrow as pa
-
-    kind = pa.struct(list(schema))
-    for line in block.split(b"\n"):
-        if line.strip() and (value := _rounded(documents.parse_json(line), kind)) is not None:
-            raise Malformed(
-                f"{name}: the line from byte {at:,} on: {value} is no double, and its column was fixed as doubles by a "
-                "sample; --whole-schema looks at every line",
-                format="ndjson",
-                offset=at,
-            )
-        at += len(line) + 1
-
-
-def _rounded(value: Any, kind: pa.DataType) -> int | None:
-    """A whole number that is no double and would become one, if there is any."""
-    import pyarrow as pa
-
-    if pa.types.is_floating(kind):
-        is_large = isinstance(value, int) and abs(value) >= _EXACT
-        return value if is_large and (abs(value) >= 1 << 1023 or int(float(value)) != value) else None
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        inner = ((one, kind.value_type) for one in value or ())
-    elif pa.types.is_struct(kind):
-        inner = (((value or {}).get(field.name), field.type) for field in kind)
-    else:
-        return None
-    return next((found for one, of in inner if (found := _rounded(one, of)) is not None), None)
-
-
-def _line_fault(block: bytes, schema: pa.Schema, name: str, at: int, said: str) -> Exception:
-    """What is wrong with which line: found by halving, for the reader of batches tells neither."""
-    first, lines = 0, block.splitlines(keepends=True)
-    while len(lines) > 1:
-        half = len(lines) // 2
-        if _is_sound(b"".join(lines[:half]), schema):
-            first += sum(map(len, lines[:half]))
-            lines = lines[half:]
-        else:
-            lines = lines[:half]
-    line, offset = lines[0], at + first
-    try:
-        value = documents.parse_json(line)
-    except (TareError, ValueError) as error:
-        text = f"{name}: the line from byte {offset:,} on is not JSON: {str(error)[:200]}"
+        documents.parse_json(line)
+    except (TareError, ValueError) as fault:
+        text = f"{name}: the line from byte {offset:,} on is not JSON: {str(fault)[:200]}"
         return Malformed(text, format="ndjson", offset=offset)
-    what = _misfit(value, schema) or said.removeprefix("JSON parse error: ")[:200]
+    said = str(error).removeprefix("ndjson: ").rpartition(", at byte ")[0]
     text = (
-        f"{name}: the line from byte {offset:,} on: {what}. Types were fixed by a sample when the plan was made; "
+        f"{name}: the line from byte {offset:,} on: {said}. Types were fixed by a sample when the plan was made; "
         "--whole-schema looks at every line"
     )
     return Malformed(text, format="ndjson", offset=offset)
-
-
-def _is_sound(block: bytes, schema: pa.Schema) -> bool:
-    import pyarrow as pa
-
-    try:
-        if block.strip():
-            _read_json(block, schema).validate(full=True)
-    except pa.ArrowException:
-        return False
-    return True
-
-
-def _misfit(value: Any, schema: pa.Schema) -> str:
-    """The first name of a row whose value is not of its type."""
-    import pyarrow as pa
-
-    if not isinstance(value, dict):
-        return "it holds no object, so it is no row of a table"
-    for name, one in value.items():
-        if name not in schema.names:
-            return f"there is no column {name!r:.60} in the lines before"
-        kind = schema.field(name).type
-        try:
-            pa.array([one], kind)
-            fits = one is None or type(one) in _plain_types(kind)
-        except (pa.ArrowException, OverflowError, TypeError, ValueError):
-            fits = False
-        if not fits:
-            return f"{name} is {kind} and {one!r:.60} is not"
-    return ""
-
-
-def _plain_types(kind: pa.DataType) -> tuple[type, ...]:
-    """What JSON's reader takes for a type, where the maker of arrays would take more."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(kind):
-        return (int,)
-    if pa.types.is_floating(kind):
-        return (int, float)
-    return (str, bool, int, float, list, dict)
-
-
-def _read_json(block: bytes, schema: pa.Schema) -> pa.Table:
-    from pyarrow import json
-
-    return json.read_json(
-        io.BytesIO(block),
-        read_options=json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
-    )
 
 
 def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

@@ -96,8 +96,8 @@ def test_lines_of_json(tmp_path: Path, packed: str, step: int) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b'{"id": 1.5, "text": "a", "v": 1}', "id is int64 and 1.5 is not"), (b'{"id": "x", "text": "a", "v": 1}', "id"),
-        (b'{"id": 1, "text": "a", "v": 1, "new": 2}', "no column 'new'"), (b'{"id": 1, "text": ', "not JSON"),
+        (b'{"id": 1.5, "text": "a", "v": 1}', "id: 1.5 is no int64"), (b'{"id": "x", "text": "a", "v": 1}', "id"),
+        (b'{"id": 1, "text": "a", "v": 1, "new": 2}', 'no column "new"'), (b'{"id": 1, "text": ', "not JSON"),
         (b'{"id": 99999999999999999999, "text": "a", "v": 1}', "id"), (b'{"id": 1, "text": 5, "v": 1}', "text"),
         (b'{"id": 1, "text": "\xff", "v": 1}', "not JSON"),
     ],

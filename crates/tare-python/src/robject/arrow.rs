@@ -38,8 +38,7 @@ impl Made {
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(&self.0.field).map_err(|error| arrow(&error))?;
-        PyCapsule::new_with_value(py, schema, SCHEMA)
+        schema_capsule(py, &self.0.field)
     }
 
     /// The arrays are lent: what takes them keeps the object alive.
@@ -50,10 +49,31 @@ impl Made {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         drop(requested_schema); // a wish, which producers may leave
-        let array = FFI_ArrowArray::new(&self.0.array.to_data());
-        let array = PyCapsule::new_with_value(py, array, ARRAY)?;
-        PyTuple::new(py, [self.__arrow_c_schema__(py)?, array])
+        array_capsules(py, &self.0.field, &self.0.array)
     }
+}
+
+/// A field as the interface has it.
+pub fn schema_capsule<'py>(py: Python<'py>, field: &Field) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(field).map_err(|error| arrow(&error))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// A field and its array as the interface has them; their memory is shared.
+pub fn array_capsules<'py>(
+    py: Python<'py>,
+    field: &Field,
+    array: &ArrayRef,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let array = FFI_ArrowArray::new(&array.to_data());
+    let array = PyCapsule::new_with_value(py, array, ARRAY)?;
+    PyTuple::new(py, [schema_capsule(py, field)?, array])
+}
+
+/// The field of anything that gives a schema.
+pub fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<Field> {
+    let capsule = value.call_method0("__arrow_c_schema__")?;
+    field_of(&taken_schema(capsule.cast::<PyCapsule>()?)?)
 }
 
 /// A value as Arrow, and what was lost.

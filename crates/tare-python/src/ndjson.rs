@@ -1,0 +1,65 @@
+//! Lines of JSON as record batches.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+use tare::ndjson::Reader;
+
+use crate::error::to_py;
+use crate::robject::{array_capsules, schema_capsule, schema_of};
+
+/// Reads blocks of lines for the columns of a schema.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct NdjsonReader(Mutex<Reader>);
+
+#[pymethods]
+impl NdjsonReader {
+    #[new]
+    fn new(schema: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let field = schema_of(schema)?;
+        let DataType::Struct(fields) = field.data_type() else {
+            return Err(PyTypeError::new_err("not the schema of a table"));
+        };
+        let reader = Reader::new(fields).map_err(|error| to_py(schema.py(), error))?;
+        Ok(Self(Mutex::new(reader)))
+    }
+
+    fn read(&self, py: Python<'_>, lines: &[u8]) -> PyResult<NdjsonRows> {
+        let read = py.detach(|| {
+            let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.read(lines)
+        });
+        let rows = read.map_err(|error| to_py(py, error))?;
+        let field = Field::new("", rows.data_type().clone(), false);
+        Ok(NdjsonRows(field, Arc::new(rows)))
+    }
+}
+
+/// Rows, to be taken by any library that knows Arrow's C data interface.
+#[pyclass(frozen, module = "tare._tare")]
+pub struct NdjsonRows(Field, ArrayRef);
+
+#[pymethods]
+impl NdjsonRows {
+    fn __len__(&self) -> usize {
+        self.1.len()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        drop(requested_schema); // a wish, which producers may leave
+        array_capsules(py, &self.0, &self.1)
+    }
+}

@@ -1,0 +1,140 @@
+//! Lines of JSON as Arrow columns whose types are known beforehand.
+//!
+//! # Overview
+//! A [`Reader`] is made for the fields of a table, and turns blocks of whole lines into a
+//! `StructArray` each. A line is an object; a name that it has not is null; blank lines are left out.
+//! Values go from the text straight into the columns: no tree, no tape.
+//!
+//! Nothing is changed without a word. A name without a column, a name that stands twice, a value of
+//! another type, a whole number that its column of doubles cannot hold, a decimal beyond all doubles,
+//! half of a surrogate pair: each is an error with the byte offset in the block.
+//!
+//! # Example
+//! ```
+//! use arrow_array::{cast::AsArray, types::Int64Type, Array};
+//! use arrow_schema::{DataType, Field, Fields};
+//! use tare::ndjson::Reader;
+//!
+//! let fields = Fields::from(vec![
+//!     Field::new("id", DataType::Int64, true),
+//!     Field::new("to", DataType::Utf8, true),
+//! ]);
+//! let mut reader = Reader::new(&fields)?;
+//! let rows = reader.read(b"{\"id\": 1, \"to\": \"LHR\"}\n{\"id\": 2}\n")?;
+//! assert_eq!(&[1, 2], &rows.column(0).as_primitive::<Int64Type>().values()[..]);
+//! assert!(rows.column(1).is_null(1));
+//! # Ok::<(), tare::Error>(())
+//! ```
+//!
+//! # When not
+//! Where types are to be found out, or values of one name differ in type: [`crate::blit::from_ndjson`]
+//! keeps every line as it is. `arrow-json` reads more types, and takes texts for numbers.
+
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation
+)]
+
+mod column;
+mod nested;
+mod numbers;
+mod texts;
+
+use arrow_array::StructArray;
+use arrow_schema::Fields;
+
+use crate::blit::wrong;
+use crate::{Error, ErrorKind, Result};
+use nested::Object;
+
+/// Fields inside each other, at most.
+const MOST_LEVELS: usize = 64;
+
+/// Reads blocks of lines into arrays of one type.
+#[derive(Debug)]
+pub struct Reader {
+    row: Object,
+}
+
+impl Reader {
+    /// A reader for the fields of a table.
+    ///
+    /// They may be of type null, boolean, int64, uint64, float64, utf8, and lists and structs of such.
+    ///
+    /// # Errors
+    /// `Unsupported`: a field of another type, or more than 64 levels of fields.
+    pub fn new(fields: &Fields) -> Result<Self> {
+        let row = Object::new(fields, 0)?;
+        Ok(Self { row })
+    }
+
+    /// The rows of whole lines; the last one need not end in a line feed.
+    ///
+    /// Memory is that of the arrays. After an error the reader holds no rows of the block.
+    ///
+    /// # Errors
+    /// `Malformed` or `Truncated` with the byte offset in `lines`: no JSON, or no row of the table.
+    /// `Limit`: 2 GiB of text, or 2^31 values of lists, in a column.
+    pub fn read(&mut self, lines: &[u8]) -> Result<StructArray> {
+        match self.take(lines) {
+            Ok(()) => self.row.finish(),
+            Err(error) => {
+                // What the rows before it left is not to come with those of another block.
+                self.row = Object::new(self.row.fields(), 0)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn take(&mut self, lines: &[u8]) -> Result<()> {
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let start = lines.len().wrapping_sub(rest.len());
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let (line, later) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+            rest = later.get(1..).unwrap_or_default();
+            self.line(line).map_err(|error| placed(error, start))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Result<()> {
+        let at = space(line, 0);
+        match line.get(at) {
+            None => return Ok(()),
+            Some(b'{') => {}
+            Some(_) => return Err(wrong("no object, so no row of a table", at)),
+        }
+        let end = self.row.take(line, at.wrapping_add(1))?;
+        let end = space(line, end);
+        if end < line.len() {
+            return Err(wrong("something after the object", end));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a line, in the block.
+#[cold]
+fn placed(error: Error, start: usize) -> Error {
+    let offset = error.offset().unwrap_or(0).saturating_add(start as u64);
+    error.with_format("ndjson").with_offset(offset)
+}
+
+/// Where the white space at a place ends.
+#[inline]
+fn space(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while let Some(b' ' | b'\t' | b'\r' | b'\n') = text.get(at) {
+        at = at.wrapping_add(1);
+    }
+    at
+}
+
+/// What Arrow says of arrays that do not fit together: a fault of this module.
+#[cold]
+fn internal(error: &arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Internal, error.to_string()).with_format("ndjson")
+}

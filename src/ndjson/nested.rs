@@ -1,0 +1,232 @@
+//! Columns of values that hold others: objects and lists.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, ListArray, StructArray};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{FieldRef, Fields};
+use hashbrown::HashMap;
+
+use super::column::Column;
+use super::texts::{append, offset};
+use super::{internal, space};
+use crate::blit::{cut, plain_end, wrong};
+use crate::{Error, ErrorKind, Result};
+
+/// Objects of given names: a column for each.
+#[derive(Debug)]
+pub(super) struct Object {
+    fields: Fields,
+    columns: Vec<Column>,
+    /// Each name as lines have it, with the quote behind it; None if it needs escapes.
+    quoted: Vec<Option<Box<[u8]>>>,
+    places: HashMap<Box<[u8]>, usize>,
+    /// For each column the last row, counted from one, that had a value for it.
+    seen: Vec<usize>,
+    rows: usize,
+    valid: NullBufferBuilder,
+}
+
+impl Object {
+    pub(super) fn new(fields: &Fields, level: usize) -> Result<Self> {
+        let columns = fields.iter().map(|field| {
+            let made = Column::new(field.data_type(), level.saturating_add(1));
+            made.map_err(|error| within(error, field.name()))
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let names = || fields.iter().map(|field| field.name().as_bytes());
+        let places: HashMap<_, _> = names().map(Box::from).zip(0..).collect();
+        if places.len() < fields.len() {
+            let text = "two columns of one name are not read from lines of JSON";
+            return Err(Error::new(ErrorKind::Unsupported, text).with_format("ndjson"));
+        }
+        let quoted = names().map(|name| {
+            let is_plain = plain_end(name, 0).0 == name.len();
+            is_plain.then(|| [name, b"\""].concat().into())
+        });
+        Ok(Self {
+            fields: fields.clone(),
+            columns,
+            quoted: quoted.collect(),
+            places,
+            seen: vec![0; fields.len()],
+            rows: 0,
+            valid: NullBufferBuilder::new(0),
+        })
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// Takes the object behind a brace; gives where the text goes on behind the one that ends it.
+    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        self.rows = self.rows.saturating_add(1);
+        let mut at = space(text, at);
+        let (mut likely, mut found) = (0, 0_usize);
+        if text.get(at) != Some(&b'}') {
+            loop {
+                let (place, value) = self.name(text, at, likely)?;
+                let before = self.seen.get_mut(place);
+                if before.is_some_and(|row| std::mem::replace(row, self.rows) == self.rows) {
+                    return Err(within(
+                        wrong("the name stands twice", at),
+                        self.named(place),
+                    ));
+                }
+                found = found.wrapping_add(1);
+                let Some(column) = self.columns.get_mut(place) else {
+                    return Err(wrong("a name without a column", at));
+                };
+                let end = column.take(text, value);
+                let end = end.map_err(|error| within(error, self.named(place)))?;
+                likely = place.wrapping_add(1);
+                at = space(text, end);
+                match text.get(at) {
+                    Some(b',') => at = space(text, at.wrapping_add(1)),
+                    Some(b'}') => break,
+                    Some(_) => return Err(wrong("',' or '}' is missing", at)),
+                    None => return Err(cut(at)),
+                }
+            }
+        }
+        at = at.wrapping_add(1);
+        if found < self.columns.len() {
+            for (column, seen) in self.columns.iter_mut().zip(&self.seen) {
+                if *seen != self.rows {
+                    column.push_null()?;
+                }
+            }
+        }
+        self.valid.append_non_null();
+        Ok(at)
+    }
+
+    /// The column of the name at a place, and where its value begins; most names come in the order of the columns.
+    #[inline]
+    fn name(&self, text: &[u8], at: usize, likely: usize) -> Result<(usize, usize)> {
+        let start = at.wrapping_add(1);
+        if text.get(at) != Some(&b'"') {
+            return Err(match text.get(at) {
+                None => cut(at),
+                Some(_) => wrong("a name is missing", at),
+            });
+        }
+        let rest = text.get(start..).unwrap_or_default();
+        let (place, end) = match self.quoted.get(likely) {
+            Some(Some(name)) if rest.starts_with(name) => (likely, start.wrapping_add(name.len())),
+            _ => self.other_name(text, start)?,
+        };
+        let colon = space(text, end);
+        match text.get(colon) {
+            Some(b':') => Ok((place, space(text, colon.wrapping_add(1)))),
+            Some(_) => Err(wrong("':' is missing", colon)),
+            None => Err(cut(colon)),
+        }
+    }
+
+    #[inline(never)]
+    fn other_name(&self, text: &[u8], start: usize) -> Result<(usize, usize)> {
+        let end = plain_end(text, start).0;
+        let run = text.get(start..end).unwrap_or_default();
+        if let (Some(&place), Some(b'"')) = (self.places.get(run), text.get(end)) {
+            return Ok((place, end.wrapping_add(1)));
+        }
+        let mut name = Vec::new();
+        let end = append(&mut name, text, start)?;
+        if let Some(&place) = self.places.get(&name[..]) {
+            return Ok((place, end));
+        }
+        let name: String = String::from_utf8_lossy(&name).chars().take(60).collect();
+        Err(wrong(&format!("there is no column {name:?}"), start))
+    }
+
+    fn named(&self, place: usize) -> &str {
+        self.fields.get(place).map_or("", |field| field.name())
+    }
+
+    pub(super) fn push_null(&mut self) -> Result<()> {
+        self.rows = self.rows.saturating_add(1);
+        self.valid.append_null();
+        self.columns.iter_mut().try_for_each(Column::push_null)
+    }
+
+    pub(super) fn finish(&mut self) -> Result<StructArray> {
+        let rows = std::mem::take(&mut self.rows);
+        self.seen.fill(0);
+        let valid = self.valid.finish();
+        let arrays = self.columns.iter_mut().map(Column::finish);
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let fields = self.fields.clone();
+        StructArray::try_new_with_length(fields, arrays, valid, rows)
+            .map_err(|error| internal(&error))
+    }
+}
+
+/// Lists: the column of all their values, and where each list ends.
+#[derive(Debug)]
+pub(super) struct List {
+    field: FieldRef,
+    values: Column,
+    count: usize,
+    offsets: Vec<i32>,
+    valid: NullBufferBuilder,
+}
+
+impl List {
+    pub(super) fn new(field: &FieldRef, level: usize) -> Result<Self> {
+        Ok(Self {
+            field: field.clone(),
+            values: Column::new(field.data_type(), level.saturating_add(1))?,
+            count: 0,
+            offsets: vec![0],
+            valid: NullBufferBuilder::new(0),
+        })
+    }
+
+    /// Takes the list behind a bracket; gives where the text goes on behind the one that ends it.
+    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let mut at = space(text, at);
+        if text.get(at) != Some(&b']') {
+            loop {
+                at = space(text, self.values.take(text, at)?);
+                self.count = self.count.saturating_add(1);
+                match text.get(at) {
+                    Some(b',') => at = space(text, at.wrapping_add(1)),
+                    Some(b']') => break,
+                    Some(_) => return Err(wrong("',' or ']' is missing", at)),
+                    None => return Err(cut(at)),
+                }
+            }
+        }
+        self.offsets.push(offset(self.count)?);
+        self.valid.append_non_null();
+        Ok(at.wrapping_add(1))
+    }
+
+    pub(super) fn push_null(&mut self) -> Result<()> {
+        self.offsets.push(offset(self.count)?);
+        self.valid.append_null();
+        Ok(())
+    }
+
+    pub(super) fn finish(&mut self) -> Result<ArrayRef> {
+        self.count = 0;
+        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
+        let values = self.values.finish()?;
+        let array = ListArray::try_new(
+            self.field.clone(),
+            OffsetBuffer::new(ScalarBuffer::from(offsets)),
+            values,
+            self.valid.finish(),
+        );
+        Ok(Arc::new(array.map_err(|error| internal(&error))?))
+    }
+}
+
+/// Says which name an error lies in.
+#[cold]
+fn within(error: Error, name: &str) -> Error {
+    let name: String = name.chars().take(60).collect();
+    error.within(&format!("{name}: "), "")
+}

@@ -1,0 +1,140 @@
+//! Columns of numbers: each value is what the text says, or an error.
+
+use std::sync::Arc;
+
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_buffer::{NullBufferBuilder, ScalarBuffer};
+
+use super::column::misfit;
+use super::internal;
+use crate::blit::{cut, number_token, number_value, quick_number, wrong, NumberKind};
+use crate::Result;
+
+/// Whole numbers up to here are doubles, all of them.
+const EXACT: u64 = 1 << 53;
+
+/// Values and which of them are null.
+#[derive(Debug)]
+pub(super) struct Numbers<T: ArrowPrimitiveType> {
+    values: Vec<T::Native>,
+    valid: NullBufferBuilder,
+}
+
+pub(super) type Ints = Numbers<Int64Type>;
+pub(super) type Uints = Numbers<UInt64Type>;
+pub(super) type Floats = Numbers<Float64Type>;
+
+impl<T: ArrowPrimitiveType> Numbers<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            valid: NullBufferBuilder::new(0),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, value: T::Native) {
+        self.values.push(value);
+        self.valid.append_non_null();
+    }
+
+    #[inline]
+    pub(super) fn push_null(&mut self) {
+        self.values.push(T::Native::default());
+        self.valid.append_null();
+    }
+
+    pub(super) fn finish(&mut self) -> Result<ArrayRef> {
+        // The next block has about as many rows.
+        let room = Vec::with_capacity(self.values.len());
+        let values = ScalarBuffer::from(std::mem::replace(&mut self.values, room));
+        let array = PrimitiveArray::<T>::try_new(values, self.valid.finish());
+        Ok(Arc::new(array.map_err(|error| internal(&error))?))
+    }
+}
+
+impl Ints {
+    #[inline]
+    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let rest = text.get(at..).unwrap_or_default();
+        if let Some((node, len)) = quick_number(rest) {
+            if node.kind == NumberKind::Int {
+                self.push(node.as_int());
+                return Ok(at.wrapping_add(len));
+            }
+        }
+        let (token, end, is_integer) = token(text, at)?;
+        let value = match number_value(token, is_integer) {
+            Some(node) if node.kind == NumberKind::Int => node.as_int(),
+            _ if token == b"-0" => 0,
+            _ => return Err(misfit(token, "int64", at)),
+        };
+        self.push(value);
+        Ok(end)
+    }
+}
+
+impl Uints {
+    #[inline]
+    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let (token, end, is_integer) = token(text, at)?;
+        let value = match number_value(token, is_integer) {
+            Some(node) if node.kind == NumberKind::Int => u64::try_from(node.as_int()).ok(),
+            Some(node) if node.kind == NumberKind::Uint => Some(node.bits),
+            _ => (token == b"-0").then_some(0),
+        };
+        self.push(value.ok_or_else(|| misfit(token, "uint64", at))?);
+        Ok(end)
+    }
+}
+
+impl Floats {
+    #[inline]
+    pub(super) fn take(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let rest = text.get(at..).unwrap_or_default();
+        if let Some((node, len)) = quick_number(rest) {
+            let end = at.wrapping_add(len);
+            if node.kind == NumberKind::Float {
+                self.push(node.as_float());
+                return Ok(end);
+            }
+            let value = node.as_int();
+            if value.unsigned_abs() <= EXACT {
+                #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
+                self.push(value as f64);
+                return Ok(end);
+            }
+        }
+        self.any(text, at)
+    }
+
+    /// Long numbers, exponents, `-0`, and whole numbers that may be no doubles.
+    #[inline(never)]
+    fn any(&mut self, text: &[u8], at: usize) -> Result<usize> {
+        let (token, end, is_integer) = token(text, at)?;
+        let value: Option<f64> = std::str::from_utf8(token).ok().and_then(|t| t.parse().ok());
+        let value = value.filter(|value| value.is_finite());
+        // A double written out in full has every digit of it.
+        let value = value.filter(|value| !is_integer || format!("{value:.0}").as_bytes() == token);
+        self.push(value.ok_or_else(|| misfit(token, "double", at))?);
+        Ok(end)
+    }
+}
+
+/// The number at a place, where it ends, and whether it is whole.
+fn token(text: &[u8], at: usize) -> Result<(&[u8], usize, bool)> {
+    let rest = text.get(at..).unwrap_or_default();
+    let Some(token) = number_token(rest) else {
+        let part = rest
+            .iter()
+            .take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+        return Err(if part.count() == rest.len() {
+            cut(text.len())
+        } else {
+            wrong("no number that JSON has", at)
+        });
+    };
+    let found = rest.get(..token.len).unwrap_or_default();
+    Ok((found, at.wrapping_add(token.len), token.is_integer))
+}
