@@ -89,7 +89,8 @@ def unfinished(path: Path) -> Path | None:
     journal = Path(f"{path}l")
     if journal.exists():
         return journal
-    return path if path.exists() and read_record(path).get("interrupted") else None
+    kept = next((one for one in (path, Path(f"{path}.zst")) if one.exists()), None)
+    return kept if kept is not None and read_record(kept).get("interrupted") else None
 
 
 def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:

@@ -93,6 +93,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     from tare.converting.naming import pressed
     from tare.errors import UsageError
     from tare.scale import plan_convert
+    from tare.scale.executors import check_executor
     from tare.scale.failures import classify
     from tare.scale.place import shown
 
@@ -109,6 +110,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         raise UsageError(f"--to {options['to']} and --codec {options['codec']}: say one of them")
     if destination == "-" or "-" in sources:
         raise UsageError("many files are no stream: name files, and a folder for the results")
+    check_executor(given["executor"] or "local")
     to = pressed(to, destination, options["compressor"]) or to
     verify = given["check"] or ("decode" if options["verify"] else "hash")
     skipped: list[tuple[str, str]] = []
@@ -172,12 +174,20 @@ def tell_skipped(skipped: list[tuple[str, str]]) -> None:
 
 
 def _shown(plan: Any, as_json: bool) -> int:
-    """The units of a plan, the largest first."""
+    """The units of a plan that are not done, the largest first."""
     from tare.report import text
     from tare.scale.place import shown
-    from tare.scale.unit import input_bytes
+    from tare.scale.state import State
+    from tare.scale.unit import input_bytes, unit_key
 
+    state, before, size = State.of(plan), 0, 0
+    known = state.done()
     for unit in plan.units():
+        receipt = state.receipt(key) if (key := unit_key(unit)) in known else None
+        if receipt is not None and state.is_done(receipt):
+            before += 1
+            continue
+        size += input_bytes(unit)
         if as_json:
             click.echo(json.dumps(unit, ensure_ascii=False))
             continue
@@ -185,5 +195,6 @@ def _shown(plan: Any, as_json: bool) -> int:
             part = given.get("range")
             cut = f" {part['kind']} {part['start']:,} to {part['end']:,}" if part else ""
             click.echo(f"{shown(given['uri'])}{cut} -> {name}  {text.size(input_bytes(unit))}")
-    click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}", err=True)
+    done = f"; {before:,} more are done" if before else ""
+    click.echo(f"{plan.count - before:,} units, {text.size(size)}{done}", err=True)
     return 0

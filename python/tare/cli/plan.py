@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -16,8 +17,27 @@ def command() -> None:
     """Write a plan: units of work that `tare run` carries out, on any number of machines."""
 
 
+def _free(context: click.Context, parameter: click.Parameter, out: str) -> str:
+    """A name that is free, or that of an earlier plan: nothing else is replaced."""
+    from tare.errors import PlanError, UsageError
+    from tare.scale.plan import read_plan
+
+    del context, parameter
+    if os.path.exists(out):
+        try:
+            read_plan(out)
+        except PlanError:
+            raise UsageError(f"-o {out}: is there and no plan; it is not replaced") from None
+    return out
+
+
 _OUT = click.option(
-    "-o", "--out", required=True, type=click.Path(dir_okay=False), help="Where the plan is written."
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False),
+    callback=_free,
+    help="Where the plan is written.",
 )
 _INCLUDE = click.option(
     "--include", multiple=True, metavar="GLOB", help="Only names that match; may be given again."

@@ -35,7 +35,7 @@ class Events:
             self._last = now
         if "bytes" in event:
             seconds = max(now - self._began, 1e-9)
-            rate = event["bytes"] / seconds
+            rate = (event["bytes"] - event.get("bytes_before", 0)) / seconds
             left = max(0, event.get("bytes_total", 0) - event["bytes"])
             event = {**event, "seconds": round(seconds, 1), "rate": round(rate)}
             if rate > 0:

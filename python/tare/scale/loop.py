@@ -30,6 +30,7 @@ __all__ = ["Loop", "Rules", "in_shard"]
 
 _POLL_S = 0.2
 _LOOK_S = 2.0
+_NEWCOMERS_S = 5.0
 _DEATHS = 3
 _ALONE_FROM = 2
 _MEMORY_SHARE = 0.8
@@ -101,10 +102,16 @@ class Loop:
         engine: Who runs the units.
         rules: What to do when one fails.
         tell: Takes events.
+        look: Looks at workers that joined meanwhile, now and then; raises what a run ends with.
     """
 
     def __init__(
-        self, plan: Plan, engine: Engine, rules: Rules, tell: Callable[[dict[str, Any]], None]
+        self,
+        plan: Plan,
+        engine: Engine,
+        rules: Rules,
+        tell: Callable[[dict[str, Any]], None],
+        look: Callable[[], None] | None = None,
     ) -> None:
         self.plan = plan
         self.engine = engine
@@ -112,6 +119,8 @@ class Loop:
         self.report = Report()
         self.state = State.of(plan)
         self._tell = tell
+        self._look = look
+        self._newcomers_at = time.monotonic() + _NEWCOMERS_S
         self._settings = {
             **self.state.settings(),
             "engine": engine.name,
@@ -128,6 +137,7 @@ class Loop:
         self._idle_since: float | None = None
         self._look_at = time.monotonic() + _LOOK_S
         self._read = 0
+        self._read_before = 0
         self._own = self._own_count()
 
     def receipts(self) -> Iterator[dict[str, Any]]:
@@ -149,7 +159,10 @@ class Loop:
                     if self._stopping == "interrupted":
                         raise
                     self._stopping = "interrupted"
-                    self._tell({"event": "interrupted", "in_flight": len(self._flying)})
+                    self.engine.withdraw()  # what waits for a worker need not run
+                    self._tell(
+                        {"event": "interrupted", "in_flight": min(len(self._flying), self.engine.workers)}
+                    )
         finally:
             for future in self._flying:
                 future.cancel()
@@ -166,9 +179,9 @@ class Loop:
         listed = {entry.name: entry for entry in self.state.place.entries()} if done and far else None
         for unit, key, receipt in self._with_receipts(done, far):
             if receipt is not None and self.state.is_done(receipt, listed):
-                self.report.skipped += 1
-                self.report.files_before += len(unit.get("output", {}).get("names", []))
+                self.report.add_before(receipt, len(unit.get("output", {}).get("names", [])))
                 self._read += input_bytes(unit)
+                self._read_before += input_bytes(unit)
                 continue
             yield _Task(unit, key)
 
@@ -268,6 +281,9 @@ class Loop:
     def _check_workers(self, came: bool) -> None:
         """Whoever waits for workers that never come must be told."""
         now = time.monotonic()
+        if self._look is not None and now >= self._newcomers_at and not self._stopping:
+            self._newcomers_at = now + _NEWCOMERS_S
+            self._look()
         if came:
             self._idle_since = None
             self._look_at = now + _LOOK_S
@@ -348,7 +364,7 @@ class Loop:
         self._tell({
             "event": "unit_failed" if failed else "unit_done", "key": task.key, "status": receipt["status"],
             "input": receipt["input"], "output": receipt["output"], "done": count, "total": self._own,
-            "bytes": self._read, "bytes_total": self.plan.bytes_in * self._own // max(1, self.plan.count), **({"error": receipt["error"]} if failed else {}),
+            "bytes": self._read, "bytes_before": self._read_before, "bytes_total": self.plan.bytes_in * self._own // max(1, self.plan.count), **({"error": receipt["error"]} if failed else {}),
         })  # fmt: skip
         return receipt
 

@@ -14,7 +14,7 @@ from tare.scale.place import shown, split_uri
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
 
-__all__ = ["EngineError", "check_bench", "check_workers", "probe", "readable"]
+__all__ = ["EngineError", "check_bench", "check_newcomers", "check_workers", "probe", "readable"]
 
 _TRIED = 20
 
@@ -77,10 +77,26 @@ def check_workers(
             the input or the destination: it is named.
         OSError: The destination is full or read-only.
     """
-    ours = facts()
     told = engine.probe(settings, uri)
     if not told:
         raise EngineError(f"{engine.name}: there is no worker")
+    _check(told, allow_mixed)
+    return told
+
+
+def check_newcomers(
+    engine: Engine, settings: Mapping[str, Any], uri: str, *, allow_mixed: bool = False
+) -> None:
+    """As `check_workers`, of those that joined meanwhile: what they cannot reach would fail unit by unit.
+
+    Raises:
+        EngineError, OSError: As `check_workers`.
+    """
+    _check(engine.newcomers(settings, uri), allow_mixed)
+
+
+def _check(told: Sequence[Mapping[str, Any]], allow_mixed: bool) -> None:
+    ours = facts()
     for one in told:
         who = f"worker {one['host']} (process {one['pid']})"
         if one["tare"] != ours["tare"]:
@@ -99,7 +115,6 @@ def check_workers(
             if one.get("errno") is not None and one["host"] == ours["host"]:
                 raise OSError(one["errno"], one["cannot"])
             raise EngineError(f"{who} cannot reach {one['cannot']}")
-    return told
 
 
 def check_bench(engine: Engine, told: Sequence[Mapping[str, Any]]) -> None:

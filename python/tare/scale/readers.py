@@ -7,6 +7,7 @@ Public interfaces of both alone are used: `dask.dataframe.from_map`, `dask.bag.f
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -230,7 +231,25 @@ def write_parts(
         dask.delayed(_write_part)(part, base, name, to, overwrite)
         for part, name in zip(frame.to_delayed(), names, strict=True)
     ]
-    return list(dask.compute(*writing))
+    written = list(dask.compute(*writing))
+    _remove_later_parts(State(base), len(names), ending, to)
+    return written
+
+
+def _part_key(name: str, to: str) -> str:
+    return unit_key({"tare_unit": 1, "task": "write_parts", "write": to, "output": {"names": [name]}})
+
+
+def _remove_later_parts(state: State, count: int, ending: str, to: str) -> None:
+    """What a larger frame left here before: a reader of the folder would take its rows for ours."""
+    for number in itertools.count(count + 1):
+        name = f"part-{number:05}{ending}"
+        receipt = state.receipt(_part_key(name, to))
+        if receipt is None:
+            return
+        if state.is_done(receipt):
+            state.place.remove(name)
+        state.forget(_part_key(name, to))
 
 
 def _write_part(part: Any, base: str, name: str, to: str, overwrite: bool) -> str:
@@ -238,7 +257,7 @@ def _write_part(part: Any, base: str, name: str, to: str, overwrite: bool) -> st
     import pyarrow as pa
 
     state = State(base)
-    key = unit_key({"tare_unit": 1, "task": "write_parts", "write": to, "output": {"names": [name]}})
+    key = _part_key(name, to)
     writing = Writing(place_of(base), key, {**state.settings(), "overwrite": overwrite})
     writing.guarded = not overwrite
     table = pa.Table.from_pandas(part, preserve_index=False)

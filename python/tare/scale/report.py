@@ -104,6 +104,12 @@ class Report:
         self.notes.update(receipt.get("notes", []))
         self._add_changes(receipt["fidelity"])
 
+    def add_before(self, receipt: dict[str, Any], files: int) -> None:
+        """Count a unit that an earlier run has done; what changed in it is still so, and told again."""
+        self.skipped += 1
+        self.files_before += files
+        self._add_changes(receipt.get("fidelity", []))
+
     def _add_changes(self, found: list[dict[str, Any]]) -> None:
         """Group what changed, so that a million files with one change are one line."""
         seen: set[tuple[str, str, str]] = set()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import UsageError
 from tare.scale.ending import finish
 from tare.scale.events import Events
-from tare.scale.executors import Engine, engine_of
+from tare.scale.executors import Engine, check_executor, engine_of
 from tare.scale.loop import Loop, Rules
 from tare.scale.plan import Plan, read_plan
-from tare.scale.preflight import check_bench, check_workers, readable
+from tare.scale.preflight import check_bench, check_newcomers, check_workers, readable
 from tare.scale.report import Report
 from tare.scale.state import State
 
@@ -92,6 +92,7 @@ def convert(
     planned = {name: options.pop(name) for name in [*options] if name in known}
     if "overwrite" in planned:
         options["overwrite"] = planned["overwrite"]
+    check_executor(executor)
     return run(plan_convert(sources, destination, to=to, **planned), executor=executor, **options)
 
 
@@ -151,11 +152,18 @@ class Running:
         try:
             state = State.of(self.plan)
             state.begin(self.plan)
-            told = check_workers(engine, state.settings(), readable(self.plan), allow_mixed=self._mixed)
+            first = readable(self.plan)
+            told = check_workers(engine, state.settings(), first, allow_mixed=self._mixed)
             if alone:
                 check_bench(engine, told)
             self._events({"event": "planned", "total": self.plan.count, "bytes_total": self.plan.bytes_in})
-            loop = Loop(self.plan, engine, self.rules, self._events)
+            loop = Loop(
+                self.plan,
+                engine,
+                self.rules,
+                self._events,
+                lambda: check_newcomers(engine, state.settings(), first, allow_mixed=self._mixed),
+            )
             self.report = loop.report
             yield from loop.receipts()
             state.sweep()

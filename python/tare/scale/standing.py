@@ -9,7 +9,7 @@ from typing import Any
 
 from tare.errors import PlanError
 from tare.scale.ending import planned
-from tare.scale.place import as_uri, split_uri
+from tare.scale.place import LocalPlace, as_uri, split_uri
 from tare.scale.plan import Plan, read_plan
 from tare.scale.report import errors_of, grouped
 from tare.scale.state import State
@@ -84,5 +84,12 @@ def _plans(where: Plan | str | os.PathLike[str]) -> tuple[State, Iterator[Plan],
 
 
 def clean(destination: str) -> int:
-    """Remove what attempts that are over left half written; how many files."""
-    return State(as_uri(destination)).sweep()
+    """Remove what attempts that are over left half written; how many files.
+
+    Raises:
+        PlanError: There is no such folder.
+    """
+    state = State(as_uri(destination))
+    if isinstance(state.place, LocalPlace) and not os.path.isdir(state.place.path("")):
+        raise PlanError(f"{destination}: there is no such folder")
+    return state.sweep()

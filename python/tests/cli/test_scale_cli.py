@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import tare
@@ -89,8 +91,37 @@ def test_a_dry_run_does_nothing(folder: Path) -> None:
         "b.parquet",
     ]
     assert not (folder / "out").exists()
+    some = run("convert", "in", "out", "--to", "parquet", "--include", "a.csv", cwd=folder)
+    assert some.returncode == 0
+    left = run("convert", "in", "out", "--to", "parquet", "--include", "[ab].csv", "--dry-run", cwd=folder)
+    assert [line.split(" -> ")[1].split()[0] for line in left.stdout.splitlines()] == ["b.parquet"]
+    assert left.stderr.startswith("1 units, ")
+    assert left.stderr.endswith("; 1 more are done\n")
+    shutil.rmtree(folder / "out")
     units = run("convert", "in/*.csv", "out", "--to", "parquet", "--dry-run", "--json", cwd=folder)
     assert [json.loads(line)["task"] for line in units.stdout.splitlines()] == ["convert", "convert"]
+
+
+def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
+    """An engine that is none, a folder that is not there, a plan in the place of something else."""
+    done = run("convert", "in", "out", "--to", "parquet", "--executor", "dusk", cwd=folder)
+    assert (done.returncode, (folder / "out").exists()) == (2, False)
+    assert "--executor 'dusk': local, inline, dask" in done.stderr
+    done = run("clean", "nowhere", cwd=folder)
+    assert (done.returncode, "nowhere: there is no such folder" in done.stderr) == (2, True)
+    for _ in range(2):  # a plan takes the place of a plan
+        assert run("plan", "convert", "in", "out", "--to", "parquet", "-o", "p", cwd=folder).returncode == 0
+    done = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "in/a.csv", cwd=folder)
+    assert (done.returncode, "in/a.csv: is there and no plan" in done.stderr) == (2, True)
+    assert (folder / "in" / "a.csv").read_text().startswith("x,y")
+
+
+def test_losses_of_an_earlier_start_are_told_again(folder: Path) -> None:
+    tare.write(pa.table({"v": [1.0, float("nan")]}), folder / "in" / "n.parquet")
+    command = ("convert", "in", "out", "--include", "n.parquet", "--to", "ndjson", "--on-loss", "warn")
+    first, again = (run(*command, cwd=folder).stderr.splitlines()[1:] for _ in range(2))
+    assert first == again
+    assert any("VALUES CHANGED in 1 file" in line for line in first)
 
 
 def test_one_fails(folder: Path) -> None:

@@ -308,19 +308,49 @@ def refused(made: Cluster, plan: scale.Plan, count: int) -> str:
     return str(said.value)
 
 
-def test_a_dask_worker_of_another_version(sources, tmp_path) -> None:
-    """It is named before the first unit, and nothing was written."""
+def other_version(folder: Path) -> dict[str, str]:
+    """The environment of a Tare that says it is another."""
     import tare
 
-    other = tmp_path / "other" / "tare"
+    other = folder / "other" / "tare"
     other.mkdir(parents=True)
     for path in Path(tare.__file__).parent.iterdir():
         if path.name not in ("_version.py", "__pycache__"):
             (other / path.name).symlink_to(path)
     (other / "_version.py").write_text('__version__ = "0.0.7"\n')
+    return {"PYTHONPATH": str(other.parent)}
+
+
+def test_a_dask_worker_that_joins_late_is_looked_at(sources, tmp_path, monkeypatch) -> None:
+    """Its units would not be those of the others: the run ends with its name, and what is done is kept."""
+    from distributed import Client
+
+    monkeypatch.setattr("tare.scale.loop._NEWCOMERS_S", 0.0)
+    plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet")
+    late: list[subprocess.Popen[bytes]] = []
+    with cluster(workers=1) as made:
+
+        def join(event: dict[str, Any]) -> None:
+            if event["event"] == "unit_done" and not late:
+                late.append(joined(made, tmp_path / "local", other_version(tmp_path)))
+                with Client(scheduler_file=made.file, set_as_default=False) as client:
+                    client.wait_for_workers(2, timeout=60)
+
+        try:
+            with pytest.raises(EngineError, match=r"^worker .* has Tare 0\.0\.7, here it is"):
+                scale.run(plan, executor=f"dask+file:{made.file}", on_event=join)
+        finally:
+            for worker in late:
+                worker.kill()
+                worker.wait()
+    assert scale.status(plan)["done"] >= 1
+
+
+def test_a_dask_worker_of_another_version(sources, tmp_path) -> None:
+    """It is named before the first unit, and nothing was written."""
     plan = scale.plan_convert(str(sources), str(tmp_path / "out"), to="parquet")
     with cluster(workers=1) as made:
-        worker = joined(made, tmp_path / "local", {"PYTHONPATH": str(other.parent)})
+        worker = joined(made, tmp_path / "local", other_version(tmp_path))
         try:
             said = refused(made, plan, 2)
         finally:
@@ -383,10 +413,10 @@ def test_a_unit_that_hangs_is_ended(sources, tmp_path, monkeypatch) -> None:
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "slow.pickle").write_bytes(pickle.dumps(Sleeper()))
     plan = scale.plan_convert(str(folder), str(tmp_path / "out"), to="parquet")
-    report = scale.run(plan, executor="local:2", unit_timeout=3, allow_pickle=True)
+    report = scale.run(plan, executor="local:2", unit_timeout=5, allow_pickle=True)
     assert (report.done, report.failed) == (6, 1), report.failures
     assert report.failures[0]["error"]["class"] == "timeout"
-    assert "slow.pickle: took longer than 3 s, twice" in report.failures[0]["error"]["message"]
+    assert "slow.pickle: took longer than 5 s, twice" in report.failures[0]["error"]["message"]
 
 
 class Sleeper:

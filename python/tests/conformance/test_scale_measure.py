@@ -139,6 +139,7 @@ def test_a_cluster_without_a_bench(data: Path, tmp_path: Path) -> None:
         scale.run(plan, executor=f"dask+file:{made.file}")
 
 
+@pytest.mark.alone  # what is timed here is late on a machine that does something else
 def test_a_worker_that_joins_late(data: Path, tmp_path: Path) -> None:
     """It was not asked what it offers; units wait for each other on their host all the same."""
     from distributed import Client

@@ -111,6 +111,9 @@ def test_parts_have_receipts_and_replace_nothing_of_others(tmp_path: Path) -> No
     receipts = list((tmp_path / "out" / ".tare" / "done").glob("*/*.json"))
     assert len(receipts) == len(names) == frame.npartitions
     assert not list((tmp_path / "out" / ".tare" / "writing").iterdir())
+    smaller = scale.write_parts(frame.partitions[:2], tmp_path / "out", to="parquet")
+    assert sorted(map(str, (tmp_path / "out").glob("*.parquet"))) == smaller  # no rows of the larger one
+    assert len(list((tmp_path / "out" / ".tare" / "done").glob("*/*.json"))) == 2
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "part-00001.parquet").write_bytes(b"mine")
     with pytest.raises(UsageError, match=r"part-00001\.parquet: is there already"):

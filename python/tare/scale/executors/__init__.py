@@ -13,7 +13,7 @@ from typing import Any
 from tare.errors import UsageError
 from tare.scale.executors.base import Engine
 
-__all__ = ["Engine", "engine_of", "usable_cpus"]
+__all__ = ["Engine", "check_executor", "engine_of", "usable_cpus"]
 
 
 def usable_cpus() -> int:
@@ -25,6 +25,25 @@ def usable_cpus() -> int:
     except (OSError, ValueError):
         return count
     return count if quota == "max" else max(1, min(count, int(quota) // int(period)))
+
+
+def check_executor(executor: Any) -> None:
+    """Refuse the name of no engine, before there is a plan for it; nothing is started.
+
+    Raises:
+        UsageError: No such engine.
+
+    >>> check_executor("local:8")
+    """
+    if not isinstance(executor, str):
+        return
+    name, _, rest = executor.partition(":")
+    if name not in ("inline", "local", "dask", "dask+file", "ray"):
+        raise UsageError(
+            f"--executor {executor!r:.60}: local, inline, dask, dask://, dask+file:, ray, ray:// or ray:auto"
+        )
+    if name == "local" and rest and not (rest.isdigit() and int(rest)):
+        raise UsageError(f"--executor {executor!r:.60}: local:N takes a number of processes, 1 or more")
 
 
 def engine_of(executor: Any, jobs: int | None = None) -> Engine:
@@ -43,6 +62,7 @@ def engine_of(executor: Any, jobs: int | None = None) -> Engine:
         from tare.scale.executors.futures import FuturesEngine
 
         return FuturesEngine(executor)
+    check_executor(executor)
     name, _, rest = executor.partition(":")
     if name == "inline":
         from tare.scale.executors.inline import InlineEngine
@@ -51,17 +71,11 @@ def engine_of(executor: Any, jobs: int | None = None) -> Engine:
     if name == "local":
         from tare.scale.executors.local import LocalEngine
 
-        if rest and not (rest.isdigit() and int(rest)):
-            raise UsageError(f"--executor {executor!r:.60}: local:N takes a number of processes, 1 or more")
         return LocalEngine(int(rest) if rest else jobs or usable_cpus())
     if name in ("dask", "dask+file"):
         from tare.scale.executors.dask import DaskEngine
 
         return DaskEngine(executor, jobs or usable_cpus())
-    if name == "ray":
-        from tare.scale.executors.ray import RayEngine
+    from tare.scale.executors.ray import RayEngine
 
-        return RayEngine(executor, jobs or usable_cpus())
-    raise UsageError(
-        f"--executor {executor!r:.60}: local, inline, dask, dask://, dask+file:, ray, ray:// or ray:auto"
-    )
+    return RayEngine(executor, jobs or usable_cpus())

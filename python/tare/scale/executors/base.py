@@ -46,6 +46,9 @@ class Engine(ABC):
         del error
         return False
 
+    def withdraw(self) -> None:  # noqa: B027 - most cannot tell what has begun
+        """Take back the units that no worker has begun: their futures are cancelled, or raise `CancelledError`."""
+
     def restart(self) -> None:  # noqa: B027 - most have nothing to do
         """After a death: be ready for units again."""
 
@@ -62,6 +65,11 @@ class Engine(ABC):
         from tare.scale.preflight import probe
 
         return [probe(dict(settings), uri)]
+
+    def newcomers(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """What workers say that came since the last `probe`, or the last call; `workers` counts them."""
+        del settings, uri
+        return []
 
 
 def facts() -> dict[str, Any]:

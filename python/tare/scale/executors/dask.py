@@ -160,7 +160,8 @@ class DaskEngine(Engine):
         except (OSError, TimeoutError, ValueError) as error:
             self.close()
             raise EngineError(f"{text}: no scheduler, or no worker: {error}") from error
-        self.workers = max(1, sum(self._client.nthreads().values()))
+        self._known: set[str] = set()
+        self._count()
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit; nothing is kept on the cluster."""
@@ -189,11 +190,24 @@ class DaskEngine(Engine):
         from tare.scale.preflight import probe
 
         told = self._client.run(probe, dict(settings), uri)
+        self._known = set(told)
         known = self._client.scheduler_info(**_all_workers(self._client))["workers"]
         return [
             {**one, "bench": int(known.get(address, {}).get("resources", {}).get("bench", 0))}
             for address, one in told.items()
         ]
+
+    def newcomers(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+        """What workers say that joined the cluster since it was last asked."""
+        from tare.scale.preflight import probe
+
+        try:
+            late = self._count() - self._known
+            told = self._client.run(probe, dict(settings), uri, workers=sorted(late)) if late else {}
+        except (OSError, TimeoutError, ValueError, RuntimeError):
+            return []  # one that left again, or a scheduler that has gone: `alive` finds out
+        self._known |= set(told)
+        return list(told.values())
 
     def alive(self) -> bool:
         """Whether the scheduler answers and has a worker."""
@@ -203,6 +217,12 @@ class DaskEngine(Engine):
             return bool(self._client.nthreads())
         except (OSError, TimeoutError, ValueError, RuntimeError):
             return False
+
+    def _count(self) -> set[str]:
+        """The addresses of all workers; each thread of theirs takes a unit."""
+        threads = self._client.nthreads()
+        self.workers = max(1, sum(threads.values()))
+        return set(threads)
 
     def close(self) -> None:
         """Leave the cluster; end it if it is our own."""

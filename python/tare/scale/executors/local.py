@@ -12,8 +12,9 @@ import os
 import signal
 import threading
 from collections.abc import Mapping
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor
 from multiprocessing import connection
+from multiprocessing.synchronize import Event
 from typing import Any
 
 from tare.scale.executors.base import Engine, limit_threads
@@ -33,13 +34,17 @@ class LocalEngine(Engine):
 
     def __init__(self, workers: int) -> None:
         self.workers = max(1, workers)
+        self._context = multiprocessing.get_context("spawn")
+        self._withdrawn = self._context.Event()
         self._pool = self._made()
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit."""
-        from tare.scale.running import run_unit
+        return self._pool.submit(_run, unit, dict(settings))
 
-        return self._pool.submit(run_unit, unit, dict(settings))
+    def withdraw(self) -> None:
+        """Take back what waits for a process: the pool hands units out before they can run, so these ask first."""
+        self._withdrawn.set()
 
     def is_death(self, error: BaseException) -> bool:
         """Whether an error says that a process died: the pool cannot say which."""
@@ -67,9 +72,9 @@ class LocalEngine(Engine):
     def _made(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             self.workers,
-            mp_context=multiprocessing.get_context("spawn"),
+            mp_context=self._context,
             initializer=_begin,
-            initargs=(self.workers,),
+            initargs=(self.workers, self._withdrawn),
         )
 
     def _end(self) -> None:
@@ -84,7 +89,20 @@ class LocalEngine(Engine):
                 process.kill()
 
 
-def _begin(workers: int) -> None:
+_given: list[Event] = []
+
+
+def _run(unit: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The unit's receipt, unless it was withdrawn on its way here."""
+    from tare.scale.running import run_unit
+
+    if any(withdrawn.is_set() for withdrawn in _given):
+        raise CancelledError
+    return run_unit(unit, settings)
+
+
+def _begin(workers: int, withdrawn: Event) -> None:
+    _given.append(withdrawn)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C goes to the whole group of a terminal; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
