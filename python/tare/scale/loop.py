@@ -270,7 +270,7 @@ class Loop:
     def _begin(self, task: _Task) -> None:
         task.began = time.monotonic()
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
-        future = self.engine.submit(task.unit, {**self._settings, "attempt": task.attempt})
+        future = self.engine.submit(task.unit, {**self._settings, "attempt": task.attempt, "key": task.key})
         self._flying[future] = task
 
     def _wait_for_work(self) -> None:

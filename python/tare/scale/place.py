@@ -31,6 +31,7 @@ __all__ = [
     "ObjectPlace",
     "Place",
     "as_uri",
+    "entry_of",
     "folder_uri",
     "hashed",
     "local_path",
@@ -63,9 +64,13 @@ class Entry:
 class Place(ABC):
     """Files by name under a URI."""
 
-    uri: str
     passed: list[tuple[str, str]]
     """Names that `entries` came by and are no files, with why."""
+
+    @property
+    @abstractmethod
+    def uri(self) -> str:
+        """Where it is."""
 
     @abstractmethod
     def entries(self, prefix: str = "") -> Iterator[Entry]:
@@ -219,7 +224,11 @@ class LocalPlace(Place):
     def __init__(self, root: str) -> None:
         self.root = root
         self.passed = []
-        self.uri = as_uri(root)
+
+    @property
+    def uri(self) -> str:
+        """Of the folder; made when it is asked for, as a place is made for each of a unit's inputs."""
+        return as_uri(self.root)
 
     def path(self, name: str) -> str:
         """Where a file lies."""
@@ -241,7 +250,7 @@ class LocalPlace(Place):
                 yield from self._walk(one.path, name)
             elif one.is_file():
                 with contextlib.suppress(FileNotFoundError):  # gone since it was listed
-                    yield _entry(name, one.stat())
+                    yield entry_of(name, one.stat())
             elif one.is_symlink():
                 why = "is a link to a folder" if one.is_dir() else "is a link to nothing"
                 self.passed.append((name, why))
@@ -249,7 +258,7 @@ class LocalPlace(Place):
     def stat(self, name: str) -> Entry | None:
         """One file; None if there is none."""
         try:
-            return _entry(name, os.stat(self.path(name)))
+            return entry_of(name, os.stat(self.path(name)))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -336,7 +345,7 @@ class ObjectPlace(Place):
         parts = urlsplit(uri)
         if not parts.hostname:
             raise UsageError(f"{shown(uri)}: its URL is s3://bucket/prefix")
-        self.uri = uri.rstrip("/")
+        self._uri = uri.rstrip("/")
         self.passed = []
         options: dict[str, Any] = {}
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
@@ -345,6 +354,11 @@ class ObjectPlace(Place):
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
         prefix = unquote(parts.path.strip("/"))
         self._store = S3Store(parts.netloc, prefix=prefix or None, **options)
+
+    @property
+    def uri(self) -> str:
+        """The bucket and the prefix."""
+        return self._uri
 
     def entries(self, prefix: str = "") -> Iterator[Entry]:
         """Every object under a prefix, by name."""
@@ -480,7 +494,8 @@ def _told(uri: str) -> Iterator[None]:
         raise OSError(number, f"{words}{f' ({status[1]})' if status else ''}", shown(uri)) from None
 
 
-def _entry(name: str, found: os.stat_result) -> Entry:
+def entry_of(name: str, found: os.stat_result) -> Entry:
+    """A local file as the system describes it."""
     return Entry(name, found.st_size, {"mtime_ns": found.st_mtime_ns})
 
 

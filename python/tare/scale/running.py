@@ -205,7 +205,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
             folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``,
-            ``on_loss``, ``overwrite``, ``engine``, ``attempt``.
+            ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``key``, from who has checked the unit already.
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
@@ -221,7 +221,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
     }  # fmt: skip
     stage = ["reading"]
     try:
-        receipt["key"] = unit_key(check_unit(unit))
+        receipt["key"] = str(given.get("key") or unit_key(check_unit(unit)))
         receipt["input"] = [str(one["uri"]) for one in unit.get("input", [])]
         _carry_out(unit, given, receipt, stage)
     except Exception as error:

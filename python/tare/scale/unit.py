@@ -104,7 +104,8 @@ def check_unit(unit: Any, *, base: str | None = None) -> dict[str, Any]:
             raise PlanError(f"{name}: {_article(_FIELDS[name])} is needed, not {value!r:.60}")
     if unit.get("task") not in TASKS:
         raise PlanError(f"task: one of {', '.join(TASKS)}, not {unit.get('task')!r:.60}")
-    _check_values(unit, "unit", 0)
+    if not _is_plain(unit, 0):
+        _check_values(unit, "unit", 0)
     for number, given in enumerate(unit.get("input", [])):
         _check_input(given, f"input[{number}]")
     _check_output(unit.get("output", {}), base)
@@ -143,6 +144,19 @@ def safe_name(name: object) -> bool:
 
 def _article(kind: type) -> str:
     return {int: "a whole number", str: "a text", list: "a list", dict: "an object"}[kind]
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """Whether a value is of objects, lists, whole numbers and texts: without the words that say where it is not."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return True
+    if depth > _MAX_DEPTH or kind not in (dict, list):
+        return False
+    for part in value.values() if kind is dict else value:  # noqa: SIM110 - a generator takes twice as long
+        if not _is_plain(part, depth + 1):
+            return False
+    return True
 
 
 def _check_values(value: Any, where: str, depth: int) -> None:

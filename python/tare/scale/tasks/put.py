@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from tare import io
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import opened
+from tare.scale.tasks.inputs import bytes_of, opened
 from tare.store import open_store
 
 __all__ = ["run"]
@@ -23,10 +23,14 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     options = unit["options"]
     values: dict[str, Any] = {}
     for given, key in zip(unit["input"], options["keys"], strict=True):
-        with opened(given) as path:
-            values[str(key)] = io.read(path) if options.get("values") else Path(path).read_bytes()
+        values[str(key)] = _value(given) if options.get("values") else bytes_of(given)
     with open_store(str(options["store"])) as store:
         namespace = str(options.get("namespace", "")) or None
         hashes = store.mset(list(values), list(values.values()), namespace=namespace)
     named = [{"key": key, "hash": hash} for key, hash in zip(values, hashes, strict=True)]
     return Made(rows=len(values), extra={"objects": named})
+
+
+def _value(given: Mapping[str, Any]) -> Any:
+    with opened(given) as path:
+        return io.read(path)
