@@ -220,10 +220,10 @@ def _one_way(weighed: Mapping[tuple[str, str], Mapping[str, Any]], use: Profile,
     """The use without the way that was not measured: it would count as no time at all."""
     ways = {operation for case in weighed.values() for operation in case.get("operations") or ()}
     if ways and ways <= {"decode", "read", "receive"} and use.writes:
-        notes.append("writing was not measured: of reading alone")
+        notes.append(wording.READING_ALONE)
         return replace(use, writes=0.0)
     if ways and ways <= {"encode", "write", "send"} and use.reads:
-        notes.append("reading was not measured: of writing alone")
+        notes.append(wording.WRITING_ALONE)
         return replace(use, reads=0.0)
     return use
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tare.measure.recommend import Choice
 
 __all__ = [
+    "READING_ALONE",
+    "WRITING_ALONE",
     "failure",
     "flip",
     "listed",
@@ -25,6 +27,10 @@ __all__ = [
     "size",
     "unreached",
 ]
+
+# Of a record that measured one of the two ways: reports put it beside the verdict.
+READING_ALONE = "writing was not measured: of reading alone"
+WRITING_ALONE = "reading was not measured: of writing alone"
 
 # Below this, a difference is not worth a sentence.
 WORTH = 1.15

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tare.measure.full_size import OPERATIONS
-from tare.measure.wording import came_back, noise_floor
+from tare.measure.wording import READING_ALONE, WRITING_ALONE, came_back, noise_floor
 from tare.report import text
 from tare.report.digest import Digest, Grid, Row, number
 
@@ -147,7 +147,7 @@ def headline(found: Digest, profile: str | None = None) -> dict[str, Any]:
 
 def _reckoned(verdict: dict[str, Any]) -> str:
     """What of a verdict was not measured, in sentences: one of the two ways, and the bytes' way over the medium."""
-    alone = [text.one_line(one, 100) for one in verdict.get("reasons") or [] if str(one).endswith(" alone")]
+    alone = [one for one in (READING_ALONE, WRITING_ALONE) if one in (verdict.get("reasons") or [])]
     said = [f"{one[0].upper()}{one[1:]}." for one in alone]
     return " ".join(filter(None, (*said, _transfer(verdict))))
 
