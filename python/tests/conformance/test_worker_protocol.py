@@ -322,6 +322,23 @@ def test_a_planted_difference_is_found(worker, speaker, document):
     assert ["price" in change["path"] for change in found["changes"]] == [True]
 
 
+def test_names_in_another_order_are_told(worker, speaker, document):
+    """One row whose names come the other way round: everything else is the same, and that is said as well."""
+    turned = json.loads(json.dumps(DOCUMENT))
+    turned[7] = dict(reversed(turned[7].items()))
+    other = document.with_name("turned.json")
+    other.write_text(json.dumps(turned))
+    ready(worker, speaker, other)
+    path = document.with_name("encoded")
+    ask(worker, "encode_to", path=str(path))
+    ready(worker, speaker, document, encoded=str(path))
+    found = ask(worker, "verify", full=True, limit=5)
+    assert found["verdict"] == "lossy"
+    (change,) = found["changes"]
+    assert change["path"].endswith(" (key order)")
+    assert change["verdict"] == "lossy"
+
+
 def test_tagged_values_go_from_worker_to_worker(worker, speaker, tmp_path):
     """A decodes what B encoded and writes it so that nothing is lost on the way."""
     from tare.tagged import from_tagged

@@ -1,5 +1,7 @@
 //! What came back against what was loaded: types, bits, order.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use crate::doc::Doc;
@@ -34,6 +36,16 @@ fn walk(before: &Doc, after: &Doc, path: &str, found: &mut Vec<Change>) {
             }
         }
         (Doc::Map(one), Doc::Map(other)) if one.len() == other.len() => {
+            let moved = one.iter().zip(other).any(|((key, _), (name, _))| verdict(key, name) != "same");
+            if let Some(pairs) = moved.then(|| paired(one, other)).flatten() {
+                let names = |entries: &[(Doc, Doc)]| entries.iter().map(|(key, _)| shown(key)).collect::<Vec<_>>().join(", ");
+                let of = if path.is_empty() { "(whole)" } else { path };
+                note(&format!("{of} (key order)"), "lossy", &short(names(one)), &short(names(other)), found);
+                for (key, a, b) in pairs {
+                    walk(a, b, &format!("{path}.{key}"), found);
+                }
+                return;
+            }
             for ((key, a), (name, b)) in one.iter().zip(other) {
                 if verdict(key, name) == "same" {
                     walk(a, b, &format!("{path}.{}", shown(key).trim_matches('"')), found);
@@ -47,6 +59,27 @@ fn walk(before: &Doc, after: &Doc, path: &str, found: &mut Vec<Change>) {
             worse => note(path.trim_start_matches('.'), worse, &shown(before), &shown(after), found),
         },
     }
+}
+
+/// The values of one map beside those that the other has under the same names; None if the names are not the same texts.
+fn paired<'a>(one: &'a [(Doc, Doc)], other: &'a [(Doc, Doc)]) -> Option<Vec<(&'a str, &'a Doc, &'a Doc)>> {
+    let text = |doc: &'a Doc| match doc {
+        Doc::Text(text) => Some(text.as_str()),
+        _ => None,
+    };
+    let named: HashMap<&str, &Doc> = other.iter().map(|(key, value)| Some((text(key)?, value))).collect::<Option<_>>()?;
+    let pairs = one.iter().map(|(key, value)| {
+        let name = text(key)?;
+        Some((name, value, *named.get(name)?))
+    });
+    // Names that stand twice are not told apart: the maps are compared as they stand.
+    let pairs: Vec<_> = pairs.collect::<Option<_>>()?;
+    let own: HashSet<&str> = pairs.iter().map(|pair| pair.0).collect();
+    (named.len() == one.len() && own.len() == one.len()).then_some(pairs)
+}
+
+fn short(text: String) -> String {
+    text.chars().take(120).collect()
 }
 
 #[allow(clippy::float_cmp, clippy::cast_precision_loss, reason = "equal bits, and a cast that is undone to prove itself, are the point")]
