@@ -31,6 +31,7 @@ __all__ = [
     "ObjectPlace",
     "Place",
     "as_uri",
+    "bucket_and_key",
     "entry_of",
     "folder_uri",
     "hashed",
@@ -125,10 +126,9 @@ def place_of(uri: str) -> Place:
     >>> place_of("file:///tmp").uri
     'file:///tmp'
     """
-    scheme = urlsplit(uri).scheme
-    if scheme == "file":
+    if uri.startswith("file:"):
         return LocalPlace(local_path(uri))
-    if scheme == "s3":
+    if uri.startswith("s3://"):
         return ObjectPlace(uri)
     raise UsageError(f"{shown(uri)}: a folder of this machine or s3://bucket/prefix is needed")
 
@@ -144,12 +144,12 @@ def as_uri(path: str | os.PathLike[str]) -> str:
     """
     path = os.fspath(path)
     if "://" in path:
-        parts = urlsplit(path)
-        if parts.username is not None or parts.password is not None:
+        scheme, _, rest = path.partition("://")
+        if "@" in rest.partition("/")[0]:
             raise UsageError("credentials come from the environment, not from a URL")
-        if parts.scheme not in ("s3", "file"):
-            raise UsageError(f"{parts.scheme}:// is not read; paths, file:// and s3:// are")
-        return path.rstrip("/") if parts.path.strip("/") else path
+        if scheme not in ("s3", "file"):
+            raise UsageError(f"{scheme}:// is not read; paths, file:// and s3:// are")
+        return path.rstrip("/") if rest.partition("/")[2].strip("/") else path
     return "file://" + quote(os.fsencode(os.path.abspath(path)), safe="/")
 
 
@@ -183,7 +183,9 @@ def local_path(uri: str) -> str:
 
 
 def shown(uri: str) -> str:
-    """A URI for people: without what stands behind the question mark; a path for files."""
+    """A URI for people: a path for files, a key of an object store as it is."""
+    if uri.startswith("s3://"):
+        return uri
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return unquote(parts.path, errors="replace")
@@ -202,6 +204,16 @@ def split_uri(uri: str) -> tuple[Place, str]:
         return LocalPlace(folder or "/"), name
     base, _, name = uri.rpartition("/")
     return place_of(base), name
+
+
+def bucket_and_key(uri: str) -> tuple[str, str]:
+    """The two halves of an ``s3:`` URI; a key is what it is, as in other tools: nothing of it is an escape.
+
+    >>> bucket_and_key("s3://bucket/100%/what?/a#1/")
+    ('bucket', '100%/what?/a#1')
+    """
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    return bucket, key.strip("/")
 
 
 def hashed(path: str) -> tuple[int, str]:
@@ -342,8 +354,8 @@ class ObjectPlace(Place):
             from obstore.store import S3Store
         except ImportError as error:
             raise MissingLibrary("s3:// needs obstore: pip install 'tare[s3]'") from error
-        parts = urlsplit(uri)
-        if not parts.hostname:
+        bucket, prefix = bucket_and_key(uri)
+        if not bucket:
             raise UsageError(f"{shown(uri)}: its URL is s3://bucket/prefix")
         self._uri = uri.rstrip("/")
         self.passed = []
@@ -352,8 +364,7 @@ class ObjectPlace(Place):
         if endpoint:
             options["endpoint"] = endpoint
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
-        prefix = unquote(parts.path.strip("/"))
-        self._store = S3Store(parts.netloc, prefix=prefix or None, **options)
+        self._store = S3Store(bucket, prefix=prefix or None, **options)
 
     @property
     def uri(self) -> str:

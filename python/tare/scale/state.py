@@ -226,7 +226,7 @@ class State:
         removed = 0
         with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
             for one in found:
-                if _is_over(one.name, one.stat().st_mtime):
+                if _is_over(one.name, _last_written(one)):
                     removed += len(os.listdir(one.path)) if one.is_dir() else 1
                     shutil.rmtree(one.path, ignore_errors=True)
         return removed
@@ -243,6 +243,15 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+def _last_written(attempt: os.DirEntry[str]) -> float:
+    """When anything of it was written: the folder alone keeps the time of its first file."""
+    times = [attempt.stat().st_mtime]
+    if attempt.is_dir():
+        with contextlib.suppress(FileNotFoundError), os.scandir(attempt.path) as files:
+            times += [one.stat().st_mtime for one in files]
+    return max(times)
 
 
 def _is_over(attempt: str, mtime_s: float) -> bool:

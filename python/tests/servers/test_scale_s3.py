@@ -192,3 +192,20 @@ def test_partitions_of_a_frame_are_written_there(tmp_path: Path, monkeypatch: py
     assert sorted(tree("s3://bucket/frame")) == ["part-00001.parquet", "part-00002.parquet"]
     assert len(State("s3://bucket/frame").done()) == 2
     assert not (tmp_path / "s3:").exists()
+
+
+def test_keys_are_what_they_are(tmp_path: Path) -> None:
+    """What other URLs would take for an escape, a query or a fragment is a part of a key, in folders too."""
+    odd = "odd/100%/what?x=1/a#1"
+    bucket = place_of("s3://bucket")
+    bucket.put(f"{odd}/a%20b.ndjson", b'{"a": 1}\n')
+    out = "s3://bucket/out 50%?#"
+    for source in ("s3://bucket/odd", "s3://bucket/odd/100%", f"s3://bucket/{odd}/a%20b.ndjson"):
+        report = scale.convert(source, f"{out}/{len(source)}", to="parquet", executor="inline")
+        assert (report.done, report.failed) == (1, 0), report.failures
+        again = scale.convert(source, f"{out}/{len(source)}", to="parquet", executor="inline")
+        assert (again.done, again.skipped) == (0, 1)
+    # The result's name keeps the %: it is written as %25 nowhere.
+    names = [entry.name for entry in bucket.entries("out 50%?#") if entry.name.endswith(".parquet")]
+    assert len(names) == 3
+    assert all(name.endswith("a%20b.parquet") for name in names), names

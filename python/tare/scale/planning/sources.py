@@ -6,11 +6,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from tare.datasets.source import printable
 from tare.errors import UsageError
-from tare.scale.place import LocalPlace, Place, as_uri, hashed, local_path, place_of, shown, split_uri
+from tare.scale.place import (
+    LocalPlace,
+    Place,
+    as_uri,
+    bucket_and_key,
+    hashed,
+    local_path,
+    place_of,
+    shown,
+    split_uri,
+)
 
 __all__ = ["Found", "Sources", "find_sources", "is_glob", "kept_name", "listed", "matches"]
 
@@ -155,7 +164,7 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     if uri.startswith("file:") and os.path.isdir(local_path(uri)):
         yield from _under(LocalPlace(local_path(uri)), passed)
         return
-    place, name = split_uri(uri) if urlsplit(uri).path.strip("/") else (place_of(uri), "")
+    place, name = (place_of(uri), "") if _is_bucket(uri) else split_uri(uri)
     entry = place.stat(name) if name else None
     if entry is not None:
         yield Found(uri, name, entry.size, entry.identity)
@@ -164,6 +173,10 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     else:
         what = "is a link to nothing" if os.path.islink(source) else "is not there"
         raise FileNotFoundError(f"{printable(source)}: {what}")
+
+
+def _is_bucket(uri: str) -> bool:
+    return uri.startswith("s3:") and not bucket_and_key(uri)[1]
 
 
 def _under(place: Place, passed: list[tuple[str, str]]) -> Iterator[Found]:
