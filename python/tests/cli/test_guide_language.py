@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from conftest import need
 from guide_blocks import run_guide
 
@@ -31,34 +32,37 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
         assert worker.hello["worker"] == "perl"
 
 
-def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path) -> None:
+PLANTED = {
+    "verify finds a difference": ("verdict => @found ? 'lossy' : 'same'", "verdict => 'same'"),
+    "prepare proves": (
+        "sha256 => sha256_hex($encoded), items => items($back) };\n    return",
+        "sha256 => 'x', items => items($back) };\n    return",
+    ),
+    "the cpu clock": ("my $used = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $cpu;", "my $used = 0;"),
+    "the wall clock": (
+        "$wall = clock_gettime(CLOCK_MONOTONIC) - $wall;",
+        "$wall = (clock_gettime(CLOCK_MONOTONIC) - $wall) / 10;",
+    ),
+    "errors are replies": ("fail('unknown_op',", "fail('odd',"),
+    "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
+    "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
+}
+
+
+@pytest.mark.parametrize("check", PLANTED)
+def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path, check: str) -> None:
     """Each planted fault fails the check that is meant for it, and few others."""
     need(shutil.which("perl"), "Perl is not installed")
     text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
     program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
-    planted = {
-        "verify finds a difference": ("verdict => @found ? 'lossy' : 'same'", "verdict => 'same'"),
-        "prepare proves": (
-            "sha256 => sha256_hex($encoded), items => items($back) };\n    return",
-            "sha256 => 'x', items => items($back) };\n    return",
-        ),
-        "the cpu clock": ("my $used = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $cpu;", "my $used = 0;"),
-        "the wall clock": (
-            "$wall = clock_gettime(CLOCK_MONOTONIC) - $wall;",
-            "$wall = (clock_gettime(CLOCK_MONOTONIC) - $wall) / 10;",
-        ),
-        "errors are replies": ("fail('unknown_op',", "fail('odd',"),
-        "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
-        "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
-    }
-    for check, (right, wrong) in planted.items():
-        assert right in program, right
-        path = tmp_path / "wrong.pl"
-        path.write_text(program.replace(right, wrong), encoding="utf-8")
-        failed = {one.name: one.why for one in check_worker(["perl", str(path)]) if one.status == "failed"}
-        assert check in failed, (check, failed)
-        assert failed[check], check
-        assert len(failed) <= 4, failed
+    right, wrong = PLANTED[check]
+    assert right in program, right
+    path = tmp_path / "wrong.pl"
+    path.write_text(program.replace(right, wrong), encoding="utf-8")
+    failed = {one.name: one.why for one in check_worker(["perl", str(path)]) if one.status == "failed"}
+    assert check in failed, failed
+    assert failed[check]
+    assert len(failed) <= 4, failed
 
 
 def test_every_check_says_what_it_asks() -> None:
