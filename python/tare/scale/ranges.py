@@ -50,6 +50,7 @@ def open_plain(source: str | BinaryIO) -> Iterator[BinaryIO]:
 def border(file: BinaryIO, at: int) -> int:
     r"""Where the first line begins whose first byte lies at `at` or behind; the file's end if none does.
 
+    >>> import io
     >>> [border(io.BytesIO(b"ab\ncd\n"), at) for at in range(8)]
     [0, 3, 3, 3, 6, 6, 6, 6]
     """
