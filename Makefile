@@ -18,6 +18,8 @@ NAME ?= measure
 SECONDS_EACH := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),60)
 
 V := .venv/bin
+# Many tests wait for processes and servers: four at a time keep two cores busy.
+TEST_THREADS := $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < 4 ? 4 : n)))
 EXTRAS := documents,tables,compress,demo,png,dev
 RUST_FILES := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 WHEEL_FILES := $(RUST_FILES) pyproject.toml README.md $(shell find python/tare -type f -not -name '*.pyc' -not -name '*.so')
@@ -37,7 +39,7 @@ demo: setup
 	@printf '\nThe report is %s\nOpen it in a browser; it needs no network.\n' '$(CURDIR)/demo/report.html'
 
 test: setup .venv/stamp-wheel
-	cargo test --locked --workspace --quiet
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$(TEST_THREADS)} cargo test --locked --workspace --quiet
 	.ci/run-pytest $(V)/python '$(ONLY)'
 
 bench: setup

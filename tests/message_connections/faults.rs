@@ -182,5 +182,5 @@ fn a_check_interrupts_each_wait() {
         };
         assert_eq!(ErrorKind::Cancelled, error.kind());
     }
-    assert!(began.elapsed() < Duration::from_millis(600));
+    assert!(began.elapsed() < Duration::from_secs(5));
 }

@@ -114,7 +114,7 @@ fn a_deadline_loses_nothing() {
     assert!(is_timeout(&conn.receive(&mut ms(60)).unwrap_err()));
     let took = began.elapsed();
     assert!(
-        took > Duration::from_millis(55) && took < Duration::from_millis(400),
+        took > Duration::from_millis(55) && took < Duration::from_secs(5),
         "{took:?}"
     );
 }
@@ -150,7 +150,7 @@ fn a_trickle_hits_the_message_timeout() {
             assert!(error.to_string().contains("message_timeout"), "{error}");
             let took = began.elapsed();
             assert!(
-                took > Duration::from_millis(140) && took < Duration::from_secs(2),
+                took > Duration::from_millis(140) && took < Duration::from_secs(10),
                 "{took:?}"
             );
             assert_eq!("failed", conn.state().unwrap().name());

@@ -16,6 +16,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/cpu.rs"]
+mod cpu;
 mod faults;
 mod fixtures;
 mod hostile;
