@@ -40,7 +40,7 @@ fn walk(before: &Doc, after: &Doc, path: &str, found: &mut Vec<Change>) {
             if let Some(pairs) = moved.then(|| paired(one, other)).flatten() {
                 let names = |entries: &[(Doc, Doc)]| entries.iter().map(|(key, _)| shown(key)).collect::<Vec<_>>().join(", ");
                 let of = if path.is_empty() { "(whole)" } else { path };
-                note(&format!("{of} (key order)"), "lossy", &short(names(one)), &short(names(other)), found);
+                note(&format!("{of} (key order)"), "lossy", &short(&names(one)), &short(&names(other)), found);
                 for (key, a, b) in pairs {
                     walk(a, b, &format!("{path}.{key}"), found);
                 }
@@ -78,7 +78,7 @@ fn paired<'a>(one: &'a [(Doc, Doc)], other: &'a [(Doc, Doc)]) -> Option<Vec<(&'a
     (named.len() == one.len() && own.len() == one.len()).then_some(pairs)
 }
 
-fn short(text: String) -> String {
+fn short(text: &str) -> String {
     text.chars().take(120).collect()
 }
 
@@ -95,7 +95,7 @@ fn verdict(before: &Doc, after: &Doc) -> &'static str {
         (Doc::Bytes(a), Doc::Bytes(b)) => a == b,
         (Doc::Int(a), Doc::Float(b)) if a.unsigned_abs() <= 1 << 53 && *a as f64 == *b => return "type",
         (Doc::Float(b), Doc::Int(a)) if a.unsigned_abs() <= 1 << 53 && (*a as f64).to_bits() == b.to_bits() => return "type",
-        (Doc::Single(a), Doc::Float(b)) if f64::from(*a).to_bits() == b.to_bits() => return "type",
+        (Doc::Single(a), Doc::Float(b)) | (Doc::Float(b), Doc::Single(a)) if f64::from(*a).to_bits() == b.to_bits() => return "type",
         (Doc::Bytes(a), Doc::List(b)) if a.len() == b.len() => {
             let bytes = a.iter().zip(b).all(|(a, b)| matches!(b, Doc::Int(b) if *b == i64::from(*a)));
             return if bytes { "type" } else { "lossy" };

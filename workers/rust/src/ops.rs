@@ -158,7 +158,7 @@ impl Ops {
         only(request, "kind", &["", "own", "document"])?;
         only(request, "grain", &["whole"])?;
         only(request, "order", &["insertion"])?;
-        let mut reply = json!({"items": self.value.as_ref().map_or(0, Doc::items), "import_ns": 0});
+        let mut reply = json!({"import_ns": 0});
         let mut ready = Ready {
             codec,
             encoded: None,

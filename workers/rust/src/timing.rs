@@ -58,8 +58,12 @@ impl Job<'_> {
         }
     }
 
-    fn batch(&self, calls: u64) -> Result<Vec<Made>, OpError> {
-        (0..calls).map(|n| self.call(n)).collect()
+    /// The results go where there is room for them already: growing would be in the sample.
+    fn batch(&self, calls: u64, held: &mut Vec<Made>) -> Result<(), OpError> {
+        for n in 0..calls {
+            held.push(self.call(n)?);
+        }
+        Ok(())
     }
 
     fn clean(&self, calls: u64) {
@@ -74,9 +78,11 @@ impl Job<'_> {
     fn calibrate(&self, target_ns: i64, most: u64) -> Result<u64, OpError> {
         let mut calls = 1;
         loop {
+            let mut held = room(calls);
             let began = wall_ns();
-            drop(black_box(self.batch(calls)?));
+            self.batch(calls, &mut held)?;
             let took = (wall_ns() - began).max(1);
+            drop(black_box(held));
             self.clean(calls);
             if took >= target_ns || calls >= most {
                 return Ok(calls);
@@ -181,15 +187,24 @@ impl Ops {
     }
 }
 
+/// Room for the results of so many calls, touched: the first write to a page costs the kernel's time.
+fn room(calls: u64) -> Vec<Made> {
+    let mut held = Vec::new();
+    held.resize_with(usize::try_from(calls).unwrap_or(0), || Made::Nothing);
+    held.clear();
+    held
+}
+
 fn take(job: &Job<'_>, batch: u64, samples: u64, until: Option<i64>) -> Result<(Vec<Vec<i64>>, Made), OpError> {
     let mut rows = Vec::new();
+    let mut held = room(batch);
     loop {
         let watch = Watch::start();
-        let mut made = job.batch(batch)?;
+        job.batch(batch, &mut held)?;
         let mut row = watch.stop();
-        let last = made.pop().unwrap_or(Made::Nothing);
+        let last = held.pop().unwrap_or(Made::Nothing);
         let began = wall_ns();
-        drop(made);
+        held.clear();
         row.push(wall_ns() - began);
         job.clean(batch);
         rows.push(row);

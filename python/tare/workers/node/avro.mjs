@@ -1,17 +1,39 @@
 // Avro object container files, one block, uncompressed, with the schema that avsc infers from the value. The
 // entries of a list are the items of the file; anything else is its one item, which the metadata say.
 
+import { inflateRawSync } from "node:zlib";
+
 const MAGIC = Buffer.from("Obj\x01", "latin1");
 const WHOLE = "tare.whole";
+const UNPACKED = { null: (block) => block, deflate: inflateRawSync };
 
-// avsc infers single precision for every number that is not whole; JavaScript's are double.
-function widened(schema) {
+// The inferred schema as other libraries can read it. avsc infers single precision for every number that is not whole,
+// and JavaScript's are double; and it leaves its records without the names that the specification asks for.
+function complete(schema, made = { records: 0 }) {
   if (schema === "float") return "double";
-  if (Array.isArray(schema)) return schema.map(widened);
+  if (Array.isArray(schema)) return schema.map((one) => complete(one, made));
   if (schema === null || typeof schema !== "object") return schema;
-  const inner = ["type", "items", "values"].filter((key) => schema[key] !== undefined).map((key) => [key, widened(schema[key])]);
-  const fields = schema.fields && { fields: schema.fields.map((field) => ({ ...field, type: widened(field.type) })) };
-  return { ...schema, ...Object.fromEntries(inner), ...fields };
+  const named = schema.type === "record" ? { name: `Record${++made.records}` } : {};
+  const inner = ["type", "items", "values"].filter((key) => schema[key] !== undefined).map((key) => [key, complete(schema[key], made)]);
+  const fields = schema.fields && { fields: schema.fields.map((field) => ({ ...field, type: complete(field.type, made) })) };
+  return { ...named, ...schema, ...Object.fromEntries(inner), ...fields };
+}
+
+// Whether values of the type have branches: unions that avsc cannot tell apart by the value, such as of long and double.
+function branches(type, seen = new Set()) {
+  if (!type || seen.has(type)) return false;
+  seen.add(type);
+  if (type.typeName === "union:wrapped") return true;
+  const inner = type.types ?? type.fields?.map((field) => field.type) ?? [type.itemsType ?? type.valuesType];
+  return inner.some((one) => branches(one, seen));
+}
+
+// The value with what its branches hold, changed in place: decoding made it.
+function bare(value) {
+  if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+  if (typeof Object.getPrototypeOf(value)?.unwrap === "function") return bare(value.unwrap());
+  for (const key of Object.keys(value)) value[key] = bare(value[key]);
+  return value;
 }
 
 export function avroCodec(avsc) {
@@ -22,20 +44,27 @@ export function avroCodec(avsc) {
   let schema;
   let item;
 
+  const inferred = (value) => {
+    if (!Array.isArray(value)) return avsc.Type.forValue(value);
+    return value.length ? avsc.Type.forTypes(value.map((one) => avsc.Type.forValue(one))) : avsc.Type.forSchema("null");
+  };
   const typeOf = (value) => {
-    if (value === last) return item;
-    const several = Array.isArray(value) && value.length > 0;
-    const inferred = several ? avsc.Type.forTypes(value.map((one) => avsc.Type.forValue(one))) : avsc.Type.forValue(value);
-    item = avsc.Type.forSchema(widened(inferred.schema({ exportAttrs: true })));
+    if (item && value === last) return item;
+    item = avsc.Type.forSchema(complete(inferred(value).schema({ exportAttrs: true })));
     schema = Buffer.from(JSON.stringify(item.schema()));
     last = value;
     return item;
+  };
+  const length = (bytes, at) => {
+    const found = long.decode(bytes, at);
+    if (found.offset < 0 || found.value < 0) throw new Error("the file is cut");
+    return found;
   };
 
   return {
     encode(value) {
       const type = typeOf(value);
-      const several = Array.isArray(value) && value.length > 0;
+      const several = Array.isArray(value);
       const items = several ? value : [value];
       const about = { "avro.schema": schema, "avro.codec": Buffer.from("null") };
       if (!several) about[WHOLE] = Buffer.from("1");
@@ -47,18 +76,22 @@ export function avroCodec(avsc) {
       if (bytes.compare(MAGIC, 0, 4, 0, 4) !== 0) throw new Error("no Avro object container file");
       const { value: about, offset } = header.decode(bytes, 4);
       const type = avsc.Type.forSchema(JSON.parse(about["avro.schema"].toString()));
+      const codec = String(about["avro.codec"] ?? "null");
+      if (!Object.hasOwn(UNPACKED, codec)) throw new Error(`this worker cannot unpack blocks of ${codec.slice(0, 40)}`);
+      const unpacked = UNPACKED[codec];
+      const plain = branches(type) ? bare : (value) => value;
       const found = [];
       for (let at = offset + 16; at < bytes.length;) {
-        const count = long.decode(bytes, at);
-        const size = long.decode(bytes, count.offset);
-        at = size.offset;
-        for (let n = 0; n < count.value; n++) {
-          const one = type.decode(bytes, at);
+        const count = length(bytes, at);
+        const size = length(bytes, count.offset);
+        const block = unpacked(bytes.subarray(size.offset, size.offset + size.value));
+        for (let n = 0, next = 0; n < count.value; n++) {
+          const one = type.decode(block, next);
           if (one.offset < 0) throw new Error("the file is cut");
-          found.push(one.value);
-          at = one.offset;
+          found.push(plain(one.value));
+          next = one.offset;
         }
-        at += 16;
+        at = size.offset + size.value + 16;
       }
       return about[WHOLE] ? found[0] : found;
     },

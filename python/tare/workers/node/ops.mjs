@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 
-import { CPU_SOURCE, COLUMNS, TARGET_NS, collect, now } from "./clocks.mjs";
+import { CPU_SOURCE, COLUMNS, collect, now } from "./clocks.mjs";
 import { CODECS, parseCodec } from "./codecs.mjs";
 import { compare } from "./compare.mjs";
 import { closeEnd, openEnd } from "./ends.mjs";
@@ -40,7 +40,7 @@ function hello(request) {
     proto: 1, worker: "node", runtime: "Node", version: process.versions.node, pid: process.pid,
     codecs: listed.filter(here).map(described),
     missing: listed.filter((one) => !here(one)).map((one) => ({ id: one.id, kinds: one.kinds, install: installLine(one.packages) })),
-    clocks: COLUMNS, cpu_source: CPU_SOURCE, gc: ["on"], target_ns: TARGET_NS,
+    clocks: COLUMNS, cpu_source: CPU_SOURCE, gc: ["on"],
   };
 }
 
@@ -99,7 +99,7 @@ async function prepare(request) {
   const began = now();
   const calls = await callsOf(codec);
   const ready = { codec, calls, delivery: request.delivery ?? "whole", batches: new Map(), bytes: null, last: undefined };
-  const reply = { items: STATE.items, import_ns: Math.round(now() - began) };
+  const reply = { import_ns: Math.round(now() - began) };
   if (request.encoded !== undefined) ready.bytes = inPhase("io", () => fs.readFileSync(request.encoded));
   else input(codec);
   if (request.cold !== false) {

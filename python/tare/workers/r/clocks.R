@@ -75,8 +75,7 @@ sample_calls <- function(call, batch, threads = FALSE, look = function(result) N
 columns <- function() if (HAS_SCHEDSTAT) COLUMNS else setdiff(COLUMNS, c("nivcsw", "nvcsw", "minflt", "majflt"))
 
 # Calls in a batch that takes about target_ns, at most `most`.
-calibrate <- function(call, target_ns, most, guess_ns = 0) {
-  if (guess_ns > 8 * target_ns) return(1)
+calibrate <- function(call, target_ns, most) {
   call() # the first is up to several times slower than the rest: it compiles
   calls <- 1
   repeat {

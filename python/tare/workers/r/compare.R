@@ -5,10 +5,18 @@
 .same <- function(a, b) identical(a, b, num.eq = FALSE, single.NA = TRUE)
 
 .shown <- function(x) {
-  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(format(x, digits = 17L), " (",
+  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(.number_shown(x), " (",
       class(x)[1L], ")")
           else sprintf("%s of %d", class(x)[1L], length(x))
   substr(iconv(text, "UTF-8", "UTF-8", sub = "?"), 1L, 120L)
+}
+
+# A negative zero has its sign, and a text that reads as a missing one its quotes.
+.number_shown <- function(x) {
+  if (is.character(x) && x %in% "NA") return("\"NA\"")
+  if (inherits(x, "integer64") && requireNamespace("bit64", quietly = TRUE)) return(bit64::as.character.integer64(x))
+  if (is.double(x) && !is.object(x) && x %in% 0 && 1 / x < 0) return("-0")
+  format(x, digits = 17L)
 }
 
 compare <- function(a, b, limit) {
@@ -68,7 +76,10 @@ compare <- function(a, b, limit) {
   one <- .bare(a)
   other <- .bare(again)
   differ <- which(is.na(one) != is.na(other) | (!is.na(one) & !is.na(other) & one != other))
-  if (!length(differ)) differ <- 1L # a sign of zero, NaN for NA
+  if (!length(differ) && is.double(one) && is.double(other)) {
+    differ <- which(is.nan(one) != is.nan(other) | (one == 0 & other == 0 & 1 / one != 1 / other))
+  }
+  if (!length(differ)) differ <- 1L # what only the whole shows
   add(path, "lossy", length(differ), a[differ[1L]], b[[differ[1L]]])
 }
 
@@ -126,7 +137,10 @@ compare <- function(a, b, limit) {
     moved <- setequal(keys, names(b))
     note(if (moved) paste(where, "(key order)") else where, "lossy", if (moved) keys else a, if (moved) names(b) else b)
   }
-  for (name in intersect(keys, names(b))) .compare_value(a[[name]], b[[name]], paste0(path,
-      if (nzchar(path)) ".", name), note)
+  # By place: a look-up by name for each of many names would walk all of them each time.
+  both <- intersect(keys, names(b))
+  ours <- match(both, keys)
+  theirs <- match(both, names(b))
+  for (n in seq_along(both)) .compare_value(a[[ours[n]]], b[[theirs[n]]], paste0(path, if (nzchar(path)) ".", both[n]), note)
   invisible()
 }

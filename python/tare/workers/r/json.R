@@ -96,13 +96,20 @@ json_read <- function(bytes) {
   stack[[1L]]
 }
 
+.json_short <- c("\"" = "\"", "\\" = "\\", "/" = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t")
+
+# Short escapes of all texts at once: one text after the other took a third of a millisecond each.
 json_unescape <- function(texts) {
   escaped <- grep("\\", texts, fixed = TRUE)
-  for (at in escaped) texts[at] <- .json_unescape_one(texts[at])
+  coded <- grepl("\\u", texts[escaped], fixed = TRUE)
+  for (at in escaped[coded]) texts[at] <- .json_unescape_one(texts[at])
+  short <- gsub("\\\\", "\001", texts[escaped[!coded]], fixed = TRUE) # JSON holds no bare \001
+  for (letter in setdiff(names(.json_short), "\\")) {
+    short <- gsub(paste0("\\", letter), .json_short[[letter]], short, fixed = TRUE)
+  }
+  texts[escaped[!coded]] <- gsub("\001", "\\", short, fixed = TRUE)
   texts
 }
-
-.json_short <- c("\"" = "\"", "\\" = "\\", "/" = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t")
 
 .json_unescape_one <- function(text) {
   found <- gregexpr("\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\u[0-9a-fA-F]{4}|\\\\.",

@@ -87,7 +87,7 @@ OPS$hello <- function(request) {
        codecs = unname(lapply(here, described)),
        missing = unname(lapply(missing, function(one) list(id = one$id, kinds = I(one$kinds),
            install = install_line(one)))),
-       clocks = I(columns()), cpu_source = CPU_SOURCE, gc = I("on"), stamps = "realtime", target_ns = TARGET_NS)
+       clocks = I(columns()), cpu_source = CPU_SOURCE, gc = I("on"), stamps = "realtime")
 }
 
 OPS$load <- function(request) {
@@ -145,7 +145,7 @@ OPS$prepare <- function(request) {
   ready$threads <- one$threaded
   ready$delivery <- if (is.null(request$delivery)) "whole" else request$delivery
   ready$batches <- list()
-  reply <- list(items = STATE$items, import_ns = import_ns)
+  reply <- list(import_ns = import_ns)
   if (!is.null(request$encoded)) {
     ready$bytes <- in_phase("io",
         { if (!file.exists(request$encoded)) stop("there is no such file"); file_bytes(request$encoded) })

@@ -22,7 +22,8 @@ job_of <- function(what, request) {
   if (what == "encode" || (what == "write" && in_conn)) {
     need_value()
     x <- STATE$value
-    call <- if (in_conn) function() conn_write(one, x) else function() one$encode(x, o)
+    encode <- one$encode # found once: looking for it would be in every call
+    call <- if (in_conn) function() conn_write(one, x) else function() encode(x, o)
     return(list(call = call, result = max(1, length(ready$bytes), if (is.null(ready$bytes)) STATE$resident),
         phase = "encode",
                 size = function(result) if (is.raw(result)) length(result) else sum(nchar(result, "bytes"))))
@@ -35,7 +36,8 @@ job_of <- function(what, request) {
       bytes <- ready$conn
     }
     data <- if (in_conn) NULL else memory_data(ready)
-    return(list(call = if (in_conn) function() conn_read(one, bytes) else function() one$decode(data, o), result = own,
+    decode <- one$decode
+    return(list(call = if (in_conn) function() conn_read(one, bytes) else function() decode(data, o), result = own,
                 phase = "decode", items = TRUE, ready = ready))
   }
   if (what == "copy") {
@@ -88,7 +90,7 @@ take_samples <- function(job, request, ready) {
   if (batch <= 0) {
     key <- paste(request$what, request$path, request$medium)
     batch <- if (is.null(ready)) NULL else ready$batches[[key]]
-    if (is.null(batch)) batch <- calibrate(job$call, target, most, number_or(request$guess_ns, 0))
+    if (is.null(batch)) batch <- calibrate(job$call, target, most)
     if (!is.null(ready)) ready$batches[[key]] <- batch
     if (!is.null(job$clear)) job$clear(FALSE)
   }

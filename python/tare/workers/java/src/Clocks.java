@@ -19,7 +19,7 @@ import java.util.Map;
  * files stay open, so that a reading costs microseconds. The split into user and system steps by a tick.
  */
 final class Clocks {
-    static final List<String> COLUMNS = List.of("wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns", "gc_n", "drop_ns");
+    static final List<String> COLUMNS = List.of("wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_ns", "gc_n");
     static final String SOURCE = "ThreadMXBean of the measuring thread plus /proc/self/task/*/schedstat of the others, split by /proc/self/stat";
     private static final Path TASKS = Path.of("/proc/self/task");
     private static final boolean LINUX = Files.isDirectory(TASKS);

@@ -9,10 +9,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** JSON of the protocol and of what is loaded: the JDK has none. Maps keep their order. */
 final class Json {
     private static final int MOST_DEEP = 5000;
+    private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?");
     private final String text;
     private int at;
     private int depth;
@@ -109,27 +111,20 @@ final class Json {
         return made;
     }
 
+    /** Up to the quote or the first backslash, whichever is nearer: what lies behind is not looked at. */
     private String string() {
         int from = ++at;
-        int quote = text.indexOf('"', from);
-        int slash = text.indexOf('\\', from);
-        if (quote >= 0 && (slash < 0 || slash > quote)) {
-            at = quote + 1;
-            return checked(text.substring(from, quote));
-        }
-        StringBuilder made = new StringBuilder();
+        char c = 0;
+        for (; at < text.length() && (c = text.charAt(at)) != '"' && c != '\\'; at++) if (c < ' ') throw bad("a control character in a text");
+        if (at < text.length() && c == '"') return text.substring(from, at++);
+        StringBuilder made = new StringBuilder(text.substring(from, at));
         while (true) {
             if (at >= text.length()) throw bad("a text without end");
-            char c = text.charAt(at++);
+            c = text.charAt(at++);
             if (c == '"') return made.toString();
             if (c < ' ') throw bad("a control character in a text");
             made.append(c == '\\' ? escape() : c);
         }
-    }
-
-    private String checked(String found) {
-        for (int n = 0; n < found.length(); n++) if (found.charAt(n) < ' ') throw bad("a control character in a text");
-        return found;
     }
 
     private char escape() {
@@ -160,7 +155,7 @@ final class Json {
             at++;
         }
         String found = text.substring(from, at);
-        if (at == first || !found.matches("-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?")) throw bad("no value");
+        if (at == first || !NUMBER.matcher(found).matches()) throw bad("no value");
         if (!whole) return Double.valueOf(found);
         if (found.equals("-0")) return 0;
         return found.length() < 19 ? narrow(Long.parseLong(found)) : narrow(new BigInteger(found));

@@ -63,7 +63,6 @@ final class Ops {
         reply.put("clocks", Clocks.columns());
         reply.put("cpu_source", Clocks.SOURCE);
         reply.put("gc", List.of("on"));
-        reply.put("target_ns", Timing.TARGET_NS);
         return reply;
     }
 
@@ -121,7 +120,6 @@ final class Ops {
         Ready ready = new Ready(Codec.parse(name), request.text("delivery", "whole"));
         Codec codec = ready.codec;
         Map<String, Object> reply = new LinkedHashMap<>();
-        reply.put("items", state.items);
         reply.put("import_ns", System.nanoTime() - began);
         if (request.has("encoded")) ready.bytes = OpError.in("io", () -> Files.readAllBytes(Path.of(request.text("encoded"))));
         else state.needValue();

@@ -8,7 +8,7 @@ namespace Tare {
     /// nanosecond. The split into user and system is getrusage's. Mono tells how often it collected and not how long.
     /// </summary>
     static class Clocks {
-        internal static readonly string[] Columns = { "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_n", "drop_ns" };
+        internal static readonly string[] Columns = { "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw", "minflt", "majflt", "gc_n" };
         internal const string Source = "clock_gettime(CLOCK_PROCESS_CPUTIME_ID), split by getrusage";
         private const int Monotonic = 1, Process = 2;
         private static readonly long[] usage = new long[18];

@@ -51,7 +51,7 @@ namespace Tare {
             }
             return new Map().Put("proto", 1).Put("worker", "mono").Put("runtime", "Mono").Put("version", RuntimeVersion())
                 .Put("pid", System.Diagnostics.Process.GetCurrentProcess().Id).Put("codecs", codecs).Put("missing", missing)
-                .Put("clocks", Clocks.Columns).Put("cpu_source", Clocks.Source).Put("gc", new[] { "on" }).Put("target_ns", Timing.TargetNs);
+                .Put("clocks", Clocks.Columns).Put("cpu_source", Clocks.Source).Put("gc", new[] { "on" });
         }
 
         private static string RuntimeVersion() {
@@ -101,7 +101,7 @@ namespace Tare {
             long began = Clocks.Now();
             var ready = new Ready(Codec.Parse(name), request.Text("delivery", "whole"));
             Codec codec = ready.Codec;
-            Map reply = new Map().Put("items", state.Items).Put("import_ns", Clocks.Now() - began);
+            Map reply = new Map().Put("import_ns", Clocks.Now() - began);
             if (request.Has("encoded")) ready.Bytes = OpError.In("io", () => File.ReadAllBytes(request.Text("encoded")));
             else state.NeedValue(ready);
             if (!request.Is("cold", false)) {

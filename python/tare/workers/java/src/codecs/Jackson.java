@@ -12,6 +12,7 @@ import tare.worker.Codec;
 /** Jackson's untyped trees; the other formats of Jackson give another mapper. */
 public class Jackson extends Codec {
     private ObjectMapper mapper;
+    private ObjectMapper streams;
 
     public Jackson() {
         this("json:java-jackson");
@@ -36,9 +37,13 @@ public class Jackson extends Codec {
 
     @Override public final void setUp() {
         mapper = mapper();
-        // Streams end where their messages do, and are closed by whoever opened them.
-        mapper.getFactory().disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET).disable(JsonParser.Feature.AUTO_CLOSE_SOURCE);
-        if (chosen("floats", "decimal")) mapper.enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
+        // Streams end where their messages do, and are closed by whoever opened them. Bytes are read as the library does
+        // by itself: MessagePack's parser, told not to close its source, goes on at the end of bytes that it has seen.
+        streams = mapper();
+        streams.getFactory().disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET).disable(JsonParser.Feature.AUTO_CLOSE_SOURCE);
+        for (ObjectMapper one : new ObjectMapper[] {mapper, streams}) {
+            if (chosen("floats", "decimal")) one.enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS);
+        }
     }
 
     @Override public final byte[] encode(Object value) throws Exception {
@@ -50,10 +55,10 @@ public class Jackson extends Codec {
     }
 
     @Override public final void write(Object value, OutputStream out) throws Exception {
-        mapper.writeValue(out, value);
+        streams.writeValue(out, value);
     }
 
     @Override public final Object read(InputStream in) throws Exception {
-        return mapper.readValue(in, Object.class);
+        return streams.readValue(in, Object.class);
     }
 }
