@@ -1,4 +1,4 @@
-"""The five studies, measured in full: `make bench NAME=experiments`, or one by `NAME='experiments load'`.
+"""The five studies, measured again: `make bench NAME=experiments`, or one by `NAME='experiments load'`.
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
 run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
@@ -126,8 +126,14 @@ def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> boo
     for run, path in paths.items():
         folder = charts_of(study, run, pages)
         shutil.rmtree(folder, ignore_errors=True)
-        export(Result.load(path), folder)
+        result = Result.load(path)
+        export(result, folder)
         (folder / "samples.svg").unlink(missing_ok=True)  # a mark a sample: megabytes
+        if result.record["plan"].get(
+            "grow"
+        ):  # curves that end at different sizes have no one size to be shown at
+            for name in ("bandwidth", "pareto", "times", "memory"):
+                (folder / f"{name}.svg").unlink(missing_ok=True)
     path = pages / f"{study['plan']}.md"
     path.write_text(text_of(study, pages, records), encoding="utf-8")
     print(path)

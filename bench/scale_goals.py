@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gzip
 import json
 import os
 import random
@@ -75,6 +76,17 @@ def large_file() -> Path:
         for _ in range(max(1, SIZE.large // len(text))):
             file.write(text)
     return path
+
+
+@functools.cache
+def packed_files() -> Path:
+    """A folder of the flights as they come in logs: eight files of gzip, of 65 MB of text each."""
+    where, text = folder() / "packed", flights()
+    where.mkdir()
+    packed = gzip.compress(text[: text.rfind(b"\n", 0, min(65_000_000, SIZE.large // 8)) + 1], 6)
+    for n in range(8):
+        (where / f"{n}.ndjson.gz").write_bytes(packed)
+    return where
 
 
 @functools.cache
@@ -300,7 +312,8 @@ if __name__ == "__main__":
     from tare.scale.state import State
     what, source, out = sys.argv[1:]
     shutil.rmtree(out, ignore_errors=True)
-    plan = (scale.plan_convert(source, out, to="parquet", split="64MiB") if what == "parquet"
+    plan = (scale.plan_convert(source, out, to="parquet") if what == "packed"
+            else scale.plan_convert(source, out, to="parquet", split="64MiB") if what == "parquet"
             else scale.plan_encode(source, out, split="64MiB"))
     report = scale.run(plan, executor="local")
     report.raise_for_failures()
@@ -321,21 +334,26 @@ print(json.dumps({{"s": time.monotonic() - began, "peak": next(int(line.split()[
 """
 
 
+def _source(what: str) -> Path:
+    return packed_files() if what == "packed" else large_file()
+
+
 def _large(what: str) -> dict[str, Any]:
     script = folder() / "ours.py"
     script.write_text(_OURS)
-    command = [sys.executable, str(script), what, str(large_file()), str(folder() / f"large-{what}")]
+    command = [sys.executable, str(script), what, str(_source(what)), str(folder() / f"large-{what}")]
     found: dict[str, Any] = json.loads(
         subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     )
     return found
 
 
-def _peer(name: str) -> dict[str, Any]:
+def _peer(name: str, what: str) -> dict[str, Any]:
     out = folder() / f"{name}.parquet"
     out.unlink(missing_ok=True)
     code = _PEER.format(call=_PEERS[name])
-    command = [sys.executable, "-c", code, str(large_file()), str(out)]
+    source = packed_files() / "*.gz" if what == "packed" else large_file()
+    command = [sys.executable, "-c", code, str(source), str(out)]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     found: dict[str, Any] = json.loads(said.splitlines()[-1])  # DuckDB shows its progress there too
     return found
@@ -351,7 +369,7 @@ def large(what: str, peer: str) -> Found:
         return float(ours_found[-1]["s"])
 
     def other() -> float:
-        peer_found.append(_peer(peer))
+        peer_found.append(_peer(peer, what))
         return float(peer_found[-1]["s"])
 
     a, b, ratio, detail = turns(ours, other)
@@ -359,8 +377,12 @@ def large(what: str, peer: str) -> Found:
         a,
         b,
         ratio,
-        {**detail, "bytes": large_file().stat().st_size, "ours": ours_found, "peer_runs": peer_found},
+        {**detail, "bytes": _bytes(_source(what)), "ours": ours_found, "peer_runs": peer_found},
     )
+
+
+def _bytes(source: Path) -> int:
+    return sum(path.stat().st_size for path in (source.iterdir() if source.is_dir() else [source]))
 
 
 def worker_memory(what: str) -> float:
