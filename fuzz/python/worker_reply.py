@@ -13,8 +13,8 @@ class _Line(Worker):
 
     def __init__(self) -> None:
         self.name = "fuzz"
-        self._asked = {1, 2}
-        self._replies: dict[int, dict[str, Any]] = {}
+        self._asked: dict[int, dict[str, Any]] = {1: {}, 2: {}}
+        self._replies: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
     def _lose(self, type: str, message: str) -> WorkerError:
         assert type == "protocol"
@@ -30,4 +30,4 @@ def fuzz(data: bytes) -> None:
             worker._take(line)
         except WorkerError:
             continue
-    assert worker._asked | set(worker._replies) == {1, 2}
+    assert set(worker._asked) | set(worker._replies) == {1, 2}

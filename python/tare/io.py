@@ -23,6 +23,7 @@ from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, compressor_id
 from tare.converting import batches, changes, objects, refused
 from tare.dataset import Dataset, open_dataset
+from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.r.losses import Losses, settle
@@ -150,6 +151,7 @@ def write(obj: Any, path: Any, *, codec: str | None = None, sync: bool = True) -
         return chosen.write(value, file)
 
 
+@option_named("--from")  # as `tare convert` has it
 def convert(  # noqa: PLR0913 - each is an option of the command
     src: Any,
     dst: Any,
@@ -444,7 +446,7 @@ def _verify(data: Dataset, encoded: bytes, codec: Codec, job: _Job) -> list[dict
         more = f", and {len(lossy) - 1} more" if len(lossy) > 1 else ""
         raise EncodeError(
             f"{codec}: {printable(first['path']) or 'the data'} would change: {first['from']} comes back as "
-            f"{first['to']}{row}{more}. Nothing was written. Say --allow-loss to write it, or choose another format.",
+            f"{first['to']}{row}{more}. Nothing was written. Say --allow-loss (to tare run: --on-loss allow) to write it, or choose another format.",
             format=codec.format_id,
             path=first["path"],
         )

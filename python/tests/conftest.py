@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,19 @@ __all__ = ["need"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
+_LONGEST_NAME = 200
+
 # No deadline for one example: a busy machine is no fault of the code.
 settings.register_profile("tare", deadline=None)
 settings.load_profile("tare")
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long value is named by its length and a checksum: pytest puts the name of a test into the environment of its children."""
+    if not isinstance(val, (str, bytes)) or len(val) <= _LONGEST_NAME:
+        return None
+    data = val if isinstance(val, bytes) else val.encode("utf-8", "surrogatepass")
+    return f"{len(val)}-{zlib.crc32(data):08x}"
 
 
 def need(condition: object, reason: str) -> None:

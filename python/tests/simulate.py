@@ -418,7 +418,6 @@ def _head(kind: str, seed: int, partial: float | None, base: str) -> dict[str, A
             "quiet": True,
             "rounds": 9,
             "launches": 5,
-            "overhead_share": 0.002,
         },
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,14 +25,24 @@ _VERIFY = ("size", "hash", "decode")
 
 
 class _Command(click.Command):
-    """`--verify` alone, or with how."""
+    """`--verify` alone, or with how: the next word, or after an equals sign."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given: list[str] = []
         for place, word in enumerate(args):
-            if given and given[-1] == "--verify" and word in _VERIFY and "--" not in args[:place]:
-                given[-1] = "--check"
-            given.append(word)
+            option, equals, how = word.partition("=")
+            if "--" in args[:place]:
+                given.append(word)
+            elif option == "--verify" and equals:
+                given += ["--check", how]
+            else:
+                if given and given[-1] == "--verify":
+                    if word in _VERIFY:
+                        given[-1] = "--check"
+                    elif get_close_matches(word, _VERIFY) and not os.path.exists(word):
+                        # It would be the folder of the results, and what was that a source.
+                        raise click.UsageError(f"--verify takes {', '.join(_VERIFY)}, not {word!r}.", ctx)
+                given.append(word)
         return super().parse_args(ctx, given)
 
 
@@ -55,7 +66,8 @@ class _Command(click.Command):
 @click.option(
     "--verify/--no-verify",
     default=None,
-    help="Read DST back and compare; by default when it is below 64 MiB in memory.",
+    help="Read DST back and compare; by default when it is below 64 MiB in memory. Of many: --verify size, hash or "
+    "decode.",
 )
 @click.option("--allow-loss", is_flag=True, help="Write DST although values change.")
 @click.option(

@@ -19,7 +19,7 @@ __all__ = ["convert", "one", "options", "taken", "tell_skipped", "wanted"]
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
     click.option("--include", multiple=True, metavar="GLOB", help="Of a folder, only names that match; may be given again."),
-    click.option("--exclude", multiple=True, metavar="GLOB", help="Not names that match; may be given again."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="Not names, or folders, that match; may be given again."),
     click.option("--split", metavar="SIZE", help="Cut large files into parts of this size, such as 64MiB, where that can be done."),
     click.option("--split-lines", is_flag=True, help="No line break of a CSV stands within a value: it may be cut."),
     click.option("--whole-schema", is_flag=True, help="Look at every line of a text that is cut, not at a sample."),
@@ -94,7 +94,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     from tare.errors import UsageError
     from tare.scale import plan_convert
     from tare.scale.executors import check_executor
-    from tare.scale.failures import classify
+    from tare.scale.failures import classify, unwritable
     from tare.scale.place import shown
 
     to = options["codec"] or options["to"]
@@ -128,7 +128,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         beside = str(error.filename or "").startswith(os.path.abspath(destination))
         if classify(error, writing=beside) != "resources":
             raise
-        click.echo(f"tare: {error}", err=True)
+        click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
         return RESOURCES
     tell_skipped(skipped)
     if given["dry_run"]:

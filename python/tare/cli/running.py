@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import logging
 import os
@@ -54,7 +56,8 @@ def carry_out(
 
     Ctrl-C, or SIGTERM, ends it after the units that run; a second one gives these up.
     """
-    from tare.scale.failures import classify
+    from tare.scale.failures import classify, unwritable
+    from tare.scale.place import shown
     from tare.scale.preflight import EngineError
     from tare.scale.runs import Running
 
@@ -88,7 +91,8 @@ def carry_out(
             if classify(error, writing=True) != "resources":
                 raise
             show({"event": "finished"})
-            click.echo(f"tare: {error}", err=True)
+            where = shown(plan.base) if plan.base else os.fspath(plan.path)
+            click.echo(f"tare: {unwritable(error, where)}", err=True)
             return running.report, RESOURCES
         except KeyboardInterrupt:
             return running.report, 130
@@ -110,10 +114,18 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _quiet(executor: str) -> None:
-    """What Dask logs of a scheduler that has gone: the command says it in a line."""
-    if executor.startswith("dask"):
-        for name in ("distributed", "tornado.application", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    """What Dask logs of a scheduler that has gone: the command says it in a line.
+
+    Its import sets the levels of its loggers, each for itself, so that it comes first.
+    """
+    if not executor.startswith("dask"):
+        return
+    with contextlib.suppress(ImportError):  # the engine says what to install
+        importlib.import_module("distributed")
+    families = ("distributed", "tornado", "asyncio")
+    known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in families]
+    for name in {*families, *known}:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def summary(report: Report, where: str, again: str) -> None:
@@ -138,7 +150,8 @@ def summary(report: Report, where: str, again: str) -> None:
     click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
     if report.superseded:
         click.echo(
-            f"  {report.superseded:,} results of an earlier state of these sources were removed", err=True
+            f"  {report.superseded:,} earlier results of these sources, of another state or under another name, were removed",
+            err=True,
         )
     if report.not_deterministic:
         click.echo(

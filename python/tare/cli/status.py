@@ -16,7 +16,7 @@ __all__ = ["command"]
     "--failures", "every", is_flag=True, help="Every input that failed, a line each on standard output."
 )
 def command(where: str, as_json: bool, every: bool) -> int:
-    """Say how many units of WHERE, a plan or a destination, are done, failed or missing.
+    """Say how many inputs of WHERE, a plan or a destination, are done, failed or missing.
 
     Exit code 0 if all are done, else 1. Nothing is changed.
 
@@ -37,12 +37,14 @@ def command(where: str, as_json: bool, every: bool) -> int:
         for error in found["failed_inputs"]:
             click.echo(f"{error['class']}\t{error['kind']}\t{' '.join(error['message'].split())}")
         return 0 if found["done"] == found["units"] else 1
+    units = f"  in {found['units']:,} units" if found["units"] != found["inputs"] else ""
     click.echo(
-        f"{found['done']:,} of {found['units']:,} done, {found['failed']:,} failed, {found['missing']:,} missing  "
+        f"{found['inputs_done']:,} of {found['inputs']:,} done, {found['inputs_failed']:,} failed, "
+        f"{found['inputs_missing']:,} missing{units}  "
         f"{text.size(found['bytes_done'])} of {text.size(found['bytes'])}  {found['rows']:,} rows"
     )
     for host, count in sorted(found["hosts"].items()):
-        click.echo(f"  {host}: {count:,}")
+        click.echo(f"  {host}: {count:,}{' units' if units else ''}")
     for group in found["failures"]:
         of = f" of {group['format']}" if group["format"] else ""
         click.echo(f"  {group['count']:,} x {group['class']}: {group['kind']}{of}")

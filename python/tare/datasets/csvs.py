@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from tare.datasets.recognise import format_option
 from tare.datasets.source import Source, printable
 from tare.errors import Malformed, Truncated, UsageError
 
@@ -202,7 +203,7 @@ def _fault(source: Source, data: bytes, given: dict[str, Any], text: str) -> Mal
     found = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", text)
     if found is None:
         return source.error(
-            Malformed, printable(text, 160).rstrip("."), advice="Repair the file, or say --format."
+            Malformed, printable(text, 160).rstrip("."), advice=f"Repair the file, or say {format_option()}."
         )
     row, wanted, got = (int(part) for part in found.groups())
     start, last = _row_start(data, row)

@@ -6,12 +6,32 @@ looks like; others only by the table here, so that a message can name them.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from tare import formats
 
-__all__ = ["Known", "foreign", "is_text", "looks_like", "tell"]
+__all__ = ["Known", "foreign", "format_option", "is_text", "looks_like", "option_named", "tell"]
+
+_OPTION: ContextVar[str] = ContextVar("format_option", default="--format")
+
+
+@contextlib.contextmanager
+def option_named(option: str) -> Iterator[None]:
+    """What runs within names a format by another option than ``--format``: advice says that one."""
+    token = _OPTION.set(option)
+    try:
+        yield
+    finally:
+        _OPTION.reset(token)
+
+
+def format_option() -> str:
+    """The option by which the command that runs is told a format."""
+    return _OPTION.get()
 
 
 @dataclass(frozen=True)
@@ -172,7 +192,7 @@ def tell(head: bytes, named: str | None) -> tuple[str | None, str | None]:
         return named, None  # one line may be a stream of one value
     if sure:
         return found, f"named as {named}, but it is {found}"
-    other = f"; --format {named} if it is not" if formats.get(named).text else ""
+    other = f"; {format_option()} {named} if it is not" if formats.get(named).text else ""
     return found, f"named as {named}, but it looks like {found}{other}"
 
 

@@ -367,7 +367,7 @@ def _tell(source: Source, *, known_only: bool) -> None:
 def _said(source: Source) -> str:
     """How a format is named: bytes and file objects come from Python only."""
     python_only = source.path is None and source.name != _STDIN
-    return ", such as format='csv'" if python_only else " with --format"
+    return ", such as format='csv'" if python_only else f" with {recognise.format_option()}"
 
 
 def _named(name: str) -> str | None:

@@ -78,7 +78,7 @@ FORMAT = Format(
             max_depth=18,  # each level more doubles the time of reading
             notes=(
                 "A Parquet file of one row: a small document is mostly its frame.",
-                "The order of names is lost; integers above 2^63-1 and the empty name are refused.",
+                "The order of names is lost; integers above 2^63-1 are refused, and before DuckDB 2 the empty name.",
                 "Reading takes twice as long for each level of nesting, so that deep documents are refused.",
                 "A path that is not there reads as null.",
                 "JSON text goes into and out of DuckDB; NaN and Infinity become null silently on the way.",

@@ -22,8 +22,11 @@ A run, in the parent
     seat            one case in one launch, in a worker
     rounds          all seats once per operation, interleaved
     sampling        how many calls make a sample
+    batches         takes one that is too short again, of more calls
     kit             a worker of anybody's, held against the protocol
+    hello           what it must say of itself
     readings        what a worker's clocks said, as whole numbers
+    replies         what each of its replies must hold
     driver          one worker process: requests, replies, deadlines
     spawn           starts a process in isolation
     streams         one message from end to end

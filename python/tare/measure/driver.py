@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
 from tare.measure.readings import readings
+from tare.measure.replies import hold_form
 from tare.measure.spawn import Spawned, clean_environment, spawn
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ class Worker:
         self.directory = scratch.make(workdir)
         self._log = bytearray()
         self._pending = bytearray()
-        self._replies: dict[int, dict[str, Any]] = {}
-        self._asked: set[int] = set()
+        self._replies: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._asked: dict[int, dict[str, Any]] = {}  # requests without a reply yet
         self._next = 1
         self._dead: WorkerError | None = None
         self._quitting = False
@@ -171,7 +172,7 @@ class Worker:
         line = json.dumps(request, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         if len(line) > LINE_BYTES:
             raise UsageError(f"the request is {len(line)} bytes long; the most is {LINE_BYTES}")
-        self._asked.add(number)
+        self._asked[number] = request
         self._write(line)
         return number
 
@@ -195,13 +196,15 @@ class Worker:
             if left_s <= 0:
                 raise self._lose("timeout", f"no answer within {deadline_s:g} s")
             self._pump(left_s)
-        reply = self._replies.pop(number)
+        request, reply = self._replies.pop(number)
         error = reply.get("error")
         if error is None:
             try:
-                return readings(reply["ok"])
+                found = readings(reply["ok"])
+                hold_form(request, found)
             except ValueError as wrong:
-                raise self._lose("protocol", f"not a sample: {wrong}") from None
+                raise self._lose("protocol", f"a reply to {request['op']} that is none: {wrong}") from None
+            return found
         raise WorkerError(
             str(error.get("message", "")), worker=self.name, type=str(error.get("type", "error")),
             phase=str(error.get("phase", "protocol")), log_tail=self.log_tail(),
@@ -323,8 +326,7 @@ class Worker:
             raise self._lose("protocol", f"a reply to nothing that was asked: {_shown(line)}")
         if not isinstance(reply.get("ok"), dict) and not isinstance(reply.get("error"), dict):
             raise self._lose("protocol", f"a reply with neither ok nor error: {_shown(line)}")
-        self._asked.discard(number)
-        self._replies[number] = reply
+        self._replies[number] = self._asked.pop(number), reply
 
     def _drain_log(self) -> None:
         # Other threads drain it too; nobody may read a descriptor that has been closed, and perhaps opened anew.

@@ -159,14 +159,13 @@ def exchange(
 
 
 def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
-    """What one codec writes and another reads, in words: the user's own data first, then the first changes of each pair.
+    """What one codec writes and another reads, in words: what is lost first, and there the user's own data.
 
     Args:
         block: What `exchange` gave.
         most: Changes told of each pair.
     """
-    lines: list[str] = []
-    of_own: list[str] = []
+    lines: list[tuple[tuple[bool, bool], str]] = []
     for writer, readers in block["pairs"].items():
         for reader, pair in readers.items():
             bad = [
@@ -177,11 +176,11 @@ def summary(block: Mapping[str, Any], most: int = 3) -> list[str]:
             # The user's own first, then what nothing said, then what can be rebuilt, then what failed aloud.
             bad.sort(key=lambda found: (not found[0].startswith(OWN), _gravity(found[1])))
             for name, cell in bad[:most]:
-                told = of_own if name.startswith(OWN) else lines
-                told.append(f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}")
+                rank = (_gravity(cell) > 0, not name.startswith(OWN))
+                lines.append((rank, f"{writer} writes {name} {cell['in']}, {reader} {_read(cell)}"))
             if len(bad) > most:
-                lines.append(f"{writer} to {reader}: {len(bad) - most} more")
-    return of_own + lines
+                lines.append(((True, True), f"{writer} to {reader}: {len(bad) - most} more"))
+    return [line for _, line in sorted(lines, key=lambda one: one[0])]
 
 
 def _gravity(cell: Mapping[str, Any]) -> int:

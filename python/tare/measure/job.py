@@ -175,7 +175,6 @@ class Job(sampling.Around):
                 self.argument,
                 target_ns=int(request.get("target_ns", sampling.TARGET_NS)),
                 most=most,
-                guess_ns=int(request.get("guess_ns", 0)),
             )
         return kept[key]
 

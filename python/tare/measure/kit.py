@@ -20,6 +20,7 @@ from typing import Any
 
 from tare.errors import UsageError, WorkerError
 from tare.measure.driver import Worker
+from tare.measure.hello import hello_fault, listed_codecs
 
 __all__ = ["CHECKS", "Outcome", "check_worker"]
 
@@ -106,11 +107,13 @@ def check_worker(command: Sequence[str], codec: str | None = None) -> Iterator[O
     """
     with tempfile.TemporaryDirectory(prefix="tare-kit-") as folder:
         with Worker("under test", tuple(command)) as first:
-            listed = {
-                one["id"]: one for one in first.hello.get("codecs", []) if "document" in one.get("kinds", ())
-            }
+            fault, codecs = hello_fault(first.hello), listed_codecs(first.hello)
+        listed = {one["id"]: one for one in codecs if "document" in one["kinds"]}
         chosen = codec or next(iter(listed), "")
         if chosen.partition(",")[0] not in listed:
+            if fault:  # what else it can do needs a codec to ask for
+                yield Outcome("hello", (_hello.__doc__ or "").strip(), "failed", fault)
+                return
             known = ", ".join(listed) or "none"
             raise UsageError(
                 f"the worker lists no codec {chosen or 'of documents'}; of documents there are {known}"
@@ -152,15 +155,9 @@ def _hello(bench: _Bench) -> None:
     """Hello tells protocol 1, pid, codecs, clocks, where CPU time comes from, and the collector's modes."""
     with bench.worker() as worker:
         hello = worker.hello
-        missing = {"worker", "runtime", "version", "codecs", "clocks", "cpu_source", "gc"} - hello.keys()
-        _need(not missing, f"hello lacks {', '.join(sorted(missing))}")
+        _need(not (fault := hello_fault(hello)), fault)
         _need(
             (hello["proto"], hello["pid"]) == (1, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}"
-        )
-        _need("wall_ns" in hello["clocks"], "clocks lacks wall_ns")
-        wanted = {"id", "library", "version", "kinds", "media", "delivery", "threads", "executes_code"}
-        _need(
-            not wanted - bench.about.keys(), f"codec lacks {', '.join(sorted(wanted - bench.about.keys()))}"
         )
 
 
@@ -216,7 +213,7 @@ def _bad_files(bench: _Bench) -> None:
 
 
 def _prepare_proves(bench: _Bench) -> None:
-    """Prepare tells the encoded bytes, their SHA-256, the first calls' times, and how many items came back."""
+    """Prepare tells the encoded bytes, their SHA-256, the first calls' times, and how many items came back, if any did."""
     with bench.worker() as worker:
         reply = bench.ready(worker)
         path = bench.folder / "encoded"
@@ -228,6 +225,10 @@ def _prepare_proves(bench: _Bench) -> None:
         _need(reply["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), "sha256 is of other bytes")
         _need(reply["items"] == len(_DOCUMENT), f"items {reply['items']} of {len(_DOCUMENT)}")
         _need(reply["cold_encode_ns"] > 0 and reply["cold_decode_ns"] > 0, "the first calls took no time")
+        bench.ready(worker, _DOCUMENT[:1])
+        bench.ask(worker, "encode_to", path=str(path))
+        items = bench.ready(worker, encoded=str(path), cold=False).get("items")
+        _need(items in (None, 1), f"items {items}, and of what was encoded 1 can come back")
 
 
 def _decodes_in_a_fresh_process(bench: _Bench) -> None:

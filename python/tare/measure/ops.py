@@ -118,7 +118,7 @@ class Ops:
             if ready.grain == "each" and encoded is not None:
                 raise Unsupported("documents encoded one by one have no file")
         ready.delivery = request.get("delivery") or "whole"
-        reply: dict[str, Any] = {"items": self.items, "import_ns": import_ns}
+        reply: dict[str, Any] = {"import_ns": import_ns}
         if encoded is not None:
             from tare.media import file
 

@@ -17,7 +17,10 @@ _TICK_NS = 20_000_000
 
 
 _MOST = 2**63 - 1
-_COUNTS = ("bytes", "items", "items_in", "items_out", "batch", "cold_encode_ns", "cold_decode_ns")
+_COUNTS = (
+    "bytes", "items", "items_in", "items_out", "rows", "columns", "batch", "cold_encode_ns", "cold_decode_ns",
+    "import_ns", "before_bytes", "peak_bytes", "resident_bytes",
+)  # fmt: skip
 _LONG_NS = 25_000_000
 _SLACK_NS = 20_000_000
 _TRIES = 3
@@ -25,7 +28,7 @@ _SLOWER = 2.5
 
 
 def readings(reply: dict[str, Any]) -> dict[str, Any]:
-    """A reply of ``run`` with its samples as whole numbers, which is what a record holds.
+    """A reply with its counts and samples as whole numbers, which is what a record holds.
 
     Languages without integers of 64 bits send what is above 2^53 as ``1.795434143443e+18``.
 
@@ -74,26 +77,31 @@ def _whole(name: str, value: Any) -> int | None:
     raise ValueError(f"{str(name)[:40]} = {value!r:.40} is no number of a clock")
 
 
-def believable(reply: dict[str, Any], worker: str) -> None:
-    """Refuse samples whose clocks cannot be right: they would be the fastest of all.
+def believable(reply: dict[str, Any], worker: str, waited_ns: int | None = None) -> None:
+    """Refuse samples whose clocks cannot be right: they would be the fastest of all, or the slowest.
 
     Args:
         reply: Of ``run``.
         worker: Who gave it.
+        waited_ns: How long the parent waited for it, by its own clock, where it knows.
 
     Raises:
-        WorkerError: No time passed, or more CPU time than every CPU could give in it; or there is no sample with a wall
-            clock, or no batch.
+        WorkerError: No time passed, or more CPU time than every CPU could give in it, or more time than the parent
+            waited; or there is no sample with a wall clock, or no batch.
 
     >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]], "batch": 1}, "node")
     """
     _hold_form(reply, worker)
+    told_ns = 0
     for row in reply["samples"]:
         cells = dict(zip(reply["cols"], row, strict=False))
         wall, cpu = cells["wall_ns"] or 0, (cells.get("user_ns") or 0) + (cells.get("sys_ns") or 0)
+        told_ns += wall
         said = ""
         if wall <= 0:
             said = f"a sample of {wall} ns"
+        elif waited_ns is not None and told_ns > waited_ns + _TICK_NS:
+            said = f"{told_ns} ns were told for {waited_ns} ns that the parent waited"
         elif cpu > wall * (os.cpu_count() or 1) + _TICK_NS:
             said = f"{cpu} ns of CPU time in a sample of {wall} ns: more than every CPU could give"
         if said:
@@ -118,18 +126,25 @@ def _hold_form(reply: dict[str, Any], worker: str) -> None:
 def clock_fault(ask: Callable[..., dict[str, Any]]) -> str:
     """What is wrong with a worker's wall clock, by ours; empty if nothing is.
 
-    A long sample of encoding is asked for. What else the worker does for it (it collects garbage first) it
+    A long sample of encoding and one of decoding are asked for. What else the worker does for it (it collects garbage first) it
     does for an empty one too. Only a clock that loses more than half of the time is a fault here: freeing
     what was made is not part of a sample. ``tare worker --check`` holds it to a fifth.
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.
     """
-    batch = int(ask(what="encode", samples=1, batch=0, target_ns=_LONG_NS)["batch"])
+    for what in ("encode", "decode"):
+        if said := _lost(ask, what):
+            return f"of {what}, {said}"
+    return ""
+
+
+def _lost(ask: Callable[..., dict[str, Any]], what: str) -> str:
+    batch = int(ask(what=what, samples=1, batch=0, target_ns=_LONG_NS)["batch"])
     said = ""
     for _ in range(_TRIES):
         _, around = _waited(ask, "null", 1)
-        told, waited = _waited(ask, "encode", batch)
+        told, waited = _waited(ask, what, batch)
         if waited - around <= told * _SLOWER + _SLACK_NS:
             return ""
         said = f"{told} ns were told for {waited - around} ns that the parent waited"

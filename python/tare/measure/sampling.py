@@ -21,20 +21,16 @@ HELD_BYTES = 64 << 20
 _MOST = 1_000_000
 
 
-def calibrate(
-    call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int, guess_ns: int = 0
-) -> int:
+def calibrate(call: Callable[[Any], Any], argument: Any, *, target_ns: int, most: int) -> int:
     """Calls in a batch that takes ``target_ns``.
 
-    Calls are made in doubling numbers until they take a quarter of the target; a call
-    whose first one (``guess_ns``) took far longer is not made again.
+    Calls are made in doubling numbers until they take a quarter of the target.
 
     Args:
         call: What will be sampled.
         argument: Its argument.
         target_ns: Wanted length of a sample, in nanoseconds.
         most: Upper limit, so that the results of a batch fit in memory.
-        guess_ns: Time of one earlier call, if there was one.
 
     Returns:
         At least 1, at most ``most``.
@@ -42,8 +38,6 @@ def calibrate(
     >>> calibrate(lambda _: None, None, target_ns=10_000_000, most=5)
     5
     """
-    if guess_ns > 8 * target_ns:
-        return 1
     calls = 1
     while True:
         watch = Stopwatch()

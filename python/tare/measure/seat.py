@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import WorkerError
+from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
 from tare.measure.readings import believable, clock_fault
@@ -315,9 +316,22 @@ class Seat:
             self.alive = False
             return None
         budget_ms = int(self.session.settings.deadline_s * 1000)
-        try:
-            calls = self._batch_of(operation) if batch is None else batch
+
+        def ask(calls: int) -> dict[str, Any]:
             return self._request(operation, samples=1, batch=calls, budget_ms=budget_ms)
+
+        key = (self.case.get("key", ""), operation)
+        try:
+            if operation == "read" and self.language and self._path and not os.path.exists(self._path):
+                # Rounds are shuffled, and where time is short nothing was warmed: there may be no file yet.
+                self._request("write", samples=1, batch=1, budget_ms=budget_ms, warm=False)
+            if batch is not None:
+                return ask(batch)
+            calls = self._batch_of(operation)
+            reply, full = long_enough(ask, calls, TARGET_NS, full=key in self.session.full_batches)
+            if full:
+                self.session.full_batches.add(key)
+            return reply
         except WorkerError as error:
             self.lose(error)
             return None
@@ -327,6 +341,7 @@ class Seat:
     ) -> dict[str, Any]:
         self._hold_clock()
         factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
+        began_ns = time.monotonic_ns()
         reply = self._ask(
             "run",
             what=operation,
@@ -341,7 +356,7 @@ class Seat:
             warm_ms=self.warm_ms() if self.language and warm else None,
             deadline_s=self._deadline_s(operation),
         )
-        believable(reply, self.language or "python")
+        believable(reply, self.language or "python", time.monotonic_ns() - began_ns)
         return reply
 
     def warm_ms(self) -> int:
@@ -356,15 +371,19 @@ class Seat:
             return
         if self.language not in faults:
             faults[self.language] = ""
-            limit_s = self.session.settings.deadline_s + _SPARE_S
+            limit_s = (self.limit_s or self.session.settings.deadline_s) + _SPARE_S
 
             def ask(**fields: Any) -> dict[str, Any]:
                 reply = self._ask("run", codec=str(self.codec), deadline_s=limit_s, **fields)
                 believable(reply, self.language)
                 return reply
 
-            with contextlib.suppress(WorkerError):  # one that cannot encode, or has died: the case tells that
+            try:
                 faults[self.language] = clock_fault(ask)
+            except WorkerError as error:  # one that cannot encode, or has died: the case tells that
+                if error.type == "timeout":
+                    del faults[self.language]  # its clock is not known
+                    raise
         if said := faults[self.language]:
             raise WorkerError(
                 f"the worker's clock is wrong: {said}", worker=self.language, type="clock", phase="protocol"
@@ -373,7 +392,7 @@ class Seat:
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""
         self.session.batches[self.case.get("key", ""), operation] = int(reply["batch"])
-        self._expect_ns[operation] = int(reply["samples"][-1][reply["cols"].index("wall_ns")])
+        self._expect_ns[operation] = wall_ns(reply)
 
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
         """Keep a reply of ``run`` as columns."""
@@ -393,7 +412,7 @@ class Seat:
             self.case["reason"] = f"{came} of {expected} items came back in round {round_}"
 
     def _batch_of(self, operation: str) -> int:
-        """Calls of one sample: as calibrated before; one if the first call says so; 0 asks to calibrate."""
+        """Calls of one sample: as many as before; one if the first call was that long; 0 asks to calibrate."""
         known = self.session.batches.get((self.case.get("key", ""), operation), 0)
         return known or int(self._expect_ns.get(operation, 0) > _SURE * TARGET_NS)
 

@@ -255,6 +255,7 @@ class Session:
         self.cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
         self._started = 0
         self.batches: dict[tuple[str, str], int] = {}
+        self.full_batches: set[tuple[str, str]] = set()
         self.expected: dict[str, dict[str, float]] = {}
         self.encoded: dict[str, str] = {}
         self.clock_faults: dict[str, str] = {}

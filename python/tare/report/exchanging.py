@@ -9,10 +9,13 @@ from tare.measure.exchange import summary
 
 __all__ = ["LEGEND", "blocks", "mark", "rows", "said", "verdict"]
 
-LEGEND = "same, or how many values: c changed, e error in the reader, r refused by the writer"
+LEGEND = (
+    "same, or how many values: c changed, e error in the reader, r refused by the writer, "
+    "t of another type, from which the value can be rebuilt"
+)
 """What the marks of a cell mean."""
 
-_MARKS = {"changed": "c", "error": "e", "refused": "r"}
+_MARKS = {"changed": "c", "error": "e", "refused": "r", "type": "t"}
 
 
 def blocks(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -26,14 +29,28 @@ def blocks(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _counts(pair: Mapping[str, Any]) -> dict[str, int]:
+    """Values by outcome; those of which only the type changed apart, which a record counts among the changed."""
+    counts = dict(pair.get("counts") or {})
+    typed = sum(
+        1
+        for cell in (pair.get("values") or {}).values()
+        if cell.get("outcome") == "changed" and cell.get("verdict") == "type"
+    )
+    return counts | {"changed": max(0, counts.get("changed", 0) - typed), "type": typed}
+
+
 def verdict(pair: Mapping[str, Any]) -> str:
-    """The worst outcome of a pair: ``error``, ``changed``, ``refused`` or ``same``; ``n/a`` if nothing was sent.
+    """The worst outcome of a pair: ``error``, ``changed``, ``refused``, ``type`` or ``same``; ``n/a`` if nothing was sent.
 
     >>> verdict({"counts": {"same": 40, "changed": 3, "refused": 9}})
     'changed'
+    >>> verdict({"counts": {"same": 40, "changed": 1}, "values": {"v": {"outcome": "changed", "verdict": "type"}}})
+    'type'
     """
-    counts = pair.get("counts") or {}
-    return next((name for name in ("error", "changed", "refused", "same") if counts.get(name)), "n/a")
+    counts = _counts(pair)
+    order = ("error", "changed", "refused", "type", "same")
+    return next((name for name in order if counts.get(name)), "n/a")
 
 
 def mark(pair: Mapping[str, Any]) -> str:
@@ -41,10 +58,12 @@ def mark(pair: Mapping[str, Any]) -> str:
 
     >>> mark({"counts": {"same": 40, "changed": 3, "refused": 9}})
     '3c 9r'
+    >>> mark({"counts": {"same": 40, "changed": 1}, "values": {"v": {"outcome": "changed", "verdict": "type"}}})
+    '1t'
     >>> mark({"counts": {"same": 40}})
     'same'
     """
-    counts = pair.get("counts") or {}
+    counts = _counts(pair)
     bad = [f"{counts[name]}{letter}" for name, letter in _MARKS.items() if counts.get(name)]
     return " ".join(bad) or ("same" if counts.get("same") else "n/a")
 

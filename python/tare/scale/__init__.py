@@ -5,7 +5,8 @@ receipt beside the output, so that a killed run goes on where it ended, and two 
 
 What
     unit, plan      a unit and its key; a plan's file
-    place, state    files by URI; receipts, failures, the manifest
+    place, listing  files by URI; objects under a prefix
+    state           receipts, failures, the manifest
     planning        which files, cut where, into what
     tasks           what a unit does: convert, encode, put, measure
     ranges          the rows of a part of a file

@@ -33,7 +33,7 @@ class Planned:
         unit: The unit.
         key: Its key.
         superseded: Whether a later plan speaks of its sources or of its outputs.
-        spoken: Which of its inputs a later plan speaks of, or of their outputs; all of a unit that names no outputs.
+        spoken: Which of its inputs a later plan speaks of, or of their outputs.
     """
 
     plan: str
@@ -45,9 +45,9 @@ class Planned:
     def speaks_of(self, name: str) -> bool:
         """Whether a later plan speaks of the source that an output is made of."""
         names = self.unit["output"].get("names", [])
-        _, _, behind = name.partition("/")  # of a partition: COLUMN=VALUE/NAME
-        found = [number for number, one in enumerate(names) if one in (name, behind)]
-        return not found or not self.spoken.isdisjoint(found)
+        if "partition" in self.unit["options"]:
+            name = name.partition("/")[2]  # of COLUMN=VALUE/NAME
+        return any(one == name and number in self.spoken for number, one in enumerate(names))
 
 
 def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
@@ -88,34 +88,45 @@ def _claims(unit: dict[str, Any]) -> list[set[bytes]]:
 def finish(state: State, plan: Plan) -> int | None:
     """Write ``manifest.json`` if every unit of the plan is done, and remove what it supersedes.
 
-    Removed are results that nothing but an earlier state of the same sources has given, and only if they are as they
-    were written: parts of a file that is shorter now, the folder of a value that has gone. What a source gave that
-    this plan does not speak of stays: it may be gone, or not have been meant this time.
+    Removed are results that the same sources have given before and that this plan does not name, and only if they are
+    as they were written: parts of a file that is shorter now, the folder of a value that has gone, what has another
+    name now, lest its rows be there twice. What a source gave that this plan does not speak of stays: it may be gone,
+    or not have been meant this time. Plans that nothing stands for
+    any more go too, but for the last ones.
 
     Args:
         state: Of the plan's destination.
         plan: The plan.
 
     Returns:
-        How many results were removed; None if units are not done, or there is no destination.
+        How many results were removed; None if units are not done, or their results not there, or there is no
+        destination.
     """
     if not plan.base or not state.inner:
         return None
     outputs: dict[str, dict[str, Any]] = {}
     old: list[Planned] = []
+    live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
+    there = state.listed()
     others = (one for one in state.plans() if one.id != plan.id)
-    for one in planned(itertools.chain([plan], others), alone=alone):
+    units = planned(itertools.chain([plan], others), alone=alone)
+    for one, receipt in state.with_receipts(units, lambda one: "" if one.superseded else one.key):
         if one.superseded:
             old.append(one)
             continue
-        receipt = state.receipt(one.key)
-        if one.plan != plan.id and (receipt is None or not state.is_done(receipt)):
+        live.add(one.plan)
+        if receipt is None or not state.is_done(receipt, there):
+            if one.plan == plan.id:
+                return None
             continue  # not begun, failed, or deleted since: another run's matter
-        if receipt is None:
-            return None
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
-    removed = sum(_removed(state, one, outputs) for one in old)
+    removed = 0
+    for one in old:
+        gone, left = _removed(state, one, outputs)
+        removed += gone
+        live |= {one.plan} if left else set()
+    state.drop_plans(live, overruled={one.plan for one in old})
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
     listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]
     text = json.dumps({**head, "outputs": listed}, indent=1, ensure_ascii=False, sort_keys=True)
@@ -123,8 +134,11 @@ def finish(state: State, plan: Plan) -> int | None:
     return removed
 
 
-def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> int:
-    """Away with what only a superseded unit has made of sources that are spoken of now; what else it made stays known."""
+def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> tuple[int, int]:
+    """Away with what only a superseded unit has made of sources that are spoken of now; what else it made stays known.
+
+    How many results were removed, and how many stay.
+    """
     receipt = state.receipt(old.key)
     count = left = 0
     for made in (receipt or {}).get("output", []):
@@ -139,4 +153,4 @@ def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> 
             left += 1
     if not left:
         state.forget(old.key)
-    return count
+    return count, left

@@ -9,7 +9,19 @@ from typing import Any
 
 from tare.errors import EncodeError, LossError, TareError
 
-__all__ = ["CLASSES", "RETRIED", "STOPS", "LossRefused", "Several", "SourceChanged", "classify", "error_of"]
+__all__ = [
+    "CLASSES",
+    "RETRIED",
+    "STOPS",
+    "LossRefused",
+    "Several",
+    "SourceChanged",
+    "Unwritable",
+    "classify",
+    "error_of",
+    "unwritable",
+    "without_room",
+]
 
 CLASSES = ("input", "loss", "transient", "resources", "killed", "timeout", "bug")
 RETRIED = frozenset({"transient"})
@@ -22,6 +34,13 @@ _TRANSIENT = frozenset({
 })  # fmt: skip
 _ALSO = 255  # files of a group, but for one
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
+
+_WORDS = {
+    errno.ENOSPC: "its disk is full; make room there",
+    errno.EDQUOT: "the quota of its disk is used up; make room there",
+    errno.EROFS: "its disk is read-only; name another place, or have this one made writable",
+    **dict.fromkeys(_DENIED, "this user may not write there; get the right, or name another place"),
+}
 
 
 class SourceChanged(TareError):
@@ -42,6 +61,34 @@ class Several(TareError):
     def __init__(self, errors: Sequence[Exception]) -> None:
         super().__init__(str(errors[0]))
         self.errors = list(errors)
+
+
+class Unwritable(OSError):
+    """A place that takes nothing, by its name and with what to do."""
+
+
+def unwritable(error: OSError, where: str) -> OSError:
+    """An error of writing in words; its number stays, as classes go by it.
+
+    Args:
+        error: As the system gave it.
+        where: The place that was written to.
+
+    >>> print(unwritable(OSError(errno.ENOSPC, "No space left on device"), "/results"))
+    /results: its disk is full; make room there (No space left on device)
+    """
+    words = _WORDS.get(error.errno or 0)
+    if words is None or isinstance(error, Unwritable):
+        return error
+    system = f" ({error.strerror})" if error.strerror and "[Errno" not in error.strerror else ""
+    told = Unwritable(f"{where}: {words}{system}")
+    told.errno, told.__cause__ = error.errno, error
+    return told
+
+
+def without_room(error: BaseException) -> OSError | None:
+    """What of an error says that nothing more can be written, whatever it came through; None if nothing does."""
+    return next((one for one in _chain(error) if isinstance(one, OSError) and one.errno in _RESOURCES), None)
 
 
 def classify(error: BaseException, *, writing: bool = False) -> str:
@@ -81,6 +128,8 @@ def error_of(error: BaseException, failure: str, trace: str = "") -> dict[str, A
         others = [one for one in error.errors if one is not first]
         also = [error_of(one, classify(one)) for one in others[:_ALSO]]
         return {**error_of(first, failure, trace), "count": len(error.errors), "also": also}
+    if failure == "resources" and isinstance(error, OSError):
+        error = unwritable(error, str(error.filename or "the destination"))
     return {
         "class": failure,
         "kind": type(error).__name__,

@@ -134,6 +134,7 @@ class Loop:
         self._room = free_memory() if engine.is_pool else None
         self._fresh: Iterator[_Task] = iter(())
         self._stopping = ""
+        self._begun = False
         self._idle_since: float | None = None
         self._look_at = time.monotonic() + _LOOK_S
         self._read = 0
@@ -178,7 +179,7 @@ class Loop:
         far = not isinstance(self.state.place, LocalPlace)
         listed = {entry.name: entry for entry in self.state.place.entries()} if done and far else None
         for unit, key, receipt in self._with_receipts(done, far):
-            if receipt is not None and self.state.is_done(receipt, listed):
+            if receipt is not None and self.state.is_done(receipt, listed, verify=self.rules.verify):
                 self.report.add_before(receipt, len(unit.get("output", {}).get("names", [])))
                 self._read += input_bytes(unit)
                 self._read_before += input_bytes(unit)
@@ -268,6 +269,9 @@ class Loop:
         return task.memory + sum(one.memory for one in self._flying.values()) <= _MEMORY_SHARE * self._room
 
     def _begin(self, task: _Task) -> None:
+        if not self._begun:
+            self._begun = True
+            self.state.drop_manifest()  # what it says may be true no more
         task.began = time.monotonic()
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
         future = self.engine.submit(task.unit, {**self._settings, "attempt": task.attempt, "key": task.key})
@@ -388,7 +392,7 @@ class Loop:
         alone = len(died) == 1
         for task in died:
             receipt = self.state.receipt(task.key)
-            if receipt is not None:
+            if receipt is not None and self.state.is_done(receipt):  # not that of results that went since
                 yield self._counted(task, receipt)
                 continue
             # With several suspects one only is at fault: no one of them is given up for it.

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import io
 import os
 import re
 import shutil
+import stat
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,13 +39,16 @@ __all__ = [
     "hashed",
     "local_path",
     "place_of",
+    "said_by",
     "shown",
+    "special",
     "split_uri",
 ]
 
 _STEP_BYTES = 8 << 20
 _RANGE_BYTES = 4 << 20
 _FLUSHES = 16
+_CLIENTS = 64
 _BEHIND = re.compile("[?#]")
 
 
@@ -216,6 +221,32 @@ def bucket_and_key(uri: str) -> tuple[str, str]:
     return bucket, key.strip("/")
 
 
+def special(mode: int) -> str:
+    """What is neither a file nor a folder; empty of those.
+
+    >>> special(stat.S_IFIFO), special(stat.S_IFREG)
+    ('is a pipe', '')
+    """
+    kinds = {
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
+    kind = kinds.get(stat.S_IFMT(mode))
+    return f"is {kind}" if kind else ""
+
+
+def said_by(error: OSError) -> str:
+    """What the system says, without the name.
+
+    >>> said_by(PermissionError(errno.EACCES, "Permission denied", "/a"))
+    'permission denied'
+    """
+    said = error.strerror or str(error)
+    return said[:1].lower() + said[1:]
+
+
 def hashed(path: str) -> tuple[int, str]:
     """Size and content hash of a local file."""
     hasher, size = Blake3(), 0
@@ -250,22 +281,43 @@ class LocalPlace(Place):
         """Every file under a folder of the place, by name; symbolic links to folders are not followed."""
         yield from self._walk(self.path(prefix), prefix)
 
-    def _walk(self, folder: str, prefix: str) -> Iterator[Entry]:
+    def _walk(self, folder: str, prefix: str, within: bool = False) -> Iterator[Entry]:
         try:
             with os.scandir(folder) as found:
                 listed = sorted(found, key=lambda one: one.name)
         except FileNotFoundError:
             return
+        except PermissionError:
+            if not within:
+                raise
+            self.passed.append((f"{prefix}/", "is a folder that this user may not read"))
+            return
         for one in listed:
             name = f"{prefix}/{one.name}" if prefix else one.name
             if one.is_dir(follow_symlinks=False):
-                yield from self._walk(one.path, name)
-            elif one.is_file():
-                with contextlib.suppress(FileNotFoundError):  # gone since it was listed
-                    yield entry_of(name, one.stat())
-            elif one.is_symlink():
+                yield from self._walk(one.path, name, within=True)
+            elif (entry := self._entry(one, name)) is not None:
+                yield entry
+
+    def _entry(self, one: os.DirEntry[str], name: str) -> Entry | None:
+        """A file; what is none, and what may not be looked at, is told in `passed`."""
+        try:
+            if one.is_file():
+                return entry_of(name, one.stat())
+            if one.is_symlink():
                 why = "is a link to a folder" if one.is_dir() else "is a link to nothing"
-                self.passed.append((name, why))
+            else:
+                why = special(one.stat().st_mode)
+        except FileNotFoundError:  # gone since it was listed
+            return None
+        except (
+            OSError
+        ) as error:  # of the folder that it links to there are no rights, or links go in a circle
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.ELOOP):
+                raise
+            why = said_by(error)
+        self.passed.append((name, why))
+        return None
 
     def stat(self, name: str) -> Entry | None:
         """One file; None if there is none."""
@@ -350,21 +402,12 @@ class ObjectPlace(Place):
     """
 
     def __init__(self, uri: str) -> None:
-        try:
-            from obstore.store import S3Store
-        except ImportError as error:
-            raise MissingLibrary("s3:// needs obstore: pip install 'tare[s3]'") from error
         bucket, prefix = bucket_and_key(uri)
         if not bucket:
             raise UsageError(f"{shown(uri)}: its URL is s3://bucket/prefix")
         self._uri = uri.rstrip("/")
         self.passed = []
-        options: dict[str, Any] = {}
-        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-        if endpoint:
-            options["endpoint"] = endpoint
-            options["client_options"] = {"allow_http": endpoint.startswith("http://")}
-        self._store = S3Store(bucket, prefix=prefix or None, **options)
+        self._store = _client(bucket, prefix, os.getpid(), _said_of_aws())
 
     @property
     def uri(self) -> str:
@@ -373,12 +416,11 @@ class ObjectPlace(Place):
 
     def entries(self, prefix: str = "") -> Iterator[Entry]:
         """Every object under a prefix, by name."""
-        import obstore
+        from tare.scale.listing import objects
 
         with _told(self.uri):
-            for some in obstore.list(self._store, prefix=prefix or None):
-                for one in sorted(some, key=lambda one: str(one["path"])):
-                    yield Entry(str(one["path"]), int(one["size"]), _etag(one))
+            for one in objects(self._store, prefix, self.passed):
+                yield Entry(str(one["path"]), int(one["size"]), _etag(one))
 
     def stat(self, name: str) -> Entry | None:
         """One object; None if there is none."""
@@ -449,6 +491,34 @@ class ObjectPlace(Place):
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
+def _said_of_aws() -> tuple[tuple[str, str], ...]:
+    """What of the environment tells one client from another: endpoint, region, credentials."""
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
+
+
+@functools.lru_cache(maxsize=_CLIENTS)
+def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...]) -> Any:
+    """A client, kept with its connections: making one for each file costs more than a small file does.
+
+    Args:
+        bucket: The bucket.
+        prefix: What stands in front of all names.
+        pid: Of this process: connections do not outlive a fork.
+        said: What the environment says now.
+    """
+    del pid
+    try:
+        from obstore.store import S3Store
+    except ImportError as error:
+        raise MissingLibrary("s3:// needs obstore: pip install 'tare[s3]'") from error
+    options: dict[str, Any] = {}
+    endpoint = dict(said).get("AWS_ENDPOINT_URL_S3") or dict(said).get("AWS_ENDPOINT_URL")
+    if endpoint:
+        options["endpoint"] = endpoint
+        options["client_options"] = {"allow_http": endpoint.startswith("http://")}
+    return S3Store(bucket, prefix=prefix or None, **options)
+
+
 class _Ranges(io.RawIOBase):
     """An object as a file: each read is a request."""
 
@@ -491,6 +561,7 @@ def _told(uri: str) -> Iterator[None]:
         exceptions.NotFoundError: errno.ENOENT,
         exceptions.PermissionDeniedError: errno.EACCES,
         exceptions.UnauthenticatedError: errno.EACCES,
+        exceptions.InvalidPathError: errno.EINVAL,
     }
     try:
         yield

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError
 from tare.scale.executors.base import Engine, facts
+from tare.scale.failures import Unwritable, unwritable
 from tare.scale.place import shown, split_uri
 
 if TYPE_CHECKING:
@@ -49,18 +50,19 @@ def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
     from tare.scale.state import State
 
     found: dict[str, Any] = {**facts(), "cannot": ""}
-    what = shown(uri)
+    what, wrote = shown(uri), False
     try:
         if uri:
             place, name = split_uri(uri)
             place.read(name, 0, 1)
-        what = shown(str(settings["state"]))
+        what, wrote = shown(str(settings["state"])), True
         state = State.from_settings(settings)
         name = f"{'.tare/' if state.inner else ''}probe-{os.uname().nodename}-{os.getpid()}"
         state.place.put(name, b"")
         state.place.remove(name)
     except (OSError, TareError) as error:
-        found["cannot"] = f"{what}: {error}"
+        told = unwritable(error, what) if isinstance(error, OSError) and wrote else error
+        found["cannot"] = str(told) if isinstance(told, Unwritable) else f"{what}: {error}"
         found["errno"] = getattr(error, "errno", None)
     except Exception as error:
         found["cannot"] = f"{what}: {type(error).__name__}: {error}"
@@ -113,7 +115,9 @@ def _check(told: Sequence[Mapping[str, Any]], allow_mixed: bool) -> None:
             )
         if one["cannot"]:
             if one.get("errno") is not None and one["host"] == ours["host"]:
-                raise OSError(one["errno"], one["cannot"])
+                refused = Unwritable(one["cannot"])
+                refused.errno = int(one["errno"])
+                raise refused
             raise EngineError(f"{who} cannot reach {one['cannot']}")
 
 

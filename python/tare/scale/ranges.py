@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -20,7 +21,16 @@ from tare.errors import Malformed, TareError, Truncated, Unsupported
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["border", "line_blocks", "open_plain", "read_range", "schema_from_text", "schema_to_text"]
+__all__ = [
+    "border",
+    "line_blocks",
+    "not_json",
+    "open_plain",
+    "read_range",
+    "row_of",
+    "schema_from_text",
+    "schema_to_text",
+]
 
 _BLOCK_BYTES = 16 << 20
 _LOOK_BYTES = 64 << 10
@@ -149,16 +159,40 @@ def _line_fault(error: Malformed | Truncated, block: bytes, name: str, at: int) 
     end = block.find(b"\n", first)
     line, offset = block[first : end if end >= 0 else len(block)], at + first
     try:
-        documents.parse_json(line)
-    except (TareError, ValueError) as fault:
-        text = f"{name}: the line from byte {offset:,} on is not JSON: {str(fault)[:200]}"
+        row_of(line)
+    except (TareError, ValueError, RecursionError) as fault:
+        text = f"{name}: the line from byte {offset:,} on {not_json(fault, offset)}"
         return Malformed(text, format="ndjson", offset=offset)
     said = str(error).removeprefix("ndjson: ").rpartition(", at byte ")[0]
     text = (
-        f"{name}: the line from byte {offset:,} on: {said}. Types were fixed by a sample when the plan was made; "
-        "--whole-schema looks at every line"
+        f"{name}: the line from byte {offset:,} on: {said}. Names and types are those of the first values in a "
+        "sample of the file, or with --whole-schema in all of it; documents, as --to ndjson writes them, have none"
     )
     return Malformed(text, format="ndjson", offset=offset)
+
+
+def row_of(line: bytes) -> dict[str, Any]:
+    """The object of a line.
+
+    Raises:
+        Malformed: It holds something else.
+        ValueError, RecursionError: As `documents.parse_json`; `not_json` says it.
+    """
+    row = documents.parse_json(line)
+    if not isinstance(row, dict):
+        raise Malformed("holds no object, so it is no row of a table")
+    return row
+
+
+def not_json(error: Exception, at: int) -> str:
+    """What is wrong with a line that begins at byte `at`; what its decoder calls line 1 is not the file's."""
+    if isinstance(error, RecursionError):
+        return "is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        before = len(error.doc[: error.pos].encode(errors="surrogatepass"))
+        return f"is not JSON: {error.msg}, at byte {at + before:,}"
+    said = str(error)[:200]
+    return said if said.startswith("holds no object") else f"is not JSON: {said}"
 
 
 def _row_groups(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

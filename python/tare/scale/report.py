@@ -37,13 +37,13 @@ class Report:
         deaths: Workers that died.
         failures: Receipts of those that failed.
         stopped: Why it ended early: ``resources``, ``interrupted``, ``failure``; empty if it did not.
-        files: Of plans with outputs, the files made (those of `done` and `duplicate`).
+        files: The files made, or put into a store (those of `done` and `duplicate`).
         files_before: Those of `skipped`.
         files_failed: Those that are not there because theirs failed; a unit may have many.
         changes: What came back as another type or value, and what was lost: groups with ``verdict, what,
             count`` of files, and three ``examples``.
         notes: What the user should know, each with the number of units that say it.
-        superseded: Results removed at the end because only an earlier state of these sources has given them.
+        superseded: Results removed at the end: of an earlier state of these sources, or under a name that they have no more.
         not_deterministic: Units whose second run gave other bytes.
     """
 
@@ -84,7 +84,8 @@ class Report:
         return 0 if self.ok else 1
 
     def add(self, receipt: dict[str, Any], files: int = 1) -> None:
-        """Count a receipt, of a unit with so many outputs."""
+        """Count a receipt, of a unit with so many outputs; what goes into a store is counted by its inputs."""
+        files = files or len(receipt["input"])
         status = str(receipt["status"])
         setattr(self, status, getattr(self, status) + 1)
         if status == "failed":
@@ -107,7 +108,7 @@ class Report:
     def add_before(self, receipt: dict[str, Any], files: int) -> None:
         """Count a unit that an earlier run has done; what changed in it is still so, and told again."""
         self.skipped += 1
-        self.files_before += files
+        self.files_before += files or len(receipt.get("input", []))
         self._add_changes(receipt.get("fidelity", []))
 
     def _add_changes(self, found: list[dict[str, Any]]) -> None:

@@ -12,7 +12,7 @@ import resource
 import shutil
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import classify, error_of
-from tare.scale.place import Place, hashed, place_of
+from tare.scale.place import Place, hashed, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
 
@@ -28,7 +28,8 @@ __all__ = ["Made", "Writing", "run_unit"]
 
 _COUNT = itertools.count()
 _NAME_BYTES = 255
-_KNOWN: dict[str, set[str]] = {}
+_KNOWN: dict[str, dict[str, list[tuple[set[str], dict[str, Any]]]]] = {}
+"""Of one destination, each result by name: the sources of every receipt that tells of it, and what the receipt says."""
 
 
 @dataclass
@@ -57,11 +58,15 @@ class Writing:
         place: Where they go.
         key: Of the unit.
         settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``.
+        sources: The URIs of what is read.
     """
 
-    def __init__(self, place: Place, key: str, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, place: Place, key: str, settings: Mapping[str, Any], sources: Collection[str] = ()
+    ) -> None:
         self.place = place
         self.key = key
+        self._sources = set(sources)
         self.allow_pickle = bool(settings.get("allow_pickle"))
         self.allow_loss = str(settings.get("on_loss", "fail")) != "fail"
         self.overwrite = bool(settings.get("overwrite"))
@@ -164,19 +169,24 @@ class Writing:
         return facts
 
     def _leave_others(self, facts: list[dict[str, Any]]) -> None:
-        """Refuse to replace what no receipt knows, unless it is what was written: of an attempt that died."""
+        """Refuse to replace what another source gave, or nobody knows; what is the same is of an attempt that died."""
         for (path, name), fact in zip(self._parts, facts, strict=True):
             there = self.place.stat(name)
             if there is None:
-                continue
-            if _knows(self._state, name):
                 continue
             if there.size == fact["size"]:
                 with self.place.local(name) as other:
                     if hashed(other) == hashed(path):
                         continue
+            others = _owner(self._state, name)
+            if others is None:
+                whose = "and no plan knows it"
+            elif others.isdisjoint(self._sources):
+                whose = f"of {shown(min(others))}"
+            else:
+                continue
             raise UsageError(
-                f"{name}: is there already, and no plan knows it. Move it away, or say --overwrite to replace it."
+                f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
             )
 
     def discard(self) -> None:
@@ -186,16 +196,30 @@ class Writing:
         self._parts.clear()
 
 
-def _knows(state: State | None, name: str) -> bool:
-    """Whether a receipt tells of that output; all are read when one is asked for that the last reading had not."""
+def _owner(state: State | None, name: str) -> set[str] | None:
+    """The sources that a result is of, by the receipt that it is as it says, else by any; None if none tells of it.
+
+    All receipts are read when the last reading had none that fits.
+    """
     if state is None:
-        return False
-    if name not in _KNOWN.get(state.uri, ()):
-        _KNOWN.clear()  # of one destination at a time
-        _KNOWN[state.uri] = {
-            str(one["name"]) for receipt in state.receipts() for one in receipt["output"] if "name" in one
-        }
-    return name in _KNOWN[state.uri]
+        return None
+    for known in (_KNOWN.get(state.uri, {}), None):
+        told = (_results(state) if known is None else known).get(name, [])
+        for sources, made in told:
+            if state.stands(made):
+                return sources
+    return set().union(*(sources for sources, _ in told)) if told else None
+
+
+def _results(state: State) -> dict[str, list[tuple[set[str], dict[str, Any]]]]:
+    _KNOWN.clear()  # of one destination at a time
+    found = _KNOWN[state.uri] = {}
+    for receipt in state.receipts():
+        sources = {str(one) for one in receipt.get("input", [])}
+        for one in receipt["output"]:
+            if "name" in one:
+                found.setdefault(str(one["name"]), []).append((sources, one))
+    return found
 
 
 def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -243,15 +267,18 @@ def _carry_out(
     settings.setdefault("state", str(unit.get("output", {}).get("base", "")))
     state = State.from_settings(settings)
     before = state.receipt(receipt["key"])
-    if before is not None and state.is_done(before):
+    verify = str(settings.get("verify", "hash"))
+    if before is not None and state.is_done(before, verify=verify):
         receipt |= {
-            name: before[name] for name in ("output", "rows", "fidelity", "libraries") if name in before
+            name: before[name]
+            for name in ("output", "verify", "rows", "fidelity", "libraries")
+            if name in before
         }
         receipt["status"] = "skipped"
         return
     receipt["bytes_in"] = input_bytes(unit)
     base = unit.get("output", {}).get("base")
-    writing = Writing(place_of(base) if base else state.place, receipt["key"], settings)
+    writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
     try:
         made = TASKS[unit["task"]](unit, writing)
         stage[0] = "writing"
@@ -260,6 +287,7 @@ def _carry_out(
         writing.discard()
     receipt |= {
         "output": output or made.output,
+        "verify": verify,
         "rows": made.rows,
         "fidelity": made.fidelity,
         "libraries": made.libraries,
@@ -272,7 +300,7 @@ def _committed(state: State, writing: Writing, key: str, receipt: dict[str, Any]
     """Rename the outputs, unless somebody else finished the same unit meanwhile."""
     again = state.receipt(key)
     receipt["status"] = "done"
-    if again is None or not state.is_done(again):
+    if again is None or not state.is_done(again, verify=writing.verify):
         return writing.commit()
     receipt["status"] = "duplicate"
     if [one["hash"] for one in writing.written()] != [one["hash"] for one in again["output"]]:

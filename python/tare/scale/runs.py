@@ -148,7 +148,10 @@ class Running:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         alone = self.plan.task == "measure"
-        engine = _measuring(self._executor) if alone else engine_of(self._executor, self._jobs)
+        patience = self.rules.worker_timeout
+        engine = (
+            _measuring(self._executor, patience) if alone else engine_of(self._executor, self._jobs, patience)
+        )
         try:
             state = State.of(self.plan)
             state.begin(self.plan)
@@ -176,9 +179,9 @@ class Running:
             engine.close()
 
 
-def _measuring(executor: Any) -> Engine:
+def _measuring(executor: Any, patience: float) -> Engine:
     """An engine that measures: nothing else may run on a host that does, so what we start here is one process."""
-    engine = engine_of("local:1" if str(executor).startswith("local") else executor, 1)
+    engine = engine_of("local:1" if str(executor).startswith("local") else executor, 1, patience)
     if not isinstance(executor, str) and engine.workers != 1:
         raise UsageError(
             f"executor: one worker is needed to measure, this has {engine.workers}: figures of units side by side "

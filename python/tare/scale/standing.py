@@ -24,26 +24,35 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     Args:
         where: A plan, its file, or a destination. Of several plans, the one that was started last is right.
         every: Whether each failure is told, not three of a kind: ``failed_inputs``.
+
+    Returns:
+        ``units, done, failed, missing``, and the same of inputs, as a unit may have many small ones: ``inputs,
+        inputs_done, inputs_failed, inputs_missing``; ``bytes, bytes_done, rows, bytes_out, hosts, failures, plans``.
     """
     total: dict[str, Any] = {
-        "units": 0, "done": 0, "failed": 0, "missing": 0, "bytes": 0, "bytes_done": 0, "rows": 0,
-        "bytes_out": 0, "hosts": {}, "failures": [], "plans": [],
+        "units": 0, "done": 0, "failed": 0, "missing": 0,
+        "inputs": 0, "inputs_done": 0, "inputs_failed": 0, "inputs_missing": 0,
+        "bytes": 0, "bytes_done": 0, "rows": 0, "bytes_out": 0, "hosts": {}, "failures": [], "plans": [],
     }  # fmt: skip
     hosts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
     state, plans, alone = _plans(where)
-    done, failed = state.done(), state.failed()
-    for one in planned(plans, alone=alone):
+    listed = state.listed()
+    entries = None if listed is None else listed.values()
+    done, failed = state.done(entries), state.failed(entries)
+    units = planned(plans, alone=alone)
+    for one, receipt in state.with_receipts(units, lambda one: one.key if one.key in done else ""):
         if one.plan not in total["plans"]:
             total["plans"].append(one.plan)
         if one.superseded:
             continue
-        size = input_bytes(one.unit)
+        size, inputs = input_bytes(one.unit), len(one.unit["input"])
         total["units"] += 1
+        total["inputs"] += inputs
         total["bytes"] += size
-        receipt = state.receipt(one.key) if one.key in done else None
-        if receipt is not None and state.is_done(receipt):
+        if receipt is not None and state.is_done(receipt, listed):
             total["done"] += 1
+            total["inputs_done"] += inputs
             total["bytes_done"] += size
             total["rows"] += int(receipt.get("rows", 0))
             total["bytes_out"] += int(receipt.get("bytes_out", 0))
@@ -52,10 +61,18 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
         failure = state.failure(one.key) if one.key in failed else None
         if failure is not None and one.plan != total["plans"][0] and _gone(one.unit):
             total["units"] -= 1
+            total["inputs"] -= inputs
             total["bytes"] -= size
             continue  # it was removed from what is converted, by no longer being there
-        total["missing" if failure is None else "failed"] += 1
-        failures += [failure] if failure is not None else []
+        if failure is None:
+            total["missing"] += 1
+            total["inputs_missing"] += inputs
+            continue
+        lost = min(inputs, int(failure["error"].get("count", inputs)))  # it costs no other of its unit
+        total["failed"] += 1
+        total["inputs_failed"] += lost
+        total["inputs_done"] += inputs - lost
+        failures.append(failure)
     total["hosts"] = dict(hosts)
     total["failures"] = grouped(failures)
     if every:

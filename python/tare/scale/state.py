@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
@@ -34,6 +36,10 @@ __all__ = ["State"]
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _OLD_S = 24 * 3600.0
+_REQUESTS = 16  # at a time, of an object store
+_T = TypeVar("_T")
+_LAST_PLANS = 16
+"""How many of the plans that were started last are kept whatever they say: one of them may be running."""
 
 
 class State:
@@ -42,12 +48,14 @@ class State:
     Args:
         uri: The folder of the outputs, or ``PLAN.state`` of a plan that writes none.
         inner: Whether receipts stand under ``.tare`` of that folder, beside outputs.
+        failures: Whether units may have failed here before; None if nobody has looked.
     """
 
-    def __init__(self, uri: str, *, inner: bool = True) -> None:
+    def __init__(self, uri: str, *, inner: bool = True, failures: bool | None = None) -> None:
         self.uri = uri
         self.inner = inner
         self.place: Place = place_of(uri)
+        self._failures = failures
         self._prefix = ".tare/" if inner else ""
 
     @classmethod
@@ -60,17 +68,27 @@ class State:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> State:
         """As `settings` of another process gave it."""
-        return cls(str(settings["state"]), inner=bool(settings.get("inner", True)))
+        failures = settings.get("failures")
+        return cls(
+            str(settings["state"]),
+            inner=bool(settings.get("inner", True)),
+            failures=None if failures is None else bool(failures),
+        )
 
     def settings(self) -> dict[str, Any]:
-        """What a worker needs to find it."""
-        return {"state": self.uri, "inner": int(self.inner)}
+        """What a worker needs to find it, and whether it need look for failures of an earlier start."""
+        found: dict[str, Any] = {"state": self.uri, "inner": int(self.inner)}
+        if isinstance(self.place, LocalPlace):
+            return found
+        if self._failures is None:
+            self._failures = bool(next(self._keys("failed"), ""))
+        return {**found, "failures": int(self._failures)}
 
     # Receipts
 
-    def done(self) -> set[str]:
-        """The keys of all units that have a receipt: one listing, nothing is opened."""
-        return set(self._keys("done"))
+    def done(self, listed: Iterable[Entry] | None = None) -> set[str]:
+        """The keys of all units that have a receipt: one listing, nothing is opened; none if all files are `listed`."""
+        return set(self._keys("done", listed))
 
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The receipt of a unit; None if it has none, or half of one."""
@@ -78,10 +96,32 @@ class State:
 
     def receipts(self) -> Iterator[dict[str, Any]]:
         """Every receipt."""
-        for key in sorted(self.done()):
-            found = self.receipt(key)
+        for _, found in self.with_receipts(sorted(self.done()), lambda key: key):
             if found is not None:
                 yield found
+
+    def with_receipts(
+        self, ones: Iterable[_T], key: Callable[[_T], str]
+    ) -> Iterator[tuple[_T, dict[str, Any] | None]]:
+        """Each with its receipt; of an object store some are read at a time, as each is a request.
+
+        Args:
+            ones: Units, or what stands for them.
+            key: The key of one; empty if its receipt is not wanted.
+        """
+
+        def read(one: _T) -> dict[str, Any] | None:
+            wanted = key(one)
+            return self.receipt(wanted) if wanted else None
+
+        if isinstance(self.place, LocalPlace):
+            for one in ones:
+                yield one, read(one)
+            return
+        left = iter(ones)
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            while batch := list(itertools.islice(left, 8 * _REQUESTS)):
+                yield from zip(batch, pool.map(read, batch), strict=True)
 
     def write_receipt(self, receipt: Mapping[str, Any], *, flush: bool = False) -> None:
         """Say that a unit is done; its outputs must be there. `flush` waits until it is on the disk."""
@@ -90,7 +130,9 @@ class State:
         self.place.put(name, canonical(dict(receipt)))
         if flush:
             self.place.flush([name])
-        self.place.remove(f"{self._prefix}failed/{key}.json")
+        # A removal is a request too. Without a failure before this run, only an earlier attempt can have left one.
+        if self._failures is not False or int(receipt.get("attempt", 1)) > 1:
+            self.place.remove(f"{self._prefix}failed/{key}.json")
 
     def forget(self, key: str) -> None:
         """Remove what is known of a unit that is wanted no more; its outputs are not touched."""
@@ -99,9 +141,15 @@ class State:
 
     # Failures
 
-    def failed(self) -> set[str]:
-        """The keys of all units that failed and have not succeeded since."""
-        return set(self._keys("failed"))
+    def failed(self, listed: Iterable[Entry] | None = None) -> set[str]:
+        """The keys of all units that failed and have not succeeded since; of all files if they are `listed`."""
+        return set(self._keys("failed", listed))
+
+    def listed(self) -> dict[str, Entry] | None:
+        """Every file of an object store by name, so that none is asked for alone; None of a folder of this machine."""
+        if isinstance(self.place, LocalPlace):
+            return None
+        return {entry.name: entry for entry in self.place.entries()}
 
     def failure(self, key: str) -> dict[str, Any] | None:
         """The last failure of a unit."""
@@ -114,7 +162,9 @@ class State:
 
     # Results
 
-    def stands(self, output: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
+    def stands(
+        self, output: Mapping[str, Any], listed: Mapping[str, Entry] | None = None, *, read: bool = False
+    ) -> bool:
         """Whether an output of a receipt is there as it was written.
 
         Another time, as of a copy, is settled by its hash; nothing else is read.
@@ -122,20 +172,40 @@ class State:
         Args:
             output: As a receipt has it.
             listed: Every file of the place by name, where asking for each would be slow.
+            read: Whether its bytes are hashed again whatever its time says.
         """
         name = str(output["name"])
         found = self.place.stat(name) if listed is None else listed.get(name)
         if found is None or found.size != output["size"]:
             return False
+        if read and output.get("hash"):
+            with self.place.local(name) as path:
+                return hashed(path)[1] == str(output["hash"])
         if all(output.get(field, value) == value for field, value in found.identity.items()):
             return True
         if not isinstance(self.place, LocalPlace) or not output.get("hash"):
             return False
         return hashed(self.place.path(name))[1] == str(output["hash"])
 
-    def is_done(self, receipt: Mapping[str, Any], listed: Mapping[str, Entry] | None = None) -> bool:
-        """Whether every output of a receipt is there as it was written."""
-        return all(self.stands(one, listed) for one in receipt.get("output", []) if "name" in one)
+    def is_done(
+        self,
+        receipt: Mapping[str, Any],
+        listed: Mapping[str, Entry] | None = None,
+        *,
+        verify: str = "hash",
+    ) -> bool:
+        """Whether every output of a receipt is there as it was written.
+
+        Args:
+            receipt: Of a unit.
+            listed: Every file of the place by name, where asking for each would be slow.
+            verify: With ``decode`` results that were never decoded are not done, and the bytes of others are read.
+        """
+        made = [one for one in receipt.get("output", []) if "name" in one]
+        decoded = verify == "decode"
+        if made and decoded and receipt.get("verify") != "decode":
+            return False
+        return all(self.stands(one, listed, read=decoded) for one in made)
 
     # Plans
 
@@ -172,6 +242,27 @@ class State:
         """The ids of the plans that are kept here."""
         names = (entry.name for entry in self.place.entries(f"{self._prefix}plans"))
         return [name.rpartition("/")[2].removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+
+    def drop_plans(self, live: Collection[str], overruled: Collection[str]) -> None:
+        """Remove plans that say nothing any more: a folder that is converted each day has one of each day.
+
+        Args:
+            live: Those that something stands for. They stay, and so do those that were started last.
+            overruled: Those that a later one speaks over. While one of these stays, so do those that came after it.
+        """
+        order = self.order()
+        started = {id: number for number, id in enumerate(order)}
+        keep, pinned = {*live, *order[-_LAST_PLANS:]}, False
+        for id in sorted(self.plan_ids(), key=lambda one: started.get(one, -1)):
+            if id in keep or pinned:
+                keep.add(id)
+                pinned |= id in overruled
+            else:
+                self.place.remove(f"{self._prefix}plans/{id}.jsonl")
+        if not keep.issuperset(order):
+            self.place.put(
+                f"{self._prefix}order.json", json.dumps([id for id in order if id in keep]).encode()
+            )
 
     def planned(self) -> Iterator[tuple[str, str]]:
         """The outputs of every plan that is kept here, and the sources that they are made of."""
@@ -212,6 +303,11 @@ class State:
         told = re.search(rb'^ "plan": "(\w+)"', end, re.MULTILINE)
         return told[1].decode() if told else ""
 
+    def drop_manifest(self) -> None:
+        """Remove the manifest, before results that it tells of are made anew."""
+        if self.inner:
+            self.place.remove(f"{self._prefix}manifest.json")
+
     def write_manifest(self, text: bytes) -> None:
         """Keep the manifest."""
         self.place.put(f"{self._prefix}manifest.json", text)
@@ -231,10 +327,11 @@ class State:
                     shutil.rmtree(one.path, ignore_errors=True)
         return removed
 
-    def _keys(self, folder: str) -> Iterator[str]:
-        for entry in self.place.entries(f"{self._prefix}{folder}"):
+    def _keys(self, folder: str, listed: Iterable[Entry] | None = None) -> Iterator[str]:
+        under = f"{self._prefix}{folder}"
+        for entry in self.place.entries(under) if listed is None else listed:
             name = entry.name.rsplit("/", 1)[-1].removesuffix(".json")
-            if entry.name.endswith(".json") and _KEY.fullmatch(name):
+            if entry.name.startswith(f"{under}/") and entry.name.endswith(".json") and _KEY.fullmatch(name):
                 yield name
 
     def _read(self, name: str) -> dict[str, Any] | None:

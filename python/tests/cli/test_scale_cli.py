@@ -61,6 +61,8 @@ def test_a_folder_in_parallel(folder: Path) -> None:
     ("options", "names"),
     [
         (["--include", "*.tsv"], ["sub/d.parquet"]),
+        (["--exclude", "tmp"], ["a.parquet", "b.parquet", "sub/c.parquet", "sub/d.parquet"]),
+        (["--include", "sub/", "--verify=decode"], ["sub/c.parquet", "sub/d.parquet"]),
         (["--exclude", "tmp/**"], ["a.parquet", "b.parquet", "sub/c.parquet", "sub/d.parquet"]),
         (["--include", "**/*.csv", "--exclude", "tmp/*"], ["a.parquet", "b.parquet", "sub/c.parquet"]),
     ],
@@ -168,8 +170,9 @@ def test_values_that_would_change(folder: Path) -> None:
         (["in/*.csv", "-", "--to", "csv"], "many files are no stream"),
         (["in/*.nothing", "out", "--to", "csv"], "no file is there"),
         (["in", "out", "--to", "parquet", "--split", "much"], "a size such as 64MiB"),
+        (["in", "out", "--to", "parquet", "--verify", "decoed"], "--verify takes size, hash, decode, not 'decoed'"),
         (["in", "out", "--to", "parquet", "--executor", "slurm"], "--executor 'slurm'"),
-        (["in", "out", "--to", "parquet", "--executor", "dask://127.0.0.1:1"], "no scheduler, or no worker"),
+        (["in", "out", "--to", "parquet", "--executor", "dask://127.0.0.1:1"], "no scheduler answers"),
         (["in", "out", "--to", "nothing", "--jobs", "2"], "nothing"),
     ],
 )  # fmt: skip

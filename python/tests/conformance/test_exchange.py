@@ -120,6 +120,9 @@ def test_the_worst_outcome_names_a_pair() -> None:
     assert (verdict({}), mark({}), mark({"counts": {"n/a": 3}})) == ("n/a", "n/a", "n/a")
 
 
+one_run = pytest.mark.xdist_group("one run with exchange")
+
+
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder = tmp_path_factory.mktemp("exchange")
@@ -132,6 +135,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return result.record
 
 
+@one_run
 def test_a_run_keeps_the_exchange_in_its_record(record: dict) -> None:
     """Under fidelity, valid by the schema, with the user's document in it."""
     check(record)
@@ -141,6 +145,7 @@ def test_a_run_keeps_the_exchange_in_its_record(record: dict) -> None:
     assert (found["own_share"], outcome(found, "json:orjson", "json:node", OWN)) == (1.0, "changed")
 
 
+@one_run
 def test_reports_show_the_matrix_and_say_it(record: dict) -> None:
     """Terminal within 100 columns, Markdown, HTML; and a record without it has no such part."""
     said = "json:orjson writes own data 4.75, json:node reads 4.750000000000001"
@@ -159,6 +164,7 @@ def test_reports_show_the_matrix_and_say_it(record: dict) -> None:
     assert "What one language writes" not in render(without)
 
 
+@one_run
 def test_text_of_a_hostile_record_is_text(record: dict) -> None:
     """What a value was is shown, never run."""
     hostile = json.loads(json.dumps(record))

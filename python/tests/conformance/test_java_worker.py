@@ -91,6 +91,14 @@ def test_what_comes_back_of_a_document(loaded: Worker, codec: str, tmp_path: Pat
     assert changes(loaded, codec) == KEPT[codec]
 
 
+@pytest.mark.parametrize("codec", KEPT)
+def test_the_same_bytes_are_decoded_again(loaded: Worker, codec: str) -> None:
+    """As every sample does."""
+    available(loaded, codec)
+    ask(loaded, "prepare", codec=codec, cold=True)
+    assert ask(loaded, "run", what="decode", codec=codec, batch=3, samples=2)["items"] == 1
+
+
 @pytest.mark.parametrize(("codec", "probe"), PROBES)
 def test_what_becomes_of_a_probe(loaded: Worker, codec: str, probe: str) -> None:
     """Silent losses and refusals that are the libraries' own."""
@@ -136,3 +144,14 @@ def test_it_warms_up_as_long_as_it_may(loaded: Worker) -> None:
     assert warmed(warm_ms=600) > 0, "a budget had ended it before"
     assert warmed(warm_ms=600) == 0, "once is enough"
     assert warmed(warm_ms=600, samples=2) == 0
+
+
+def test_a_document_without_a_backslash_loads_in_time(tmp_path: Path) -> None:
+    """Each text is read to its end, and no further: 5 MB took a minute, and four times as much sixteen."""
+    need(shutil.which("javac") is not None, "Java is not installed")
+    rows = [{"id": n, "name": f"row {n}", "text": "x" * 60} for n in range(210_000)]
+    path = tmp_path / "large.json"
+    path.write_text(json.dumps(rows))
+    assert path.stat().st_size > 20_000_000
+    with Worker("java", COMMAND) as worker:
+        assert ask(worker, "load", path=str(path), kind="document", **{"as": "json"})["items"] == len(rows)

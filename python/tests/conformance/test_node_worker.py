@@ -130,6 +130,13 @@ def test_what_comes_back_of_a_table(node: Worker, tmp_path: Path, codec: str) ->
     assert ask(node, "run", what="decode", batch=2)["items"] == 3
 
 
+def test_one_column_has_no_delimiter(node: Worker, tmp_path: Path) -> None:
+    """Papa Parse lists that it found none among its errors, and gives the rows."""
+    load_table(node, tmp_path / "t.arrow", pa.table({"x": [1.5, 2.0, -3.25]}))
+    ask(node, "prepare", codec="csv:node-papaparse")
+    assert changes(node, "csv:node-papaparse") == {}
+
+
 def test_a_key_that_names_a_prototype(node: Worker, tmp_path: Path) -> None:
     """It is kept, renamed, refused or lost, each in sight; no object gets another prototype."""
     load(node, tmp_path / "p.json", PROTO)
@@ -222,7 +229,7 @@ def test_node_alone_is_enough(tmp_path: Path) -> None:
     """Without a single package it speaks, and says what installs the others; tables then need Arrow."""
     need(shutil.which("node") is not None, "Node is not installed")
     with Worker("node", ("sh", str(SCRIPT), str(tmp_path / "node_modules"))) as worker:
-        assert {"json:node", "v8:node"} == {one["id"] for one in worker.hello["codecs"]}
+        assert {"json:node", "v8:node", "none:node"} == {one["id"] for one in worker.hello["codecs"]}
         missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
         assert missing["cbor:node-cborx"] == f"npm install --prefix '{tmp_path}' cbor-x"
         with pytest.raises(WorkerError, match="Node has no package cbor-x: npm install --prefix"):

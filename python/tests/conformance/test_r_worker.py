@@ -135,6 +135,25 @@ def test_a_planted_difference_is_found(loaded: Worker, tmp_path: Path, column: s
 
 
 @pytest.mark.parametrize(
+    ("column", "shown"),
+    [("num", ("-0 (numeric)", "0 (numeric)")), ("text", ("NA (character)", '"NA" (character)'))],
+)
+def test_what_changed_is_shown_as_a_change(
+    loaded: Worker, tmp_path: Path, column: str, shown: tuple[str, str]
+) -> None:
+    """The value that differs, not the first of its column; a sign of zero and a missing text as what they are."""
+    path = tmp_path / "other.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(PLANTED[column]))
+    ask(loaded, "prepare", codec="rds:r", encoded=str(path))
+    (change,) = (
+        one
+        for one in ask(loaded, "verify", codec="rds:r", full=True, limit=50)["changes"]
+        if one["path"] == column
+    )
+    assert (change["in"], change["out"]) == shown
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "system('touch ran')",
@@ -194,7 +213,9 @@ def test_base_r_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("R_LIBS", "R_LIBS_SITE", "R_LIBS_USER"):
         monkeypatch.setenv(name, "/nonexistent")
     with Worker("r", COMMAND) as worker:
-        assert {"rds:r", "dput:r", "csv:r", "rdata:r"} == {one["id"] for one in worker.hello["codecs"]}
+        assert {"rds:r", "dput:r", "csv:r", "rdata:r", "none:r"} == {
+            one["id"] for one in worker.hello["codecs"]
+        }
         missing = {one["id"]: one["install"] for one in worker.hello["missing"]}
         assert missing["json:r-rjson"] == 'apt-get install r-cran-rjson, or in R install.packages("rjson")'
         assert missing["qs2:r-qs2"] == 'in R: install.packages("qs2")'
@@ -300,3 +321,34 @@ def test_integers_of_64_bits_and_bytes_are_told_as_they_are(loaded: Worker, tmp_
     assert from_tagged(json.loads((tmp_path / "v.json").read_text())) == value
     cells = ask(loaded, "probe", codec="rds:r", set="values/1", only=["bytes"])["cells"]
     assert from_tagged(cells[0]["out"]) == {"v": b"\x00\xff\xfe\x80"}
+
+
+def test_many_escapes_load_in_time(tmp_path: Path) -> None:
+    """Short escapes are undone in all texts at once; each on its own, these took more than a minute."""
+    need(shutil.which("R") is not None, "R is not installed")
+    texts = ['\\"\n\\n\\\\/\t' * 10 + f"{n}" for n in range(200_000)]
+    texts[7] = "\u00e9\\u\x01\U0001f600\\"
+    path = tmp_path / "escapes.json"
+    path.write_text(json.dumps(texts))
+    with Worker("r", COMMAND) as worker:
+        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        ask(worker, "prepare", codec="rds:r")
+        ask(worker, "encode_to", path=str(tmp_path / "escapes.rds"))
+    assert Codec.parse("rds:tare").decode((tmp_path / "escapes.rds").read_bytes()) == texts
+
+
+def test_a_map_of_many_names_is_compared_in_time(tmp_path: Path) -> None:
+    """Values are found by their place: looked for by name, a hundred thousand took minutes."""
+    need(shutil.which("R") is not None, "R is not installed")
+    document = {f"k{n}": n for n in range(100_000)}
+    with Worker("r", COMMAND) as worker:
+        for last, name in ((-1, "other"), (0, "own")):
+            path = tmp_path / f"{name}.json"
+            path.write_text(json.dumps(document | {"k99999": last}))
+            ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+            encoded = None if name == "other" else str(tmp_path / "other.rds")
+            ask(worker, "prepare", codec="rds:r", **({"encoded": encoded} if encoded else {}))
+            if name == "other":
+                ask(worker, "encode_to", path=str(tmp_path / "other.rds"))
+        found = worker.request("verify", deadline_s=10.0)
+    assert [one["path"] for one in found["changes"]] == ["k99999"]

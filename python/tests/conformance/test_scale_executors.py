@@ -172,13 +172,13 @@ def test_a_pool_that_was_given_and_broke(sources, tmp_path) -> None:
     assert (report.done + report.skipped + report.duplicate, report.failed) == (6, 1)
 
 
-def after(plan: scale.Plan, count: int, act: Callable[[], Any]) -> threading.Thread:
-    """Act once so many units are done."""
+def after(plan: scale.Plan, count: int, act: Callable[[], Any], of: Path | None = None) -> threading.Thread:
+    """Act once so many units are done, or so many results are there."""
 
     def watch() -> None:
         state = State.of(plan)
         until = time.monotonic() + 60
-        while len(state.done()) < count and time.monotonic() < until:
+        while (len(tree(of)) if of else len(state.done())) < count and time.monotonic() < until:
             time.sleep(0.01)
         act()
 
@@ -206,10 +206,16 @@ def assert_whole(plan: scale.Plan, folder: Path, expected: dict[str, str]) -> No
     assert sorted(one["name"] for one in manifest["outputs"]) == sorted(expected)
 
 
-def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("before", ["nothing", "results that were deleted"])
+def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch, before) -> None:
+    """A receipt of results that went since is no proof that a unit in flight is done."""
     from tare.scale.executors.local import LocalEngine
 
     plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    if before != "nothing":
+        assert scale.run(plan, executor="inline").ok
+        for name in expected:
+            (tmp_path / name).unlink()
     pools: list[LocalEngine] = []
     real = LocalEngine.__init__
 
@@ -222,7 +228,7 @@ def test_a_pool_that_loses_a_process(sources, expected, tmp_path, monkeypatch) -
     def kill() -> None:
         os.kill(next(iter(pools[0]._pool._processes)), signal.SIGKILL)
 
-    thread = after(plan, 4, kill)
+    thread = after(plan, 4, kill, of=tmp_path)
     report = scale.run(plan, executor="local:2")
     thread.join()
     assert (report.done, report.failed, report.deaths) == (FILES, 0, 1), report.failures

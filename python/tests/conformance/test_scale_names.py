@@ -120,7 +120,7 @@ def test_groups_of_long_names_fit_their_unit(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
-def test_an_error_of_the_system_names_its_source(
+def test_an_error_of_the_system_names_its_source_or_what_is_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     source = made(tmp_path / "in", b"a.csv")
@@ -131,7 +131,11 @@ def test_an_error_of_the_system_names_its_source(
     monkeypatch.setattr("tare.io.convert", full)
     report = scale.convert(source, tmp_path / "o", to="parquet", executor="inline", retries=0)
     (failed,) = report.failures
-    assert failed["error"]["message"].startswith(f"{source}/a.csv: [Errno {number}]")
+    begins = {
+        errno.ENOSPC: f"{tmp_path}/o: its disk is full; make room there",
+        errno.EIO: f"{source}/a.csv: [Errno {number}]",
+    }
+    assert failed["error"]["message"].startswith(begins[number])
     assert failed["error"]["class"] == {errno.ENOSPC: "resources", errno.EIO: "transient"}[number]
 
 

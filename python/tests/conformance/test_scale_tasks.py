@@ -168,3 +168,31 @@ def test_types_that_come_back_as_others_are_told(tmp_path: Path) -> None:
     tare.write(table, tmp_path / "a.arrow")
     report = convert(tmp_path / "a.arrow", tmp_path / "o", partition="k")
     assert (report.failed, [one["verdict"] for one in report.changes]) == (0, ["type"])
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_one_that_cannot_be_put_costs_no_other_its_key(tmp_path: Path, values: bool) -> None:
+    """The others are set; it is named by its path, and the next start tries again."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(30):
+        (folder / f"{n:02}.ndjson").write_text(f'{{"n": {n}}}\n')
+    bad = folder / "07.ndjson"
+    bad.write_bytes(b'{"n":-}\n')
+    plan = scale.plan_put(str(folder), str(tmp_path / "store"), tmp_path / "put.jsonl", values=values)
+    if not values:  # bytes are never wrong, but they may have gone
+        bad.unlink()
+    report = scale.run(plan, executor="inline")
+    assert (report.files, report.files_failed, report.failed) == (29, 1, 1)
+    assert str(bad) in failure(report)["message"]
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert len(list(store.list())) == 29
+    found = scale.status(tmp_path / "put.jsonl")
+    assert (found["inputs"], found["inputs_done"], found["inputs_failed"]) == (30, 29, 1)
+    bad.write_text('{"n": 7}\n')
+    plan = scale.plan_put(str(folder), str(tmp_path / "store"), tmp_path / "put.jsonl", values=values)
+    report = scale.run(plan, executor="inline")
+    assert (report.files, report.files_failed) == (30, 0)
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert len(list(store.list())) == 30
+    assert scale.run(plan, executor="inline").files_before == 30

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 _RUN = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background has it ignored
@@ -28,8 +30,9 @@ class Sleeper:
         return time.sleep, (1,)
 
 
-def test_what_waits_for_a_process_is_not_begun_any_more(tmp_path: Path) -> None:
-    """Ctrl-C waits for what runs, not for what the pool holds beside it."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_waits_for_a_process_is_not_begun_any_more(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C, or a batch system that ends all of a job, waits for what runs, not for what the pool holds beside it."""
     (tmp_path / "in").mkdir()
     for n in range(12):
         (tmp_path / "in" / f"{n:02}.pickle").write_bytes(pickle.dumps(Sleeper()))
@@ -50,8 +53,9 @@ def test_what_waits_for_a_process_is_not_begun_any_more(tmp_path: Path) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until and not (failed.is_dir() and len(os.listdir(failed)) >= 2):
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert 2 <= len(os.listdir(failed)) <= 5  # two had failed, two ran, and one may have begun in between
     assert " not begun" in said
+    assert "workers died" not in said

@@ -285,6 +285,7 @@ def test_prepare_from_encoded_bytes_needs_no_value(worker, speaker, document):
     path = document.with_name("encoded")
     ask(worker, "encode_to", path=str(path))
     with Worker("fresh", speaker.command) as fresh:
+        assert "items" not in ask(fresh, "prepare", codec=speaker.codec, encoded=str(path), cold=False)
         reply = ask(fresh, "prepare", codec=speaker.codec, encoded=str(path))
         assert reply["items"] == len(DOCUMENT)
         assert ask(fresh, "run", what="decode", batch=1)["items"] == len(DOCUMENT)
@@ -394,6 +395,18 @@ def test_a_batch_is_calibrated(worker, speaker, document):
     assert ask(worker, "run", what="decode", batch=0, target_ns=5_000_000)["batch"] == kept >= 1
 
 
+@pytest.mark.parametrize("language", ["java", "mono"])
+def test_a_clock_that_is_lacking_is_absent(language: str) -> None:
+    """What letting go costs, the collectors of these do later, and nobody can tell."""
+    speaker = WORKERS[language]
+    need(shutil.which(speaker.program) is not None, f"no program {speaker.program}")
+    with Worker(language, speaker.command) as worker:
+        reply = ask(worker, "run", what="null", batch=1)
+        assert reply["cols"] == worker.hello["clocks"]
+        assert "drop_ns" not in reply["cols"]
+        assert len(reply["samples"][0]) == len(reply["cols"])
+
+
 def test_samples_stop_at_their_budget(worker, speaker, document):
     """At least one is taken, and not thousands."""
     ready(worker, speaker, document)
@@ -432,8 +445,9 @@ def test_the_cpu_clock_is_the_processs_own(worker, speaker, tmp_path):
         if counted > 50_000_000 + 2 * around:
             break
     assert told <= counted * 1.01
-    # A runtime that compiles beside does so between samples too, where no clock of its own is read.
-    assert told >= (0.85 if speaker.compiles_beside else 0.95) * (counted - around)
+    # A runtime that compiles beside does so between samples too, where no clock of its own is read. Freeing pages
+    # behind a sample takes longer on a busy machine than behind an empty one.
+    assert told >= (0.85 if speaker.compiles_beside else 0.9) * (counted - around)
 
 
 def test_the_collector_can_be_on(worker, speaker, document):

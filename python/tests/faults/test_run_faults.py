@@ -40,6 +40,9 @@ def _environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+one_run = pytest.mark.xdist_group("one run with faults")
+
+
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One run over every planted fault, and what it left in its temporary folder."""
@@ -83,6 +86,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
+@one_run
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str) -> None:
     """Every planted fault ends as its own status with its own words, and the run goes on."""
@@ -92,6 +96,7 @@ def test_each_fault_costs_its_own_case(faulty: dict[str, Any], fault: str) -> No
     assert words in case["reason"]
 
 
+@one_run
 def test_no_two_faults_are_told_alike(faulty: dict[str, Any]) -> None:
     """Status and reason together tell which fault it was."""
     told = [
@@ -102,6 +107,7 @@ def test_no_two_faults_are_told_alike(faulty: dict[str, Any]) -> None:
     assert len(set(told)) == len(told), told
 
 
+@one_run
 def test_sleeping_is_told_from_working(faulty: dict[str, Any]) -> None:
     """A decode that waits has a time that is mostly not its CPU's; an honest one has not."""
     figures = faulty["record"]["derived"]["cases"]
@@ -111,6 +117,7 @@ def test_sleeping_is_told_from_working(faulty: dict[str, Any]) -> None:
     assert honest["blocked_ns"] < honest["t_ns"] / 2
 
 
+@one_run
 def test_the_run_itself_is_well(faulty: dict[str, Any]) -> None:
     """Failed codecs are results: exit code 0, a verdict, nothing left behind."""
     assert faulty["done"].returncode == 0, faulty["done"].stderr

@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 from tare import scale
 from tare.scale import place, running
+from tare.scale.failures import classify, unwritable
 from tare.scale.planning import convert
 from tare.scale.report import grouped
 from tare.scale.state import State
@@ -159,7 +160,10 @@ def test_a_full_disk_stops_the_run(tmp_path: Path, small_disk: Path) -> None:
     plan = scale.plan_convert(str(folder), str(small_disk / "out"), to="parquet")
     report = scale.run(plan, executor="inline")
     assert (report.stopped, report.exit_code) == ("resources", 4)
-    assert report.failures[-1]["error"]["class"] == "resources"
+    error = report.failures[-1]["error"]
+    assert error["class"] == "resources"
+    assert "its disk is full; make room there" in error["message"]
+    assert error["message"].startswith(str(small_disk / "out"))
     assert report.missing > 0
     import pyarrow.parquet as pq
 
@@ -176,6 +180,32 @@ def test_a_destination_that_is_read_only(tmp_path: Path, small_disk: Path) -> No
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(OSError, match=r"[Rr]ead-only"):
         scale.run(plan, executor="inline")
+
+
+def test_the_command_says_in_words_what_takes_nothing(tmp_path: Path, small_disk: Path) -> None:
+    """Where the plan is kept, and where it is begun: the place, what it lacks, no number and no folder of ours."""
+    folder = source(tmp_path / "in")
+    out, plan = small_disk / "out", tmp_path / "plan.jsonl"
+    scale.plan_convert(str(folder), str(out), to="parquet", path=plan)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    for words in (("convert", str(folder), str(out), "--to", "parquet"), ("run", str(plan))):
+        command = [sys.executable, "-c", "from tare.cli import main; main()", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 4, done.stderr
+        assert f"tare: {out}: its disk is read-only; name another place" in done.stderr
+        assert "Errno" not in done.stderr
+        assert ".tare" not in done.stderr
+
+
+def test_what_may_not_be_written_is_said_in_words() -> None:
+    """Root may write everywhere: the error alone."""
+    denied = PermissionError(errno.EACCES, "Permission denied", "/x/ro/.tare")
+    said = str(unwritable(denied, "/x/ro"))
+    assert (
+        said
+        == "/x/ro: this user may not write there; get the right, or name another place (Permission denied)"
+    )
+    assert classify(unwritable(denied, "/x/ro"), writing=True) == "resources"
 
 
 def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:
@@ -280,6 +310,8 @@ def test_each_bad_file_of_a_group_is_named(tmp_path: Path, monkeypatch: pytest.M
     assert report.done < 120
     assert (report.files, report.files_failed, report.exit_code) == (2097, 3, 1)
     assert len(tree(tmp_path / "out")) == 2097
+    status = scale.status(str(tmp_path / "out"))
+    assert [status[f"inputs{one}"] for one in ("", "_done", "_failed", "_missing")] == [2100, 2097, 3, 0]
     (group,) = grouped(report.failures)
     assert (group["class"], group["count"]) == ("input", 3)
     assert [name for name in bad if any(f"{name}.ndjson" in said for said in group["examples"])] == [*bad]
@@ -359,7 +391,10 @@ def test_results_of_others_are_left(tmp_path: Path) -> None:
     (tmp_path / "out" / "f1.parquet").write_bytes(b"mine")
     left: list[tuple[str, str]] = []
     report = scale.run(planned(tmp_path, skipped=left), executor="inline")
-    assert (report.done, left) == (2, [("f1.csv", "is there already")])
+    assert (report.done, left) == (
+        2,
+        [("f1.csv", "is there already, and not from here; --overwrite replaces it")],
+    )
     assert (tmp_path / "out" / "f1.parquet").read_bytes() == b"mine"
     assert scale.run(planned(tmp_path, overwrite=True), executor="inline").done == 1
     assert (tmp_path / "out" / "f1.parquet").read_bytes()[:4] == b"PAR1"

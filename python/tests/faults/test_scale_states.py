@@ -19,7 +19,7 @@ from tare.scale.unit import check_unit
 
 
 def lines(path: Path, count: int, start: int = 0) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f'{{"k": {n % 3}, "n": {n}}}\n' for n in range(start, start + count)))
 
 
@@ -103,6 +103,112 @@ def test_other_sources_stay(tmp_path: Path) -> None:
     lines(tmp_path / "a" / "a.ndjson", 21)
     assert convert(tmp_path / "a", out).ok
     assert [one["name"] for one in manifest(out)["outputs"]] == ["a.parquet"]
+
+
+def test_sources_named_another_way_have_one_result(tmp_path: Path) -> None:
+    """Its rows would be there twice for whoever reads the folder."""
+    folder, out = tmp_path / "logs", tmp_path / "out"
+    lines(folder / "a.ndjson", 5)
+    lines(folder / "2026" / "x.ndjson", 5)
+    assert convert(folder, out).ok
+    assert convert(folder / "2026" / "*.ndjson", out).superseded == 1
+    assert tree(out) == ["a.parquet", "x.parquet"]
+
+
+def test_a_name_of_a_folder_below_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a group: `x` is spoken of by the second plan, `w/x` is not."""
+    monkeypatch.setattr("tare.scale.planning.convert._GROUPED_FROM", 2)
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name in ("x", "y", "w/x", "w/y"):
+        lines(folder / f"{name}.ndjson", 5)
+    assert convert(folder, out).ok
+    lines(folder / "x.ndjson", 6)
+    some = [str(folder / "x.ndjson"), str(folder / "y.ndjson")]
+    assert scale.convert(some, str(out), to="parquet", executor="inline").superseded == 0
+    assert tree(out) == ["w/x.parquet", "w/y.parquet", "x.parquet", "y.parquet"]
+
+
+def test_a_partition_of_another_source_is_left(tmp_path: Path) -> None:
+    """Two files of one name, from two folders, into one folder of partitions."""
+    out = tmp_path / "out"
+    for name, count in (("a", 6), ("b", 9)):
+        lines(tmp_path / name / "f.ndjson", count)
+    assert convert(tmp_path / "a", out, partition="k").ok
+    before = {name: (out / name).read_bytes() for name in tree(out)}
+    report = convert(tmp_path / "b", out, partition="k")
+    (failed,) = report.failures
+    assert f"of {tmp_path / 'a' / 'f.ndjson'}" in failed["error"]["message"]
+    assert {name: (out / name).read_bytes() for name in tree(out)} == before
+    assert convert(tmp_path / "b", out, partition="k", overwrite=True).ok
+    assert not convert(tmp_path / "a", out, partition="k").ok  # they are b's now
+    assert rows(out) == 9
+    lines(tmp_path / "b" / "f.ndjson", 12)
+    assert convert(tmp_path / "b", out, partition="k").ok
+    assert rows(out) == 12
+
+
+def test_results_that_are_there_are_decoded_where_that_is_asked_for(tmp_path: Path) -> None:
+    """A flipped bit leaves size and time as they were."""
+    source, out = tmp_path / "in" / "x.ndjson", tmp_path / "out"
+    lines(source, 50)
+    assert convert(source, out).done == 1
+    assert convert(source, out, verify="decode").done == 1  # it was never decoded
+    assert convert(source, out, verify="decode").skipped == 1
+    result = out / "x.parquet"
+    found, data = result.stat(), bytearray(result.read_bytes())
+    data[20] ^= 1
+    result.write_bytes(data)
+    os.utime(result, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert convert(source, out).skipped == 1
+    assert convert(source, out, verify="decode").done == 1
+    assert rows(out) == 50
+
+
+def test_a_manifest_that_is_true_no_more_goes(tmp_path: Path) -> None:
+    """From the first result that is made anew until all are there."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name in ("a", "b"):
+        lines(folder / f"{name}.ndjson", 5)
+    assert convert(folder, out).ok
+    lines(folder / "a.ndjson", 6)
+    (folder / "b.ndjson").write_text('{"a": ')
+    assert not convert(folder, out).ok
+    assert not (out / ".tare" / "manifest.json").exists()
+    lines(folder / "b.ndjson", 7)
+    assert convert(folder, out).ok
+    assert [one["name"] for one in manifest(out)["outputs"]] == ["a.parquet", "b.parquet"]
+
+
+def test_plans_that_say_nothing_any_more_go(tmp_path: Path) -> None:
+    """A folder that is converted each day keeps the last plans, and those that something stands for."""
+    out, plans = tmp_path / "out", tmp_path / "out" / ".tare" / "plans"
+    lines(tmp_path / "other" / "b.ndjson", 10)
+    assert convert(tmp_path / "other", out).ok
+    (other,) = os.listdir(plans)
+    for day in range(20):
+        lines(tmp_path / "in" / "a.ndjson", 10 + day)
+        lines(tmp_path / "in" / f"day-{day}.ndjson", 3)
+        assert convert(tmp_path / "in", out).ok
+    kept = os.listdir(plans)
+    assert other in kept
+    assert len(kept) == len(json.loads((out / ".tare" / "order.json").read_text())) == 17
+    status = scale.status(str(out))
+    assert (status["inputs_done"], status["missing"], status["rows"]) == (22, 0, 10 + 29 + 20 * 3)
+    assert convert(tmp_path / "in", out).done == 0
+
+
+def test_a_plan_that_overrules_one_that_is_kept_stays(tmp_path: Path) -> None:
+    """Without it the older one would speak again, of results that are gone."""
+    out = tmp_path / "out"
+    lines(tmp_path / "in" / "a.ndjson", 10)
+    lines(tmp_path / "in" / "b.ndjson", 10)
+    assert convert(tmp_path / "in", out).ok
+    for day in range(20):  # the first plan stands for b alone from here on
+        lines(tmp_path / "in" / "a.ndjson", 20 + day)
+        assert convert(tmp_path / "in" / "a.ndjson", out).ok
+    assert len(os.listdir(out / ".tare" / "plans")) == 21
+    status = scale.status(str(out))
+    assert (status["units"], status["missing"], status["rows"]) == (2, 0, 10 + 39)
 
 
 def test_a_name_that_another_source_takes_part_in(tmp_path: Path) -> None:

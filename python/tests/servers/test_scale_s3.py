@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -18,12 +19,21 @@ from conftest import need
 
 import tare
 from tare import scale
+from tare.scale.failures import SourceChanged
 from tare.scale.place import place_of
+from tare.scale.planning.sources import find_sources
 from tare.scale.state import State
+from tare.scale.tasks.inputs import opened_part
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server writes a line for each request."""
+    return tmp_path_factory.mktemp("server") / "log"
+
+
+@pytest.fixture(scope="module")
+def server(log: Path) -> Iterator[str]:
     """A bucket; its endpoint."""
     try:
         import moto  # noqa: F401
@@ -34,7 +44,8 @@ def server() -> Iterator[str]:
         chosen.bind(("127.0.0.1", 0))
         port = chosen.getsockname()[1]
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
     url = f"http://127.0.0.1:{port}"
     try:
         until = time.monotonic() + 60
@@ -96,6 +107,17 @@ def test_to_the_store_and_back(tmp_path: Path, executor: str) -> None:
         assert table == tare.read(folder / f"f{n}.ndjson")
 
 
+@pytest.mark.parametrize("count", [5, 40])
+def test_what_is_there_already_is_left(tmp_path: Path, count: int) -> None:
+    """Of many names by one listing, of few by a request each."""
+    folder, there = sources(tmp_path / "in", count), f"s3://bucket/there-{count}"
+    place_of(there).put("f3.parquet", b"somebody's")
+    left: list[tuple[str, str]] = []
+    plan = scale.plan_convert(str(folder), there, to="parquet", skipped=left)
+    assert (plan.count, left) == (count - 1, [("f3.ndjson", "is there already")])
+    assert scale.plan_convert(str(folder), there, to="parquet", overwrite=True).count == count
+
+
 def test_a_source_that_changed_there(tmp_path: Path) -> None:
     place = place_of("s3://bucket/changing")
     place.put("a.ndjson", b'{"a": 1}\n')
@@ -106,6 +128,44 @@ def test_a_source_that_changed_there(tmp_path: Path) -> None:
         "s3://bucket/changing/a.ndjson: changed since the plan was made"
         in report.failures[0]["error"]["message"]
     )
+
+
+def test_an_object_that_changes_while_it_is_planned(tmp_path: Path) -> None:
+    """What is asked for is not there any more: told is why."""
+    place = place_of("s3://bucket/shrinking")
+    place.put("a.ndjson", b'{"a": 1}\n' * 1_000_000)
+    (one,) = find_sources(["s3://bucket/shrinking"])
+    with (  # noqa: PT012 - it is the block that fails
+        pytest.raises(SourceChanged, match=r"shrinking/a\.ndjson: changed while it was read"),
+        opened_part(one.as_input()) as file,
+    ):
+        assert not isinstance(file, str)
+        place.put("a.ndjson", b'{"a": 2}\n')
+        file.seek(8_000_000)
+        file.read(100)
+
+
+def test_a_key_that_cannot_be_listed_costs_its_folder_alone(server: str, tmp_path: Path) -> None:
+    """A key with an empty part, as other tools make it; the library that lists refuses the whole answer."""
+    place = place_of("s3://bucket/slashes")
+    for name in ("a.ndjson", "b/c.ndjson", "d/e/f.ndjson", "z.ndjson"):
+        place.put(name, b'{"a": 1}\n{"a": 2}\n')
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x",
+    }
+    request = urllib.request.Request(f"{server}/bucket/slashes/b//x", b"{}", headers, method="PUT")
+    urllib.request.urlopen(request, timeout=5).close()
+    left: list[tuple[str, str]] = []
+    report = scale.convert(
+        "s3://bucket/slashes", str(tmp_path / "out"), to="parquet", executor="inline", skipped=left
+    )
+    assert (report.files, report.failed) == (3, 0)
+    (told,) = left
+    assert told[0] == "b/"
+    assert "empty part (//)" in told[1]
+    with pytest.raises(OSError, match="empty path segment"):
+        find_sources(["s3://bucket/slashes/b"])
 
 
 def test_parts_are_ranges_of_requests(tmp_path: Path) -> None:
@@ -209,3 +269,83 @@ def test_keys_are_what_they_are(tmp_path: Path) -> None:
     names = [entry.name for entry in bucket.entries("out 50%?#") if entry.name.endswith(".parquet")]
     assert len(names) == 3
     assert all(name.endswith("a%20b.parquet") for name in names), names
+
+
+class Requests:
+    """What a server is asked for, from its log, since the last time that was asked."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._at = log.stat().st_size
+
+    def since(self) -> list[tuple[str, str]]:
+        """Method and path of each."""
+        text = self._log.read_bytes()
+        found = re.findall(
+            rb'"(?:\x1b\[[\d;]*m)*([A-Z]+) (/\S*) HTTP', text[self._at :]
+        )  # misses are in colour
+        self._at = len(text)
+        return [(method.decode(), path.decode()) for method, path in found]
+
+
+def test_a_unit_is_few_requests(tmp_path: Path, log: Path) -> None:
+    """Of small files the requests are the work: nothing is removed that never was, or asked for twice."""
+    folder, count = sources(tmp_path / "in", 40), 40
+    there = place_of("s3://bucket/few/in")
+    for path in folder.iterdir():
+        there.put(path.name, path.read_bytes())
+    requests = Requests(log)
+    plan = scale.plan_convert("s3://bucket/few/in", "s3://bucket/few/out", to="parquet")
+    looked = requests.since()
+    assert scale.run(plan, executor="inline").ok
+    ran = requests.since()
+    removed = [path for method, path in ran if method == "DELETE" or path.endswith("?delete")]
+    assert len(removed) <= 4, removed  # of looking whether the place takes anything, and the manifest
+    assert len(looked) + len(ran) <= 9 * count + 40, (len(looked), len(ran))
+    assert scale.status("s3://bucket/few/out")["done"] == count
+    asked = requests.since()
+    assert len(asked) <= count + 15, asked
+    assert scale.run(plan, executor="inline").skipped == count
+    assert len(requests.since()) <= 2 * count + 30
+
+
+def test_a_failure_goes_with_the_success(tmp_path: Path) -> None:
+    """Of an earlier start and of an earlier attempt."""
+    folder = sources(tmp_path / "in", 2)
+    (folder / "bad.ndjson").write_bytes(b"{")
+    there = "s3://bucket/stale"
+    report = scale.run(scale.plan_convert(str(folder), there, to="parquet"), executor="inline")
+    assert (report.done, report.failed) == (2, 1)
+    state = State(there)
+    (key,) = state.failed()
+    receipt = state.failure(key)
+    assert receipt is not None
+    begun = State(there).settings()  # of a start that finds a failure
+    State.from_settings(begun).write_receipt({"key": key, "output": [], "attempt": 1})
+    assert not state.failed()
+    begun = State(there).settings()  # of one that finds none, and has one
+    again = State.from_settings(begun)
+    again.write_failure(receipt)
+    again.write_receipt({"key": key, "output": [], "attempt": 2})
+    assert not state.failed()
+
+
+def test_a_client_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And made anew where the environment says something else, or in another process."""
+    from tare.scale import place
+
+    def client(uri: str = "s3://bucket/once") -> Any:
+        found = place_of(uri)
+        assert isinstance(found, place.ObjectPlace)
+        return found._store
+
+    first = client()
+    assert client() is first
+    assert client("s3://bucket/other") is not first
+    with monkeypatch.context() as patch:
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+        assert client() is not first
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 1)
+        assert client() is not first
+    assert client() is first

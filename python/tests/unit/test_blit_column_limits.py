@@ -23,7 +23,7 @@ FIVE = 0xA5
 @pytest.mark.parametrize("tag", [EMPTY, ARRAY, NULL, FIVE, TEXT])
 def test_equal_elements_are_looked_at_once(tag: int) -> None:
     """However many there are: no element is an answer that takes no longer than one."""
-    began = time.perf_counter()
+    began = time.process_time()
     view = equal(1 << 27, tag)
     for path in ["a", "/a/b", ["0"]]:
         with pytest.raises(UsageError, match="no element"):
@@ -33,7 +33,7 @@ def test_equal_elements_are_looked_at_once(tag: int) -> None:
     else:
         with pytest.raises(Unsupported, match="array of objects"):
             view.to_arrow()
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("tag", [EMPTY, ARRAY, NULL, FIVE, TEXT])

@@ -11,94 +11,24 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from experiment_records import BENCH, FIGURES, modules, result_of
 
 from tare.measure.plan import Plan
 from tare.measure.record import new_record, write_record
+from tare.measure.result import Result
 
-BENCH = ROOT / "bench"
 NAMES = ("transports", "files", "load", "compress", "documents")
-FIGURES = {
-    "heading": "", "operation": "encode", "unit": "x", "base": "json:stdlib", "rows": [],
-}  # fmt: skip
 
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> dict[str, ModuleType]:
-    monkeypatch.syspath_prepend(str(BENCH))
-    import experiment_figures
-    import experiment_page
-    import experiments
-
-    return {"run": experiments, "figures": experiment_figures, "page": experiment_page}
+    return modules(monkeypatch)
 
 
-def record_of(*cases: tuple[str, float, str]) -> dict[str, Any]:
-    """A record of encodes in memory: codec, nanoseconds, status."""
-    listed, derived = [], {}
-    for codec, t_ns, status in cases:
-        labels = {"codec": codec, "dataset": "d", "medium": "memory", "size": "1"}
-        listed.append({"key": codec, "labels": labels, "status": status, "reason": "why not"})
-        derived[codec] = {"ops": {"encode": {"t_ns": t_ns}}, "bytes": 1e6, "kept": "all"}
-    return {"cases": listed, "derived": {"cases": derived, "growth": []}}
-
-
-def agreement(bench: dict[str, ModuleType], published: Any, ours_ns: float, status: str = "ok") -> str:
-    figures = {**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": published}]}
-    record = record_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", ours_ns, status))
-    (row,) = bench["figures"].compared(figures, record)
-    return str(row["agrees"])
-
-
-@pytest.mark.parametrize(
-    ("published", "ours_ns", "agrees"),
-    [
-        (0.5, 50, "yes"), (0.5, 74, "yes"), (0.5, 76, "direction"), (0.5, 30, "direction"),
-        (0.5, 99, "no"), (0.14, 100, "no"), (0.5, 200, "no"), (10, 160, "direction"), (10, 90, "no"),
-        ([0.4, 0.75], 60, "yes"), ([0.4, 0.75], 20, "direction"), ([0.4, 0.75], 120, "no"),
-    ],
-)  # fmt: skip
-def test_a_published_multiple_beside_ours(bench, published, ours_ns, agrees):
-    assert agreement(bench, published, ours_ns) == agrees
-
-
-def test_what_was_not_measured_agrees_with_nothing(bench):
-    figures = {**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}
-    record = record_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "unproven"))
-    (row,) = bench["figures"].compared(figures, record)
-    assert (row["agrees"], row["ours"], row["reason"]) == ("", None, "why not")
-    assert "| `msgpack:msgpack` | 0.5 |  |  | why not |" in bench["figures"].table(figures, [row])
-
-
-def test_seconds_of_another_machine_are_compared_as_multiples(bench):
-    rows = [{"codec": "json:stdlib", "published": 2.0}, {"codec": "msgpack:msgpack", "published": 1.0}]
-    figures = {**FIGURES, "unit": "s", "rows": rows}
-    record = record_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 60, "ok"))
-    base, other = bench["figures"].compared(figures, record)
-    assert (base["agrees"], other["multiple"], other["ours"], other["agrees"]) == (
-        "base",
-        [0.5, 0.5],
-        0.6,
-        "yes",
-    )
-
-
-def test_sizes_are_compared_as_closely_as_the_study_allows(bench):
-    rows = [{"codec": "json:stdlib", "published": 1.04}, {"codec": "msgpack:msgpack", "published": 1.06}]
-    figures = {"heading": "", "operation": "bytes", "unit": "MB", "within": 0.05, "rows": rows}
-    found = bench["figures"].compared(
-        figures, record_of(("json:stdlib", 1, "ok"), ("msgpack:msgpack", 1, "ok"))
-    )
-    assert [row["agrees"] for row in found] == ["yes", "no"]
-
-
-def result_of(*cases: tuple[str, float, str], floor: float = 0.01, **more: Any) -> SimpleNamespace:
-    """What a page is made of, from such cases."""
-    record = record_of(*cases)
-    machine = {"cpu_model": "x", "cores": 2, "kernel": "k", "filesystem": "f"}
-    record |= {"machine": machine, "elapsed_s": 1.0, "created": "2026-11-23T00:00:00Z", "tare": "0"}
-    record |= {"plan": {"statistics": {"launches": 1, "rounds": 1}}, "codecs": {}, **more}
-    derived = record.pop("derived") | {"noise": {"floor": floor, "quiet": floor < 0.05}}
-    return SimpleNamespace(record=record, cases=record["cases"], derived=derived)
+def facts(bench: dict[str, ModuleType], result: SimpleNamespace, figures: Any = ()) -> str:
+    """What a page says of how a result was measured."""
+    study = {"run": [{"name": ""}], "figures": list(figures)}
+    return next(bench["method"].method(study, {"": result}, {"": Path("l")}, Path()))
 
 
 def test_a_stand_in_is_no_further_published_figure(bench):
@@ -142,9 +72,7 @@ def test_the_noise_of_many_groups(bench):
     result.derived["noise"]["aa"] = [
         {"op": "total", "lo": 1 / (1 + width), "hi": 1.0} for width in (0.01, 0.02, 0.5)
     ] + [{"op": "encode", "lo": 0.1, "hi": 9.0}]
-    assert "Noise floor 2.0 % in the median of 3 groups, 50.0 % in the worst." in " ".join(
-        bench["page"]._facts(result, "l")
-    )
+    assert "Noise floor 2.0 % in the median of 3 groups, 50.0 % in the worst." in facts(bench, result)
 
 
 def test_a_noisy_run_is_said_in_the_answer(bench):
@@ -163,7 +91,7 @@ def test_the_cases_are_those_that_are_shown(bench):
         ("json:stdlib", 1, "ok"), ("json:stdlib", 1, "ok"), ("copy", 1, "ok"), ("a:b", 1, "lossy")
     )
     result.cases[1]["labels"]["twin"] = "1"
-    said = " ".join(bench["page"]._facts(result, "link"))
+    said = facts(bench, result)
     assert (
         "Cases: 2 (1 lossy, 1 ok). The record has 1 of copying the bytes and 1 of the base once more" in said
     )
@@ -171,12 +99,10 @@ def test_the_cases_are_those_that_are_shown(bench):
 
 def test_a_run_that_did_not_end_is_said(bench):
     cases = ("json:stdlib", 1, "ok"), ("a:b", 1, "pending")
-    said = [
-        " ".join(bench["page"]._facts(result_of(*cases, **more), "l")) for more in ({}, {"interrupted": True})
-    ]
+    said = [facts(bench, result_of(*cases, **more)) for more in ({}, {"interrupted": True})]
     assert "cut short by its time limit**: 1 cases were not reached" in said[0]
     assert "**The run was interrupted**: 1 cases were not reached" in said[1]
-    whole = " ".join(bench["page"]._facts(result_of(cases[0]), "l"))
+    whole = facts(bench, result_of(cases[0]))
     assert "interrupted" not in whole
     assert "cut short" not in whole
 
@@ -185,9 +111,68 @@ def test_a_view_that_was_counted_as_one_is_no_lost_data(bench):
     result = result_of(("parquet:pyarrow", 1, "unproven"))
     result.cases[0]["labels"]["materialise"] = "touch"
     result.cases[0]["reason"] = "1 of 1000000 items came back in round 9"
-    assert "no data was lost" in " ".join(bench["page"]._facts(result, "l"))
+    assert "no data was lost" in facts(bench, result)
     result.cases[0]["reason"] = "0 of 1000000 items came back in round 9"
-    assert "no data was lost" not in " ".join(bench["page"]._facts(result, "l"))
+    assert "no data was lost" not in facts(bench, result)
+
+
+def test_how_many_launches_is_that_of_the_figures_not_of_the_plan(bench):
+    result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
+    result.derived["cases"]["json:stdlib"]["ops"]["encode"] |= {"launches": 1, "samples": 2}
+    rows = [{"codec": "msgpack:msgpack", "published": 0.5}]
+    said = facts(bench, result, [{**FIGURES, "rows": rows}])
+    assert "The plan asks for 1 launches of 1 rounds" in said
+    assert "each time, the base's too, rests on 1 to 5 launches and 2 to 9 samples." in said
+
+
+def test_figures_of_other_data_are_said_to_be_weaker(bench):
+    figures = [{**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}]
+    result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
+    stand_in = [{"data": "companies", "is": "others", "for": "`companies.json`"}]
+    study = {"figures": figures, "stand_in": stand_in}
+    assert "of other data than the study's" in bench["page"]._answer(study, {"": result})
+    assert "| `companies` | others | `companies.json` |" in "\n".join(bench["page"]._stand_ins(study))
+    assert "other data" not in bench["page"]._answer({"figures": figures}, {"": result})
+
+
+def test_what_is_beside_the_figures_is_not_counted(bench):
+    one = {**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}
+    result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
+    said = bench["page"]._answer({"figures": [one, {**one, "counts": False}]}, {"": result})
+    assert said == "Of 1 published figures: 1 as published."
+
+
+def test_counts_in_a_text_are_those_of_the_records(bench):
+    result = result_of(("json:stdlib", 1, "ok"), ("a:b", 1, "ok"), ("c:d", 1, "error"))
+    result.derived["cases"]["a:b"]["peak_bytes"] = 5
+    result.derived["cases"]["json:stdlib"]["ops"]["encode"]["samples"] = 1
+    filled = bench["page"]._filled("{memory}, {memory other}, {few d}", {"": result})
+    assert filled == "1 of 2, 0 of 0, 1 of 2"
+
+
+def test_a_row_that_can_never_run_is_told_once(bench):
+    record = new_record(command="", plan={"name": "compress"})
+    record["cases"] = [
+        {"key": codec, "labels": {"codec": codec, "medium": "memory"}, "status": "n/a", "reason": "no codec"}
+        for codec in ("rds:r-storr", "rds:r-storr,lz4=0", "rds:tare")
+    ]
+    study = {"not_run": [{"codec": "rds:r-storr", "why": "It is not run."}]}
+    said = "\n".join(bench["page"]._report(study, Result(record)))
+    assert "It is not run. The 2 rows of it are left out" in said
+    assert "`rds:tare`" in said
+    assert "`rds:r-storr" not in said
+
+
+def test_no_other_document_is_told_as_the_study_s_own(bench):
+    study = bench["run"].read_study("documents")
+    named = {one for row in study["stand_in"] for one in row["data"].split(", ")}
+    used = {
+        {**figures.get("where", {}), **row.get("where", {})}["dataset"]
+        for figures in study["figures"]
+        for row in figures["rows"]
+    }
+    assert used <= named
+    assert "own document" not in (ROOT / "docs" / "experiments" / "documents.md").read_text(encoding="utf-8")
 
 
 def test_the_newest_record_is_shown(bench, tmp_path, monkeypatch):

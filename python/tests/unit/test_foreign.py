@@ -21,6 +21,7 @@ from tare.errors import UsageError
 from tare.measure import driver, foreign
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
+from tare.measure.seat import Seat
 
 DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
 CODEC = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"]}
@@ -49,13 +50,22 @@ for line in sys.stdin:
         ok = {"items": 50, "bytes": 9, "sha256": "", "cold_encode_ns": 9, "cold_decode_ns": 9}
     elif op == "verify":
         ok = {"verdict": "same", "items_in": 50, "items_out": 0 if how == "empty" else 50, "changes": []}
+    elif op == "run" and how == "hangs at work":
+        time.sleep(60)
+    elif op == "run" and how == "reads" and asked["what"] == "read" and not os.path.exists(asked["path"]):
+        print(json.dumps({"id": asked["id"], "error": {"type": "OSError", "phase": "io", "message": "no file"}}), flush=True)
+        continue
     elif op == "run":
+        if asked["what"] == "write":
+            open(asked["path"], "w").close()
         row = {"columns": [1000] * 3, "zero": [0, 0, 0], "back": [-5, 0, 0], "busy": [10**6, 10**12, 0]}.get(
             how, [1000, 900, 0]
         )
-        if how == "tenth" and asked["what"] == "encode":
+        if asked["what"] == {"tenth": "encode", "tenth of decode": "decode"}.get(how):
             time.sleep(0.08)
             row = [8_000_000, 8_000_000, 0]
+        elif how == "fast":
+            row = [10**12, 0, 0]
         cols = ["wall_ns", "user_ns", "sys_ns"][: 1 if how == "columns" else 3]
         ok = {"cols": cols, "samples": [row], "batch": 1, "items": 50}
     print(json.dumps({"id": asked["id"], "ok": ok}), flush=True)
@@ -239,11 +249,55 @@ def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
         measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
 
 
-def test_a_wall_clock_that_tells_a_tenth_is_no_figure(tmp_path: Path) -> None:
-    """The parent waited ten times as long as the worker says that encoding took: no figure at all."""
-    cases = run_with(liar(tmp_path, "tenth"))
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("tenth", "of encode, 8000000 ns were told for "),
+        ("tenth of decode", "of decode, 8000000 ns were told for "),
+        ("fast", "1000000000000 ns were told for "),
+    ],
+)
+def test_a_wall_clock_that_tells_otherwise_than_ours_is_no_figure(
+    tmp_path: Path, how: str, said: str
+) -> None:
+    """The parent waited ten times as long as the worker says, or much less: no figure at all."""
+    cases = run_with(liar(tmp_path, how))
     assert (cases["json:node"]["status"], cases["json:stdlib"]["status"]) == ("error", "ok")
-    assert "the worker's clock is wrong: 8000000 ns were told for " in cases["json:node"]["reason"]
+    assert f"the worker's clock is wrong: {said}" in cases["json:node"]["reason"]
+
+
+def test_a_worker_that_hangs_at_work_is_told_so_when_time_is_short(tmp_path: Path) -> None:
+    """It is not among those that were never reached, and costs the others no more than its share."""
+    result = measure.run(
+        DOCUMENT,
+        codecs=("json:node", "json:stdlib"),
+        time_s=5,
+        workers={"node": liar(tmp_path, "hangs at work")},
+    )
+    found = {case["labels"]["codec"]: case for case in result.record["cases"] if "twin" not in case["labels"]}
+    assert (found["json:node"]["status"], found["json:stdlib"]["status"]) == ("timeout", "ok")
+    assert "no answer within " in found["json:node"]["reason"]
+    assert result.record["elapsed_s"] < 20, "a run of 5 s waits for a worker only so long"
+
+
+def test_the_first_read_may_come_before_the_first_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounds are shuffled, and where time is short nothing was warmed: the file is made all the same."""
+    monkeypatch.setattr(Seat, "warm", lambda _seat, _operation: None)
+    codec = CODEC | {"media": ["memory", "file"]}
+    path = tmp_path / "reader.py"
+    path.write_text(LIAR)
+    command = shlex.join([sys.executable, str(path), "reads", json.dumps(codec)])
+    few = {"launches": 1, "rounds": 1, "deadline_s": 2}
+    block = {"dataset": ["d"], "codec": ["json:stdlib", "json:node"], "medium": ["file"]}
+    plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
+    for seed in range(3):
+        result = measure.run(DOCUMENT, plan=plan, time_s=4, seed=seed, workers={"node": command})
+        cases = {
+            case["labels"]["codec"]: case for case in result.record["cases"] if "twin" not in case["labels"]
+        }
+        assert cases["json:node"]["status"] == "ok", cases["json:node"]["reason"]
 
 
 @pytest.mark.parametrize(

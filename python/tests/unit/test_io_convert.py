@@ -129,7 +129,7 @@ def test_a_lossy_conversion_is_refused_unless_allowed(tmp_path):
         EncodeError, match=r"a would change: nan comes back as None \(first in row 3\)"
     ) as caught:
         tare.convert(table, tmp_path / "x.json", codec="json:orjson")
-    assert "--allow-loss" in str(caught.value)
+    assert "--allow-loss (to tare run: --on-loss allow)" in str(caught.value)
     assert [] == os.listdir(tmp_path)
     done = tare.convert(table, tmp_path / "x.json", codec="json:orjson", allow_loss=True)
     assert ["lossy"] == [change["verdict"] for change in done.changes]

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import WorkerError
 from tare.measure.foreign import language_of
 
 if TYPE_CHECKING:
@@ -101,9 +100,7 @@ def _cells(
             language = language_of(codec_id, session.settings.workers)
             workers.append(session.worker(part, language or "python", loading=True, language=language))
         reply = workers[-1].request("probe", deadline_s=_DEADLINE_S, codec=codec_id, set=name, only=probes)
-        cells = reply.get("cells")
-        if not isinstance(cells, list) or not all(isinstance(one, dict) and "probe" in one for one in cells):
-            raise WorkerError("a reply without cells", worker=workers[-1].name, type="protocol")
+        cells: list[dict[str, Any]] = reply["cells"]
         return cells
 
     try:

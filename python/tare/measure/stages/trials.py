@@ -30,6 +30,8 @@ NOT_REACHED = "not reached in the time given; --time gives more"
 
 _AT_ONCE = 2
 _LEAST_S = 3.0
+# Loading is what a run cannot do without; beyond its time nothing would be measured.
+_LEAST_LOAD_S = 10.0
 # Longer calls are not made again before it is known that there is time for them.
 _WARM_S = 1.0
 
@@ -67,6 +69,7 @@ class Trials:
         self._waiting = list(seats)
         self._workers: dict[tuple[Any, ...], Worker] = {}
         self._busy: set[tuple[Any, ...]] = set()
+        self._late: dict[str, str] = {}
         self._change = threading.Condition()
         self._ended = False
 
@@ -122,6 +125,7 @@ class Trials:
             for job in jobs:
                 job.result()
         for seat in late:
+            self._late[str(seat.codec)] = seat.case["reason"]
             seat.case.update(status="pending", reason="", note="")
             seat.alive, seat.worker = True, None
         self._waiting += late
@@ -129,6 +133,8 @@ class Trials:
         if last:
             for seat in self._waiting:
                 seat.case["reason"] = NOT_REACHED
+                if said := self._late.get(str(seat.codec)):  # it was reached, and did not answer
+                    seat.case.update(status="timeout", reason=said)
                 seat.alive = False
 
     def _next(self, until_s: float, last: bool) -> Seat | None:
@@ -211,7 +217,8 @@ def _loaded(session: Session, part: Part, language: str = "") -> Worker:
     began_s = session.elapsed_s
     given = session.given(part, language)
     worker = session.worker(part, language or "python", hash_seed=1, loading=True, language=language)
-    worker.request("load", deadline_s=session.settings.deadline_s, **given)
+    left_s = session.limit_s(1.0) - session.elapsed_s
+    worker.request("load", deadline_s=min(session.settings.deadline_s, max(_LEAST_LOAD_S, left_s)), **given)
     # Two load at a time, and the library's import, made later, takes about as long again.
     session.starts_s.append(session.elapsed_s - began_s)
     return worker

@@ -111,7 +111,14 @@ def _legend() -> str:
 def exchange(found: Digest) -> str:
     """One table per format: a row per writer, a column per reader, and what changes in words."""
     out = []
-    css = {"same": "", "changed": "lossy", "error": "lossy", "refused": "refused", "n/a": "na"}
+    css = {
+        "same": "",
+        "changed": "lossy",
+        "error": "lossy",
+        "refused": "refused",
+        "type": "type",
+        "n/a": "na",
+    }
     for place, (format, block) in enumerate(exchanging.blocks(found.record).items()):
         names = list(map(str, block["codecs"]))
         heads: list[Cell] = [

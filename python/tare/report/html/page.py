@@ -265,7 +265,6 @@ def _noise_facts(found: Digest) -> list[tuple[str, str]]:
         ("CPU contended", "contended_share"),
         ("waiting for CPU (PSI)", "psi_some"),
         ("stolen by the host", "steal"),
-        ("harness inside a sample", "overhead_share"),
     ]
     facts = [
         (label, text.percent(number(noise.get(key))))

@@ -46,13 +46,14 @@ def check_executor(executor: Any) -> None:
         raise UsageError(f"--executor {executor!r:.60}: local:N takes a number of processes, 1 or more")
 
 
-def engine_of(executor: Any, jobs: int | None = None) -> Engine:
+def engine_of(executor: Any, jobs: int | None = None, patience: float = 60.0) -> Engine:
     """The engine of what a user named.
 
     Args:
         executor: ``local``, ``local:8``, ``inline``, ``dask``, ``dask://host:port``, ``dask+file:PATH``, ``ray``,
             ``ray://host:port``, ``ray:auto``, or an object of the shape of `concurrent.futures.Executor`.
         jobs: How many processes ``local``, ``dask`` and ``ray`` start; by default one for each usable core.
+        patience: Seconds to wait for the first worker of a cluster.
 
     Raises:
         UsageError: No such engine.
@@ -75,7 +76,7 @@ def engine_of(executor: Any, jobs: int | None = None) -> Engine:
     if name in ("dask", "dask+file"):
         from tare.scale.executors.dask import DaskEngine
 
-        return DaskEngine(executor, jobs or usable_cpus())
+        return DaskEngine(executor, jobs or usable_cpus(), patience)
     from tare.scale.executors.ray import RayEngine
 
     return RayEngine(executor, jobs or usable_cpus())

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from tare._version import __version__
 from tare.errors import MissingLibrary, UsageError
 from tare.scale.executors.base import THREADS, Engine
 from tare.scale.preflight import EngineError
@@ -29,6 +31,9 @@ from tare.scale.unit import unit_key
 __all__ = ["Cluster", "DaskEngine"]
 
 _START_S = 60.0
+_CONNECT_S = 10.0
+_NAMED = 5
+_ABSENT = re.compile(r"No module named \\?'([\w.]+)")
 _GRACE_S = 3.0
 _NUMBER = itertools.count()
 
@@ -132,9 +137,11 @@ class DaskEngine(Engine):
     Args:
         text: ``dask``, ``dask://host:port`` or ``dask+file:PATH``.
         workers: How many to start, for ``dask``.
+        patience: Seconds to wait for the scheduler and the first worker of a cluster of the user's. Those that are
+            started here are known to come.
     """
 
-    def __init__(self, text: str, workers: int) -> None:
+    def __init__(self, text: str, workers: int, patience: float = _START_S) -> None:
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
@@ -155,13 +162,28 @@ class DaskEngine(Engine):
         else:
             raise UsageError(f"--executor {text!r:.60}: dask, dask://host:port or dask+file:PATH")
         try:
-            self._client = distributed.Client(**given, timeout=10, set_as_default=False)
-            self._client.wait_for_workers(workers if self._own else 1, timeout=_START_S)
+            patience = _START_S if self._own else patience
+            self._client = distributed.Client(
+                **given, timeout=min(_CONNECT_S, patience), set_as_default=False
+            )
+            self._await_workers(text, workers if self._own else 1, patience)
         except (OSError, TimeoutError, ValueError) as error:
             self.close()
-            raise EngineError(f"{text}: no scheduler, or no worker: {error}") from error
+            raise EngineError(f"{text}: no scheduler answers: {error}") from error
+        except EngineError:
+            self.close()
+            raise
         self._known: set[str] = set()
         self._count()
+
+    def _await_workers(self, text: str, count: int, patience: float) -> None:
+        try:
+            self._client.wait_for_workers(count, timeout=patience)
+        except TimeoutError as error:
+            raise EngineError(
+                f"{text}: its scheduler answers, but had no worker for {patience:g} s: start some "
+                "(`dask worker ADDRESS`), or wait longer with --worker-timeout"
+            ) from error
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit; nothing is kept on the cluster."""
@@ -186,10 +208,16 @@ class DaskEngine(Engine):
             self._client.restart(timeout=_START_S, wait_for_workers=True)
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
-        """Each worker reaches the first input and the destination."""
+        """Each worker reaches the first input and the destination, and the scheduler can pass units on."""
         from tare.scale.preflight import probe
+        from tare.scale.running import run_unit
 
-        told = self._client.run(probe, dict(settings), uri)
+        try:  # it loads what it passes on
+            self._client.run_on_scheduler(callable, run_unit)
+        except Exception as error:
+            raise EngineError(f"dask: the scheduler: {_lack(error, 'dask scheduler')}") from error
+        told = self._client.run(probe, dict(settings), uri, on_error="return")
+        _check_answers(told)
         self._known = set(told)
         known = self._client.scheduler_info(**_all_workers(self._client))["workers"]
         return [
@@ -202,10 +230,14 @@ class DaskEngine(Engine):
         from tare.scale.preflight import probe
 
         try:
-            late = self._count() - self._known
-            told = self._client.run(probe, dict(settings), uri, workers=sorted(late)) if late else {}
+            late = sorted(self._count() - self._known)
+            told = (
+                self._client.run(probe, dict(settings), uri, workers=late, on_error="return") if late else {}
+            )
         except (OSError, TimeoutError, ValueError, RuntimeError):
-            return []  # one that left again, or a scheduler that has gone: `alive` finds out
+            return []  # a scheduler that has gone: `alive` finds out
+        told = {address: one for address, one in told.items() if not isinstance(one, OSError)}  # left again
+        _check_answers(told)
         self._known |= set(told)
         return list(told.values())
 
@@ -244,6 +276,38 @@ class _Linked(Future[dict[str, Any]]):
         with contextlib.suppress(Exception):
             self._there.cancel()
         return super().cancel()
+
+
+def _check_answers(told: Mapping[str, Any]) -> None:
+    """Name every worker that cannot even load what asks it: most often it has no Tare.
+
+    Raises:
+        EngineError: There is such a worker.
+    """
+    lacking: dict[str, list[str]] = {}
+    for address, answer in told.items():
+        if isinstance(answer, BaseException):
+            lacking.setdefault(_lack(answer), []).append(address)
+    if not lacking:
+        return
+    said = []
+    for lack, some in lacking.items():
+        more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
+        said.append(f"worker{'s' * (len(some) > 1)} {', '.join(some[:_NAMED])}{more}: {lack}")
+    raise EngineError(f"dask: {'; '.join(said)}")
+
+
+def _lack(error: BaseException, command: str = "dask worker") -> str:
+    """What a worker lacks, or the scheduler, and what to do."""
+    absent = _ABSENT.search(str(error))  # Dask gives the text alone of what its own thread met
+    if absent:
+        install = (
+            f"install Tare {__version__} in the Python that runs `dask worker` there, and start it again"
+        )
+        return f"no module '{absent[1]}': {install}"
+    if isinstance(error, OSError):
+        return f"does not answer: {error}"
+    return f"cannot run Tare: {type(error).__name__}: {str(error)[:200]}"
 
 
 def _all_workers(client: Any) -> dict[str, int]:

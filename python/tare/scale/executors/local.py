@@ -81,12 +81,9 @@ class LocalEngine(Engine):
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
-            if process.is_alive():
-                process.terminate()
+            process.kill()  # SIGTERM is for the parent alone
         for process in processes:
             process.join(5)
-            if process.is_alive():
-                process.kill()
 
 
 _given: list[Event] = []
@@ -104,10 +101,16 @@ def _run(unit: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
 def _begin(workers: int, withdrawn: Event) -> None:
     _given.append(withdrawn)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # Ctrl-C goes to the whole group of a terminal; the parent decides what it means.
+    # Ctrl-C goes to the whole group of a terminal, a batch system's SIGTERM to all of a job: the parent decides what
+    # they mean, and its end is noticed. What units start must not inherit that: a handler is dropped where it begins.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _not_ours)
     if workers > 1:
         limit_threads()
+
+
+def _not_ours(number: int, frame: object) -> None:
+    """Of a signal that the parent answers."""
 
 
 def _ready() -> None:

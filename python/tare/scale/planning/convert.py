@@ -6,22 +6,24 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from tare._version import __version__
 from tare.codec import Codec
 from tare.converting.naming import ending_of, stem_of
-from tare.datasets.source import find, printable
+from tare.datasets.source import printable
 from tare.errors import PlanError, TareError, UsageError
-from tare.scale.place import folder_uri, shown
+from tare.scale.place import LocalPlace, Place, folder_uri, shown
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
+from tare.scale.planning.telling import format_of, unknown
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
 from tare.scale.tasks.inputs import as_documents, opened, opened_part
+from tare.scale.tasks.lines import are_lines, need_of_lines
 from tare.scale.unit import safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
@@ -39,7 +41,9 @@ _UNITS = {
 _SMALL_BYTES = 1 << 20
 _GROUPS = Limits(usual=32, most=256)
 _GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
+_LISTED_FROM = 32  # so many names of an object store are looked up in one listing
 _MEMORY_FACTOR = 6
+_NOT_OURS = "is there already, and not from here; --overwrite replaces it"
 _PART = re.compile(r"/part-\d+\.[^/]*$")
 
 
@@ -207,12 +211,16 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
 
     def units() -> Iterator[dict[str, Any]]:
         for one, name in targets:
-            with opened_part(one.as_input()) as held:
-                format = _format_of(held, one.name)
-                cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
+            try:
+                with opened_part(one.as_input()) as held:
+                    format = format_of(held, one.name)
+                    cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
+                more = {}
+            except (TareError, OSError, ValueError) as error:
+                format, cut, more = "", [], {"unreadable": printable(str(error), 500)}  # a unit that says so
             common = {"tare_unit": 1, "task": "encode", "read": format, "write": "blit:tare"}
             if not cut:
-                yield _unit(common, [one.as_input()], [name], base, shared)
+                yield _unit(common, [one.as_input()], [name], base, {**shared, **more})
             for number, part in enumerate(cut, 1):
                 part_name = _part_name(name, number, len(cut), ending)
                 yield _unit(common, [{**one.as_input(), "range": part}], [part_name], base, shared)
@@ -233,8 +241,8 @@ def _targets(
     ending = ending_of(to)
     sharing: dict[str, list[Found]] = {}
     for one in found:
-        if not read and not _known(one):
-            left.append((one.name, "no data that can be told"))
+        if not read and (why := unknown(one)):
+            left.append((one.name, why))
             continue
         sharing.setdefault(kept_name(stem_of(one.name)) + ending, []).append(one)
     targets = []
@@ -255,15 +263,6 @@ def _targets(
     return sorted(targets, key=lambda target: target[0].name)
 
 
-def _known(one: Found) -> bool:
-    if Codec.for_path(one.name) is not None:
-        return True
-    if not one.uri.startswith("file:"):
-        return False
-    with opened(one.as_input()) as path:
-        return bool(find(path, known_only=False).format)
-
-
 def _not_there(
     targets: list[tuple[Found, str]], ending: str, state: State, left: list[tuple[str, str]]
 ) -> list[tuple[Found, str]]:
@@ -279,13 +278,22 @@ def _not_there(
         elif name in sources:
             others[name] = made, uri
     kept = []
+    asked = [others.get(name, (name, ""))[0] for _, name in targets if name not in ours]
+    there = _which_are_there(state.place, asked)
     for one, name in targets:
         made, uri = others.get(name, (name, ""))
-        if name in ours or state.place.stat(made) is None:
+        if name in ours or made not in there:
             kept.append((one, name))
         else:
-            left.append((one.name, f"is there already, of {shown(uri)}" if uri else "is there already"))
+            left.append((one.name, f"is there already, of {shown(uri)}" if uri else _NOT_OURS))
     return kept
+
+
+def _which_are_there(place: Place, names: Sequence[str]) -> set[str]:
+    """Of an object store by one listing, where a request for each would take longer than the work."""
+    if isinstance(place, LocalPlace) or len(names) < _LISTED_FROM:
+        return {name for name in names if place.stat(name) is not None}
+    return {entry.name for entry in place.entries()}.intersection(names)
 
 
 def _cut(
@@ -303,7 +311,7 @@ def _cut(
     if one.size <= size:
         return []
     with opened_part(one.as_input()) as path:
-        format = read or _format_of(path, one.name)
+        format = read or format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
         more: dict[str, str | int] | None = {}
         stays = as_documents(Codec.parse(to), options)
@@ -327,17 +335,6 @@ def _layout(one: Found, options: Mapping[str, str | int]) -> dict[str, str | int
         return layout_of_csv(path)
 
 
-def _format_of(path: str | BinaryIO, name: str) -> str:
-    """By its bytes; of a file that is elsewhere, by its name."""
-    if not isinstance(path, str):
-        codec = Codec.for_path(name)
-        return codec.format_id if codec is not None else ""
-    try:
-        return find(path, known_only=False).format
-    except TareError:
-        return ""
-
-
 def _part_name(name: str, number: int, count: int, ending: str) -> str:
     """``a.b.parquet`` becomes ``a.b/part-00001.parquet``."""
     width = max(5, len(str(count)))
@@ -357,7 +354,10 @@ def _unit(
         "output": {"base": base, "names": list(names)},
         "options": dict(options),
     }
-    memory = _MEMORY_FACTOR * sum(_bytes_of(one) for one in given)
+    if common["task"] == "convert" and all(are_lines(one, str(common["read"])) for one in given):
+        memory = need_of_lines(given, str(common["write"]), options)
+    else:
+        memory = _MEMORY_FACTOR * sum(_bytes_of(one) for one in given)
     return {**unit, "needs": {"memory": memory, "threads": 1}}
 
 

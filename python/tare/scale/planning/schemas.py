@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.datasets import csvs, csvstream, documents
 from tare.datasets.source import Source, find
-from tare.errors import EncodeError, Malformed, TareError
-from tare.scale.ranges import border, open_plain, schema_to_text
+from tare.errors import Malformed, TareError
+from tare.scale.ranges import border, not_json, open_plain, row_of, schema_to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,13 +28,15 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
         name: What to call it.
         whole: Look at every line.
 
+    A line that is no object, or whose values are not of the types of those before it, changes nothing: the
+    reader of its part refuses it with its byte, and no other part has to do with it.
+
     Raises:
-        EncodeError: No one type holds all values of a name.
-        Malformed, Truncated: A line is not JSON, or no object.
+        Malformed: No line of those that were looked at is an object.
     """
     import pyarrow as pa
 
-    schema = pa.schema([])
+    schema, fault = pa.schema([]), None
     with open_plain(path) as file:
         size = file.seek(0, 2)
         for start, end in _samples(size, whole):
@@ -42,7 +44,10 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
             file.seek(first)
             block = file.read(stop - first)
             if block.strip():
-                schema = _widened(schema, _rows(name, block, first), name)
+                rows, wrong = _rows(name, block, first)
+                schema, fault = _widened(schema, rows), fault or wrong
+    if not len(schema) and fault is not None:
+        raise fault
     return schema
 
 
@@ -86,24 +91,48 @@ def _samples(size: int, whole: bool) -> list[tuple[int, int]]:
     return [(k * step, k * step + _SAMPLE_BYTES) for k in range(_SAMPLES)]
 
 
-def _rows(name: str, block: bytes, at: int) -> list[dict[str, Any]]:
-    rows = documents.parse_lines(Source(name, format="ndjson"), block)
-    if not all(isinstance(row, dict) for row in rows):
-        text = f"{name}: from byte {at:,} on a line holds no object, so it is no row of a table"
-        raise Malformed(text, format="ndjson", offset=at)
-    return rows
+def _rows(name: str, block: bytes, at: int) -> tuple[list[dict[str, Any]], Malformed | None]:
+    """The objects of lines, and what is wrong with the first that holds none."""
+    try:
+        rows = documents.parse_lines(Source(name, format="ndjson"), block)
+        if all(isinstance(row, dict) for row in rows):
+            return rows, None
+    except TareError:
+        pass
+    rows, fault = [], None
+    for line in block.split(b"\n"):
+        if line.strip():
+            try:
+                rows.append(row_of(line))
+            except (TareError, ValueError, RecursionError) as error:
+                fault = fault or Malformed(
+                    f"{name}: the line from byte {at:,} on {not_json(error, at)}", format="ndjson", offset=at
+                )
+        at += len(line) + 1
+    return rows, fault
 
 
-def _widened(schema: pa.Schema, rows: list[dict[str, Any]], name: str) -> pa.Schema:
+def _widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
+    """The schema with what the rows add to it; a value that does not go with those before it changes nothing."""
     import pyarrow as pa
 
-    names = dict.fromkeys(key for row in rows for key in row)
+    types = {field.name: field.type for field in schema}
+    for name in dict.fromkeys(key for row in rows for key in row):
+        known = types.get(name, pa.null())
+        types[name] = _type_with(known, [row[name] for row in rows if row.get(name) is not None])
+    return pa.schema(list(types.items()))
+
+
+def _type_with(known: pa.DataType, values: list[Any]) -> pa.DataType:
+    """The type of values behind others of a known type; by halves, where one of them does not fit."""
+    import pyarrow as pa
+
     try:
-        found = pa.schema([(key, pa.array([row.get(key) for row in rows]).type) for key in names])
-        return pa.unify_schemas([schema, found], promote_options="permissive")
-    except (pa.ArrowException, OverflowError, TypeError) as error:
-        raise EncodeError(
-            f"{name}: no one type holds all values of a column: {str(error)[:200]}. "
-            "Convert it to another document format instead.",
-            format="ndjson",
-        ) from error
+        both = [pa.schema([("", known)]), pa.schema([("", pa.array(values).type)])]
+        wider: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
+        return wider
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        if len(values) == 1:  # a whole number that no type holds is one all the same
+            return pa.int64() if isinstance(values[0], int) and pa.types.is_null(known) else known
+    half = len(values) // 2
+    return _type_with(_type_with(known, values[:half]), values[half:])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tare.datasets.source import printable
-from tare.errors import UsageError
+from tare.errors import PlanError, UsageError
 from tare.scale.place import (
     LocalPlace,
     Place,
@@ -17,16 +17,22 @@ from tare.scale.place import (
     hashed,
     local_path,
     place_of,
+    said_by,
     shown,
+    special,
     split_uri,
 )
 
-__all__ = ["Found", "Sources", "find_sources", "is_glob", "kept_name", "listed", "matches"]
+__all__ = ["Found", "NoFiles", "Sources", "find_sources", "is_glob", "kept_name", "listed", "matches"]
 
 Sources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _WILD = re.compile(r"[*?\[]")
 _UNKEPT = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
+
+
+class NoFiles(PlanError, FileNotFoundError):
+    """A source in which there is nothing to do: to a command as wrong as a pattern that leaves nothing over."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +85,20 @@ def is_glob(text: str) -> bool:
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a name, or its last part, is matched by one of the patterns; ``**`` goes over folders.
 
+    A pattern without wildcards that is a folder's name means all that is in it.
+
     >>> matches("a/b.csv", ["*.csv"]), matches("a/b.csv", ["a/**"]), matches("a/b.csv", ["b/*"])
+    (True, True, False)
+    >>> matches("x/a/b.csv", ["a"]), matches("x/a/b.csv", ["x/a/"]), matches("x/ab/b.csv", ["a"])
     (True, True, False)
     """
     last = name.rsplit("/", 1)[-1]
+    folders = name.split("/")[:-1]
     for pattern in patterns:
+        if not _WILD.search(pattern):
+            path = pattern.rstrip("/").split("/")
+            if path == folders[: len(path)] or (len(path) == 1 and path[0] in folders):
+                return True
         wanted = _translated(pattern)
         if wanted.fullmatch(name) or ("/" not in pattern and wanted.fullmatch(last)):
             return True
@@ -107,10 +122,11 @@ def find_sources(
         exclude: Patterns that leave out.
         below: The folder of the results: where a source's folder has it within, what is there is no source.
         content: Identify local files by their content instead of by time.
-        skipped: Takes ``(name, why)`` of each link that leads to no file.
+        skipped: Takes ``(name, why)`` of each that is no file, and of each folder (``name/``) that cannot be read.
 
     Raises:
-        FileNotFoundError: A source is not there, or a glob matches nothing.
+        FileNotFoundError: A source is not there.
+        NoFiles: A folder has none, or a glob matches nothing.
         UsageError: Two sources have one name, or one is the folder of the results.
     """
     found: dict[str, Found] = {}
@@ -135,18 +151,18 @@ def find_sources(
                 raise UsageError(
                     f"{shown(one.uri)} and {shown(names[one.name])} have one name; convert their folder instead"
                 )
+            try:
+                found[one.uri] = _identified(one) if content else one
+            except OSError as error:
+                passed.append((one.name, said_by(error)))
+                continue
             names[one.name] = one.uri
-            found[one.uri] = _identified(one) if content else one
-        passed = [
-            one
-            for one in passed
-            if not matches(one[0], exclude) and (not include or matches(one[0], include))
-        ]
+        passed = [one for one in passed if not _left_out(one[0], include, exclude)]
         if skipped is not None:
             skipped += passed
         if not count and not include and not exclude:
             but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
-            raise FileNotFoundError(f"{printable(source)}: no file is there{but}")
+            raise NoFiles(f"{printable(source)}: no file is there{but}")
     return sorted(found.values(), key=lambda one: one.name)
 
 
@@ -154,6 +170,32 @@ def _holds_results(source: str, below: str) -> bool:
     """Whether the folder of the results lies in the one that a source names; a file that is named is no result."""
     head = _split(source)[0] or "." if is_glob(source) else source
     return below.startswith(as_uri(head).rstrip("/") + "/")
+
+
+def _left_out(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether nobody asks for what was passed over: of a folder, ``name/``, whether for nothing in it."""
+    if matches(name, exclude):
+        return True
+    if not include or matches(name, include):
+        return False
+    return not (name.endswith("/") and any("/" not in one or _reaches(one, name) for one in include))
+
+
+def _reaches(pattern: str, folder: str) -> bool:
+    """Whether a pattern can match what is in a folder, ``name/``.
+
+    >>> [_reaches(one, "a/b/") for one in ("*", "a/*", "a/*/c", "a/**", "x/**", "**/*.csv")]
+    [False, False, True, True, False, True]
+    """
+    wanted, parts = pattern.split("/"), folder.rstrip("/").split("/")
+    for k, part in enumerate(parts):
+        if k + 1 >= len(wanted) and "**" not in wanted[-1]:
+            return False
+        if "**" in wanted[k]:
+            return True
+        if not _translated(wanted[k]).fullmatch(part):
+            return False
+    return True
 
 
 def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
@@ -166,7 +208,9 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
         return
     place, name = (place_of(uri), "") if _is_bucket(uri) else split_uri(uri)
     entry = place.stat(name) if name else None
-    if entry is not None:
+    if entry is not None and uri.startswith("file:") and (why := special(os.stat(local_path(uri)).st_mode)):
+        passed.append((name, why))
+    elif entry is not None:
         yield Found(uri, name, entry.size, entry.identity)
     elif uri.startswith("s3:"):
         yield from _under(place_of(uri), passed)
@@ -202,7 +246,12 @@ def _globbed(pattern: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     for entry in place.entries():
         if wanted.fullmatch(entry.name) and not _hidden(entry.name):
             yield Found(_joined(place, entry.name), entry.name, entry.size, entry.identity)
-    passed += [one for one in place.passed if wanted.fullmatch(one[0]) and not _hidden(one[0])]
+    passed += [
+        one
+        for one in place.passed
+        if (_reaches(rest, one[0]) if one[0].endswith("/") else wanted.fullmatch(one[0]))
+        and not _hidden(one[0])
+    ]
 
 
 def _split(pattern: str) -> tuple[str, str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import TareError
+from tare.scale.failures import Several, unwritable, without_room
+from tare.scale.place import LocalPlace, shown
 from tare.scale.tasks import convert, encode, measure, put
 
 if TYPE_CHECKING:
@@ -12,9 +18,55 @@ if TYPE_CHECKING:
 
 __all__ = ["TASKS"]
 
-TASKS: Mapping[str, Callable[[dict[str, Any], Writing], Made]] = {
-    "convert": convert.run,
-    "encode": encode.run,
-    "put": put.run,
-    "measure": measure.run,
+_Task = Callable[[dict[str, Any], "Writing"], "Made"]
+
+
+def _telling(task: _Task) -> _Task:
+    """A task whose errors name the place that is full, not the source that was read when it was found to be."""
+
+    @functools.wraps(task)
+    def run(unit: dict[str, Any], writing: Writing) -> Made:
+        try:
+            return task(unit, writing)
+        except (TareError, OSError) as error:
+            told = _told(error, unit, writing)
+            if told is error:
+                raise
+            raise told from error
+
+    return run
+
+
+def _told(error: Exception, unit: Mapping[str, Any], writing: Writing) -> Exception:
+    if isinstance(error, Several):
+        each = [_told(one, unit, writing) for one in error.errors]
+        return error if all(a is b for a, b in zip(each, error.errors, strict=True)) else Several(each)
+    full = without_room(error)
+    return error if full is None else unwritable(full, _where(unit, writing))
+
+
+def _where(unit: Mapping[str, Any], writing: Writing) -> str:
+    """The folder that is full: the destination's, or that of temporary files, where what is of a bucket passes through."""
+    if store := str(unit["options"].get("store", "")):
+        return store
+    passing = tempfile.gettempdir()
+    if not isinstance(writing.place, LocalPlace):
+        return passing
+    folder = writing.place.path("")
+    copies = any(not str(one["uri"]).startswith("file:") for one in unit["input"])
+    return passing if copies and _free(passing) < _free(folder) else shown(writing.place.uri)
+
+
+def _free(folder: str) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
+
+
+TASKS: Mapping[str, _Task] = {
+    "convert": _telling(convert.run),
+    "encode": _telling(encode.run),
+    "put": _telling(put.run),
+    "measure": _telling(measure.run),
 }

@@ -17,7 +17,8 @@ from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
-from tare.scale.tasks.inputs import as_documents, opened, opened_part, table_of
+from tare.scale.tasks import lines
+from tare.scale.tasks.inputs import as_documents, named, opened, opened_part, table_of
 from tare.scale.tasks.partition import partitions
 from tare.scale.tasks.written import write_rows
 
@@ -48,7 +49,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
             writing.back_to(
                 mark
             )  # what was written before it failed, or before its source changed, is no result
-            failed.append(_named(error, str(given["uri"])))
+            failed.append(named(error, str(given["uri"])))
     if failed:
         if len(unit["input"]) > len(failed):
             writing.commit()  # what is well is done; the rest is what a second run is for
@@ -56,23 +57,26 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     return made
 
 
-def _named(error: Exception, uri: str) -> Exception:
-    """The error with the file's place in front, where it does not say it."""
-    path = shown(uri)
-    said = str(error)
-    base = os.path.basename(path)
-    if isinstance(error, OSError) and error.errno is not None and not said.startswith(path):
-        named = type(error)(f"{path}: {said}")
-        named.errno, named.__cause__ = error.errno, error  # the class goes by these
-        return named
-    if path not in said and error.args and isinstance(error.args[0], str):
-        error.args = (f"{path}: {said.removeprefix(f'{base}: ')}", *error.args[1:])
-    return error
-
-
 def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     with opened(given) as path, writing.output(name) as target:
+        if lines.may_be_lines(given, str(unit.get("read", ""))) and _in_blocks(
+            unit, path, target, writing, made
+        ):
+            return
         _convert(unit, path, target, name=name, writing=writing, made=made)
+
+
+def _in_blocks(unit: dict[str, Any], path: str, target: str, writing: Writing, made: Made) -> bool:
+    """Whether it was lines of JSON that could be written as a table block by block, with the same result."""
+    write = str(unit["write"])
+    if not lines.goes_in_blocks(write, unit["options"], writing.verify):
+        return False
+    done = lines.converted(path, target, read=str(unit.get("read", "")), write=write)
+    if done is None:
+        return False
+    made.rows += done.rows
+    _note(made, done.notes)
+    return True
 
 
 def _convert(
@@ -101,8 +105,12 @@ def _convert(
         raise
     made.rows += done.rows
     made.fidelity += _told(name, done.changes, done.losses)
+    _note(made, done.notes)
+
+
+def _note(made: Made, said: list[str]) -> None:
     notes = made.extra.setdefault("notes", [])
-    notes += [note for note in done.notes if note not in notes]
+    notes += [note for note in said if note not in notes]
 
 
 def _told_codec(write: str) -> str | None:
@@ -163,13 +171,13 @@ def _documents(
             made.rows += _copied(given, target, io.compressor_of(codec))
         return
     with writing.output(name) as target:
-        lines = f"{target}.lines.ndjson"
+        held = f"{target}.lines.ndjson"
         try:
-            _copied(given, lines, None)
-            _convert({**unit, "read": "ndjson"}, lines, target, name=name, writing=writing, made=made)
+            _copied(given, held, None)
+            _convert({**unit, "read": "ndjson"}, held, target, name=name, writing=writing, made=made)
         finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(lines)
+                os.unlink(held)
 
 
 def _copied(given: Mapping[str, Any], target: str, packed: str | None) -> int:

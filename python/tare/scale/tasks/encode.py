@@ -9,7 +9,7 @@ from typing import Any
 
 from tare import io as files
 from tare.blit import open_collection
-from tare.errors import TareError
+from tare.errors import Malformed, TareError
 from tare.scale.place import shown
 from tare.scale.ranges import border, open_plain
 from tare.scale.running import Made, Writing
@@ -47,6 +47,8 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     made = Made(libraries={})
     packed = str(unit["options"].get("compressor", "")) or None
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
+        if why := unit["options"].get("unreadable"):
+            raise Malformed(str(why))
         whole = given.get("range") is None
         with (
             opened(given) if whole else opened_part(given) as path,

@@ -11,14 +11,14 @@ from tare import kinds
 from tare._tare import Blake3
 from tare.codec import Codec
 from tare.converting import objects
-from tare.errors import UsageError
+from tare.errors import TareError, UsageError
 from tare.scale.failures import SourceChanged
 from tare.scale.place import Entry, LocalPlace, Place, entry_of, hashed, local_path, shown, split_uri
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_documents", "bytes_of", "opened", "opened_part", "table_of"]
+__all__ = ["as_documents", "bytes_of", "named", "opened", "opened_part", "table_of"]
 
 
 def as_documents(codec: Codec, options: Mapping[str, Any]) -> bool:
@@ -30,6 +30,21 @@ def as_documents(codec: Codec, options: Mapping[str, Any]) -> bool:
     """
     holds = "document" in codec.format.kinds and codec.format_id not in objects.FORMATS
     return holds and not {"columns", "partition"} & options.keys()
+
+
+def named(error: Exception, uri: str) -> Exception:
+    """The error with its file's whole path in front, where it does not say it; numbers stay, as classes go by them."""
+    path = shown(uri)
+    said = str(error)
+    if path in said:
+        return error
+    if isinstance(error, OSError) and error.errno is not None:
+        told = type(error)(f"{path}: {said}")
+        told.errno, told.__cause__ = error.errno, error
+        return told
+    if error.args and isinstance(error.args[0], str):
+        error.args = (f"{path}: {said.removeprefix(f'{os.path.basename(path)}: ')}", *error.args[1:])
+    return error
 
 
 @contextlib.contextmanager
@@ -45,7 +60,8 @@ def opened(given: Mapping[str, Any]) -> Iterator[str]:
     with place.local(name) as path:
         if given.get("hash") and hashed(path)[1] != given["hash"]:
             raise _changed(given, "since the plan was made")
-        yield path
+        with _changes_first(place, name, given, before):
+            yield path
     _check(place, name, given, "while it was read", before)
 
 
@@ -94,7 +110,8 @@ def opened_part(given: Mapping[str, Any]) -> Iterator[str | BinaryIO]:
     """
     place, name = split_uri(str(given["uri"]))
     before = _check(place, name, given, "since the plan was made")
-    with place.local(name) if isinstance(place, LocalPlace) else place.open(name) as file:
+    held = place.local(name) if isinstance(place, LocalPlace) else place.open(name)
+    with held as file, _changes_first(place, name, given, before):
         yield file
     _check(place, name, given, "while it was read", before)
 
@@ -130,6 +147,21 @@ def _check(
     if before is not None and found.identity != before.identity:
         raise _changed(given, when)
     return found
+
+
+@contextlib.contextmanager
+def _changes_first(place: Place, name: str, given: Mapping[str, Any], before: Entry) -> Iterator[None]:
+    """What changed meanwhile fails in odd ways, such as bytes that are not there: told is that it changed."""
+    try:
+        yield
+    except (TareError, OSError, ValueError) as error:
+        try:
+            _check(place, name, given, "while it was read", before)
+        except (SourceChanged, FileNotFoundError) as changed:
+            raise changed from error
+        except OSError:
+            pass  # the store is out of reach: that is what failed
+        raise
 
 
 def _compare(found: Entry, given: Mapping[str, Any], when: str) -> None:

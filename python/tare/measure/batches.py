@@ -1,0 +1,51 @@
+"""How many calls a sample has: as many as take the target, whatever the first call took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["long_enough", "wall_ns"]
+
+_TRIES = 3
+_MOST_CALLS = 1_000_000
+
+
+def long_enough(
+    ask: Callable[[int], dict[str, Any]], calls: int, target_ns: int, *, full: bool = False
+) -> tuple[dict[str, Any], bool]:
+    """One sample; one that took less than half of the target is taken again, of more calls.
+
+    A first call that loads classes or libraries, or code that was compiled only after the batch was calibrated,
+    says too much of the calls that follow: what is left of such a sample is the reading of the clocks.
+
+    Args:
+        ask: Takes one sample of so many calls (0: as many as the worker finds) and gives the reply of ``run``.
+        calls: How many to ask for.
+        target_ns: How long a sample should take, in nanoseconds.
+        full: Whether it is known that the worker makes no larger batch.
+
+    Returns:
+        The last reply, and whether the worker made no larger batch.
+
+    >>> def ask(calls):
+    ...     return {"cols": ["wall_ns"], "samples": [[5_000 * calls]], "batch": calls}
+    >>> long_enough(ask, 2, 2_000_000)[0]["batch"]
+    400
+    """
+    reply = ask(calls)
+    for _ in range(_TRIES):
+        made, took_ns = int(reply["batch"]), wall_ns(reply)
+        # Its results would not fit in memory, or each call is a sample of its own, as in a store.
+        full = full or made < calls
+        if full or 2 * took_ns >= target_ns:
+            break
+        # One call is a guess of ours; a batch that the worker calibrated itself it would only repeat.
+        calls = 0 if calls == 1 else min(_MOST_CALLS, round(made * target_ns / max(1, took_ns)))
+        reply = ask(calls)
+    return reply, full
+
+
+def wall_ns(reply: dict[str, Any]) -> int:
+    """Wall time of the last sample of a reply of ``run``, in nanoseconds."""
+    return int(reply["samples"][-1][reply["cols"].index("wall_ns")])

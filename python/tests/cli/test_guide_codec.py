@@ -1,0 +1,47 @@
+"""The guide 'Add a codec': its codec, as it is written, is listed, checked and measured."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from conftest import need
+from guide_blocks import run_guide
+
+from tare.measure.result import Result
+
+_PLACE = re.compile(r"`((?:python|workers|src)/[a-zA-Z/.]+)`")
+
+
+def test_add_a_codec(root: Path, tmp_path: Path) -> None:
+    need(shutil.which("node"), "Node is not installed")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    said = run_guide(root, "add-a-codec.md", tmp_path, folder, least=2)
+    assert " 0 failed" in said, said
+    assert said.count("v8:node-zlib") >= 2, said
+    record = Result.load(folder / "zlib.tare.json").record
+    found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
+    wanted = ("v8:node-zlib", "v8:node-zlib,level=1", "v8:node")
+    assert {codec: found[codec]["status"] for codec in wanted} == dict.fromkeys(wanted, "ok")
+    assert found["v8:node-zlib"]["bytes"] < found["v8:node"]["bytes"]
+
+
+def test_the_places_that_it_names_are_there(root: Path) -> None:
+    """Files of the table, and in them the lists that it names."""
+    text = (root / "docs/guides/add-a-codec.md").read_text(encoding="utf-8")
+    table = text.split("## In a worker that is there")[1].split("\n\n")[1]
+    for line in table.splitlines()[2:]:
+        worker = line.split("|")[1].strip().lower()
+        folders = (root, root / "python" / "tare" / "workers" / worker)
+        for place in _PLACE.findall(line):
+            assert any((folder / place).exists() for folder in folders), place
+    for place, name in (
+        ("python/tare/workers/node/codecs.mjs", "DOCUMENTS"),
+        ("python/tare/workers/node/tables.mjs", "TABLES"),
+        ("python/tare/workers/java/src/Codec.java", "KNOWN"),
+        ("workers/rust/src/codecs.rs", "CODECS"),
+    ):
+        assert f"`{name}`" in table
+        assert name in (root / place).read_text(encoding="utf-8")

@@ -1,0 +1,139 @@
+"""What a user of a Dask cluster is told when it is not as it should be: a line, and never a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tare.scale.executors.dask import Cluster
+
+TARE = (sys.executable, "-c", "from tare.cli import main; main()")
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for n in range(60):
+        rows = "".join(json.dumps({"id": k, "text": f"t{k * 7919}"}) + "\n" for k in range(2000))
+        (folder / f"f{n:02}.ndjson").write_text(rows)
+    return folder
+
+
+@contextlib.contextmanager
+def cluster(workers: int) -> Iterator[Cluster]:
+    made = Cluster(workers)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@contextlib.contextmanager
+def without_tare(made: Cluster, folder: Path) -> Iterator[str]:
+    """A worker whose Python has no Tare; its address."""
+    from distributed import Client
+
+    (folder / "lib").mkdir()
+    (folder / "lib" / "tare.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'tare'\", name='tare')\n"
+    )
+    command = [sys.executable, "-m", "dask", "worker", "--scheduler-file", made.file, "--host", "127.0.0.1"]
+    command += [
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--no-nanny",
+        "--name",
+        "bare",
+        "--local-directory",
+        str(folder / "local"),
+    ]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with Client(scheduler_file=made.file, set_as_default=False) as client:
+        worker = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(folder / "lib")}, **quiet)
+        try:
+            until = time.monotonic() + 60
+            while not (address := _address_of("bare", client)):
+                assert time.monotonic() < until, "the worker never came"
+                time.sleep(0.05)
+            yield address
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def _address_of(name: str, client: Any) -> str:
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return next((address for address, one in workers.items() if str(one["name"]) == name), "")
+
+
+def begun(sources: Path, out: Path, *options: str) -> subprocess.Popen[str]:
+    command = [*TARE, "convert", str(sources), str(out), "--to", "parquet", *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_worker_without_tare_is_named(sources: Path, tmp_path: Path) -> None:
+    with cluster(1) as made, without_tare(made, tmp_path) as address:
+        command = begun(sources, tmp_path / "out", "--executor", f"dask+file:{made.file}")
+        said = command.communicate(timeout=120)[1]
+    assert command.returncode == 3, said
+    assert f"worker {address}: no module 'tare': install Tare" in said
+    assert "Traceback" not in said
+    assert len(said.splitlines()) <= 2, said
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def test_a_scheduler_without_tare_is_named(sources: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """It loads what it passes on: every unit would fail with a text of Dask's."""
+    (tmp_path / "lib").mkdir()
+    absent = "raise ModuleNotFoundError(\"No module named 'tare'\", name='tare')\n"
+    (tmp_path / "lib" / "tare.py").write_text(absent)
+    with monkeypatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+        made = Cluster(1)
+    try:
+        command = begun(sources, tmp_path / "out", "--executor", f"dask+file:{made.file}")
+        said = command.communicate(timeout=120)[1]
+    finally:
+        made.close()
+    assert command.returncode == 3, said
+    assert "the scheduler: no module 'tare': install Tare" in said
+    assert "Traceback" not in said
+
+
+def test_a_scheduler_that_goes_is_told_in_a_line(sources: Path, tmp_path: Path) -> None:
+    with cluster(1) as made:
+        options = ("--executor", f"dask+file:{made.file}", "--worker-timeout", "3")
+        command = begun(sources, tmp_path / "out", *options)
+        until = time.monotonic() + 60
+        while not list((tmp_path / "out").glob("*.parquet")) and time.monotonic() < until:
+            time.sleep(0.01)
+        os.killpg(made.scheduler.pid, signal.SIGKILL)
+        said = command.communicate(timeout=120)[1]
+    assert command.returncode == 3, said
+    assert "Traceback" not in said
+    assert "distributed" not in said
+    assert "what is done is kept" in said
+
+
+def test_no_worker_is_waited_for_as_long_as_was_said(sources: Path, tmp_path: Path) -> None:
+    with cluster(0) as made:
+        began = time.monotonic()
+        options = ("--executor", f"dask+file:{made.file}", "--worker-timeout", "2")
+        command = begun(sources, tmp_path / "out", *options)
+        said = command.communicate(timeout=120)[1]
+    assert command.returncode == 3, said
+    assert "had no worker for 2 s" in said
+    assert "Traceback" not in said
+    assert time.monotonic() - began < 30

@@ -1,0 +1,82 @@
+"""The codec that does nothing, in each language, and what the benchmark makes of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from conftest import need
+
+from tare.codec import candidates
+from tare.measure.driver import Worker
+
+DEADLINE_S = 60.0
+PROGRAMS = {
+    "python": sys.executable,
+    "r": "R",
+    "node": "node",
+    "java": "javac",
+    "mono": "mcs",
+    "rust": "tare-worker-rust",
+}
+
+
+@pytest.fixture
+def overhead(root: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("overhead", root / "bench" / "overhead.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_every_language_has_a_codec_that_does_nothing(
+    overhead: ModuleType, tmp_path: Path, language: str
+) -> None:
+    """It takes any document, gives nothing back, and a sample of it is many calls."""
+    need(shutil.which(PROGRAMS[language]), f"no program {PROGRAMS[language]}")
+    path = tmp_path / "document.json"
+    path.write_text(json.dumps({"a": [1, 2.5, None]}))
+    with Worker(language, overhead.command(language)) as worker:
+        worker.request("load", deadline_s=DEADLINE_S, path=str(path), kind="document", **{"as": "json"})
+        worker.request("prepare", deadline_s=DEADLINE_S, codec=f"none:{language}")
+        assert worker.request("verify", deadline_s=DEADLINE_S)["verdict"] == "lossy"
+        for what in ("encode", "decode"):
+            reply = worker.request("run", deadline_s=DEADLINE_S, what=what, batch=0, target_ns=2_000_000)
+            assert reply["batch"] >= 100, what
+
+
+def test_no_run_of_a_user_meets_it() -> None:
+    assert not [
+        codec for kind in ("document", "table") for codec in candidates(kind) if codec.format.id == "none"
+    ]
+
+
+class Made:
+    """A worker whose figures are known: 100 ns a call, 5 us a sample, and a codec that takes 10 us."""
+
+    def request(self, op: str, **asked: Any) -> dict[str, Any]:
+        if op != "run":
+            return {}
+        batch = asked.get("batch") or 200
+        own = 0 if asked["what"] == "null" else 100
+        codec = 10_000 if str(asked.get("codec")).startswith("json") else 0
+        wall = 5_000 + batch * (own + codec)
+        return {"cols": ["wall_ns", "user_ns", "sys_ns"], "samples": [[wall, wall, 0]], "batch": batch}
+
+
+def test_what_a_worker_adds_is_held_against_the_sample(overhead: ModuleType) -> None:
+    """A worker that adds a hundredth of its calls, and something around them, falls short of a hundredth."""
+    shares = overhead.shares(Made(), "python", "small")
+    expected = (5_000 + 200 * 100) / (5_000 + 200 * 10_100)
+    for what in ("encode", "decode"):
+        assert shares[what] == pytest.approx({"wall": expected, "cpu": expected})
+    assert expected > 0.01

@@ -1,0 +1,227 @@
+"""Sources that are none, cannot be told or cannot be read: each is told with the reason, and stops no other."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tare
+from tare import scale
+from tare.errors import PlanError
+from tare.scale.planning.sources import find_sources
+from tare.scale.planning.telling import unknown
+from tare.scale.tasks import inputs
+
+HOW: dict[str, Any] = {"executor": "inline"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One file that is well, two below."""
+    for name in ("a.ndjson", "open/b.ndjson", "locked/c.ndjson"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"a": 1}\n{"a": 2}\n')
+    return tmp_path / "in"
+
+
+def deny(monkeypatch: pytest.MonkeyPatch, denied: Callable[[str], bool]) -> None:
+    """Rights do not hold for root, so the system's answer is given here."""
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if denied(os.fspath(path)):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+def test_files_that_nothing_tells(folder: Path) -> None:
+    """As Spark leaves them: a file _SUCCESS without a byte in every folder."""
+    (folder / "_SUCCESS").touch()
+    (folder / "cut").write_bytes(gzip.compress(bytes(1000))[:6])
+    (folder / "bad").write_bytes(b"\x1f\x8b\x08\x00" + b"\xff" * 500)
+    (folder / "noise").write_bytes(bytes(range(256)))
+    left: list[tuple[str, str]] = []
+    report = scale.convert(str(folder), str(folder / "out"), to="parquet", skipped=left, **HOW)
+    assert (report.files, report.failed) == (3, 0)
+    assert sorted(left) == [
+        ("_SUCCESS", "is empty"),
+        ("bad", "its bytes cannot be read: damaged, or changed meanwhile"),
+        ("cut", "ends too early to tell what it holds"),
+        ("noise", "no data that can be told"),
+    ]
+
+
+def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "secret").write_text('{"a": 1}\n')
+    (one,) = find_sources([str(folder / "secret")])
+    real = open
+
+    def denied(path: Any, *more: Any, **named: Any) -> Any:
+        if str(path).endswith("secret"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, *more, **named)
+
+    monkeypatch.setattr("builtins.open", denied)
+    assert unknown(one) == "permission denied"
+    left: list[tuple[str, str]] = []
+    found = find_sources([str(folder)], content=True, skipped=left)
+    assert (found[0].name, len(found)) == ("a.ndjson", 3)
+    assert left == [("secret", "permission denied")]
+
+
+def test_a_folder_without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deny(monkeypatch, lambda path: path.endswith("locked"))
+    told = ("locked/", "is a folder that this user may not read")
+
+    def left(source: str = str(folder), **options: Any) -> tuple[list[str], list[tuple[str, str]]]:
+        found: list[tuple[str, str]] = []
+        names = [one.name for one in find_sources([source], skipped=found, **options)]
+        return names, found
+
+    assert left() == (["a.ndjson", "open/b.ndjson"], [told])
+    assert left(include=["*.ndjson"])[1] == [told]
+    assert left(include=["lo*/*"])[1] == [told]
+    assert left(include=["open/*"])[1] == []
+    assert left(exclude=["locked/**"])[1] == []
+    assert left(f"{folder}/**/*.ndjson")[1] == [told]
+    assert left(f"{folder}/*.ndjson") == (["a.ndjson"], [])
+    deny(monkeypatch, lambda path: path.endswith("in"))
+    with pytest.raises(PermissionError):
+        left()
+
+
+def test_what_is_no_file(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "loop.csv").symlink_to("loop.csv")
+    with socket.socket(socket.AF_UNIX) as held:
+        here = os.getcwd()
+        os.chdir(folder)  # the name of a socket is short
+        held.bind("socket.csv")
+        os.chdir(here)
+        left: list[tuple[str, str]] = []
+        names = [one.name for one in find_sources([str(folder)], skipped=left)]
+    assert names == ["a.ndjson", "locked/c.ndjson", "open/b.ndjson"]
+    assert sorted(left) == [
+        ("loop.csv", "too many levels of symbolic links"),
+        ("pipe.csv", "is a pipe"),
+        ("socket.csv", "is a socket"),
+    ]
+    left.clear()
+    assert len(find_sources([str(folder / "a.ndjson")], skipped=left)) == 1
+    with pytest.raises(PlanError, match=r"no file is there; pipe\.csv is a pipe"):
+        find_sources([str(folder / "pipe.csv")])
+
+
+def test_a_plan_to_encode_goes_over_what_is_unreadable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a unit that fails by itself."""
+    from tare.scale.planning import convert
+
+    def parts(one: Any, *more: Any, **named: Any) -> list[Any]:
+        if one.name == "a.ndjson":
+            raise OSError(errno.EACCES, "Permission denied", str(folder / one.name))
+        return []
+
+    monkeypatch.setattr(convert, "parts_of", parts)
+    plan = scale.plan_encode(str(folder), str(folder / "out"))
+    report = scale.run(plan, **HOW)
+    assert (report.done, report.failed) == (2, 1)
+    assert "Permission denied" in report.failures[0]["error"]["message"]
+
+
+def test_nothing_that_matches_is_one_mistake(folder: Path) -> None:
+    """A pattern of --include, a glob, an empty folder: a plan that cannot be, exit code 2."""
+    (folder / "empty").mkdir()
+    for source, options in (
+        (str(folder), {"include": ["*.nothing"]}), (f"{folder}/*.nothing", {}), (str(folder / "empty"), {}),
+    ):  # fmt: skip
+        with pytest.raises(PlanError, match="no file"):
+            scale.plan_convert(source, str(folder / "out"), to="parquet", **options)
+    with pytest.raises(FileNotFoundError) as caught:
+        scale.plan_convert(str(folder / "nothing"), str(folder / "out"), to="parquet")
+    assert not isinstance(caught.value, PlanError)
+
+
+def test_what_changed_is_told_before_what_came_of_it(folder: Path) -> None:
+    """A file that became shorter under a reader fails in odd ways; that it changed is why."""
+    path = folder / "a.ndjson"
+    (one,) = find_sources([str(path)])
+    for way in (inputs.opened, inputs.opened_part):
+        kept = path.stat()
+        with (  # noqa: PT012 - it is the block that fails
+            pytest.raises(inputs.SourceChanged, match=r"a\.ndjson: changed while it was read"),
+            way(one.as_input()),
+        ):
+            path.write_text("{}\n")
+            raise OSError(errno.EIO, "InvalidRange (416)")
+        path.write_text('{"a": 1}\n{"a": 2}\n')
+        os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+        with pytest.raises(OSError, match="another"), way(one.as_input()):
+            raise OSError(errno.EIO, "another")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b'{"id": 1, "v": oops}', "is not JSON: Expecting value, at byte 20,015"),
+        (b'{"id": "text", "v": 1}', 'id: "text" is no int64'),
+        (b'{"id": 1180591620717411303424, "v": 1}', "id: 1180591620717411303424 is no int64"),
+        (b"[1]", "holds no object"),
+    ],
+)
+def test_a_line_that_does_not_fit_costs_its_part_alone(
+    tmp_path: Path, whole: bool, line: bytes, said: str
+) -> None:
+    """Told with its byte in the file, not in a sample of it, and with no line that it is not in."""
+    row = b'{"id": 1, "v": 1.5}\n'
+    (tmp_path / "x.ndjson").write_bytes(row * 1000 + line + b"\n" + row * 1000)
+    report = scale.convert(
+        str(tmp_path / "x.ndjson"), str(tmp_path / "o"), to="parquet", split=5000, whole_schema=whole, **HOW
+    )
+    (failed,) = report.failures
+    assert report.done > 5
+    assert f"x.ndjson: the line from byte {1000 * len(row):,} on" in failed["error"]["message"]
+    assert said in failed["error"]["message"]
+    assert "line 1" not in failed["error"]["message"]
+    assert failed["error"]["offset"] == 1000 * len(row)
+
+
+def test_names_behind_a_value_that_does_not_fit_are_known(tmp_path: Path) -> None:
+    """It hides neither a field of its neighbours nor a column of its own line."""
+    rows = [b'{"a": {"x": 1}}\n'] * 500 + [b'{"a": "text"}\n', b'{"a": {"y": 2.5}, "late": "z"}\n']
+    (tmp_path / "x.ndjson").write_bytes(b"".join(rows * 3))
+    report = scale.convert(str(tmp_path / "x.ndjson"), str(tmp_path / "o"), to="parquet", split=4000, **HOW)
+    assert report.done
+    assert report.failed <= 3
+    good = min((tmp_path / "o" / "x").iterdir())
+    assert str(tare.read(good).schema.field("a").type) == "struct<x: int64, y: double>"
+    assert "late" in tare.read(good).schema.names
+
+
+def test_lines_of_which_none_is_a_row(tmp_path: Path) -> None:
+    """One failure, with its byte, and not one of each part."""
+    (tmp_path / "x.ndjson").write_bytes(b'{"a": ]}\n' * 2000)
+    given = {"to": "parquet", "read": "ndjson", "split": 5000, **HOW}
+    report = scale.convert(str(tmp_path / "x.ndjson"), str(tmp_path / "o"), **given)
+    (failed,) = report.failures
+    assert "x.ndjson: the line from byte 0 on is not JSON" in failed["error"]["message"]
+
+
+def test_advice_is_of_the_command_that_runs(tmp_path: Path) -> None:
+    """`tare convert` has --from, others have --format."""
+    (tmp_path / "x").write_bytes(b"\x00\x01\x02")
+    with pytest.raises(tare.errors.Unsupported, match="Say what it is with --from;"):
+        tare.convert(tmp_path / "x", io.BytesIO(), codec="json")
+    with pytest.raises(tare.errors.Unsupported, match="Say what it is with --format;"):
+        tare.read(tmp_path / "x")

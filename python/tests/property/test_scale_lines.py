@@ -1,0 +1,156 @@
+"""Whole files of JSON lines in blocks: the table is the one that `tare.convert` makes, or its way is taken."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import tare
+from tare import scale
+from tare.scale.tasks import lines
+
+WHOLE = st.one_of(
+    st.integers(-5, 5), st.integers(-(2**63), 2**64), st.sampled_from([2**53, 2**53 + 1, 2**53 + 2, 2**70, -(2**63)])
+)  # fmt: skip
+FLOATS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([1e300, -0.0, 5e-324, 2.0**60])
+)
+TEXT = st.text(max_size=6)
+PLAIN = st.one_of(st.none(), st.booleans(), WHOLE, FLOATS, TEXT)
+# Values of one name are mostly of one type, or nothing would have a table.
+KINDS = st.sampled_from(
+    [
+        WHOLE, st.integers(-9, 9), FLOATS, st.one_of(st.integers(-9, 9), FLOATS), TEXT, st.booleans(), st.none(), PLAIN,
+        st.lists(st.integers(0, 9), max_size=3), st.lists(st.one_of(st.none(), FLOATS), max_size=3),
+        st.fixed_dictionaries({"x": st.integers(0, 9)}, optional={"y": TEXT, "z": FLOATS}),
+        st.fixed_dictionaries({"x": st.integers(0, 9), "y": st.one_of(st.none(), TEXT)}),
+        st.lists(st.fixed_dictionaries({"p": TEXT}, optional={"q": st.integers(0, 9)}), max_size=2),
+    ]
+)  # fmt: skip
+
+
+@st.composite
+def texts(draw: Any) -> bytes:
+    names = draw(
+        st.lists(st.sampled_from(["a", "b", "c\u00e9", 'd"', ""]), min_size=1, max_size=4, unique=True)
+    )
+    kinds = {name: draw(KINDS) for name in names}
+    holes = draw(st.booleans())
+    said = []
+    for n in range(draw(st.integers(1, 25))):
+        there = [name for name in names if not holes or draw(st.integers(0, 9)) > 1]
+        row = {name: None if draw(st.integers(0, 9)) == 0 else draw(kinds[name]) for name in there}
+        said.append(json.dumps(row, ensure_ascii=n % 2 == 0))
+        said += [draw(st.sampled_from([""] * 4 + [" ", "\t"]))] * (draw(st.integers(0, 9)) == 0)
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    text = (end.join(said) + end * draw(st.integers(0, 1))).encode("utf-8", "surrogatepass")
+    return text.replace(b": -1,", b": -0,") if draw(st.booleans()) else text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lines")
+
+
+def both(
+    folder: Path, text: bytes, block: int, to: str, *, small: bool
+) -> tuple[lines.Done | None, pa.Table | None, Any]:
+    """What the way in blocks did, its table, and what `tare.convert` did: its table or what it said."""
+    source, ours, theirs = folder / "s.ndjson", folder / f"o.{to}", folder / f"t.{to}"
+    for one in (ours, theirs):
+        one.unlink(missing_ok=True)
+    source.write_bytes(text)
+    with pytest.MonkeyPatch.context() as patch:
+        if not small:
+            patch.setattr(lines, "_NOT_COMPARED", 0)
+        done = lines.converted(str(source), str(ours), read="", write=to, block_bytes=block)
+    assert (done is not None) == ours.exists()
+    try:
+        told: Any = tare.convert(source, theirs, codec=to, verify=small)
+    except tare.TareError as error:
+        told = error
+    return (
+        done,
+        None if done is None else tare.read(ours),
+        (told, tare.read(theirs) if theirs.exists() else None),
+    )
+
+
+@given(
+    texts(), st.sampled_from([1, 20, 60, 200, 10_000]), st.sampled_from(["parquet", "arrow"]), st.booleans()
+)
+@example(b'{"a": 1.5}\n{"a": -0}\n', 1, "parquet", False)
+@example(b'{"a": 1.5}\n{"a": 1152921504606846976}\n', 1, "parquet", False)
+@example(b'{"a": 9007199254740994}\n{"a": 1.5}\n', 1, "parquet", False)
+@example(b'{"a": 1.5}\n{"a": true}\n', 1, "arrow", False)
+@example(b'{"a": 1}\n{"a": 18446744073709551615}\n', 1, "arrow", False)
+@example(b'{"a": {"y": 1, "x": [{}]}}\n{"a": {"x": [{"q": 1}], "z": 2}, "b": 1}\n', 1, "arrow", False)
+def test_the_table_is_the_same(folder: Path, text: bytes, block: int, to: str, small: bool) -> None:
+    done, ours, (told, theirs) = both(folder, text, block, to, small=small)
+    if done is None:
+        return
+    assert not isinstance(told, Exception), (text, told)
+    assert ours is not None
+    assert ours.schema.equals(theirs.schema), (text, ours.schema, theirs.schema)
+    assert repr(ours.to_pylist()) == repr(theirs.to_pylist())
+    assert (done.rows, told.changes) == (told.rows, [])
+    if small:
+        assert done.notes == told.notes
+
+
+@given(texts(), st.sampled_from([1, 20, 60]))
+def test_blocks_never_take_what_is_refused(folder: Path, text: bytes, block: int) -> None:
+    spoilt = text[: len(text) * 2 // 3] + b"\xff" + text[len(text) * 2 // 3 :]
+    assert both(folder, spoilt, block, "parquet", small=False)[0] is None
+
+
+def test_usual_files_go_in_blocks(folder: Path) -> None:
+    """What makes the other tests say something: of tables without surprises none goes the old way."""
+    rows = [
+        {"a": n, "b": None if n % 3 else n / 2, "c": "x" * (n % 5), "d": {"x": n, "y": [True]}}
+        for n in range(500)
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    for small in (True, False):
+        done, ours, (told, theirs) = both(folder, text, 10_000 if small else 100, "parquet", small=small)
+        assert done is not None
+        assert ours is not None
+        assert ours.equals(theirs)
+        assert told.rows == done.rows == 500
+    late = text + b'{"e": "late", "a": 0.5}\n'
+    done, ours, (_, theirs) = both(folder, late, 100, "parquet", small=False)
+    assert done is not None
+    assert ours is not None
+    assert ours.equals(theirs)
+    assert (ours.schema.field("a").type, ours.column_names[-1]) == (pa.float64(), "e")
+    assert both(folder, late, 100, "parquet", small=True)[0] is None
+
+
+@pytest.mark.parametrize("packed", ["", "gzip", "zstd:3", "lz4"])
+def test_a_folder_is_what_convert_makes(tmp_path: Path, packed: str) -> None:
+    (tmp_path / "in").mkdir()
+    ending = {"": "", "gzip": ".gz", "zstd:3": ".zst", "lz4": ".lz4"}[packed]
+    text = "".join(f'{{"k": {n}, "v": "{n % 7}"}}\n' for n in range(3000)).encode()
+    source = tmp_path / "in" / f"a.ndjson{ending}"
+    if packed == "gzip":
+        source.write_bytes(gzip.compress(text[:9000]) + gzip.compress(text[9000:]))
+    elif packed:
+        with tare.compress.open(source, "wb", packed) as file:
+            file.write(text)
+    else:
+        source.write_bytes(text)
+    report = scale.convert(str(tmp_path / "in"), str(tmp_path / "o"), to="parquet", executor="inline")
+    assert report.ok
+    whole = tmp_path / "whole.parquet"
+    told = tare.convert(source, whole)
+    made = tmp_path / "o" / "a.parquet"
+    assert tare.read(made).equals(tare.read(whole))
+    assert made.read_bytes() == whole.read_bytes()
+    assert told.rows == 3000
