@@ -16,7 +16,7 @@ pub fn least_time(mut work: impl FnMut()) -> Duration {
     let runs = (0..5).map(|_| {
         let began = thread_time();
         work();
-        thread_time() - began
+        thread_time().saturating_sub(began)
     });
     runs.min().unwrap()
 }
