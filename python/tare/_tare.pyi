@@ -563,6 +563,14 @@ class NdjsonReader:
     """
 
     def __init__(self, schema: object) -> None: ...
+    def changes(self) -> list[tuple[str, str, int]]:
+        """What was not as the columns have it, in all blocks since the reader was made or failed.
+
+        Returns:
+            Path (``legs[].to``), ``missing`` (a name that an object has not is null) or ``whole`` (a whole
+            number is a double of the same value), and how often.
+        """
+
     def read(self, lines: bytes) -> NdjsonRows:
         """The rows of a block; nothing is rounded, and what fits no column is refused.
 

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::nested::{List, Object};
 use super::numbers::{Floats, Ints, Uints};
 use super::texts::Texts;
-use super::MOST_LEVELS;
+use super::{Change, ChangeKind, MOST_LEVELS};
 use crate::blit::{cut, wrong};
 use crate::{Error, ErrorKind, Result};
 
@@ -105,6 +105,20 @@ impl Column {
             Self::Object(column) => column.push_null()?,
         }
         Ok(())
+    }
+
+    /// What was not as this column has it, by its path.
+    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
+        match self {
+            Self::Float(column) if column.whole > 0 => found.push(Change {
+                path: path.to_owned(),
+                kind: ChangeKind::Whole,
+                count: column.whole,
+            }),
+            Self::List(column) => column.changes(path, found),
+            Self::Object(column) => column.changes(path, found),
+            _ => {}
+        }
     }
 
     /// The array of all values; the column is empty then.

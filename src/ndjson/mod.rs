@@ -7,7 +7,9 @@
 //!
 //! Nothing is changed without a word. A name without a column, a name that stands twice, a value of
 //! another type, a whole number that its column of doubles cannot hold, a decimal beyond all doubles,
-//! half of a surrogate pair: each is an error with the byte offset in the block.
+//! half of a surrogate pair: each is an error with the byte offset in the block. What the types of the
+//! columns do to values that fit, [`Reader::changes`] counts: missing names that are null, and whole
+//! numbers that are doubles of the same value.
 //!
 //! # Example
 //! ```
@@ -51,6 +53,28 @@ use nested::Object;
 /// Fields inside each other, at most.
 const MOST_LEVELS: usize = 64;
 
+/// What the columns made of values of one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// Names with dots between; `[]` is what is in a list: `legs[].to`.
+    pub path: String,
+    /// What became of them.
+    pub kind: ChangeKind,
+    /// How many.
+    pub count: u64,
+}
+
+/// What became of values that a column has no own form for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// A name that an object has not is null.
+    Missing,
+    /// A whole number is a double.
+    Whole,
+}
+
 /// Reads blocks of lines into arrays of one type.
 #[derive(Debug)]
 pub struct Reader {
@@ -85,6 +109,32 @@ impl Reader {
                 Err(error)
             }
         }
+    }
+
+    /// What was not as the columns have it, in all blocks since the reader was made or failed.
+    ///
+    /// ```
+    /// use arrow_schema::{DataType, Field, Fields};
+    /// use tare::ndjson::{ChangeKind, Reader};
+    ///
+    /// let fields = Fields::from(vec![
+    ///     Field::new("id", DataType::Int64, true),
+    ///     Field::new("v", DataType::Float64, true),
+    /// ]);
+    /// let mut reader = Reader::new(&fields)?;
+    /// reader.read(b"{\"id\": 1}\n{\"id\": 2, \"v\": 3}\n")?;
+    /// let found: Vec<_> = reader.changes().into_iter().map(|c| (c.path, c.kind, c.count)).collect();
+    /// assert_eq!(
+    ///     vec![("v".into(), ChangeKind::Missing, 1), ("v".into(), ChangeKind::Whole, 1)],
+    ///     found,
+    /// );
+    /// # Ok::<(), tare::Error>(())
+    /// ```
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        let mut found = Vec::new();
+        self.row.changes("", &mut found);
+        found
     }
 
     fn take(&mut self, lines: &[u8]) -> Result<()> {

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 
 use super::column::Column;
 use super::texts::{append, offset};
-use super::{internal, space};
+use super::{internal, space, Change, ChangeKind};
 use crate::blit::{cut, plain_end, wrong};
 use crate::{Error, ErrorKind, Result};
 
@@ -23,6 +23,8 @@ pub(super) struct Object {
     places: HashMap<Box<[u8]>, usize>,
     /// For each column the last row, counted from one, that had a value for it.
     seen: Vec<usize>,
+    /// For each column how many objects had no such name.
+    missing: Vec<u64>,
     rows: usize,
     valid: NullBufferBuilder,
 }
@@ -50,6 +52,7 @@ impl Object {
             quoted: quoted.collect(),
             places,
             seen: vec![0; fields.len()],
+            missing: vec![0; fields.len()],
             rows: 0,
             valid: NullBufferBuilder::new(0),
         })
@@ -92,8 +95,10 @@ impl Object {
         }
         at = at.wrapping_add(1);
         if found < self.columns.len() {
-            for (column, seen) in self.columns.iter_mut().zip(&self.seen) {
+            let columns = self.columns.iter_mut().zip(&mut self.missing);
+            for ((column, missing), seen) in columns.zip(&self.seen) {
                 if *seen != self.rows {
+                    *missing = missing.wrapping_add(1);
                     column.push_null()?;
                 }
             }
@@ -143,6 +148,25 @@ impl Object {
 
     fn named(&self, place: usize) -> &str {
         self.fields.get(place).map_or("", |field| field.name())
+    }
+
+    /// What was not as its columns have it, below `path`.
+    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
+        let columns = self.fields.iter().zip(&self.columns).zip(&self.missing);
+        for ((field, column), &missing) in columns {
+            let path = match path {
+                "" => field.name().clone(),
+                above => format!("{above}.{}", field.name()),
+            };
+            if missing > 0 {
+                found.push(Change {
+                    path: path.clone(),
+                    kind: ChangeKind::Missing,
+                    count: missing,
+                });
+            }
+            column.changes(&path, found);
+        }
     }
 
     pub(super) fn push_null(&mut self) -> Result<()> {
@@ -202,6 +226,10 @@ impl List {
         self.offsets.push(offset(self.count)?);
         self.valid.append_non_null();
         Ok(at.wrapping_add(1))
+    }
+
+    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
+        self.values.changes(&format!("{path}[]"), found);
     }
 
     pub(super) fn push_null(&mut self) -> Result<()> {

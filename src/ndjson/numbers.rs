@@ -19,6 +19,8 @@ const EXACT: u64 = 1 << 53;
 pub(super) struct Numbers<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
     valid: NullBufferBuilder,
+    /// How many whole numbers became doubles.
+    pub(super) whole: u64,
 }
 
 pub(super) type Ints = Numbers<Int64Type>;
@@ -30,6 +32,7 @@ impl<T: ArrowPrimitiveType> Numbers<T> {
         Self {
             values: Vec::new(),
             valid: NullBufferBuilder::new(0),
+            whole: 0,
         }
     }
 
@@ -101,6 +104,7 @@ impl Floats {
             }
             let value = node.as_int();
             if value.unsigned_abs() <= EXACT {
+                self.whole = self.whole.wrapping_add(1);
                 #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
                 self.push(value as f64);
                 return Ok(end);
@@ -118,6 +122,7 @@ impl Floats {
         // A double written out in full has every digit of it.
         let value = value.filter(|value| !is_integer || format!("{value:.0}").as_bytes() == token);
         self.push(value.ok_or_else(|| misfit(token, "double", at))?);
+        self.whole = self.whole.wrapping_add(u64::from(is_integer));
         Ok(end)
     }
 }

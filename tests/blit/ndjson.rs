@@ -6,7 +6,7 @@ use arrow_array::Array;
 use arrow_schema::{DataType, Field, Fields};
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use tare::ndjson::Reader;
+use tare::ndjson::{ChangeKind, Reader};
 use tare::ErrorKind;
 
 include!("../../fuzz/ndjson_rows.rs");
@@ -44,6 +44,40 @@ fn every_type_is_read() {
         empty.clone(),
     ];
     assert_eq!(expected, ndjson_rows::values(&rows));
+}
+
+#[test]
+fn what_the_columns_change_is_counted() {
+    let text = br#"{"i": 1, "u": 2, "f": 1, "t": "", "b": true, "n": null, "a": null, "o": {"f": -0, "a": []}, "x\"\\\n\u00e9": null}
+{"i": null, "u": null, "f": 1.0, "t": null, "b": null, "n": null, "a": [[1, 2], []], "o": null}
+{"i": 1, "u": 2, "f": 1e0, "t": "", "b": true, "n": null, "a": null, "o": {}, "x\"\\\n\u00e9": [{"f": 3}, null, {}]}"#;
+    let mut reader = Reader::new(&ndjson_rows::fields()).unwrap();
+    let counted = |reader: &Reader| -> Vec<_> {
+        let all = reader.changes().into_iter();
+        all.map(|one| (one.path, one.kind, one.count)).collect()
+    };
+    assert!(counted(&reader).is_empty());
+    let each = |times: u64| -> Vec<_> {
+        let expected = [
+            ("f", ChangeKind::Whole, 1),
+            ("o.f", ChangeKind::Missing, 1),
+            ("o.f", ChangeKind::Whole, 1),
+            ("o.a", ChangeKind::Missing, 1),
+            ("x\"\\\n\u{e9}", ChangeKind::Missing, 1),
+            ("x\"\\\n\u{e9}[].f", ChangeKind::Missing, 1),
+            ("x\"\\\n\u{e9}[].f", ChangeKind::Whole, 1),
+            ("x\"\\\n\u{e9}[].a", ChangeKind::Missing, 2),
+        ];
+        let all = expected.into_iter();
+        all.map(|(path, kind, count)| (path.to_owned(), kind, count * times))
+            .collect()
+    };
+    for times in 1..=3 {
+        reader.read(text).unwrap();
+        assert_eq!(each(times), counted(&reader));
+    }
+    reader.read(b"{").unwrap_err();
+    assert!(counted(&reader).is_empty());
 }
 
 #[test]

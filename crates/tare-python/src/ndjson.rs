@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use tare::ndjson::Reader;
+use tare::ndjson::{ChangeKind, Reader};
 
 use crate::error::to_py;
 use crate::robject::{array_capsules, schema_capsule, schema_of};
@@ -36,6 +36,20 @@ impl NdjsonReader {
         let rows = read.map_err(|error| to_py(py, error))?;
         let field = Field::new("", rows.data_type().clone(), false);
         Ok(NdjsonRows(field, Arc::new(rows)))
+    }
+
+    /// What was not as the columns have it: path, `missing` or `whole`, and how often.
+    fn changes(&self) -> Vec<(String, &'static str, u64)> {
+        let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = reader.changes().into_iter().map(|change| {
+            let kind = match change.kind {
+                ChangeKind::Missing => "missing",
+                ChangeKind::Whole => "whole",
+                _ => "other",
+            };
+            (change.path, kind, change.count)
+        });
+        told.collect()
     }
 }
 

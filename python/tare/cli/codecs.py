@@ -136,13 +136,14 @@ def _of_language(
     click.echo(f"{name_of(language)} {found.version}", err=True)
     if language == "node" and language not in given:
         click.echo(f"packages from {', '.join(node_folders())}", err=True)
+    width = max(map(len, [*here, *lacking]), default=0)
     for id, about in here.items():
         options = " ".join(f"{name}={value}" for name, value in about["options"].items())
         code = "x" if about.get("executes_code") else "-"
         media = ",".join(map(str, about["media"]))
-        click.echo(f"{id:<20}  {about.get('version', ''):<9}  {code}  {media:<26}  {options}".rstrip())
+        click.echo(f"{id:<{width}}  {about.get('version', ''):<9}  {code}  {media:<26}  {options}".rstrip())
     for id, line in lacking.items():
-        click.echo(f"{id:<20}  {'-':<9}  -  not installed: {line}")
+        click.echo(f"{id:<{width}}  {'-':<9}  -  not installed: {line}")
 
 
 def _described(format: Format, library: Library) -> dict[str, Any]:

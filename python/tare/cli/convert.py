@@ -113,6 +113,8 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if len(sources) < 2:
         raise click.UsageError("Missing argument 'DST': give what to convert, and into what.")
     given = many.taken(options)
+    if options["allow_loss"] and given["on_loss"] == "fail":
+        raise UsageError("--allow-loss and --on-loss fail say the opposite; give one.")
     if many.wanted(sources, given):
         return many.convert(list(sources[:-1]), sources[-1], options, given)
     src, dst = sources

@@ -96,6 +96,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     from tare.scale.executors import check_executor
     from tare.scale.failures import classify, unwritable
     from tare.scale.place import shown
+    from tare.scale.planning.convert import is_left
 
     to = options["codec"] or options["to"]
     if to is None:
@@ -106,6 +107,8 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         raise UsageError(
             f"{destination}: is named as a file is, and a run of many makes a folder: name one, or end it with a /"
         )
+    if os.path.isfile(destination):
+        raise UsageError(f"{destination}: is a file, and a run of many makes a folder: name another")
     if options["codec"] and options["to"] and options["codec"] != options["to"]:
         raise UsageError(f"--to {options['to']} and --codec {options['codec']}: say one of them")
     if destination == "-" or "-" in sources:
@@ -141,7 +144,8 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
         summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
-    return code
+    # What is there of others was asked for, and is not done.
+    return code or int(any(is_left(why) for _, why in skipped))
 
 
 def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, str | int]:

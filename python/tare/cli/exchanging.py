@@ -31,6 +31,8 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
     def tell(line: str) -> None:
         click.echo(line, err=True)
 
+    if not names:
+        tell("every format of every language here: a minute or two; name a format for less")
     found: dict[str, dict[str, Any]] = {}
     of_documents, of_tables = shared_formats(given), shared_formats(given, kind="table")
     for format in names or [*of_documents, *(one for one in of_tables if one not in of_documents)]:

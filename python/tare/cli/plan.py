@@ -56,7 +56,7 @@ _IDENTIFY = click.option(
 )
 
 
-@command.command("convert")
+@command.command("convert", short_help="Files, or parts of large ones, into another format.")
 @click.argument("sources", nargs=-1, required=True)
 @click.option(
     "--to", required=True, metavar="CODEC", help="What the files become: parquet, rds, ndjson+zstd:3."
@@ -90,12 +90,12 @@ _IDENTIFY = click.option(
 @click.option("--overwrite", is_flag=True, help="Replace results that no plan knows.")
 @_OUT
 def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
-    r"""Plan the conversion of SOURCES... into the folder that is given last.
+    """Plan the conversion of SOURCES... into the folder that is given last.
 
     \b
     Example:
       tare plan convert s3://bucket/raw s3://bucket/parquet --to parquet --split 256MiB -o plan.jsonl
-    """
+    """  # noqa: D301 - click keeps lines after a backspace character
     from tare.scale import plan_convert
 
     given, destination = _last(sources)
@@ -109,7 +109,7 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     return _told(plan, out)
 
 
-@command.command("encode")
+@command.command("encode", short_help="Documents into collections of blit.")
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--compressor", default="", metavar="ID", help="Of the chunks: zstd, zstd:9, lz4.")
 @_SPLIT
@@ -130,7 +130,7 @@ def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
     return _told(plan, out)
 
 
-@command.command("put")
+@command.command("put", short_help="Many objects into a store.")
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--namespace", default="", metavar="NAME", help="Of the keys.")
 @click.option("--values", is_flag=True, help="Set what a file holds instead of its bytes.")
@@ -145,7 +145,7 @@ def put(sources: tuple[str, ...], out: str, **options: Any) -> int:
     return _told(plan_put(given, store, out, **options), out)
 
 
-@command.command("measure")
+@command.command("measure", short_help="A benchmark of each dataset, one at a time on a host.")
 @click.argument("sources", nargs=-1, required=True)
 @click.option("--codec", "codecs", multiple=True, metavar="ID", help="Only these codecs.")
 @click.option("--seconds", type=click.IntRange(2), default=60, show_default=True, help="For each dataset.")

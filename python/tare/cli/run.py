@@ -15,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("run", short_help="Carry out a plan, or one share of it.")
-@click.argument("plan", type=click.Path(dir_okay=False))
+@click.argument("plan", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--shard", metavar="I/N", help="Every Nth unit from the Ith on: for batch systems, without an engine."
 )

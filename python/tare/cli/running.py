@@ -146,7 +146,7 @@ def summary(report: Report, where: str, again: str) -> None:
     sizes = f"  {text.size(report.bytes_in)} -> {text.size(report.bytes_out)}" if report.bytes_in else ""
     speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
-    deaths = f", {report.deaths} workers died" if report.deaths else ""
+    deaths = f", {report.deaths} worker{'s' * (report.deaths != 1)} died" if report.deaths else ""
     click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
     if report.superseded:
         click.echo(
@@ -169,7 +169,23 @@ def summary(report: Report, where: str, again: str) -> None:
     elif report.stopped == "interrupted":
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
     if not report.ok:
-        click.echo(f"  the same line goes on with the rest: {again}", err=True)
+        click.echo(f"  {_onwards(report, again)}", err=True)
+
+
+def _onwards(report: Report, again: str) -> str:
+    """How to go on: what the same line cannot do is not said of it."""
+    from tare.scale.report import errors_of
+
+    found = [(str(one["class"]), str(one["kind"])) for each in report.failures for one in errors_of(each)]
+    kinds = {kind for _, kind in found}
+    rest = report.missing or report.stopped
+    if found and not rest and kinds <= {"UsageError"}:
+        return "the same line would fail again: say it another way"
+    if found and not rest and {name for name, _ in found} == {"loss"} and "--on-loss" not in again:
+        return f"the same line takes them with --on-loss allow, and does nothing else again: {again} --on-loss allow"
+    if "SourceChanged" in kinds and again.startswith("tare run "):
+        return "sources are not what the plan was made of: `tare plan` makes a new one, which does nothing again that is done"
+    return f"the same line goes on with the rest: {again}"
 
 
 def _near(text: str) -> str:
@@ -182,7 +198,7 @@ def _changed(report: Report) -> None:
     """What a reader of the results gets other than it was: values first."""
     from tare.datasets.source import printable
 
-    words = {"lost": "lost", "lossy": "VALUES CHANGED", "type": "type only"}
+    words = {"lost": "lost", "lossy": "VALUES CHANGED", "null": "NULLS", "type": "type only"}
     listed = [one for word in words for one in report.changes if one["verdict"] == word]
     for one in listed[:_SHOWN]:
         names = ", ".join(printable(name, 60) for name in one["examples"])

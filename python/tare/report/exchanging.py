@@ -11,7 +11,7 @@ __all__ = ["LEGEND", "blocks", "mark", "rows", "said", "verdict"]
 
 LEGEND = (
     "same, or how many values: c changed, e error in the reader, r refused by the writer, "
-    "t of another type, from which the value can be rebuilt"
+    "t of another type, from which the value can be rebuilt; n/a: nothing that the writer could send"
 )
 """What the marks of a cell mean."""
 

@@ -23,6 +23,7 @@ from tare.scale.place import LocalPlace, shown
 from tare.scale.plan import Plan
 from tare.scale.preflight import EngineError
 from tare.scale.report import Report
+from tare.scale.room import Room
 from tare.scale.state import State
 from tare.scale.unit import input_bytes, unit_key
 
@@ -33,7 +34,6 @@ _LOOK_S = 2.0
 _NEWCOMERS_S = 5.0
 _DEATHS = 3
 _ALONE_FROM = 2
-_MEMORY_SHARE = 0.8
 _WORKER_TIMEOUT_S = 60.0
 _REQUESTS = 16  # at a time, of an object store
 
@@ -79,10 +79,6 @@ class _Task:
     timeouts: int = 0
     not_before: float = 0.0
     began: float = 0.0
-
-    @property
-    def memory(self) -> int:
-        return int(self.unit.get("needs", {}).get("memory", 0))
 
 
 def in_shard(number: int, shard: tuple[int, int] | None) -> bool:
@@ -131,7 +127,7 @@ class Loop:
         }
         self._flying: dict[Future[dict[str, Any]], _Task] = {}
         self._again: deque[_Task] = deque()
-        self._room = free_memory() if engine.is_pool else None
+        self._room = Room(free_memory() if engine.is_pool else None)
         self._fresh: Iterator[_Task] = iter(())
         self._stopping = ""
         self._begun = False
@@ -258,15 +254,12 @@ class Loop:
                     return
                 self._again.rotate(-ready)
                 task = self._again[0]
-            if self._flying and not self._fits(task):
+            if self._flying and not self._room.has_for(
+                task.unit, (one.unit for one in self._flying.values())
+            ):
                 return
             self._again.popleft()
             self._begin(task)
-
-    def _fits(self, task: _Task) -> bool:
-        if self._room is None:
-            return True
-        return task.memory + sum(one.memory for one in self._flying.values()) <= _MEMORY_SHARE * self._room
 
     def _begin(self, task: _Task) -> None:
         if not self._begun:
@@ -362,6 +355,7 @@ class Loop:
             # Done since this run began: by the attempt whose worker died behind its receipt, or by another run.
             receipt = {**receipt, "status": "done" if task.attempt > 1 else "duplicate"}
         self.report.add(receipt, len(task.unit.get("output", {}).get("names", [])))
+        self._room.learn(task.unit, receipt)
         self._read += input_bytes(task.unit)
         failed = receipt["status"] == "failed"
         count = self.report.done + self.report.skipped + self.report.duplicate + self.report.failed

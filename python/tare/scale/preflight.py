@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import TareError
+from tare.errors import MissingLibrary, TareError
 from tare.scale.executors.base import Engine, facts
 from tare.scale.failures import Unwritable, unwritable
 from tare.scale.place import shown, split_uri
@@ -15,13 +15,25 @@ from tare.scale.place import shown, split_uri
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
 
-__all__ = ["EngineError", "check_bench", "check_newcomers", "check_workers", "probe", "readable"]
+__all__ = [
+    "EngineError",
+    "EngineMissing",
+    "check_bench",
+    "check_newcomers",
+    "check_workers",
+    "probe",
+    "readable",
+]
 
 _TRIED = 20
 
 
 class EngineError(TareError):
     """An engine, or one of its workers, that cannot be used."""
+
+
+class EngineMissing(EngineError, MissingLibrary):
+    """An engine whose library is not installed; the text has the line."""
 
 
 def readable(plan: Plan) -> str:

@@ -10,18 +10,20 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import compress
 from tare._tare import NdjsonReader
 from tare.datasets import documents
 from tare.errors import Malformed, TareError, Truncated, Unsupported
+from tare.scale.widening import has_own_type, widened
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "Counted",
     "border",
     "line_blocks",
     "not_json",
@@ -101,8 +103,17 @@ def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, byt
         yield at, rest
 
 
+# What columns of fixed types made of lines of JSON: paths, ``missing`` or ``whole``, and how often.
+Counted = list[tuple[str, str, int]]
+
+
 def read_range(
-    path: str | BinaryIO, part: Mapping[str, Any], options: Mapping[str, Any], name: str
+    path: str | BinaryIO,
+    part: Mapping[str, Any],
+    options: Mapping[str, Any],
+    name: str,
+    *,
+    tell: Callable[[Counted], None] | None = None,
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """The rows of a part of a file as batches.
 
@@ -111,6 +122,7 @@ def read_range(
         part: ``kind, start, end``.
         options: Of the unit: ``schema`` of text; ``delimiter, decimal, header`` of CSV.
         name: What to call the file.
+        tell: Called behind the last row of lines of JSON with what their types changed.
 
     Raises:
         Malformed: Not what the format, or the schema that was fixed, says.
@@ -122,7 +134,7 @@ def read_range(
 
         return read_csv_range(path, start, end, options, name)
     if kind == "bytes":
-        return _lines(path, start, end, schema_from_text(str(options["schema"])), name)
+        return _lines(path, start, end, schema_from_text(str(options["schema"])), name, tell=tell)
     if kind == "row_groups":
         return _row_groups(path, start, end)
     if kind == "batches":
@@ -133,7 +145,13 @@ def read_range(
 
 
 def _lines(
-    path: str | BinaryIO, start: int, end: int, schema: pa.Schema, name: str
+    path: str | BinaryIO,
+    start: int,
+    end: int,
+    schema: pa.Schema,
+    name: str,
+    *,
+    tell: Callable[[Counted], None] | None,
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Lines of JSON as rows of a fixed schema: other names and values of other types are refused, nothing is rounded."""
     import pyarrow as pa
@@ -146,29 +164,44 @@ def _lines(
                 try:
                     rows = pa.record_batch(reader.read(block))
                 except (Malformed, Truncated) as error:
-                    raise _line_fault(error, block, name, at) from error
+                    raise _line_fault(error, block, name, at, schema) from error
                 for first in range(0, len(rows), _BATCH_ROWS):
                     yield rows.slice(first, _BATCH_ROWS)
+        if tell:
+            tell(reader.changes())
 
     return schema, batches()
 
 
-def _line_fault(error: Malformed | Truncated, block: bytes, name: str, at: int) -> Malformed:
+def _line_fault(
+    error: Malformed | Truncated, block: bytes, name: str, at: int, schema: pa.Schema
+) -> Malformed:
     """What is wrong with which line of a block that begins at byte `at`."""
     first = block.rfind(b"\n", 0, error.offset or 0) + 1
     end = block.find(b"\n", first)
     line, offset = block[first : end if end >= 0 else len(block)], at + first
     try:
-        row_of(line)
+        row = row_of(line)
     except (TareError, ValueError, RecursionError) as fault:
         text = f"{name}: the line from byte {offset:,} on {not_json(fault, offset)}"
         return Malformed(text, format="ndjson", offset=offset)
     said = str(error).removeprefix("ndjson: ").rpartition(", at byte ")[0]
-    text = (
-        f"{name}: the line from byte {offset:,} on: {said}. Names and types are those of the first values in a "
-        "sample of the file, or with --whole-schema in all of it; documents, as --to ndjson writes them, have none"
-    )
+    text = f"{name}: the line from byte {offset:,} on: {_why(row, said, schema)}"
     return Malformed(text, format="ndjson", offset=offset)
+
+
+def _why(row: dict[str, Any], said: str, schema: pa.Schema) -> str:
+    """What a reader said of a row that is no row of the schema, and what would help."""
+    documents = "documents, as --to ndjson writes them, have none"
+    for key, value in row.items():
+        if said.startswith(f"{key[:60]}: ") and not has_own_type(value):
+            return f"{key[:60]}: it holds values of several types, which no column does; {documents}"
+    if not widened(schema, [row]).equals(schema):
+        return (
+            f"{said}. Names and types are those of a sample of the file, or with --whole-schema of all of it; "
+            f"{documents}"
+        )
+    return f"{said}. Types are those of the first values of the file, and none holds both; {documents}"
 
 
 def row_of(line: bytes) -> dict[str, Any]:

@@ -318,7 +318,7 @@ def test_convert_a_folder(tmp_path):
         assert 2 == run("convert", *arguments, cwd=tmp_path)[0], arguments
     (tmp_path / "file").write_bytes(b"x")
     code, _, err = run("convert", "in", "file", "--to", "rds", cwd=tmp_path)
-    assert 1 == code, err
+    assert 2 == code, err
     assert "file: is a file" in err, err
 
 

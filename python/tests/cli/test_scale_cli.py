@@ -111,6 +111,21 @@ def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
     assert "--executor 'dusk': local, inline, dask" in done.stderr
     done = run("clean", "nowhere", cwd=folder)
     assert (done.returncode, "nowhere: there is no such folder" in done.stderr) == (2, True)
+    for wrong, said in (
+        (("run", "nothing.jsonl"), "'nothing.jsonl' does not exist"),
+        (("convert", "nowhere/", "out", "--to", "parquet", "--jobs", "1"), "nowhere/: is not there"),
+        (("convert", "in", "in/a.csv", "--to", "parquet"), "in/a.csv: is named as a file is"),
+        (("convert", "in", "file", "--to", "parquet"), "file: is a file, and a run of many makes a folder"),
+        (("convert", "in", "out", "--to", "parquet", "--split", "0"), "'0': a size such as 64MiB"),
+        (
+            ("convert", "in", "out", "--to", "parquet", "--allow-loss", "--on-loss", "fail"),
+            "say the opposite",
+        ),
+    ):
+        (folder / "file").write_text("")
+        done = run(*wrong, cwd=folder)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    (folder / "file").unlink()
     for _ in range(2):  # a plan takes the place of a plan
         assert run("plan", "convert", "in", "out", "--to", "parquet", "-o", "p", cwd=folder).returncode == 0
     done = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "in/a.csv", cwd=folder)
@@ -124,6 +139,35 @@ def test_losses_of_an_earlier_start_are_told_again(folder: Path) -> None:
     first, again = (run(*command, cwd=folder).stderr.splitlines()[1:] for _ in range(2))
     assert first == again
     assert any("VALUES CHANGED in 1 file" in line for line in first)
+
+
+def test_the_same_line_is_offered_where_it_helps(folder: Path) -> None:
+    tare.write(pa.table({"v": [1.0, float("nan")]}), folder / "in" / "n.parquet")
+    command = ("convert", "in", "out", "--include", "n.parquet", "--to", "ndjson", "--verify", "decode")
+    done = run(*command, cwd=folder)
+    assert (
+        f"  the same line takes them with --on-loss allow, and does nothing else again: tare {' '.join(command)} --on-loss allow"
+        in done.stderr
+    )
+    done = run("convert", "in/a.csv", "out2", "--to", "parquet", "--partition", "nosuch", cwd=folder)
+    assert (done.returncode, "the same line would fail again: say it another way" in done.stderr) == (
+        1,
+        True,
+    ), done.stderr
+    run("plan", "convert", "in", "out3", "--to", "parquet", "-o", "p", cwd=folder)
+    (folder / "in" / "a.csv").write_text("x,y\n1,2\n3,4\n5,6\n")
+    done = run("run", "p", cwd=folder)
+    assert (done.returncode, "`tare plan` makes a new one" in done.stderr) == (1, True), done.stderr
+
+
+def test_what_is_there_of_others_is_not_done(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "a.parquet").write_text("mine")
+    command = ("convert", "in", "out", "--include", "*.csv", "--to", "parquet")
+    done = run(*command, cwd=folder)
+    assert (done.returncode, "1 passed over: is there already" in done.stderr) == (1, True), done.stderr
+    assert (folder / "out" / "a.parquet").read_text() == "mine"
+    assert run(*command, "--overwrite", cwd=folder).returncode == 0
 
 
 def test_one_fails(folder: Path) -> None:

@@ -140,16 +140,16 @@ def test_a_plan_to_encode_goes_over_what_is_unreadable(folder: Path, monkeypatch
 
 
 def test_nothing_that_matches_is_one_mistake(folder: Path) -> None:
-    """A pattern of --include, a glob, an empty folder: a plan that cannot be, exit code 2."""
+    """A pattern of --include, a glob, an empty folder, what is not there: a plan that cannot be, exit code 2."""
     (folder / "empty").mkdir()
     for source, options in (
         (str(folder), {"include": ["*.nothing"]}), (f"{folder}/*.nothing", {}), (str(folder / "empty"), {}),
     ):  # fmt: skip
         with pytest.raises(PlanError, match="no file"):
             scale.plan_convert(source, str(folder / "out"), to="parquet", **options)
-    with pytest.raises(FileNotFoundError) as caught:
+    with pytest.raises(FileNotFoundError, match="nothing: is not there") as caught:
         scale.plan_convert(str(folder / "nothing"), str(folder / "out"), to="parquet")
-    assert not isinstance(caught.value, PlanError)
+    assert isinstance(caught.value, PlanError)
 
 
 def test_what_changed_is_told_before_what_came_of_it(folder: Path) -> None:

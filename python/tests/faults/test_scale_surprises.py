@@ -39,7 +39,8 @@ def test_two_sources_of_one_name_do_not_take_each_other_s_place(tmp_path: Path) 
     with pytest.raises(TareError, match="nothing to do"):
         scale.convert(str(tmp_path / "b"), str(out), skipped=left, **given, **HOW)
     assert left == [
-        (f"{name}.ndjson", f"is there already, of {tmp_path}/a/{name}.ndjson") for name in ("big", "x")
+        (f"{name}.ndjson", f"is there already, of {tmp_path}/a/{name}.ndjson; --overwrite replaces it")
+        for name in ("big", "x")
     ]
     assert parquet.read_table(out / "x.parquet")["v"].to_pylist() == [1]
     assert scale.convert(str(tmp_path / "b"), str(out), overwrite=True, **given, **HOW).ok
@@ -118,6 +119,75 @@ def test_parts_of_documents_are_the_documents(tmp_path: Path, to: str, verify: s
     parts = sorted((tmp_path / "out" / "a.b").iterdir())
     assert len(parts) > 2
     assert [row for part in parts for row in tare.read(part)] == rows
+
+
+@pytest.mark.parametrize("partition", [None, "k"])
+def test_what_columns_make_of_lines_is_told(tmp_path: Path, partition: str | None) -> None:
+    """Missing names and whole numbers among doubles, by column and count; --verify decode refuses the nulls."""
+    rows: list[dict[str, Any]] = [{"k": "a", "v": n + 0.5, "in": {"x": n}} for n in range(400)]
+    rows[100], rows[300] = {"k": "a", "v": 7, "in": {}}, {"k": "a", "in": {"x": 1}}
+    source = str(lines(tmp_path / "a.ndjson", *rows))
+    split = None if partition else 3000
+    how: dict[str, Any] = {"to": "parquet", "split": split, "partition": partition, **HOW}
+    report = scale.convert(source, str(tmp_path / "out"), **how)
+    assert report.ok
+    assert {(one["verdict"], one["what"]) for one in report.changes} == {
+        ("null", "a missing name comes back as null"),
+        ("type", "a whole number comes back as a double of the same value"),
+    }
+    told = [
+        (one["path"], one["verdict"], one["count"])
+        for path in (tmp_path / "out" / ".tare" / "done").glob("*/*.json")
+        for one in json.loads(path.read_text())["fidelity"]
+    ]
+    assert sorted(told) == [("in.x", "null", 1), ("v", "null", 1), ("v", "type", 1)]
+    refused = scale.convert(source, str(tmp_path / "strict"), verify="decode", **how)
+    assert {one["error"]["class"] for one in refused.failures} == {"loss"}
+    assert "a missing name comes back as null" in refused.failures[0]["error"]["message"]
+    assert scale.convert(source, str(tmp_path / "strict"), verify="decode", on_loss="allow", **how).ok
+
+
+def test_columns_that_are_left_out_are_not_told(tmp_path: Path) -> None:
+    rows = [{"k": n, **({} if n == 99 else {"late": 1})} for n in range(400)]
+    source = str(lines(tmp_path / "a.ndjson", *rows))
+    more: dict[str, Any] = {"to": "parquet", "split": 3000, "options": {"columns": "k"}, **HOW}
+    report = scale.convert(source, str(tmp_path / "out"), **more)
+    assert (report.ok, report.changes) == (True, [])
+
+
+def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
+    """Unsigned, as those of a whole file are; a negative one beside them is refused by its line."""
+    source = str(lines(tmp_path / "a.ndjson", *({"v": 2**63 + n if n % 7 == 3 else n} for n in range(500))))
+    assert scale.convert(source, str(tmp_path / "out"), to="parquet", split=2000, **HOW).ok
+    parts = sorted((tmp_path / "out" / "a").iterdir())
+    assert len(parts) > 2
+    assert [row["v"] for part in parts for row in tare.read(part).to_pylist()] == [
+        2**63 + n if n % 7 == 3 else n for n in range(500)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "whole_helps"),
+    [
+        ([1, "a"], "v: it holds values of several types, which no column does", False),
+        ("text", 'v: "text" is no int64. Types are those of the first values', False),
+        (0.5, "v: 0.5 is no int64. Names and types are those of a sample", True),
+    ],
+)
+def test_a_value_that_does_not_fit_says_what_would_help(
+    tmp_path: Path, value: object, said: str, whole_helps: bool
+) -> None:
+    path = tmp_path / "a.ndjson"
+    lines(path, {"v": 1}, {"v": value})
+    part = {"kind": "bytes", "start": 0, "end": path.stat().st_size}
+    with pytest.raises(Malformed) as caught:
+        list(
+            read_range(str(path), part, {"schema": schema_to_text(pa.schema({"v": pa.int64()}))}, "a.ndjson")[
+                1
+            ]
+        )
+    assert said in str(caught.value)
+    assert ("--whole-schema" in str(caught.value)) == whole_helps
 
 
 def test_a_whole_number_that_no_double_is_is_not_rounded(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ def test_what_is_there_already_is_left(tmp_path: Path, count: int) -> None:
     place_of(there).put("f3.parquet", b"somebody's")
     left: list[tuple[str, str]] = []
     plan = scale.plan_convert(str(folder), there, to="parquet", skipped=left)
-    assert (plan.count, left) == (count - 1, [("f3.ndjson", "is there already")])
+    said = "is there already, and not from here; --overwrite replaces it"
+    assert (plan.count, left) == (count - 1, [("f3.ndjson", said)])
     assert scale.plan_convert(str(folder), there, to="parquet", overwrite=True).count == count
 
 

@@ -13,6 +13,7 @@ from conftest import ROOT
 
 from tare.errors import PlanError
 from tare.scale.plan import make_plan, read_plan
+from tare.scale.room import Room
 from tare.scale.unit import canonical, check_unit, unit_key
 
 UNIT: dict[str, Any] = {
@@ -164,3 +165,24 @@ def test_a_base_that_is_not_the_plans_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(PlanError, match=r"line 2: output\.base"):
         list(read_plan(path).units())
+
+
+def test_memory_is_learned_upward() -> None:
+    """By processes of large units; small ones are mostly the process itself."""
+    mib = 1 << 20
+
+    def unit(size: int, needs: int) -> dict[str, Any]:
+        return {"input": [{"uri": "file:///a", "size": size}], "needs": {"memory": needs}}
+
+    room = Room(1000 * mib)
+    large, small = unit(64 * mib, 200 * mib), unit(32 * mib, 100 * mib)
+    assert room.has_for(large, [large, large])
+    room.learn(unit(mib, mib), {"peak_memory": 500 * mib})
+    room.learn(large, {"peak_memory": 150 * mib})
+    room.learn(large, {"status": "failed"})
+    assert (room.need_of(large), room.need_of(small)) == (200 * mib, 100 * mib)
+    room.learn(large, {"peak_memory": 400 * mib})
+    assert (room.need_of(large), room.need_of(small)) == (400 * mib, 200 * mib)
+    assert room.has_for(large, [large])
+    assert not room.has_for(large, [large, small])
+    assert Room(None).has_for(large, [large] * 1000)

@@ -23,9 +23,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from tare._version import __version__
-from tare.errors import MissingLibrary, UsageError
+from tare.errors import UsageError
 from tare.scale.executors.base import THREADS, Engine
-from tare.scale.preflight import EngineError
+from tare.scale.preflight import EngineError, EngineMissing
 from tare.scale.unit import unit_key
 
 __all__ = ["Cluster", "DaskEngine"]
@@ -145,7 +145,7 @@ class DaskEngine(Engine):
         try:
             distributed: Any = importlib.import_module("distributed")
         except ImportError as error:
-            raise MissingLibrary("--executor dask needs distributed: pip install 'tare[dask]'") from error
+            raise EngineMissing("--executor dask needs distributed: pip install 'tare[dask]'") from error
         self.name = "dask"
         self._own: Cluster | None = None
         given: dict[str, Any] = {}
@@ -199,8 +199,8 @@ class DaskEngine(Engine):
         return ours
 
     def is_death(self, error: BaseException) -> bool:
-        """Whether a worker died with the unit, or with it in its queue."""
-        return type(error).__name__ == "KilledWorker"
+        """Whether a worker died with the unit, with it in its queue, or with its result."""
+        return isinstance(error, _ResultLost) or type(error).__name__ == "KilledWorker"
 
     def give_up(self) -> None:
         """Our own workers are started again; those of others go on with what they have."""
@@ -264,6 +264,10 @@ class DaskEngine(Engine):
             self._own.close()
 
 
+class _ResultLost(Exception):
+    """A unit was done, but its worker died before its result was read."""
+
+
 class _Linked(Future[dict[str, Any]]):
     """A future whose cancelling reaches the cluster."""
 
@@ -324,7 +328,9 @@ def _hand_over(there: Any, ours: Future[dict[str, Any]]) -> None:
             ours.set_result(there.result())
         elif there.status == "error":
             ours.set_exception(there.exception())
-        else:  # lost, or cancelled by nobody here
+        elif there.status == "lost":
+            ours.set_exception(_ResultLost("the worker died behind its result"))
+        else:  # cancelled by nobody here
             ours.set_exception(EngineError("dask: the scheduler has gone; what is done is kept"))
     except Exception as error:
         with contextlib.suppress(Exception):

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from tare.errors import MissingLibrary, UsageError
+from tare.errors import UsageError
 from tare.scale.executors.base import THREADS, Engine
-from tare.scale.preflight import EngineError
+from tare.scale.preflight import EngineError, EngineMissing
 
 __all__ = ["RayEngine"]
 
@@ -37,7 +37,7 @@ class RayEngine(Engine):
         try:
             ray: Any = importlib.import_module("ray")
         except ImportError as error:
-            raise MissingLibrary("--executor ray needs ray: pip install 'tare[ray]'") from error
+            raise EngineMissing("--executor ray needs ray: pip install 'tare[ray]'") from error
         self.name = "ray"
         self._ray = ray
         limits = {"env_vars": dict.fromkeys(THREADS, "1")}

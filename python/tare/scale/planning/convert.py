@@ -26,7 +26,7 @@ from tare.scale.tasks.inputs import as_documents, opened, opened_part
 from tare.scale.tasks.lines import are_lines, need_of_lines
 from tare.scale.unit import safe_name
 
-__all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
+__all__ = ["is_left", "kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
 
 _UNITS = {
     "": 1,
@@ -43,7 +43,8 @@ _GROUPS = Limits(usual=32, most=256)
 _GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
 _LISTED_FROM = 32  # so many names of an object store are looked up in one listing
 _MEMORY_FACTOR = 6
-_NOT_OURS = "is there already, and not from here; --overwrite replaces it"
+_LEFT = "is there already"
+_NOT_OURS = f"{_LEFT}, and not from here; --overwrite replaces it"
 _PART = re.compile(r"/part-\d+\.[^/]*$")
 
 
@@ -56,14 +57,15 @@ def parse_bytes(text: str | int | None) -> int | None:
     >>> parse_bytes("64MiB"), parse_bytes("1.5 GB"), parse_bytes("off")
     (67108864, 1500000000, None)
     """
-    if text is None or isinstance(text, int):
-        return text
-    if text.strip().lower() == "off":
+    if text is None or (isinstance(text, str) and text.strip().lower() == "off"):
         return None
+    if isinstance(text, int):
+        text = str(text)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    if found is None or found[2].upper() not in _UNITS:
+    size = int(float(found[1]) * _UNITS.get(found[2].upper(), 0)) if found is not None else 0
+    if not size:
         raise UsageError(f"{text!r:.40}: a size such as 64MiB, or off, is needed")
-    return max(1, int(float(found[1]) * _UNITS[found[2].upper()]))
+    return size
 
 
 def plan_convert(  # noqa: PLR0913 - each is an option of the command
@@ -285,8 +287,19 @@ def _not_there(
         if name in ours or made not in there:
             kept.append((one, name))
         else:
-            left.append((one.name, f"is there already, of {shown(uri)}" if uri else _NOT_OURS))
+            left.append(
+                (one.name, f"{_LEFT}, of {shown(uri)}; --overwrite replaces it" if uri else _NOT_OURS)
+            )
     return kept
+
+
+def is_left(why: str) -> bool:
+    """Whether a file was passed over for what stands in the place of its result, by the reason that was given.
+
+    >>> is_left("is there already, of /a.csv; --overwrite replaces it"), is_left("is empty")
+    (True, False)
+    """
+    return why.startswith(_LEFT)
 
 
 def _which_are_there(place: Place, names: Sequence[str]) -> set[str]:

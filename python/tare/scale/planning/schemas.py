@@ -8,6 +8,7 @@ from tare.datasets import csvs, csvstream, documents
 from tare.datasets.source import Source, find
 from tare.errors import Malformed, TareError
 from tare.scale.ranges import border, not_json, open_plain, row_of, schema_to_text
+from tare.scale.widening import widened
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
             block = file.read(stop - first)
             if block.strip():
                 rows, wrong = _rows(name, block, first)
-                schema, fault = _widened(schema, rows), fault or wrong
+                schema, fault = widened(schema, rows), fault or wrong
     if not len(schema) and fault is not None:
         raise fault
     return schema
@@ -110,29 +111,3 @@ def _rows(name: str, block: bytes, at: int) -> tuple[list[dict[str, Any]], Malfo
                 )
         at += len(line) + 1
     return rows, fault
-
-
-def _widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
-    """The schema with what the rows add to it; a value that does not go with those before it changes nothing."""
-    import pyarrow as pa
-
-    types = {field.name: field.type for field in schema}
-    for name in dict.fromkeys(key for row in rows for key in row):
-        known = types.get(name, pa.null())
-        types[name] = _type_with(known, [row[name] for row in rows if row.get(name) is not None])
-    return pa.schema(list(types.items()))
-
-
-def _type_with(known: pa.DataType, values: list[Any]) -> pa.DataType:
-    """The type of values behind others of a known type; by halves, where one of them does not fit."""
-    import pyarrow as pa
-
-    try:
-        both = [pa.schema([("", known)]), pa.schema([("", pa.array(values).type)])]
-        wider: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
-        return wider
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        if len(values) == 1:  # a whole number that no type holds is one all the same
-            return pa.int64() if isinstance(values[0], int) and pa.types.is_null(known) else known
-    half = len(values) // 2
-    return _type_with(_type_with(known, values[:half]), values[half:])

@@ -216,7 +216,7 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
         yield from _under(place_of(uri), passed)
     else:
         what = "is a link to nothing" if os.path.islink(source) else "is not there"
-        raise FileNotFoundError(f"{printable(source)}: {what}")
+        raise NoFiles(f"{printable(source, 400)}: {what}")
 
 
 def _is_bucket(uri: str) -> bool:

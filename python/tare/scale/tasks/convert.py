@@ -15,9 +15,10 @@ from tare.errors import EncodeError, Malformed, TareError, UsageError
 from tare.r.losses import Loss
 from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
-from tare.scale.ranges import line_blocks, open_plain, read_range
+from tare.scale.ranges import Counted, line_blocks, open_plain, read_range
 from tare.scale.running import Made, Writing
 from tare.scale.tasks import lines
+from tare.scale.tasks.counting import counted_in, told_of
 from tare.scale.tasks.inputs import as_documents, named, opened, opened_part, table_of
 from tare.scale.tasks.partition import partitions
 from tare.scale.tasks.written import write_rows
@@ -59,14 +60,15 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
 
 def _whole(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Writing, made: Made) -> None:
     with opened(given) as path, writing.output(name) as target:
-        if lines.may_be_lines(given, str(unit.get("read", ""))) and _in_blocks(
-            unit, path, target, writing, made
-        ):
+        maybe = lines.may_be_lines(given, str(unit.get("read", "")))
+        if maybe and _in_blocks(unit, path, target, name=name, writing=writing, made=made):
             return
         _convert(unit, path, target, name=name, writing=writing, made=made)
 
 
-def _in_blocks(unit: dict[str, Any], path: str, target: str, writing: Writing, made: Made) -> bool:
+def _in_blocks(
+    unit: dict[str, Any], path: str, target: str, *, name: str, writing: Writing, made: Made
+) -> bool:
     """Whether it was lines of JSON that could be written as a table block by block, with the same result."""
     write = str(unit["write"])
     if not lines.goes_in_blocks(write, unit["options"], writing.verify):
@@ -75,6 +77,7 @@ def _in_blocks(unit: dict[str, Any], path: str, target: str, writing: Writing, m
     if done is None:
         return False
     made.rows += done.rows
+    made.fidelity += told_of(name, done.counted)
     _note(made, done.notes)
     return True
 
@@ -125,12 +128,13 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
     if _are_lines(given, options) and as_documents(codec, options):
         _documents(unit, given, name, codec=codec, writing=writing, made=made)
         return
-    part = bool(given.get("range"))
+    part, counted = bool(given.get("range")), Counted()
     with opened_part(given) if part else opened(given) as path:
         if part:
-            schema, rows = read_range(path, given["range"], options, shown(str(given["uri"])))
+            uri = shown(str(given["uri"]))
+            schema, rows = read_range(path, given["range"], options, uri, tell=counted.extend)
         else:
-            schema, rows = _whole_rows(str(path), unit, trust=writing.allow_pickle)
+            schema, rows = _whole_rows(str(path), unit, counted, trust=writing.allow_pickle)
         if options.get("columns"):
             schema, rows = _selected(schema, rows, options["columns"].split(","))
         # Values tell the names of partitions: no plan could look whose they are.
@@ -142,6 +146,13 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
                 )
             made.rows += count
             made.fidelity += _told(piece, changed, [])
+    kept = options["columns"].split(",") if options.get("columns") else None
+    made.fidelity += told_of(name, counted, kept, refused=_refuses_nulls(writing))
+
+
+def _refuses_nulls(writing: Writing) -> bool:
+    """Whether a name that a line lacks may be no null: where values are compared, as of a file that is not split."""
+    return writing.verify == "decode" and not writing.allow_loss
 
 
 def _pieces(
@@ -193,18 +204,13 @@ def _copied(given: Mapping[str, Any], target: str, packed: str | None) -> int:
 
 
 def _whole_rows(
-    path: str, unit: dict[str, Any], *, trust: bool
+    path: str, unit: dict[str, Any], counted: Counted, *, trust: bool
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    options = unit["options"]
-    table = table_of(
-        io.read(
-            path,
-            format=str(unit.get("read", "")) or None,
-            encoding=options.get("encoding"),
-            trust=trust,
-        ),
-        os.path.basename(path),
-    )
+    read = str(unit.get("read", "")) or None
+    held = io.read(path, format=read, encoding=unit["options"].get("encoding"), trust=trust)
+    table = table_of(held, os.path.basename(path))
+    if isinstance(held, list):
+        counted += counted_in(held, table.schema)
     return table.schema, iter(table.to_batches())
 
 

@@ -10,7 +10,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare import io, kinds
@@ -21,6 +21,7 @@ from tare.datasets.source import Source, find
 from tare.errors import TareError
 from tare.scale.place import shown
 from tare.scale.plain import plain_bytes, plain_bytes_of
+from tare.scale.ranges import Counted
 from tare.scale.tasks.merging import Apart, as_rows_are, found_in, like_old, merged
 from tare.scale.tasks.written import write_rows
 
@@ -92,10 +93,12 @@ class Done:
     Args:
         rows: How many rows.
         notes: What the user should know.
+        counted: What the types of the columns changed.
     """
 
     rows: int
     notes: list[str]
+    counted: Counted = field(default_factory=list)
 
 
 def converted(
@@ -128,20 +131,21 @@ def converted(
 
 def _written(source: Source, target: str, codec: Codec, block_bytes: int) -> Done:
     beginning = _Beginning(source, block_bytes)
-    schema, rows = beginning.schema, beginning.rows()
+    schema = beginning.schema
     if beginning.is_all:
-        count = _write(schema, rows, target, codec, compare=True)
+        count = _write(schema, beginning.rows(Counted()), target, codec, compare=True)
         return Done(count, [*source.notes, *_notes(codec)])
+    counted = Counted()
     try:
-        count = _write(
-            schema, itertools.chain(rows, _rest(source, schema, beginning, beginning.count)), target, codec
-        )
+        rest = _rest(source, schema, beginning, beginning.count, counted)
+        count = _write(schema, itertools.chain(beginning.rows(counted), rest), target, codec)
     except _Misfit:  # types that the beginning did not tell: all are looked at, then it is written anew
         os.unlink(target)
         schema = _settled(source, schema, beginning)
-        count = _write(schema, _rest(source, schema, beginning, 0), target, codec)
+        counted.clear()
+        count = _write(schema, _rest(source, schema, beginning, 0, counted), target, codec)
     note = "converted batch by batch and not verified; --verify reads it back"
-    return Done(count, [*source.notes, *_notes(codec), note])
+    return Done(count, [*source.notes, *_notes(codec), note], counted)
 
 
 def _notes(codec: Codec) -> list[str]:
@@ -193,11 +197,12 @@ class _Beginning:
         """How many blocks it is."""
         return len(self._blocks)
 
-    def rows(self) -> Iterator[pa.RecordBatch]:
-        """As the schema of all of them has them."""
+    def rows(self, counted: Counted) -> Iterator[pa.RecordBatch]:
+        """As the schema of all of them has them; what it changed is counted behind the last."""
         reader = NdjsonReader(self.schema)
         for block in self._blocks:
             yield _batch(reader, block, self.schema)
+        counted += reader.changes()
 
     def _widen(self, block: bytes, rows: list[Any]) -> bool:
         """Whether the schema must be, and is, another for these lines: a few tell the types of most."""
@@ -222,8 +227,10 @@ def _bytes_of(rows: list[Any]) -> float:
     return kinds.resident_bytes(sample) * len(rows) / max(1, len(sample))
 
 
-def _rest(source: Source, schema: pa.Schema, beginning: _Beginning, skip: int) -> Iterator[pa.RecordBatch]:
-    """The rows behind so many blocks."""
+def _rest(
+    source: Source, schema: pa.Schema, beginning: _Beginning, skip: int, counted: Counted
+) -> Iterator[pa.RecordBatch]:
+    """The rows behind so many blocks; what the schema changed is counted behind the last."""
     reader = NdjsonReader(schema)
     for block in itertools.islice(_blocks(source, beginning.block_bytes), skip, None):
         try:
@@ -231,6 +238,7 @@ def _rest(source: Source, schema: pa.Schema, beginning: _Beginning, skip: int) -
         except TareError as error:
             raise _Misfit from error
         yield batch
+    counted += reader.changes()
 
 
 def _settled(source: Source, schema: pa.Schema, beginning: _Beginning) -> pa.Schema:

@@ -1,0 +1,77 @@
+"""The type that a column has after further values: wider where one is, as it was where none is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["has_own_type", "widened"]
+
+
+def widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
+    """The schema with what the rows add to it; a value that does not go with those before it changes nothing.
+
+    >>> import pyarrow as pa
+    >>> widened(pa.schema({"a": pa.int64()}), [{"a": 1.5, "b": 2**63}, {"a": "x"}]).types
+    [DataType(double), DataType(uint64)]
+    """
+    import pyarrow as pa
+
+    types = {field.name: field.type for field in schema}
+    for name in dict.fromkeys(key for row in rows for key in row):
+        known = types.get(name, pa.null())
+        types[name] = _with(known, [row[name] for row in rows if row.get(name) is not None])
+    return pa.schema(list(types.items()))
+
+
+def has_own_type(value: Any) -> bool:
+    """Whether a column could hold the value, if it were alone there.
+
+    >>> has_own_type([1, 1.5]), has_own_type([1, "a"])
+    (True, False)
+    """
+    import pyarrow as pa
+
+    try:
+        pa.array([value])
+    except OverflowError:
+        return True  # a whole number too long, which readers name
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _with(known: pa.DataType, values: list[Any]) -> pa.DataType:
+    """The type of values behind others of a known type; by halves, where one of them does not fit."""
+    import pyarrow as pa
+
+    try:
+        return _unified(known, pa.array(values).type)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        if len(values) == 1:
+            return _alone(known, values[0])
+    half = len(values) // 2
+    return _with(_with(known, values[:half]), values[half:])
+
+
+def _alone(known: pa.DataType, value: Any) -> pa.DataType:
+    """The type behind one value that Arrow has no type for, or not with those before it."""
+    import pyarrow as pa
+
+    whole = pa.types.is_null(known) or pa.types.is_integer(known)
+    if isinstance(value, int) and whole and not isinstance(value, bool):
+        # One that no type holds is a whole number all the same. A negative one beside 2^63 is refused by its reader.
+        return pa.uint64() if 2**63 <= value < 2**64 else pa.int64() if pa.types.is_null(known) else known
+    return known
+
+
+def _unified(known: pa.DataType, later: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_uint64(known) and pa.types.is_int64(later):
+        return known
+    both = [pa.schema([("", known)]), pa.schema([("", later)])]
+    wider: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
+    return wider
