@@ -41,7 +41,8 @@ def curves(result: Any, limits: Mapping[str, str]) -> Iterator[str]:
         "Each curve stands at the largest size that it reached, with the times there, in order of time for as much "
         "data. *k* is the exponent: 1 means that twice the data takes twice the time. *whole data* is predicted from "
         "the curve of the sum (of the span, where both ends work at once); where its ends are more than "
-        f"{WIDE:g} times apart it says *cannot be told*."
+        f"{WIDE:g} times apart it says *cannot be told*. *receive* is the reader's call, which waits for the writer "
+        "and begins before it: it may be longer than the span."
     )
     for medium in sorted({place[0] for place in last}, key=_MEDIA.index):
         if any(place[0] == medium and case["status"] not in _FAILS for place, case in last.items()):
