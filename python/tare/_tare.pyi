@@ -563,11 +563,11 @@ class NdjsonReader:
     """
 
     def __init__(self, schema: object) -> None: ...
-    def changes(self) -> list[tuple[str, str, int]]:
+    def changes(self) -> list[tuple[str, str, str, int]]:
         """What was not as the columns have it, in all blocks since the reader was made or failed.
 
         Returns:
-            Path (``legs[].to``), ``missing`` (a name that an object has not is null) or ``whole`` (a whole
+            Column, path (``legs[].to``), ``missing`` (a name that an object has not is null) or ``whole`` (a whole
             number is a double of the same value), and how often.
         """
 

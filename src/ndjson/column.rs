@@ -108,15 +108,16 @@ impl Column {
     }
 
     /// What was not as this column has it, by its path.
-    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
+    pub(super) fn changes(&self, of: &str, path: &str, found: &mut Vec<Change>) {
         match self {
             Self::Float(column) if column.whole > 0 => found.push(Change {
+                column: of.to_owned(),
                 path: path.to_owned(),
                 kind: ChangeKind::Whole,
                 count: column.whole,
             }),
-            Self::List(column) => column.changes(path, found),
-            Self::Object(column) => column.changes(path, found),
+            Self::List(column) => column.changes(of, path, found),
+            Self::Object(column) => column.changes(of, path, found),
             _ => {}
         }
     }

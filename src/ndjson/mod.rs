@@ -57,6 +57,8 @@ const MOST_LEVELS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
+    /// The column of the table.
+    pub column: String,
     /// Names with dots between; `[]` is what is in a list: `legs[].to`.
     pub path: String,
     /// What became of them.
@@ -133,7 +135,7 @@ impl Reader {
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let mut found = Vec::new();
-        self.row.changes("", &mut found);
+        self.row.changes("", "", &mut found);
         found
     }
 

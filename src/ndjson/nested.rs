@@ -150,22 +150,24 @@ impl Object {
         self.fields.get(place).map_or("", |field| field.name())
     }
 
-    /// What was not as its columns have it, below `path`.
-    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
+    /// What was not as its columns have it, below `path` in a column; those of the table have nothing above.
+    pub(super) fn changes(&self, of: &str, path: &str, found: &mut Vec<Change>) {
         let columns = self.fields.iter().zip(&self.columns).zip(&self.missing);
         for ((field, column), &missing) in columns {
-            let path = match path {
-                "" => field.name().clone(),
-                above => format!("{above}.{}", field.name()),
+            let name = field.name();
+            let (of, path) = match path {
+                "" => (name.as_str(), name.clone()),
+                above => (of, format!("{above}.{name}")),
             };
             if missing > 0 {
                 found.push(Change {
+                    column: of.to_owned(),
                     path: path.clone(),
                     kind: ChangeKind::Missing,
                     count: missing,
                 });
             }
-            column.changes(&path, found);
+            column.changes(of, &path, found);
         }
     }
 
@@ -228,8 +230,8 @@ impl List {
         Ok(at.wrapping_add(1))
     }
 
-    pub(super) fn changes(&self, path: &str, found: &mut Vec<Change>) {
-        self.values.changes(&format!("{path}[]"), found);
+    pub(super) fn changes(&self, of: &str, path: &str, found: &mut Vec<Change>) {
+        self.values.changes(of, &format!("{path}[]"), found);
     }
 
     pub(super) fn push_null(&mut self) -> Result<()> {

@@ -38,8 +38,8 @@ impl NdjsonReader {
         Ok(NdjsonRows(field, Arc::new(rows)))
     }
 
-    /// What was not as the columns have it: path, `missing` or `whole`, and how often.
-    fn changes(&self) -> Vec<(String, &'static str, u64)> {
+    /// What was not as the columns have it: column, path, `missing` or `whole`, and how often.
+    fn changes(&self) -> Vec<(String, String, &'static str, u64)> {
         let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let told = reader.changes().into_iter().map(|change| {
             let kind = match change.kind {
@@ -47,7 +47,7 @@ impl NdjsonReader {
                 ChangeKind::Whole => "whole",
                 _ => "other",
             };
-            (change.path, kind, change.count)
+            (change.column, change.path, kind, change.count)
         });
         told.collect()
     }

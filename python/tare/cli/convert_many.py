@@ -14,7 +14,7 @@ import click
 
 from tare.cli.running import RESOURCES, carry_out, run_options, summary
 
-__all__ = ["convert", "one", "options", "taken", "tell_skipped", "wanted"]
+__all__ = ["convert", "left_undone", "one", "options", "taken", "tell_skipped", "wanted"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
@@ -62,7 +62,8 @@ def wanted(sources: Sequence[str], given: dict[str, Any]) -> bool:
         return True
     asked = [name for name, value in given.items() if value and value != _USUAL.get(name)]
     if not _is_file_name(sources[1]):
-        return any(text.startswith("s3://") for text in sources) or bool(asked)
+        missing = sources[0] != "-" and not os.path.lexists(sources[0])
+        return missing or any(text.startswith("s3://") for text in sources) or bool(asked)
     return bool(set(asked) - _OF_ONE)
 
 
@@ -96,7 +97,6 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     from tare.scale.executors import check_executor
     from tare.scale.failures import classify, unwritable
     from tare.scale.place import shown
-    from tare.scale.planning.convert import is_left
 
     to = options["codec"] or options["to"]
     if to is None:
@@ -144,8 +144,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
         summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
-    # What is there of others was asked for, and is not done.
-    return code or int(any(is_left(why) for _, why in skipped))
+    return code or left_undone(skipped)
 
 
 def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, str | int]:
@@ -175,6 +174,13 @@ def tell_skipped(skipped: list[tuple[str, str]]) -> None:
         click.echo(
             f"{len(names):,} passed over: {why} ({shown}{', ...' if len(names) > 3 else ''})", err=True
         )
+
+
+def left_undone(skipped: list[tuple[str, str]]) -> int:
+    """The exit code of what was passed over: 1 if it was asked for, and another file has the name of its result."""
+    from tare.scale.planning.convert import is_left
+
+    return int(any(is_left(why) for _, why in skipped))
 
 
 def _shown(plan: Any, as_json: bool) -> int:

@@ -7,14 +7,17 @@ from typing import Any
 
 import click
 
-from tare.cli.convert_many import tell_skipped
+from tare.cli.convert_many import left_undone, tell_skipped
 
 __all__ = ["command"]
 
 
 @click.group("plan", short_help="Write down what a conversion, an encoding, a put or a benchmark would do.")
 def command() -> None:
-    """Write a plan: units of work that `tare run` carries out, on any number of machines."""
+    """Write a plan: units of work that `tare run` carries out, on any number of machines.
+
+    Exit code 1, with the plan of all others, if another file has the name of a result.
+    """
 
 
 def _free(context: click.Context, parameter: click.Parameter, out: str) -> str:
@@ -106,7 +109,7 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     skipped: list[tuple[str, str]] = []
     plan = plan_convert(given, destination, path=out, options=more, skipped=skipped, **options)
     tell_skipped(skipped)
-    return _told(plan, out)
+    return _told(plan, out) or left_undone(skipped)
 
 
 @command.command("encode", short_help="Documents into collections of blit.")
@@ -127,7 +130,7 @@ def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
     skipped: list[tuple[str, str]] = []
     plan = plan_encode(given, destination, path=out, skipped=skipped, **options)
     tell_skipped(skipped)
-    return _told(plan, out)
+    return _told(plan, out) or left_undone(skipped)
 
 
 @command.command("put", short_help="Many objects into a store.")

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tare.errors import TareError
+
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
     from tare.scale.report import Report
+    from tare.scale.runs import Running
 
 __all__ = ["carry_out", "run_options", "summary"]
 
@@ -86,6 +89,7 @@ def carry_out(
         except EngineError as error:
             show({"event": "finished"})
             click.echo(f"tare: {error}", err=True)
+            _count_before(running)
             return running.report, ENGINE
         except OSError as error:
             if classify(error, writing=True) != "resources":
@@ -95,8 +99,23 @@ def carry_out(
             click.echo(f"tare: {unwritable(error, where)}", err=True)
             return running.report, RESOURCES
         except KeyboardInterrupt:
+            running.report.stopped = "interrupted"
+            _count_before(running)
             return running.report, 130
     return running.report, running.report.exit_code
+
+
+def _count_before(running: Running) -> None:
+    """What earlier starts have done, where this one did not come so far as to look."""
+    from tare.scale.standing import status_of
+
+    report = running.report
+    if report.done or report.skipped or report.failed or running.rules.shard is not None:
+        return
+    with contextlib.suppress(TareError, OSError):
+        found = status_of(running.plan)
+        report.skipped, report.files_before = found["done"], found["inputs_done"]
+        report.missing = max(0, running.plan.count - found["done"])
 
 
 @contextmanager
@@ -181,9 +200,10 @@ def _onwards(report: Report, again: str) -> str:
     rest = report.missing or report.stopped
     if found and not rest and kinds <= {"UsageError"}:
         return "the same line would fail again: say it another way"
-    if found and not rest and {name for name, _ in found} == {"loss"} and "--on-loss" not in again:
-        return f"the same line takes them with --on-loss allow, and does nothing else again: {again} --on-loss allow"
-    if "SourceChanged" in kinds and again.startswith("tare run "):
+    if found and not rest and {name for name, _ in found} == {"loss"}:
+        line = f"{again.replace(' --on-loss fail', '').replace(' --on-loss=fail', '')} --on-loss allow"
+        return f"the same line takes them with --on-loss allow, and does nothing else again: {line}"
+    if kinds & {"SourceChanged", "FileNotFoundError"} and again.startswith("tare run "):
         return "sources are not what the plan was made of: `tare plan` makes a new one, which does nothing again that is done"
     return f"the same line goes on with the rest: {again}"
 

@@ -6,12 +6,15 @@ plan that was started last is right where two speak of one source or of one outp
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tare.converting.naming import ending_of
+from tare.errors import UsageError
 from tare.scale.unit import canonical, unit_key
 
 if TYPE_CHECKING:
@@ -19,9 +22,6 @@ if TYPE_CHECKING:
     from tare.scale.state import State
 
 __all__ = ["Planned", "finish", "planned"]
-
-_OF_A_SOURCE = ("schema", "header", "delimiter", "decimal", "tare")
-"""Options that follow from the state of the sources and from who planned, or do not tell one result from another."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,16 @@ class Planned:
 
     def speaks_of(self, name: str) -> bool:
         """Whether a later plan speaks of the source that an output is made of."""
-        names = self.unit["output"].get("names", [])
+        return not self.spoken.isdisjoint(self._inputs_of(name))
+
+    def sources_of(self, name: str) -> set[str]:
+        """The sources that an output is made of."""
+        return {str(self.unit["input"][number]["uri"]) for number in self._inputs_of(name)}
+
+    def _inputs_of(self, name: str) -> list[int]:
         if "partition" in self.unit["options"]:
             name = name.partition("/")[2]  # of COLUMN=VALUE/NAME
-        return any(one == name and number in self.spoken for number, one in enumerate(names))
+        return [number for number, one in enumerate(self.unit["output"].get("names", [])) if one == name]
 
 
 def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
@@ -75,9 +81,8 @@ def planned(plans: Iterable[Plan], *, alone: bool) -> Iterator[Planned]:
 
 
 def _claims(unit: dict[str, Any]) -> list[set[bytes]]:
-    """What no two plans may both be right about, of each input: its output, and what one kind of work makes of it."""
-    options = {name: value for name, value in unit["options"].items() if name not in _OF_A_SOURCE}
-    meant = canonical([unit["task"], unit.get("read", ""), unit.get("write", ""), options])
+    """What no two plans may both be right about, of each input: its output, and its rows in files of one ending."""
+    meant = canonical([unit["task"], _ending(str(unit.get("write", "")))])
     names = unit.get("output", {}).get("names", [])
     return [
         {meant + b"\0" + str(one["uri"]).encode()} | ({str(name).encode()} if name is not None else set())
@@ -85,27 +90,56 @@ def _claims(unit: dict[str, Any]) -> list[set[bytes]]:
     ]
 
 
+@functools.cache
+def _ending(write: str) -> str:
+    """The ending of the files that a codec writes; whoever reads all files of one ending reads each row once."""
+    try:
+        return ending_of(write)
+    except UsageError:
+        return write
+
+
+@dataclass
+class _Undone:
+    """What units of a plan that are not done stand for: until they are, nothing takes the place of older results."""
+
+    uris: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    partitions: set[str] = field(default_factory=set)
+
+    def add(self, unit: dict[str, Any]) -> None:
+        self.uris.update(str(one["uri"]) for one in unit["input"])
+        names = self.partitions if "partition" in unit["options"] else self.names
+        names.update(map(str, unit["output"].get("names", [])))
+
+    def needs(self, old: Planned, name: str) -> bool:
+        """Whether a result of an older unit is all that there is of its source, or under its name."""
+        if name in self.names or name.partition("/")[2] in self.partitions:
+            return True
+        return not self.uris.isdisjoint(old.sources_of(name))
+
+
 def finish(state: State, plan: Plan) -> int | None:
-    """Write ``manifest.json`` if every unit of the plan is done, and remove what it supersedes.
+    """Remove what a plan supersedes, and write ``manifest.json`` if every unit of it is done.
 
     Removed are results that the same sources have given before and that this plan does not name, and only if they are
     as they were written: parts of a file that is shorter now, the folder of a value that has gone, what has another
     name now, lest its rows be there twice. What a source gave that this plan does not speak of stays: it may be gone,
-    or not have been meant this time. Plans that nothing stands for
-    any more go too, but for the last ones.
+    or not have been meant this time; so does what there is of a source of which this plan has not done all. Plans that
+    nothing stands for any more go too, but for the last ones.
 
     Args:
         state: Of the plan's destination.
         plan: The plan.
 
     Returns:
-        How many results were removed; None if units are not done, or their results not there, or there is no
-        destination.
+        How many results were removed; None if there is no destination.
     """
     if not plan.base or not state.inner:
         return None
     outputs: dict[str, dict[str, Any]] = {}
     old: list[Planned] = []
+    undone = _Undone()
     live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
     there = state.listed()
@@ -118,15 +152,17 @@ def finish(state: State, plan: Plan) -> int | None:
         live.add(one.plan)
         if receipt is None or not state.is_done(receipt, there):
             if one.plan == plan.id:
-                return None
+                undone.add(one.unit)
             continue  # not begun, failed, or deleted since: another run's matter
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
     removed = 0
     for one in old:
-        gone, left = _removed(state, one, outputs)
+        gone, left = _removed(state, one, outputs, undone)
         removed += gone
         live |= {one.plan} if left else set()
     state.drop_plans(live, overruled={one.plan for one in old})
+    if undone.uris:
+        return removed
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
     listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]
     text = json.dumps({**head, "outputs": listed}, indent=1, ensure_ascii=False, sort_keys=True)
@@ -134,7 +170,9 @@ def finish(state: State, plan: Plan) -> int | None:
     return removed
 
 
-def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> tuple[int, int]:
+def _removed(
+    state: State, old: Planned, outputs: dict[str, dict[str, Any]], undone: _Undone
+) -> tuple[int, int]:
     """Away with what only a superseded unit has made of sources that are spoken of now; what else it made stays known.
 
     How many results were removed, and how many stay.
@@ -145,7 +183,7 @@ def _removed(state: State, old: Planned, outputs: dict[str, dict[str, Any]]) -> 
         name = str(made.get("name", ""))
         if not name or name in outputs or not state.stands(made):
             continue
-        if old.speaks_of(name):
+        if old.speaks_of(name) and not undone.needs(old, name):
             state.place.remove(name)
             count += 1
         else:

@@ -136,6 +136,8 @@ class Loop:
         self._read = 0
         self._read_before = 0
         self._own = self._own_count()
+        self._who_died: list[str] = []
+        self._dead: set[str] = set()
 
     def receipts(self) -> Iterator[dict[str, Any]]:
         """Carry out the plan; each receipt as it comes. `report` is complete at the end.
@@ -313,6 +315,7 @@ class Loop:
                 raise
             if self.engine.is_death(error):
                 died.append(task)
+                self._who_died.append(self.engine.who_died(error))
                 return None
             if isinstance(error, EngineError):
                 raise
@@ -370,7 +373,9 @@ class Loop:
 
     def _after_death(self, died: list[_Task]) -> Iterator[dict[str, Any]]:
         """A worker died: who was in flight with it is a suspect; what has a receipt is done."""
-        self.report.deaths += 1
+        who, self._who_died = set(self._who_died) - self._dead, []
+        self.report.deaths += len(who)
+        self._dead |= who - {""}
         # A pool that broke gives up all of its futures: none of the others comes any more.
         if self.engine.is_pool:
             done, _ = wait(self._flying, timeout=5.0)

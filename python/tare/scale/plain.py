@@ -8,7 +8,7 @@ from typing import Any
 from tare import compress
 from tare.scale.place import local_path
 
-__all__ = ["plain_bytes", "plain_bytes_of"]
+__all__ = ["is_packed", "plain_bytes", "plain_bytes_of"]
 
 _LOOKED_AT = 64 << 10  # a smaller file is not opened to plan it
 _USUAL_RATIO = 8  # of text
@@ -39,10 +39,19 @@ def plain_bytes(path: str, stored: int) -> int:
     return stored
 
 
+def is_packed(uri: str) -> bool:
+    """Whether a file is compressed, by its name.
+
+    >>> is_packed("file:///a.ndjson.ZST"), is_packed("file:///a.ndjson")
+    (True, False)
+    """
+    return uri.lower().endswith(_ENDINGS)
+
+
 def plain_bytes_of(given: Mapping[str, Any]) -> int:
     """About so many bytes are in an input of a unit when it is decompressed; of a text that does not say, what is usual."""
     uri, size = str(given["uri"]), int(given["size"])
-    if not uri.lower().endswith(_ENDINGS):
+    if not is_packed(uri):
         return size
     if size >= _LOOKED_AT and uri.startswith("file:"):
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -17,12 +18,13 @@ from tare import compress
 from tare._tare import NdjsonReader
 from tare.datasets import documents
 from tare.errors import Malformed, TareError, Truncated, Unsupported
-from tare.scale.widening import has_own_type, widened
+from tare.scale.widening import no_type_of, widened
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "BOM",
     "Counted",
     "border",
     "line_blocks",
@@ -37,6 +39,8 @@ __all__ = [
 _BLOCK_BYTES = 16 << 20
 _LOOK_BYTES = 64 << 10
 _BATCH_ROWS = 65_536
+BOM = b"\xef\xbb\xbf"
+_OF_TYPES = re.compile(r"there is no column|is no (null|boolean|int64|uint64|double|text|list|object)$")
 
 
 @contextlib.contextmanager
@@ -103,8 +107,8 @@ def line_blocks(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, byt
         yield at, rest
 
 
-# What columns of fixed types made of lines of JSON: paths, ``missing`` or ``whole``, and how often.
-Counted = list[tuple[str, str, int]]
+# What columns of fixed types made of lines of JSON: column, path within it, ``missing`` or ``whole``, and how often.
+Counted = list[tuple[str, str, str, int]]
 
 
 def read_range(
@@ -161,6 +165,8 @@ def _lines(
     def batches() -> Iterator[pa.RecordBatch]:
         with open_plain(path) as file:
             for at, block in line_blocks(file, start, end):
+                if at == 0 and block.startswith(BOM):
+                    at, block = len(BOM), block[len(BOM) :]  # noqa: PLW2901 - the same, without it
                 try:
                     rows = pa.record_batch(reader.read(block))
                 except (Malformed, Truncated) as error:
@@ -193,15 +199,19 @@ def _line_fault(
 def _why(row: dict[str, Any], said: str, schema: pa.Schema) -> str:
     """What a reader said of a row that is no row of the schema, and what would help."""
     documents = "documents, as --to ndjson writes them, have none"
+    if said.endswith("a value is missing"):
+        return f"{said}: what stands there, such as NaN, is no JSON"
+    if not _OF_TYPES.search(said):
+        return said
     for key, value in row.items():
-        if said.startswith(f"{key[:60]}: ") and not has_own_type(value):
-            return f"{key[:60]}: it holds values of several types, which no column does; {documents}"
+        if said.startswith(f"{key[:60]}: ") and (why := no_type_of(value)):
+            return f"{key[:60]}: it holds {why}, which no column does; {documents}"
     if not widened(schema, [row]).equals(schema):
         return (
             f"{said}. Names and types are those of a sample of the file, or with --whole-schema of all of it; "
             f"{documents}"
         )
-    return f"{said}. Types are those of the first values of the file, and none holds both; {documents}"
+    return f"{said}. The type is that of a sample of the file, and no type holds both; {documents}"
 
 
 def row_of(line: bytes) -> dict[str, Any]:

@@ -142,7 +142,8 @@ class Running:
         if unknown:
             raise TypeError(f"run() has no option {unknown[0]!r}")
         self.rules = _checked(Rules(**rules))
-        self.report = Report()
+        first, step = self.rules.shard or (1, 1)
+        self.report = Report(missing=len(range(first - 1, self.plan.count, step)))
         self._executor, self._jobs, self._mixed = executor, jobs, allow_mixed
         self._events = Events(on_event)
 
@@ -170,7 +171,8 @@ class Running:
             self.report = loop.report
             yield from loop.receipts()
             state.sweep()
-            if loop.report.ok and (loop.report.done or state.manifest_plan() != self.plan.id):
+            ended = not (loop.report.missing or loop.report.stopped)
+            if ended and (loop.report.done or state.manifest_plan() != self.plan.id):
                 loop.report.superseded = finish(state, self.plan) or 0
             self._events(
                 {"event": "finished", **loop.report.as_dict(), "failures": len(loop.report.failures)}

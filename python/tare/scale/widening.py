@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["has_own_type", "widened"]
+__all__ = ["no_type_of", "widened"]
 
 
 def widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
@@ -20,25 +20,38 @@ def widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
     import pyarrow as pa
 
     types = {field.name: field.type for field in schema}
-    for name in dict.fromkeys(key for row in rows for key in row):
+    for name in filter(_is_text, dict.fromkeys(key for row in rows for key in row)):
         known = types.get(name, pa.null())
         types[name] = _with(known, [row[name] for row in rows if row.get(name) is not None])
     return pa.schema(list(types.items()))
 
 
-def has_own_type(value: Any) -> bool:
-    """Whether a column could hold the value, if it were alone there.
+def no_type_of(value: Any) -> str:
+    """What keeps every column from holding a value, even alone; empty if nothing does, or a reader says it.
 
-    >>> has_own_type([1, 1.5]), has_own_type([1, "a"])
-    (True, False)
+    >>> no_type_of([1, 1.5]), no_type_of([1, "a"])
+    ('', 'values of several types')
     """
     import pyarrow as pa
 
     try:
         pa.array([value])
-    except OverflowError:
-        return True  # a whole number too long, which readers name
+    except OverflowError:  # of one that is not within others a reader says it
+        return (
+            "" if isinstance(value, int) else "a whole number of more than 63 bits within a list or an object"
+        )
+    except UnicodeEncodeError:
+        return ""
     except pa.ArrowException:
+        return "values of several types"
+    return ""
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name has no half of a surrogate pair: a column has none, and a reader says it."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
         return False
     return True
 

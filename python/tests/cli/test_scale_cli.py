@@ -114,6 +114,8 @@ def test_what_cannot_be_is_said_before_it_is_begun(folder: Path) -> None:
     for wrong, said in (
         (("run", "nothing.jsonl"), "'nothing.jsonl' does not exist"),
         (("convert", "nowhere/", "out", "--to", "parquet", "--jobs", "1"), "nowhere/: is not there"),
+        (("convert", "nowhere", "out", "--to", "parquet"), "nowhere: is not there"),
+        (("convert", "gs://b/x", "out", "--to", "parquet"), "gs:// is not read"),
         (("convert", "in", "in/a.csv", "--to", "parquet"), "in/a.csv: is named as a file is"),
         (("convert", "in", "file", "--to", "parquet"), "file: is a file, and a run of many makes a folder"),
         (("convert", "in", "out", "--to", "parquet", "--split", "0"), "'0': a size such as 64MiB"),
@@ -167,7 +169,23 @@ def test_what_is_there_of_others_is_not_done(folder: Path) -> None:
     done = run(*command, cwd=folder)
     assert (done.returncode, "1 passed over: is there already" in done.stderr) == (1, True), done.stderr
     assert (folder / "out" / "a.parquet").read_text() == "mine"
+    planned = run("plan", *command, "-o", "p", cwd=folder)
+    assert (planned.returncode, "1 passed over: is there already" in planned.stderr) == (1, True), (
+        planned.stderr
+    )
     assert run(*command, "--overwrite", cwd=folder).returncode == 0
+
+
+def test_what_was_not_begun_is_not_well(folder: Path) -> None:
+    """No engine: what earlier starts did is counted, the rest is told as not begun."""
+    command = ("convert", "in", "out", "--include", "*.csv", "--to", "parquet")
+    for made, left in ((0, 4), (1, 3)):
+        done = run(*command, "--executor", "dask+file:nothing.json", "--json", cwd=folder)
+        report = json.loads(done.stdout)
+        assert (done.returncode, report["ok"], report["skipped"], report["missing"]) == (3, False, made, left)
+        assert f"{left} not begun into out" in done.stderr
+        assert "the same line goes on with the rest: tare convert in out" in done.stderr
+        run("convert", "in/a.csv", "out/", "--to", "parquet", "--jobs", "1", cwd=folder)
 
 
 def test_one_fails(folder: Path) -> None:

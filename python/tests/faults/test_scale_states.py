@@ -55,6 +55,47 @@ def test_parts_of_a_source_that_is_shorter_now_are_removed(tmp_path: Path) -> No
     assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"to": "parquet:pyarrow,compression=gzip", "split": "40KiB"},
+        {"options": {"columns": "n"}, "split": "40KiB"},
+        {"read": "ndjson", "split": "40KiB"},
+        {"split": None},
+        {"split": None, "partition": "k"},
+    ],
+)
+def test_rows_are_there_once_whatever_is_said_later(tmp_path: Path, later: dict[str, Any]) -> None:
+    """Another library's options, columns, parts, partitions: of one ending there is one result of a source."""
+    source, out = tmp_path / "in" / "big.ndjson", tmp_path / "out"
+    lines(source, 5000)
+    assert convert(source, out, split="20KiB").ok
+    assert convert(source, out, **later).superseded > 0
+    assert rows(out) == 5000
+    assert convert(source, out, split="20KiB").ok
+    assert rows(out) == 5000
+    assert convert(source, out, to="csv", split=None).superseded == 0
+    assert len([name for name in tree(out) if name.endswith(".csv")]) == 1
+
+
+def test_a_bad_file_keeps_nothing_but_its_own(tmp_path: Path) -> None:
+    """What is superseded goes, of the sources that are done; what there is of the bad one stays."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name in ("a", "b"):
+        lines(folder / f"{name}.ndjson", 5000)
+    assert convert(folder, out, split="20KiB").ok
+    lines(folder / "a.ndjson", 1000)
+    (folder / "b.ndjson").write_text("{oops}\n")
+    report = convert(folder, out, split="40KiB")
+    assert (report.failed > 0, report.superseded > 0) == (True, True)
+    assert tare.read(out / "a.parquet").num_rows == 1000
+    assert not (out / "a").exists() or not tree(out / "a")
+    assert rows(out / "b") == 5000
+    lines(folder / "b.ndjson", 1000)
+    assert convert(folder, out, split="40KiB").ok
+    assert (tree(out), rows(out)) == (["a.parquet", "b.parquet"], 2000)
+
+
 def test_parts_of_a_csv_that_is_shorter_now_are_removed(tmp_path: Path) -> None:
     """Its layout is found anew, and is no other wish of the user's."""
     source, out = tmp_path / "in" / "big.csv", tmp_path / "out"

@@ -148,11 +148,60 @@ def test_what_columns_make_of_lines_is_told(tmp_path: Path, partition: str | Non
 
 
 def test_columns_that_are_left_out_are_not_told(tmp_path: Path) -> None:
-    rows = [{"k": n, **({} if n == 99 else {"late": 1})} for n in range(400)]
+    """Nor is one refused, whose name has another's before a dot."""
+    rows = [{"k": n, **({} if n == 99 else {"late": 1, "k.x": 1})} for n in range(400)]
     source = str(lines(tmp_path / "a.ndjson", *rows))
     more: dict[str, Any] = {"to": "parquet", "split": 3000, "options": {"columns": "k"}, **HOW}
-    report = scale.convert(source, str(tmp_path / "out"), **more)
+    report = scale.convert(source, str(tmp_path / "out"), verify="decode", **more)
     assert (report.ok, report.changes) == (True, [])
+
+
+def test_nulls_are_told_before_all_else(tmp_path: Path) -> None:
+    """However many columns have something to tell; of too many it is said how many more there are."""
+    wide = {f"c{n:03}": 1 for n in range(250)}
+    rows = [
+        {**(wide if n % 2 else dict.fromkeys(wide, 0.5)), **({"z": 1} if n % 3 else {})} for n in range(40)
+    ]
+    source = str(lines(tmp_path / "a.ndjson", *rows))
+    report = scale.convert(source, str(tmp_path / "out"), to="parquet", split=30_000, **HOW)
+    assert [one["verdict"] for one in report.changes] == ["null", "type"]
+    (receipt, *_) = (tmp_path / "out" / ".tare" / "done").glob("*/*.json")
+    told = json.loads(receipt.read_text())["fidelity"]
+    assert (told[0]["path"], told[0]["verdict"]) == ("z", "null")
+    assert (told[-1]["path"], told[-1]["verdict"], len(told)) == ("51 more columns", "type", 201)
+
+
+def test_half_a_surrogate_pair_is_refused_by_its_line(tmp_path: Path) -> None:
+    """In a value and in a name, behind the sample and in it."""
+    for n, line in enumerate(('{"a": "\\ud800"}', '{"a": "x", "\\ud800": 1}')):
+        path = tmp_path / f"{n}.ndjson"
+        path.write_text('{"a": "x"}\n' * 900 + line + "\n" + '{"a": "x"}\n' * 900)
+        report = scale.convert(str(path), str(tmp_path / f"o{n}"), to="parquet", split=4000, **HOW)
+        (failed,) = report.failures
+        assert failed["error"]["class"] == "input"
+        assert f"{n}.ndjson: the line from byte 9,900 on" in failed["error"]["message"]
+
+
+def test_a_mark_of_utf8_before_lines_in_parts(tmp_path: Path) -> None:
+    rows = [{"v": n} for n in range(900)]
+    path = lines(tmp_path / "a.ndjson", *rows)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert scale.convert(str(path), str(tmp_path / "out"), to="parquet", split=3000, **HOW).ok
+    parts = sorted((tmp_path / "out" / "a").iterdir())
+    assert [row for part in parts for row in tare.read(part).to_pylist()] == rows
+
+
+def test_compressed_lines_are_cut_by_their_text(tmp_path: Path) -> None:
+    """However small a file is that an index makes seekable."""
+    from tare import compress
+
+    path = lines(tmp_path / "a.ndjson", *({"v": n, "long": "x" * 200} for n in range(20_000)))
+    packed = tmp_path / "a.ndjson.zst"
+    packed.write_bytes(compress.compress(path.read_bytes(), "zstd,chunk=256KiB"))
+    assert packed.stat().st_size < 100_000
+    report = scale.convert(str(packed), str(tmp_path / "out"), to="parquet", split="1MiB", **HOW)
+    assert (report.ok, report.rows) == (True, 20_000)
+    assert len(list((tmp_path / "out" / "a").iterdir())) == 5
 
 
 def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
@@ -170,7 +219,9 @@ def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
     ("value", "said", "whole_helps"),
     [
         ([1, "a"], "v: it holds values of several types, which no column does", False),
-        ("text", 'v: "text" is no int64. Types are those of the first values', False),
+        ({"x": 2**63}, "v: it holds a whole number of more than 63 bits within a list or an object", False),
+        (float("nan"), "v: a value is missing: what stands there, such as NaN, is no JSON", False),
+        ("text", 'v: "text" is no int64. The type is that of a sample of the file', False),
         (0.5, "v: 0.5 is no int64. Names and types are those of a sample", True),
     ],
 )

@@ -46,6 +46,11 @@ class Engine(ABC):
         del error
         return False
 
+    def who_died(self, error: BaseException) -> str:
+        """The name of the worker whose death an error tells, as several errors may; empty if it has none."""
+        del error
+        return ""
+
     def withdraw(self) -> None:  # noqa: B027 - most cannot tell what has begun
         """Take back the units that no worker has begun: their futures are cancelled, or raise `CancelledError`."""
 

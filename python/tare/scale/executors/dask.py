@@ -199,8 +199,12 @@ class DaskEngine(Engine):
         return ours
 
     def is_death(self, error: BaseException) -> bool:
-        """Whether a worker died with the unit, with it in its queue, or with its result."""
-        return isinstance(error, _ResultLost) or type(error).__name__ == "KilledWorker"
+        """Whether a worker died with the unit, or with it in its queue."""
+        return type(error).__name__ == "KilledWorker"
+
+    def who_died(self, error: BaseException) -> str:
+        """The address of the worker; each unit that it had tells it."""
+        return str(getattr(getattr(error, "last_worker", None), "address", ""))
 
     def give_up(self) -> None:
         """Our own workers are started again; those of others go on with what they have."""
@@ -264,10 +268,6 @@ class DaskEngine(Engine):
             self._own.close()
 
 
-class _ResultLost(Exception):
-    """A unit was done, but its worker died before its result was read."""
-
-
 class _Linked(Future[dict[str, Any]]):
     """A future whose cancelling reaches the cluster."""
 
@@ -323,13 +323,14 @@ def _hand_over(there: Any, ours: Future[dict[str, Any]]) -> None:
     """The result, and nothing of it stays on the cluster."""
     if ours.cancelled():
         return
+    if there.status == "lost":  # its worker died behind it; the scheduler has it done again
+        there.add_done_callback(lambda future: _hand_over(future, ours))
+        return
     try:
         if there.status == "finished":
             ours.set_result(there.result())
         elif there.status == "error":
             ours.set_exception(there.exception())
-        elif there.status == "lost":
-            ours.set_exception(_ResultLost("the worker died behind its result"))
         else:  # cancelled by nobody here
             ours.set_exception(EngineError("dask: the scheduler has gone; what is done is kept"))
     except Exception as error:

@@ -14,6 +14,7 @@ from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import printable
 from tare.errors import PlanError, TareError, UsageError
 from tare.scale.place import LocalPlace, Place, folder_uri, shown
+from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
@@ -43,6 +44,9 @@ _GROUPS = Limits(usual=32, most=256)
 _GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
 _LISTED_FROM = 32  # so many names of an object store are looked up in one listing
 _MEMORY_FACTOR = 6
+_PACKED_RATIO = (
+    200  # a compressed file is opened if so much text for each of its bytes would be more than a part
+)
 _LEFT = "is there already"
 _NOT_OURS = f"{_LEFT}, and not from here; --overwrite replaces it"
 _PART = re.compile(r"/part-\d+\.[^/]*$")
@@ -321,7 +325,7 @@ def _cut(
     whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
     """The parts of a large file: input, name and options of each; none if it is one unit."""
-    if one.size <= size:
+    if one.size <= size and not (is_packed(one.uri) and one.size * _PACKED_RATIO > size):
         return []
     with opened_part(one.as_input()) as path:
         format = read or format_of(path, one.name)

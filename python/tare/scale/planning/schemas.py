@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tare.datasets import csvs, csvstream, documents
 from tare.datasets.source import Source, find
 from tare.errors import Malformed, TareError
-from tare.scale.ranges import border, not_json, open_plain, row_of, schema_to_text
+from tare.scale.ranges import BOM, border, not_json, open_plain, row_of, schema_to_text
 from tare.scale.widening import widened
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> 
             first, stop = border(file, start), border(file, end)
             file.seek(first)
             block = file.read(stop - first)
+            if first == 0:
+                block = block.removeprefix(BOM)
             if block.strip():
                 rows, wrong = _rows(name, block, first)
                 schema, fault = widened(schema, rows), fault or wrong

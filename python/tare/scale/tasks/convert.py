@@ -147,7 +147,7 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
             made.rows += count
             made.fidelity += _told(piece, changed, [])
     kept = options["columns"].split(",") if options.get("columns") else None
-    made.fidelity += told_of(name, counted, kept, refused=_refuses_nulls(writing))
+    made.fidelity += told_of(name, counted, written=kept, refused=_refuses_nulls(writing))
 
 
 def _refuses_nulls(writing: Writing) -> bool:

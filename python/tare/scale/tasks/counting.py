@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["counted_in", "told_of"]
 
-_MOST = 20
+_Found = list[tuple[str, str, int]]
+_MOST = 200
 _WORDS = {
     "missing": {"verdict": "null", "from": "a missing name", "to": "null"},
     "whole": {"verdict": "type", "from": "a whole number", "to": "a double of the same value"},
@@ -27,22 +28,18 @@ def counted_in(rows: Sequence[Any], schema: pa.Schema) -> Counted:
 
     >>> import pyarrow as pa
     >>> counted_in([{"a": 1.5}, {"a": 1, "b": None}], pa.schema({"a": pa.float64(), "b": pa.null()}))
-    [('a', 'whole', 1), ('b', 'missing', 1)]
+    [('a', 'a', 'whole', 1), ('b', 'b', 'missing', 1)]
     """
-    return _of_objects(rows, list(schema), "")
+    return [(field.name, *one) for field in schema for one in _of_field(rows, field, field.name)]
 
 
-def _of_objects(rows: Sequence[Any], fields: list[Any], above: str) -> Counted:
-    found: Counted = []
-    for field in fields:
-        path = f"{above}.{field.name}" if above else field.name
-        if missing := sum(field.name not in row for row in rows):
-            found.append((path, "missing", missing))
-        found += _of_values([row.get(field.name) for row in rows], field.type, path)
-    return found
+def _of_field(rows: Sequence[Any], field: Any, path: str) -> _Found:
+    missing = sum(field.name not in row for row in rows)
+    found = [(path, "missing", missing)] if missing else []
+    return found + _of_values([row.get(field.name) for row in rows], field.type, path)
 
 
-def _of_values(values: list[Any], kind: Any, path: str) -> Counted:
+def _of_values(values: list[Any], kind: Any, path: str) -> _Found:
     import pyarrow as pa
 
     if pa.types.is_floating(kind):
@@ -50,32 +47,33 @@ def _of_values(values: list[Any], kind: Any, path: str) -> Counted:
         return [(path, "whole", whole)] if whole else []
     there = [value for value in values if value is not None]
     if pa.types.is_struct(kind):
-        return _of_objects(there, [kind.field(k) for k in range(kind.num_fields)], path)
+        fields = [kind.field(k) for k in range(kind.num_fields)]
+        return [one for field in fields for one in _of_field(there, field, f"{path}.{field.name}")]
     if pa.types.is_list(kind):
         return _of_values(list(chain.from_iterable(there)), kind.value_type, f"{path}[]")
     return []
 
 
 def told_of(
-    name: str, counted: Counted, columns: list[str] | None = None, *, refused: bool = False
+    name: str, counted: Counted, *, written: Container[str] | None = None, refused: bool = False
 ) -> list[dict[str, Any]]:
     """What was counted, by one reader or several, as a receipt holds it.
 
     Args:
         name: The output.
-        counted: Paths, ``missing`` or ``whole``, and how often.
-        columns: Those that were written, if not all.
+        counted: Columns, paths, ``missing`` or ``whole``, and how often.
+        written: The columns that were written, if not all.
         refused: Whether a missing name may be no null.
 
     Raises:
         LossRefused: A name is missing.
 
-    >>> told_of("a.parquet", [("v", "missing", 2), ("w", "whole", 1), ("v", "missing", 1)])[0]["count"]
-    3
+    >>> told_of("a.parquet", [("w", "w", "whole", 1), ("v", "v.x", "missing", 2)], written=["v"])[0]["path"]
+    'v.x'
     """
     totals: Counter[tuple[str, str]] = Counter()
-    for path, what, count in counted:
-        if columns is None or any(path == one or path.startswith((f"{one}.", f"{one}[]")) for one in columns):
+    for column, path, what, count in counted:
+        if written is None or column in written:
             totals[path, what] += count
     nulls = [path for path, what in totals if what == "missing"]
     if nulls and refused:
@@ -84,7 +82,12 @@ def told_of(
             "Nothing was written. Say --on-loss allow to write it, or choose another format.",
             path=nulls[0],
         )
-    return [
+    ordered = sorted(totals.items(), key=lambda item: item[0][1] != "missing")
+    told = [
         {"name": name, "path": path[:80], "count": count, **_WORDS[what]}
-        for (path, what), count in list(totals.items())[:_MOST]
+        for (path, what), count in ordered[:_MOST]
     ]
+    for what, words in _WORDS.items():
+        if more := sum(one == what for (_, one), _ in ordered[_MOST:]):
+            told.append({"name": name, "path": f"{more:,} more columns", "count": more, **words})
+    return told
