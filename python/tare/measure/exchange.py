@@ -36,6 +36,7 @@ OWN = "own data"
 DEADLINE_S = 10.0
 OWN_DEADLINE_S = 120.0
 _SEQUENCES = frozenset({"ndjson"})  # one value is no sequence: such formats have no probes here
+_NO_FORMATS = frozenset({"none"})  # what does nothing writes nothing that another could read
 CHANGED = frozenset({"type", "lossy"})
 
 
@@ -98,7 +99,7 @@ def shared_formats(given: Mapping[str, str] | None = None, *, kind: str = "docum
         for id, about in inventory(language, given or {}).codecs.items():
             if kind in about["kinds"]:
                 languages.setdefault(id.partition(":")[0], set()).add(language)
-    left_out = _SEQUENCES if kind == "document" else ()
+    left_out = _NO_FORMATS | (_SEQUENCES if kind == "document" else frozenset())
     return [id for id, some in languages.items() if len(some) > 1 and id not in left_out]
 
 

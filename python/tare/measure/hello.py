@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ _OF_CODEC: Mapping[str, type] = {
     "executes_code": bool,
 }  # fmt: skip
 _MAY_BE: Mapping[str, type] = {"options": dict, "choices": dict, "subset": list}
+_ID = re.compile(r"[a-z0-9][a-z0-9_.-]*:[A-Za-z0-9][A-Za-z0-9_.-]*")
 _CALLED = {str: "text", list: "list", bool: "true or false", dict: "object"}
 
 
@@ -38,6 +40,8 @@ def _codec_fault(about: Any) -> str:
     if not isinstance(about, dict):
         return f"a codec that is no object: {about!r:.40}"
     called = f"codec {about.get('id', '')!r:.60}"
+    if isinstance(about.get("id"), str) and not _ID.fullmatch(about["id"]):
+        return f"{called} is no id: format:library"
     if missing := sorted(_OF_CODEC.keys() - about.keys()):
         return f"{called} lacks {', '.join(missing)}"
     for name, kind in {**_OF_CODEC, **_MAY_BE}.items():

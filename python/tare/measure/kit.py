@@ -13,7 +13,7 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,12 +91,15 @@ class _Bench:
         raise AssertionError(f"{op} {fields} was answered with {str(reply)[:80]} instead of an error")
 
 
-def check_worker(command: Sequence[str], codec: str | None = None) -> Iterator[Outcome]:
+def check_worker(
+    command: Sequence[str], codec: str | None = None, *, only: Collection[str] = ()
+) -> Iterator[Outcome]:
     """Hold a worker against every check, one after another.
 
     Args:
         command: Program and arguments.
         codec: Id of the codec to check with; by default its first one of documents.
+        only: Names of checks; all if none is named.
 
     Yields:
         What became of each check.
@@ -114,17 +117,28 @@ def check_worker(command: Sequence[str], codec: str | None = None) -> Iterator[O
             if fault:  # what else it can do needs a codec to ask for
                 yield Outcome("hello", (_hello.__doc__ or "").strip(), "failed", fault)
                 return
-            known = ", ".join(listed) or "none"
-            raise UsageError(
-                f"the worker lists no codec {chosen or 'of documents'}; of documents there are {known}"
-            )
+            if codec is not None or not codecs:
+                known = ", ".join(listed) or "none"
+                raise UsageError(
+                    f"the worker lists no codec {chosen or 'of documents'}; of documents there are {known}"
+                )
+            bench = _Bench(tuple(command), codecs[0]["id"], Path(folder), codecs[0])
+            yield from (_outcome(one, bench) for one in _OF_LINES)
+            why = "it lists codecs of tables alone, which tare measure tries with a table of yours"
+            yield Outcome("documents", "Every other check needs a codec of documents.", "not offered", why)
+            return
         bench = _Bench(tuple(command), chosen, Path(folder), listed[chosen.partition(",")[0]])
         for check in CHECKS:
-            yield _outcome(check, bench)
+            if not only or _name(check) in only:
+                yield _outcome(check, bench)
+
+
+def _name(check: Callable[[_Bench], None]) -> str:
+    return check.__name__.removeprefix("_").replace("_", " ")
 
 
 def _outcome(check: Callable[[_Bench], None], bench: _Bench) -> Outcome:
-    found = Outcome(check.__name__.removeprefix("_").replace("_", " "), (check.__doc__ or "").strip())
+    found = Outcome(_name(check), (check.__doc__ or "").strip())
     try:
         check(bench)
     except _NotOffered as error:
@@ -312,6 +326,38 @@ def _samples(bench: _Bench) -> None:
                 _need(cells["wall_ns"] > 0 and min(row) >= 0, f"{what}: {cells}")
 
 
+def _runs_what_is_prepared(bench: _Bench) -> None:
+    """Run decodes the bytes that were prepared, and counts what came of them."""
+    path = bench.folder / "few"
+    with bench.worker() as worker:
+        bench.ready(worker, _DOCUMENT[:3])
+        bench.ask(worker, "encode_to", path=str(path))
+        for fields, count in (({}, len(_DOCUMENT)), ({"encoded": str(path), "cold": False}, 3)):
+            bench.ready(worker, **fields)
+            items = bench.ask(worker, "run", what="decode", batch=2, samples=1).get("items")
+            _need(items == count, f"items {items} of bytes that hold {count}")
+
+
+def _every_choice(bench: _Bench) -> None:
+    """Every value that a codec lists as a choice of an option can be prepared."""
+    plain = bench.codec.partition(",")[0]
+    choices = {name: some for name, some in (bench.about.get("choices") or {}).items() if some}
+    if not choices:
+        raise _NotOffered("its codec lists no choices")
+    for name, some in choices.items():
+        for one in some:
+            said = str(one).lower() if isinstance(one, bool) else str(one)
+            with bench.worker() as worker:
+                path = bench.file("document.json", _DOCUMENT[:2])
+                bench.ask(worker, "load", path=path, kind="document", **{"as": "json"})
+                try:
+                    worker.request(
+                        "prepare", deadline_s=_DEADLINE_S, codec=f"{plain},{name}={said}", threads=1
+                    )
+                except WorkerError as error:
+                    raise AssertionError(f"{name}={said} is listed, and refused: {error}") from error
+
+
 def _batches_are_calibrated(bench: _Bench) -> None:
     """Batch 0 means as many calls as take target_ns, and the same number the next time; budget_ms ends samples."""
     with bench.worker() as worker:
@@ -416,6 +462,11 @@ def _files(bench: _Bench) -> None:
 def _streams(bench: _Bench) -> None:
     """What a writer sends, a reader receives whole, over each medium with two ends that the codec lists."""
     media = [name for name in ("fifo", "unix", "tcp") if name in bench.about["media"]]
+    known = {"memory", "file", "fifo", "unix", "tcp", "conn"}
+    _need(
+        set(bench.about["media"]) <= known,
+        f"media {bench.about['media']}: there are {', '.join(sorted(known))}",
+    )
     if not media:
         raise _NotOffered("its codec lists no fifo, unix or tcp")
     for name in media:
@@ -444,9 +495,10 @@ def _message(bench: _Bench, name: str, delivery: str) -> None:
 CHECKS: tuple[Callable[[_Bench], None], ...] = (
     _hello, _errors_are_replies, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input, _bad_files,
     _prepare_proves, _decodes_in_a_fresh_process, _verify_tells_the_same, _verify_finds_a_difference, _tagged_values,
-    _probes, _samples, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
+    _probes, _every_choice, _samples, _runs_what_is_prepared, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
 )  # fmt: skip
 """Every check, in the order of the specification."""
+_OF_LINES = (_hello, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input)
 
 
 # --- without a driver ---------------------------------------------------------------

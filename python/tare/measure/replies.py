@@ -53,6 +53,9 @@ def _verify(_: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         raise ValueError(f"changes = {changes!r:.40} is no list")  # noqa: TRY004 - no argument is wrong
     for change in changes:
         _change(change)
+    # That nothing came back is told as such.
+    if reply["verdict"] == "same" and 0 < reply["items_out"] != reply["items_in"]:
+        raise ValueError(f"says same of {reply['items_in']} items, of which {reply['items_out']} came back")
     gravest = worst(change["verdict"] for change in changes)
     if RANK[reply["verdict"]] < RANK[gravest]:
         raise ValueError(f"says {reply['verdict']}, and lists a change that is {gravest}")

@@ -139,6 +139,7 @@ def check_settings(settings: Settings) -> None:
     from tare.codec import Codec
     from tare.measure.constraints import conditions
     from tare.measure.cost import PROFILES
+    from tare.measure.foreign import language_of, name_of
     from tare.media import medium
     from tare.media.link import Link
     from tare.media.remote import Remote
@@ -167,8 +168,12 @@ def check_settings(settings: Settings) -> None:
         Link.parse(settings.link)
     if settings.remote:
         Remote.parse(settings.remote)
-    for text in filter(None, (settings.base,)):
-        Codec.parse(text).require()
+    if settings.base:
+        if language := language_of(settings.base, settings.workers):
+            raise UsageError(
+                f"--base {settings.base}: is of the {name_of(language)} worker; the base is one of Python's codecs"
+            )
+        Codec.parse(settings.base).require()
     conditions((), settings.must)
 
 

@@ -22,7 +22,7 @@ __all__ = ["Spawned", "clean_environment", "spawn"]
 
 _KEPT = (
     "PATH", "HOME", "SYSTEMROOT", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
-    "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "JAVA_HOME", "NODE_PATH", "MONO_PATH",
+    "R_HOME", "R_LIBS", "R_LIBS_USER", "R_LIBS_SITE", "JAVA_HOME", "NODE_PATH", "TARE_NODE_MODULES", "MONO_PATH",
     "XDG_CACHE_HOME", "XDG_DATA_HOME", "TARE_JAVA_CLASSES", "TARE_MONO_LIB",
 )  # fmt: skip
 """What a runtime needs to be found and to find its libraries; nothing else is passed on."""
@@ -51,6 +51,8 @@ def clean_environment(directory: Path, *, threads: int | str, hash_seed: int) ->
     ('7', '1', False)
     """
     found = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    if folder := found.get("TARE_NODE_MODULES"):  # it starts in a folder of its own
+        found["TARE_NODE_MODULES"] = os.path.abspath(folder)
     found |= {
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

@@ -90,6 +90,27 @@ def changes(worker: Worker, codec: str) -> dict[str, str]:
     return {one["path"]: one["verdict"] for one in found["changes"] if not one["path"].startswith("(")}
 
 
+def test_a_list_of_one_that_became_its_value_is_lost(tmp_path: Path) -> None:
+    """``[[7]]`` and ``7`` are one to R's yaml; lists of several are vectors, which nothing else becomes."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path = tmp_path / "d.json"
+    path.write_text(
+        '[{"m": [1, 2], "one": [7], "deep": [[7]], "e": {}}, {"m": [3, 4], "one": 7, "deep": 7, "e": {}}]'
+    )
+    with Worker("r", COMMAND) as worker:
+        need("yaml:r-yaml" in {one["id"] for one in worker.hello["codecs"]}, "R has no package yaml")
+        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        told = {}
+        for codec in ("yaml:r-yaml", "json:r-rjson"):
+            ask(worker, "prepare", codec=codec)
+            found = ask(worker, "verify", codec=codec, full=True, limit=50)
+            told[codec] = (found["verdict"], {one["path"]: one["verdict"] for one in found["changes"]})
+    verdict, paths = told["yaml:r-yaml"]
+    assert verdict == "lossy"
+    assert (paths["[*].m"], paths["[*].one"]) == ("type", "lossy")
+    assert "[*].e (key order)" not in told["json:r-rjson"][1]
+
+
 @pytest.mark.parametrize("codec", KEPT)
 def test_what_comes_back_of_a_table(loaded: Worker, codec: str, tmp_path: Path) -> None:
     """From memory, from a file and from a connection in memory alike."""

@@ -19,6 +19,7 @@ from tare.cli import measure as measure_command
 from tare.cli.measure import chosen_workers
 from tare.errors import UsageError
 from tare.measure import driver, foreign
+from tare.measure.exchange import shared_formats
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
 from tare.measure.seat import Seat
@@ -84,6 +85,39 @@ def run_with(command: str) -> dict[str, dict[str, Any]]:
     plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
     result = measure.run(DOCUMENT, plan=plan, time_s=20, deadline_s=2, workers={"node": command})
     return {case["labels"]["codec"]: case for case in result.record["cases"] if "twin" not in case["labels"]}
+
+
+@pytest.mark.parametrize("telling", [1.0, 0.7, 0.34, 0.1])
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_clock_that_loses_two_thirds_is_at_fault(
+    monkeypatch: pytest.MonkeyPatch, telling: float, calibrated: bool
+) -> None:
+    """Also one by which the worker makes its samples long enough; one that frees what it made is none."""
+    from tare.measure import readings
+
+    now = [0.0]
+    monkeypatch.setattr(readings.time, "monotonic_ns", lambda: int(now[0]))
+    calls = {"took": 1e6, "batch": 1}
+
+    def ask(**fields: Any) -> dict[str, Any]:
+        if target := fields.get("target_ns"):
+            calls["batch"] = max(1, round(target / (calls["took"] * (telling if calibrated else 1))))
+        wall = 0.0 if fields["what"] == "null" else calls["took"] * calls["batch"]
+        now[0] += wall + 2e6
+        return {"cols": ["wall_ns"], "samples": [[int(wall * telling) or 1]], "batch": calls["batch"]}
+
+    assert bool(readings.clock_fault(ask)) == (telling < 0.35)
+
+
+def test_the_base_is_a_codec_of_python() -> None:
+    with pytest.raises(
+        UsageError, match=r"--base rds:r: is of the R worker; the base is one of Python's codecs"
+    ):
+        measure.run([1], base="rds:r", time_s=2)
+
+
+def test_what_does_nothing_is_no_shared_format() -> None:
+    assert "none" not in shared_formats({})
 
 
 def liar(tmp_path: Path, how: str) -> str:

@@ -19,7 +19,7 @@ def measure_exchange(session: Session) -> None:
     A document is exchanged with the probes of documents, a table with those of columns.
 
     Args:
-        session: The run; ``--codec`` and ``--not`` choose among Python's codecs.
+        session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` among all.
     """
     from tare.measure.exchange import ends_of, exchange, shared_formats
     from tare.measure.exchange_tables import exchange_tables, table_block
@@ -48,16 +48,18 @@ def measure_exchange(session: Session) -> None:
 
 
 def _asked(session: Session, codecs: list[str]) -> list[str]:
-    """The codecs that the options leave: Python's by ``--codec``, all by ``--not``."""
+    """The codecs that the options leave: of the formats that ``--codec`` names; of Python's those that it names, if any."""
     from tare.measure.foreign import language_of
 
-    chosen = session.settings.codecs
-    return [
-        one
-        for one in codecs
-        if not _named(one, session.settings.exclude)
-        and (chosen is None or language_of(one, session.settings.workers) or _named(one, chosen))
-    ]
+    chosen, workers = session.settings.codecs, session.settings.workers
+    left = [one for one in codecs if not _named(one, session.settings.exclude)]
+    if chosen is None:
+        return left
+    if not any(_named(one, chosen) for one in left):
+        return []
+    ours = [one for one in left if not language_of(one, workers)]
+    named = [one for one in ours if _named(one, chosen)]
+    return [one for one in left if one not in ours or one in (named or ours)]
 
 
 def _named(codec: str, patterns: tuple[str, ...]) -> bool:

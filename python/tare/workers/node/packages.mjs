@@ -1,13 +1,17 @@
-// Packages of npm, looked for in the folders that the parent names, in their order. Nothing is installed here,
-// and nothing is loaded before a codec is prepared: what is there is read from package.json.
+// Packages of npm, looked for in the folders that the parent names, in their order; a copy of this worker that was
+// started by a command of its own looks where the parent's install lines put them. Nothing is installed here, and
+// nothing is loaded before a codec is prepared: what is there is read from package.json.
 
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { fail } from "./failure.mjs";
 
-const FOLDERS = process.argv.slice(2);
+const DATA = process.env.XDG_DATA_HOME || path.join(os.homedir(), ".local", "share");
+const OWN = process.env.TARE_NODE_MODULES || path.join(DATA, "tare", "node", "node_modules");
+const FOLDERS = process.argv.length > 2 ? process.argv.slice(2) : [OWN];
 const CONDITIONS = new Set(["node", "import", "default"]);
 const described = new Map();
 
@@ -35,7 +39,7 @@ export const installed = (name, file = "package.json") => {
 
 export const versionOf = (name) => String(found(name)?.about.version ?? "");
 
-export const installLine = (names) => `npm install --prefix '${(FOLDERS.at(-1) ?? "node_modules").replace(/[/\\]node_modules$/, "")}' ${names.join(" ")}`;
+export const installLine = (names) => `npm install --prefix '${FOLDERS.at(-1).replace(/[/\\]node_modules$/, "")}' ${names.join(" ")}`;
 
 function entry(exported) {
   if (typeof exported === "string") return exported;

@@ -119,7 +119,8 @@ compare <- function(a, b, limit) {
   if (.same(a, b)) return(invisible())
   where <- if (nzchar(path)) path else "(whole)"
   if (is.list(a) && is.atomic(b) && !is.null(b) && length(a) == length(b) && length(a)) {
-    note(where, "type", a, b)
+    # A vector of several came of a list; one value might as well have been no list.
+    note(where, if (length(a) == 1L) "lossy" else "type", a, b)
     b <- as.list(b)
   }
   if (!is.list(a) || !is.list(b)) {
@@ -134,7 +135,7 @@ compare <- function(a, b, limit) {
     return(invisible())
   }
   if (!identical(keys, names(b))) {
-    moved <- setequal(keys, names(b))
+    moved <- length(keys) > 0L && setequal(keys, names(b))
     note(if (moved) paste(where, "(key order)") else where, "lossy", if (moved) keys else a, if (moved) names(b) else b)
   }
   # By place: a look-up by name for each of many names would walk all of them each time.
