@@ -311,11 +311,8 @@ def _committed(state: State, writing: Writing, key: str, receipt: dict[str, Any]
 
 def _begin_peak() -> None:
     """From now on the peak of this process is that of the unit; where it cannot be said, of all units before it too."""
-    try:
-        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-            file.write("5")
-    except OSError:
-        pass
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
 
 
 def _peak_memory() -> int:

@@ -273,6 +273,26 @@ def test_where_packages_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monke
     assert ran.exists()
 
 
+def test_a_copy_of_the_worker_finds_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In what the variable names, from wherever that is said, or where the install lines put them."""
+    package = tmp_path / "data" / "tare" / "node" / "node_modules" / "msgpackr"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "msgpackr", "version": "9.9.9", "main": "index.js"}')
+    (package / "index.js").write_text("")
+    monkeypatch.chdir(tmp_path / "data" / "tare")
+    for variable, value in (
+        ("XDG_DATA_HOME", str(tmp_path / "data")),
+        ("TARE_NODE_MODULES", "node/node_modules"),
+    ):
+        copy = shutil.copytree(SCRIPT.parent, tmp_path / variable)  # one is asked once
+        with monkeypatch.context() as patch:
+            patch.delenv("TARE_NODE_MODULES", raising=False)
+            patch.setenv("XDG_DATA_HOME", str(tmp_path / "nothing"))
+            patch.setenv(variable, value)
+            found = foreign.inventory("node", {"node": f"sh '{copy / SCRIPT.name}'"})
+        assert found.codecs["msgpack:node-msgpackr"]["version"] == "9.9.9", variable
+
+
 def test_the_folders_of_packages_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the codecs, on standard error: what is loaded from there is run."""
     monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
