@@ -255,9 +255,7 @@ def test_dask_loses_a_worker(sources, expected, tmp_path, victim) -> None:
         thread = after(plan, 4, kill)
         report = scale.run(plan, executor=f"dask+file:{made.file}")
         thread.join()
-    assert (report.done + report.duplicate, report.failed, report.deaths > 1) == (FILES, 0, False), (
-        report.failures
-    )
+    assert (report.done + report.duplicate, report.failed, report.deaths > 1) == (FILES, 0, False), report
     assert_whole(plan, tmp_path, expected)
 
 
