@@ -2,7 +2,7 @@
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
 run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
-cut short goes on where it stopped. `--pages` makes the pages anew from the records alone; `--quick` runs all
+cut short, also by its time limit, goes on where it stopped. `--pages` makes the pages anew from the records alone; `--quick` runs all
 at reduced size into a folder that is shown at the end, and keeps nothing in the repository.
 """
 
@@ -83,14 +83,21 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path) -> None:
 
 
 def unfinished(path: Path) -> Path | None:
-    """What a run left that was cut short: its journal, if it was killed, or its record; None if there is no such."""
+    """What a run left that was cut short; None if there is no such.
+
+    That is its journal, if it was killed, or its record, if it was interrupted or cases were not reached in the time given.
+    """
     from tare.measure.record import read_record
 
     journal = Path(f"{path}l")
     if journal.exists():
         return journal
     kept = next((one for one in (path, Path(f"{path}.zst")) if one.exists()), None)
-    return kept if kept is not None and read_record(kept).get("interrupted") else None
+    if kept is None:
+        return None
+    record = read_record(kept)
+    pending = any(case["status"] == "pending" for case in record["cases"])
+    return kept if pending or record.get("interrupted") else None
 
 
 def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:

@@ -183,6 +183,20 @@ def _to_arrow(obj: Any, now: str) -> pa.Table:
         raise Unsupported(
             f"a value of type {type(obj).__name__} is not a table: expected rows, columns or a data frame"
         )
+    odd = next(
+        (
+            name
+            for name, values in obj.items()
+            if isinstance(values, str | bytes | dict) or not hasattr(values, "__len__")
+        ),
+        None,
+    )
+    if odd is not None:
+        raise Unsupported(
+            f"one object is a table only if each name holds a list, its column, and {str(odd)[:80]!r} holds none; "
+            "a list of objects is a table of rows",
+            path=str(odd),
+        )
     arrays = [_array(name, values) for name, values in obj.items()]
     if len({len(array) for array in arrays}) > 1:
         raise Unsupported("the columns of a table have one length; these have several")

@@ -133,7 +133,7 @@ def _of_language(
         if not lacking:
             click.echo("nothing is missing: every package is installed", err=True)
         return
-    click.echo(f"{name_of(language)} {found.version}", err=True)
+    click.echo(f"{name_of(language)} {found.version}".rstrip(), err=True)
     if language == "node" and language not in given:
         click.echo(f"packages from {', '.join(node_folders())}", err=True)
     width = max(map(len, [*here, *lacking]), default=0)
@@ -141,7 +141,7 @@ def _of_language(
         options = " ".join(f"{name}={value}" for name, value in about["options"].items())
         code = "x" if about.get("executes_code") else "-"
         media = ",".join(map(str, about["media"]))
-        click.echo(f"{id:<{width}}  {about.get('version', ''):<9}  {code}  {media:<26}  {options}".rstrip())
+        click.echo(f"{id:<{width}}  {about['version']:<9}  {code}  {media:<26}  {options}".rstrip())
     for id, line in lacking.items():
         click.echo(f"{id:<{width}}  {'-':<9}  -  not installed: {line}")
 

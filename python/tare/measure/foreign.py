@@ -362,7 +362,7 @@ def _asked(language: str, command: tuple[str, ...]) -> Inventory:
     missing = _dicts(hello.get("missing"))
     return Inventory(
         language,
-        version=str(hello.get("version", "")),
+        version=str(hello.get("version") or ""),
         codecs={one["id"]: {**_sound(one), "gc": hello.get("gc")} for one in codecs},
         missing={str(one.get("id")): str(one.get("install", "")) for one in missing},
     )
@@ -381,6 +381,7 @@ def _sound(about: dict[str, Any]) -> dict[str, Any]:
     for name in ("options", "choices"):
         if not isinstance(found.get(name), dict):
             found[name] = {}
+    found["version"] = str(found.get("version") or "")
     found["choices"] = {name: some for name, some in found["choices"].items() if isinstance(some, list)}
     return found
 

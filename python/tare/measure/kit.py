@@ -26,6 +26,7 @@ __all__ = ["CHECKS", "Outcome", "check_worker"]
 
 _DEADLINE_S = 60.0
 _LONG_NS = 10_000_000
+_LEAST_NS = 1  # no machine makes an object of two properties, or writes its text, in less
 _DOCUMENT = [{"id": n, "name": f"n{n}", "price": n / 4, "tags": ["a", "b"], "note": None} for n in range(500)]
 _BIG = [{"id": n, "text": "x" * 100} for n in range(20_000)]
 _TAGGED = {"int": 2**53 - 1, "float": 0.1, "text": "\u00e9\U0001f600", "none": None, "list": [True, [], {}]}
@@ -327,7 +328,7 @@ def _samples(bench: _Bench) -> None:
 
 
 def _runs_what_is_prepared(bench: _Bench) -> None:
-    """Run decodes the bytes that were prepared, and counts what came of them."""
+    """Run encodes and decodes what was prepared, and counts what came of it."""
     path = bench.folder / "few"
     with bench.worker() as worker:
         bench.ready(worker, _DOCUMENT[:3])
@@ -336,6 +337,22 @@ def _runs_what_is_prepared(bench: _Bench) -> None:
             bench.ready(worker, **fields)
             items = bench.ask(worker, "run", what="decode", batch=2, samples=1).get("items")
             _need(items == count, f"items {items} of bytes that hold {count}")
+        size = bench.ready(worker)["bytes"]
+        made = bench.ask(worker, "run", what="encode", batch=1, samples=1).get("bytes")
+        _need(made == size, f"encode makes {made} bytes, and prepare told {size}")
+
+
+def _calls_are_made(bench: _Bench) -> None:
+    """Every call of a batch encodes or decodes anew: what came of an earlier one is not given back."""
+    with bench.worker() as worker:
+        bench.ready(worker, _BIG)
+        for what in ("encode", "decode"):
+            reply = bench.ask(worker, "run", what=what, batch=5, samples=1)
+            wall_ns = reply["samples"][0][reply["cols"].index("wall_ns")] / reply["batch"]
+            _need(
+                wall_ns >= len(_BIG) * _LEAST_NS,
+                f"{what} takes {wall_ns:.0f} ns for {len(_BIG)} objects, less than {_LEAST_NS} ns each",
+            )
 
 
 def _every_choice(bench: _Bench) -> None:
@@ -495,7 +512,7 @@ def _message(bench: _Bench, name: str, delivery: str) -> None:
 CHECKS: tuple[Callable[[_Bench], None], ...] = (
     _hello, _errors_are_replies, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input, _bad_files,
     _prepare_proves, _decodes_in_a_fresh_process, _verify_tells_the_same, _verify_finds_a_difference, _tagged_values,
-    _probes, _every_choice, _samples, _runs_what_is_prepared, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
+    _probes, _every_choice, _samples, _runs_what_is_prepared, _calls_are_made, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
 )  # fmt: skip
 """Every check, in the order of the specification."""
 _OF_LINES = (_hello, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input)

@@ -272,6 +272,7 @@ def _medium(
         notes.append("encode and decode taken from warm files, as memory was not measured")
     if medium == "store":
         notes.append("writing and reading taken from the store, as nothing else was measured")
+        use = replace(use, medium="store")
     if use.measured[0] == "file" and medium == "memory" and not use.linked:
         notes.append(f"no file was measured: its medium taken as {wording.rate(ASSUMED_FILE)}")
         use = replace(use, bytes_per_s=ASSUMED_FILE)

@@ -1,4 +1,4 @@
-"""The type that a column has after further values: wider where one is, as it was where none is."""
+"""The type that columns of JSON have after further rows: one rule, for those who give up and those who go on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,63 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["no_type_of", "widened"]
+__all__ = ["Apart", "merged", "no_type_of", "widened"]
+
+
+class Apart(Exception):
+    """Rows have no one schema that is sure."""
+
+
+def merged(before: pa.Schema, later: pa.Schema) -> pa.Schema:
+    """The schema of rows of which the first and the later have these; names stand as they first appear.
+
+    Raises:
+        Apart: Types that differ other than by what is null, and by whole numbers among doubles.
+
+    >>> import pyarrow as pa
+    >>> merged(pa.schema({"a": pa.int64()}), pa.schema({"b": pa.null(), "a": pa.float64()})).names
+    ['a', 'b']
+    """
+    import pyarrow as pa
+
+    if before.equals(later):
+        return before
+    return pa.schema(_fields(list(before), list(later)))
+
+
+def _fields(before: list[Any], later: list[Any]) -> list[Any]:
+    import pyarrow as pa
+
+    found = {field.name: field.type for field in before}
+    for field in later:
+        found[field.name] = _both(found[field.name], field.type) if field.name in found else field.type
+    return [pa.field(name, kind) for name, kind in found.items()]
+
+
+def _both(a: Any, b: Any) -> Any:
+    """The type of values of which some have one and some the other, of those that JSON has.
+
+    Raises:
+        Apart: There is none.
+    """
+    import pyarrow as pa
+
+    if a.equals(b) or pa.types.is_null(b):
+        return a
+    if pa.types.is_null(a):
+        return b
+    both = {a, b}
+    if pa.float64() in both and both <= {pa.int64(), pa.uint64(), pa.float64()}:
+        return pa.float64()  # whether a whole number is one of them its reader says
+    if both == {pa.int64(), pa.uint64()}:
+        return pa.uint64()  # a negative one does not fit then, as it never did
+    if pa.types.is_list(a) and pa.types.is_list(b):
+        return pa.list_(_both(a.value_type, b.value_type))
+    if pa.types.is_struct(a) and pa.types.is_struct(b):
+        return pa.struct(
+            _fields([a.field(k) for k in range(a.num_fields)], [b.field(k) for k in range(b.num_fields)])
+        )
+    raise Apart(f"{a} and {b}")
 
 
 def widened(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Schema:
@@ -61,8 +117,8 @@ def _with(known: pa.DataType, values: list[Any]) -> pa.DataType:
     import pyarrow as pa
 
     try:
-        return _unified(known, pa.array(values).type)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return _both(known, pa.array(values).type)
+    except (Apart, pa.ArrowException, OverflowError, TypeError, ValueError):
         if len(values) == 1:
             return _alone(known, values[0])
     half = len(values) // 2
@@ -78,13 +134,3 @@ def _alone(known: pa.DataType, value: Any) -> pa.DataType:
         # One that no type holds is a whole number all the same. A negative one beside 2^63 is refused by its reader.
         return pa.uint64() if 2**63 <= value < 2**64 else pa.int64() if pa.types.is_null(known) else known
     return known
-
-
-def _unified(known: pa.DataType, later: pa.DataType) -> pa.DataType:
-    import pyarrow as pa
-
-    if pa.types.is_uint64(known) and pa.types.is_int64(later):
-        return known
-    both = [pa.schema([("", known)]), pa.schema([("", later)])]
-    wider: pa.DataType = pa.unify_schemas(both, promote_options="permissive").field(0).type
-    return wider

@@ -19,7 +19,7 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "add-a-language.md", tmp_path, folder, least=4)
-    assert "17 ok, 4 not offered, 0 failed" in said, said
+    assert "18 ok, 4 not offered, 0 failed" in said, said
     assert said.count("json:perl ") >= 2, said
     record = Result.load(folder / "perl.tare.json").record
     found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
@@ -47,6 +47,7 @@ PLANTED = {
     "rubbish is an error": ("if (ref $r ne 'HASH') {", "if (ref $r ne 'HASH') { exit 3;"),
     "samples": ("samples => \\@rows", "samples => [@rows, @rows]"),
     "runs what is prepared": ("$reply->{items} = items($last)", "$reply->{items} = 500"),
+    "calls are made": ("decode => sub { parse($encoded, 'decode') }", "decode => sub { $back }"),
     "every choice": ("options => {},", "options => { x => 1 }, choices => { x => [1, 2] },"),
     "hello": ("id => 'json:perl', library", "id => 'perl', library"),
     "streams": ("media => ['memory', 'file']", "media => ['memory', 'file', 'carrier pigeon']"),
@@ -89,5 +90,5 @@ def test_a_worker_of_tables_alone_is_held_against_the_lines(root: Path, tmp_path
 
 
 def test_every_check_says_what_it_asks() -> None:
-    assert len(CHECKS) == 21
+    assert len(CHECKS) == 22
     assert all((check.__doc__ or "").strip().endswith(".") for check in CHECKS)

@@ -22,8 +22,9 @@ from tare.errors import TareError
 from tare.scale.place import shown
 from tare.scale.plain import plain_bytes, plain_bytes_of
 from tare.scale.ranges import Counted
-from tare.scale.tasks.merging import Apart, as_rows_are, found_in, like_old, merged
+from tare.scale.tasks.row_schemas import as_rows_are, found_in, like_old
 from tare.scale.tasks.written import write_rows
+from tare.scale.widening import Apart, merged
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Types of blocks of rows brought together as Arrow finds them in all rows at once, and what only Python's values tell."""
+"""The schema of rows as Arrow finds it, and whether rows read back are these very values, which only Python's tell."""
 
 from __future__ import annotations
 
@@ -8,64 +8,15 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from tare.scale.widening import Apart
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Apart", "as_rows_are", "found_in", "like_old", "merged"]
+__all__ = ["as_rows_are", "found_in", "like_old"]
 
 _MOST_WHOLE = 2**53
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as a whole number
-
-
-class Apart(Exception):
-    """Blocks do not tell what the whole would."""
-
-
-def merged(before: pa.Schema, later: pa.Schema) -> pa.Schema:
-    """The schema of rows of which the first and the later have these; names stand as they first appear.
-
-    Raises:
-        Apart: Types that differ other than by what is null, and by whole numbers among doubles.
-
-    >>> import pyarrow as pa
-    >>> merged(pa.schema({"a": pa.int64()}), pa.schema({"b": pa.null(), "a": pa.float64()})).names
-    ['a', 'b']
-    """
-    import pyarrow as pa
-
-    if before.equals(later):
-        return before
-    return pa.schema(_fields(list(before), list(later)))
-
-
-def _fields(before: list[Any], later: list[Any]) -> list[Any]:
-    found = {field.name: field.type for field in before}
-    for field in later:
-        found[field.name] = _type(found[field.name], field.type) if field.name in found else field.type
-    import pyarrow as pa
-
-    return [pa.field(name, kind) for name, kind in found.items()]
-
-
-def _type(a: Any, b: Any) -> Any:
-    import pyarrow as pa
-
-    if a.equals(b) or pa.types.is_null(b):
-        return a
-    if pa.types.is_null(a):
-        return b
-    both = {a, b}
-    if both == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    if both == {pa.int64(), pa.uint64()}:
-        return pa.uint64()  # a negative one does not fit then, as it never did
-    if pa.types.is_list(a) and pa.types.is_list(b):
-        return pa.list_(_type(a.value_type, b.value_type))
-    if pa.types.is_struct(a) and pa.types.is_struct(b):
-        return pa.struct(
-            _fields([a.field(k) for k in range(a.num_fields)], [b.field(k) for k in range(b.num_fields)])
-        )
-    raise Apart(f"{a} and {b}")
 
 
 def found_in(rows: list[Any]) -> pa.Schema:
