@@ -31,6 +31,7 @@ __all__ = [
     "name_of",
     "node_folders",
     "refusal_of_name",
+    "spelled",
 ]
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
@@ -204,14 +205,18 @@ class Foreign:
                 continue
             if labels.get(factor, only) != only:
                 return f"the {name_of(self.language)} worker measures {factor}={only}"
-        choices = about.get("choices", {})
-        for option, value in self.options.items():
-            if option not in choices:
-                return f"{name} has no option {option!r}; it has {', '.join(choices) or 'none'}"
-            if str(value) not in choices[option]:
-                return (
-                    f"{name}: {option} is one of {', '.join(map(str, choices[option]))[:200]}, not {value!r}"
-                )
+        return self._option_fault(name)
+
+    def _option_fault(self, name: str) -> str | None:
+        """What is wrong with the options of the id; the worker's own defaults are its own matter."""
+        known, choices = self.about.get("options", {}), self.about.get("choices", {})
+        for part in self.text.split(",")[1:]:
+            option, _, value = part.partition("=")
+            if option not in known and option not in choices:
+                return f"{name} has no option {option!r}; it has {', '.join({**known, **choices}) or 'none'}"
+            told = list(map(spelled, choices.get(option, ())))
+            if told and value not in told:
+                return f"{name}: {option} is one of {', '.join(told)[:200]}, not {value!r}"
         return None
 
 
@@ -384,6 +389,15 @@ def _sound(about: dict[str, Any]) -> dict[str, Any]:
     found["version"] = str(found.get("version") or "")
     found["choices"] = {name: some for name, some in found["choices"].items() if isinstance(some, list)}
     return found
+
+
+def spelled(choice: Any) -> str:
+    """A choice of an option as ids have it.
+
+    >>> spelled(True), spelled(6), spelled("on")
+    ('true', '6', 'on')
+    """
+    return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 
 def _plain(codec: str) -> str:

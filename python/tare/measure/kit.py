@@ -20,7 +20,9 @@ from typing import Any
 
 from tare.errors import UsageError, WorkerError
 from tare.measure.driver import Worker
+from tare.measure.foreign import spelled
 from tare.measure.hello import hello_fault, listed_codecs
+from tare.measure.readings import cpu_ns_of
 
 __all__ = ["CHECKS", "Outcome", "check_worker"]
 
@@ -363,7 +365,7 @@ def _every_choice(bench: _Bench) -> None:
         raise _NotOffered("its codec lists no choices")
     for name, some in choices.items():
         for one in some:
-            said = str(one).lower() if isinstance(one, bool) else str(one)
+            said = spelled(one)
             with bench.worker() as worker:
                 path = bench.file("document.json", _DOCUMENT[:2])
                 bench.ask(worker, "load", path=path, kind="document", **{"as": "json"})
@@ -392,15 +394,16 @@ def _batches_are_calibrated(bench: _Bench) -> None:
 def _the_cpu_clock(bench: _Bench) -> None:
     """CPU time is the process's own, within a tenth of what the kernel counts."""
     with bench.worker() as worker:
-        tasks = Path(f"/proc/{worker.pid}/task")
-        if not Path("/proc/self/schedstat").exists():
+        if cpu_ns_of(worker.pid) is None:
             raise _NotOffered("this system does not count the CPU time of other processes")
 
         def sampled(what: str, batch: int) -> tuple[int, int]:
-            before = _used(tasks)
+            before = cpu_ns_of(worker.pid) or 0
             reply = bench.ask(worker, "run", what=what, samples=1, batch=batch)
             cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-            return cells["user_ns"] + cells["sys_ns"] + (cells.get("drop_ns") or 0), _used(tasks) - before
+            return cells["user_ns"] + cells["sys_ns"] + (cells.get("drop_ns") or 0), (
+                cpu_ns_of(worker.pid) or 0
+            ) - before
 
         bench.ready(worker, _BIG)
         sampled("encode", 1)
@@ -414,10 +417,6 @@ def _the_cpu_clock(bench: _Bench) -> None:
             0.9 * (counted - around) <= told <= counted * 1.02,
             f"{told / 1e6:.1f} ms told, {counted / 1e6:.1f} ms counted",
         )
-
-
-def _used(tasks: Path) -> int:
-    return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks.iterdir())
 
 
 def _the_wall_clock(bench: _Bench) -> None:

@@ -1,17 +1,42 @@
-"""What a language would load as other values than it is given: its codecs would keep those, and lose nothing by it."""
+"""What a language would load as other values than it is given: its codecs would keep those, and lose nothing by it.
+
+So it is given a file that it reads as the very values, or none.
+"""
 
 from __future__ import annotations
 
 import functools
 import json
+from typing import Any
 
 from tare.errors import WorkerError
 
-__all__ = ["refuse_other_values"]
+__all__ = ["handed", "refuse_other_values"]
 
 # R has no whole numbers beyond 32 bit but as doubles; serde_json has those of 64 bit.
 _WHOLE = {"r": (-(2**53), 2**53), "rust": (-(2**63), 2**64 - 1)}
 _NAMES = {"r": "R", "rust": "Rust's serde_json"}
+# Their own reading of a decimal gives the double beside the nearest one, once in some thousands.
+_INEXACT = frozenset({"r", "mono"})
+
+
+def handed(path: str, kind: str, language: str) -> tuple[str, str]:
+    """The file of a part that a worker of the language loads, and how that is called.
+
+    Args:
+        path: Where the part is saved; what is written for the language stands beside it.
+        kind: How: ``json``, ``values`` or ``arrow``.
+        language: Language of the worker; empty for Python.
+
+    Raises:
+        WorkerError: The language holds no such values; its type is ``refused``.
+    """
+    refuse_other_values(path, kind, language)
+    if language == "r" and kind == "arrow":
+        return _as_rds(path), "rds"
+    if language in _INEXACT and kind == "json" and _has_doubles(path):
+        return _as_values(path), "values"
+    return path, kind
 
 
 def refuse_other_values(path: str, kind: str, language: str) -> None:
@@ -29,12 +54,16 @@ def refuse_other_values(path: str, kind: str, language: str) -> None:
         return
     beyond = _beyond(path, *_WHOLE[language])
     if beyond is not None:
-        raise WorkerError(
-            f"{_NAMES[language]} loads the whole number {beyond} as another one, so that nothing could be held against it",
-            worker=language,
-            type="refused",
-            phase="load",
-        )
+        raise _refused(language, f"the whole number {beyond} as another one")
+
+
+def _refused(language: str, what: str) -> WorkerError:
+    return WorkerError(
+        f"{_NAMES[language]} loads {what}, so that nothing could be held against it",
+        worker=language,
+        type="refused",
+        phase="load",
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -49,3 +78,66 @@ def _beyond(path: str, least: int, most: int) -> str | None:
     with open(path, "rb") as file:
         json.load(file, parse_int=look)
     return found[0] if found else None
+
+
+def _has_doubles(path: str) -> bool:
+    found: list[str] = []
+    with open(path, "rb") as file:
+        json.load(file, parse_float=found.append)
+    return bool(found)
+
+
+def _as_values(path: str) -> str:
+    """A document once more, each double by its bits; the new file's path."""
+    from tare.dataset import load_saved
+    from tare.tagged import to_tagged
+
+    with open(f"{path}.values", "w", encoding="utf-8") as out:
+        json.dump(to_tagged(load_saved(path, "json"), share=False), out)
+    return f"{path}.values"
+
+
+def _as_rds(path: str) -> str:
+    """A table once more as R reads it; the new file's path.
+
+    Raises:
+        WorkerError: A column has values that R does not hold.
+    """
+    from tare.codec import Codec
+    from tare.dataset import load_saved
+
+    table = load_saved(path, "arrow")
+    if changed := _changed_in_r(table):
+        raise _refused("r", changed)
+    with open(f"{path}.rds", "wb") as out:
+        Codec.parse("rds:tare").write(table, out)
+    return f"{path}.rds"
+
+
+def _changed_in_r(table: Any) -> str:
+    """The first column whose values R holds as others, and the first such value; empty if there is none."""
+    from tare.codec import decode, encode
+    from tare.kinds import convert
+    from tare.measure.compare_tables import compare_tables
+
+    # By position: two columns may have one name.
+    asked = table.select([at for at, field in enumerate(table.schema) if not _is_held(field.type)])
+    if not asked.num_columns:
+        return ""
+    back = convert(decode(encode(asked, "rds:tare"), "rds:tare"), "arrow")
+    for change in compare_tables(asked, back).changes:
+        if change.verdict == "lossy":
+            return f"column {change.path[:60]!r} with other values ({change.in_[:80]} as {change.out[:80]})"
+    return ""
+
+
+def _is_held(kind: Any) -> bool:
+    """Whether R has every value of an Arrow type, so that none needs to be looked at."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        return bool(types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+    small = types.is_integer(kind) and kind.bit_width <= 32 and kind != pa.uint32()
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return bool(small or text or types.is_boolean(kind) or types.is_floating(kind) or types.is_date32(kind))

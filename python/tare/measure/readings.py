@@ -6,11 +6,12 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tare.errors import WorkerError
 
-__all__ = ["believable", "clock_fault", "readings"]
+__all__ = ["believable", "clock_fault", "cpu_ns_of", "readings"]
 
 _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
@@ -21,6 +22,9 @@ _COUNTS = (
     "bytes", "items", "items_in", "items_out", "rows", "columns", "batch", "cold_encode_ns", "cold_decode_ns",
     "import_ns", "before_bytes", "peak_bytes", "resident_bytes",
 )  # fmt: skip
+_CLOCKS = ("user_ns", "sys_ns", "drop_ns", "gc_ns", "nivcsw", "nvcsw")
+_LONG_NS = 1_000_000
+_STOLEN = 10
 _TRIES = 3
 # Length of a sample, how much longer the parent may have waited, and what may come to it. A clock that is nearly right
 # is seen to be so at once; any other gets a sample that is long beside what a busy machine comes between with.
@@ -86,8 +90,8 @@ def believable(reply: dict[str, Any], worker: str, waited_ns: int | None = None)
         waited_ns: How long the parent waited for it, by its own clock, where it knows.
 
     Raises:
-        WorkerError: No time passed, or more CPU time than every CPU could give in it, or more time than the parent
-            waited; or there is no sample with a wall clock, or no batch.
+        WorkerError: No time passed, or less than none, or more CPU time than every CPU could give in it, or hardly any
+            where nothing else ran, or more time than the parent waited; or there is no sample with a wall clock, or no batch.
 
     >>> believable({"cols": ["wall_ns", "user_ns"], "samples": [[900, 880]], "batch": 1}, "node")
     """
@@ -95,11 +99,15 @@ def believable(reply: dict[str, Any], worker: str, waited_ns: int | None = None)
     told_ns = 0
     for row in reply["samples"]:
         cells = dict(zip(reply["cols"], row, strict=False))
-        wall, cpu = cells["wall_ns"] or 0, (cells.get("user_ns") or 0) + (cells.get("sys_ns") or 0)
+        wall, cpu = cells["wall_ns"] or 0, _cpu_ns(cells)
         told_ns += wall
         said = ""
         if wall <= 0:
             said = f"a sample of {wall} ns"
+        elif below := next((name for name in _CLOCKS if (cells.get(name) or 0) < 0), ""):
+            said = f"{below} = {cells[below]}"
+        elif _stood_still(cells, wall, cpu):
+            said = f"{cpu} ns of CPU time in a sample of {wall} ns in which it never waited and was never stopped"
         elif waited_ns is not None and told_ns > waited_ns + _TICK_NS:
             said = f"{told_ns} ns were told for {waited_ns} ns that the parent waited"
         elif cpu > wall * (os.cpu_count() or 1) + _TICK_NS:
@@ -108,6 +116,16 @@ def believable(reply: dict[str, Any], worker: str, waited_ns: int | None = None)
             raise WorkerError(
                 f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
             )
+
+
+def _cpu_ns(cells: dict[str, int | None]) -> int:
+    return (cells.get("user_ns") or 0) + (cells.get("sys_ns") or 0)
+
+
+def _stood_still(cells: dict[str, int | None], wall: int, cpu: int) -> bool:
+    """Whether a process without a switch, which has run all the time, tells that it hardly ran; a host may take the CPU for a part of it."""
+    ran = "user_ns" in cells and cells.get("nvcsw") == 0 and cells.get("nivcsw") == 0
+    return ran and wall >= _LONG_NS and cpu < wall / _STOLEN
 
 
 def _hold_form(reply: dict[str, Any], worker: str) -> None:
@@ -123,39 +141,79 @@ def _hold_form(reply: dict[str, Any], worker: str) -> None:
         raise WorkerError(f"the worker {said}", worker=worker, type="protocol", phase="protocol")
 
 
-def clock_fault(ask: Callable[..., dict[str, Any]]) -> str:
-    """What is wrong with a worker's wall clock, by ours; empty if nothing is.
+def cpu_ns_of(pid: int) -> int | None:
+    """CPU time of the threads that a process has, in nanoseconds, as the system counts it; None where it does not tell.
 
-    A sample of encoding and one of decoding are asked for, and long ones where these say too little. What else the worker does for it (it collects garbage first) it
-    does for an empty one too. Only a clock that loses two thirds of the time is a fault here: freeing
-    what was made is not part of a sample. ``tare worker --check`` holds it to a fifth.
+    >>> import sys
+    >>> cpu_ns_of(os.getpid()) is None or sys.platform == "linux"
+    True
+    """
+    try:
+        threads = os.scandir(f"/proc/{pid}/task")
+        with threads:
+            return sum(_thread_ns(thread.path) for thread in threads)
+    except OSError:
+        return None
+
+
+def _thread_ns(path: str) -> int:
+    with open(f"{path}/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[0])
+
+
+def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None]) -> str:
+    """What is wrong with a worker's clocks, by ours; empty if nothing is.
+
+    A sample of encoding and one of decoding are asked for, and long ones where these say too little. What else the
+    worker does for it (it collects garbage first) it does for an empty one too. Only a clock that loses two thirds of
+    the time is a fault here: freeing what was made is not part of a sample. ``tare worker --check`` holds it to a fifth.
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.
+        used_ns: CPU time of the worker's process so far, as the system counts it; None where it does not tell.
     """
     for what in ("encode", "decode"):
-        if said := _lost(ask, what):
+        if said := _lost(ask, used_ns, what):
             return f"of {what}, {said}"
     return ""
 
 
-def _lost(ask: Callable[..., dict[str, Any]], what: str) -> str:
+def _lost(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None], what: str) -> str:
     said = ""
     for target_ns, slower, slack_ns in _LIMITS:
         batch = int(ask(what=what, samples=1, batch=0, target_ns=target_ns)["batch"])
         for _ in range(_TRIES):
-            _, around = _waited(ask, "null", 1)
-            told, waited = _waited(ask, what, batch)
-            if waited - around <= told * slower + slack_ns:
+            around, sample = _timed(ask, used_ns, "null", 1), _timed(ask, used_ns, what, batch)
+            waited = sample.waited - around.waited
+            used = sample.used - around.used if sample.tells else 0
+            if waited > sample.wall * slower + slack_ns:
+                said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
+            elif used > sample.cpu * slower + slack_ns:
+                said = f"{sample.cpu} ns of CPU time were told for {used} ns that the system counted"
+            else:
                 return ""
-            said = f"{told} ns were told for {waited - around} ns that the parent waited"
     return said
 
 
-def _waited(ask: Callable[..., dict[str, Any]], what: str, batch: int) -> tuple[int, int]:
-    """Wall time of one sample as the worker told it, and the time until its reply."""
-    began = time.monotonic_ns()
+@dataclass(frozen=True)
+class _Timed:
+    """One sample by the worker's clocks (``wall``, ``cpu``, what was freed among it) and by ours, in nanoseconds."""
+
+    wall: int
+    cpu: int
+    waited: int
+    used: int
+    tells: bool
+
+
+def _timed(
+    ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None], what: str, batch: int
+) -> _Timed:
+    used, began = used_ns(), time.monotonic_ns()
     reply = ask(what=what, samples=1, batch=batch)
-    waited = time.monotonic_ns() - began
+    waited, after = time.monotonic_ns() - began, used_ns()
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-    return (cells["wall_ns"] or 0) + (cells.get("drop_ns") or 0), waited
+    freed = cells.get("drop_ns") or 0
+    tells = used is not None and after is not None and "user_ns" in cells
+    counted = after - used if tells and after is not None and used is not None else 0
+    return _Timed((cells["wall_ns"] or 0) + freed, _cpu_ns(cells) + freed, waited, counted, tells)

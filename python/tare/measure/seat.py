@@ -18,7 +18,7 @@ from tare.errors import WorkerError
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
-from tare.measure.readings import believable, clock_fault
+from tare.measure.readings import believable, clock_fault, cpu_ns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,13 +199,27 @@ class Seat:
             if "bytes" in reply:
                 self._prepared(reply)
             if compares:
-                # What came back of the part is what is compared.
-                if self.operations == ("subset",) and self._run("subset", batch=1) is None:
+                # What came back of the part, or by the route that is timed, is what is compared.
+                if not all(self._run(operation, batch=1) for operation in self._compared()):
                     return
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
                 judge_verify(self.case, found, self.part)
         except WorkerError as error:
             self.lose(error)
+
+    def _compared(self) -> tuple[str, ...]:
+        """What is run once before what comes back is compared.
+
+        Another language's worker may prepare by other calls than those of the medium: R's jsonlite writes a file
+        by lines. Python's own has one way.
+        """
+        if self.operations == ("subset",):
+            return self.operations
+        if not self.language or "span" in self.operations:
+            return ()
+        ways = tuple(one for one in self.operations if one in ("encode", "decode", "write", "read"))
+        # What reads alone reads what was written.
+        return ("write", *ways) if ways == ("read",) and self.medium in ("file", "store", "conn") else ways
 
     def settle(self) -> None:
         """Move the worker to the CPU that is measured on; it loaded on any."""
@@ -318,7 +332,7 @@ class Seat:
         budget_ms = int(self.session.settings.deadline_s * 1000)
 
         def ask(calls: int) -> dict[str, Any]:
-            return self._request(operation, samples=1, batch=calls, budget_ms=budget_ms)
+            return self._request(operation, samples=1, batch=calls, budget_ms=budget_ms, warm=batch is None)
 
         key = (self.case.get("key", ""), operation)
         try:
@@ -379,7 +393,7 @@ class Seat:
                 return reply
 
             try:
-                faults[self.language] = clock_fault(ask)
+                faults[self.language] = clock_fault(ask, self._used_ns)
             except WorkerError as error:  # one that cannot encode, or has died: the case tells that
                 if error.type == "timeout":
                     del faults[self.language]  # its clock is not known
@@ -388,6 +402,9 @@ class Seat:
             raise WorkerError(
                 f"the worker's clock is wrong: {said}", worker=self.language, type="clock", phase="protocol"
             )
+
+    def _used_ns(self) -> int | None:
+        return cpu_ns_of(self.worker.pid) if self.worker is not None else None
 
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""

@@ -18,9 +18,10 @@ from statistics import median
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import WorkerError
 from tare.measure import pressure, scratch
 from tare.measure.foreign import command_of
-from tare.measure.loading import refuse_other_values
+from tare.measure.loading import handed
 from tare.measure.reach import Reach
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class Session:
         self.started_at = time.monotonic()
         self.base: Codec | None = None
         self._parts: dict[str, Part] = {}
-        self._rds: dict[str, str] = {}
+        self._handed: dict[tuple[str, str], tuple[str, str] | WorkerError] = {}
         self._writing = threading.Lock()
         self._cases: dict[str, dict[str, Any]] = {}
         self.adopted: dict[str, dict[str, Any]] = {}
@@ -375,7 +376,7 @@ class Session:
         return self._parts[label]
 
     def given(self, part: Part, language: str) -> dict[str, Any]:
-        """What a worker of that language is asked to load: a table for R is an uncompressed RDS file.
+        """What a worker of that language is asked to load.
 
         Args:
             part: The data.
@@ -384,13 +385,20 @@ class Session:
         Raises:
             WorkerError: The language would load other values than these: what came back would be held against those.
         """
-        refuse_other_values(part.path, part.as_, language)
-        if language != "r" or part.as_ != "arrow":
+        if not language:
             return part.request()
         with self._writing:  # seats load two at a time
-            if part.path not in self._rds:
-                self._rds[part.path] = save_rds(part.path)
-        return {**part.request(), "path": self._rds[part.path], "as": "rds"}
+            known = self._handed.get((part.path, language))
+            if known is None:
+                try:
+                    known = handed(part.path, part.as_, language)
+                except WorkerError as error:
+                    known = error
+                self._handed[part.path, language] = known
+        if isinstance(known, WorkerError):
+            raise WorkerError(str(known), worker=known.worker, type=known.type, phase=known.phase)
+        path, as_ = known
+        return {**part.request(), "path": path, "as": as_}
 
     def new_path(self) -> str:
         """A path for the file medium that nothing else uses."""
@@ -559,20 +567,6 @@ class Session:
         self._workers.discard(worker)
         self._pinned.discard(worker)
         worker.close()
-
-
-def save_rds(path: str) -> str:
-    """Write a table's part once more as R reads it; the new file's path.
-
-    Args:
-        path: The part, an Arrow file.
-    """
-    from tare.codec import Codec
-    from tare.dataset import load_saved
-
-    with open(f"{path}.rds", "wb") as out:
-        Codec.parse("rds:tare").write(load_saved(path, "arrow"), out)
-    return f"{path}.rds"
 
 
 def memory_limit_bytes(part: Part, kind: str, available: int) -> int:

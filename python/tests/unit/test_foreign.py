@@ -106,7 +106,34 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
         now[0] += wall + 2e6
         return {"cols": ["wall_ns"], "samples": [[int(wall * telling) or 1]], "batch": calls["batch"]}
 
-    assert bool(readings.clock_fault(ask)) == (telling < 0.35)
+    assert bool(readings.clock_fault(ask, lambda: None)) == (telling < 0.35)
+
+
+@pytest.mark.parametrize(
+    ("options", "choices", "codec", "said"),
+    [
+        ({"level": "6"}, {}, "", None),
+        ({"level": "6"}, {}, ",level=9", None),
+        ({"level": 6}, {"level": [1, 6, 9]}, ",level=9", None),
+        ({"level": 6}, {"level": [1, 6, 9]}, ",level=7", "json:node: level is one of 1, 6, 9, not '7'"),
+        ({"x": True}, {"x": [True, False]}, "", None),
+        ({"x": True}, {"x": [True, False]}, ",x=false", None),
+        ({"x": True}, {"x": [True, False]}, ",x=False", "json:node: x is one of true, false, not 'False'"),
+        ({"x": True}, {}, ",y=1", "json:node has no option 'y'; it has x"),
+        ({}, {}, ",y=1", "json:node has no option 'y'; it has none"),
+    ],
+)
+def test_options_are_those_that_the_id_says(
+    options: dict[str, Any], choices: dict[str, Any], codec: str, said: str | None
+) -> None:
+    """A worker's defaults are its own; choices are texts, numbers, or true and false."""
+    about = {**CODEC, "options": options, "choices": choices}
+    found = Foreign(f"json:node{codec}", inventory_of(about))
+    assert found.refusal({}, "document") == said
+
+
+def inventory_of(about: dict[str, Any]) -> foreign.Inventory:
+    return foreign.Inventory("node", "1", {"json:node": about})
 
 
 def test_the_base_is_a_codec_of_python() -> None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import decimal
+import json
+import random
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from conftest import need
 
+import tare
 from tare import measure
 from tare.errors import WorkerError
-from tare.measure.loading import refuse_other_values
+from tare.measure.driver import Worker
+from tare.measure.loading import handed, refuse_other_values
+from tare.tagged import from_tagged
+
+WORKERS = Path(tare.__file__).parent / "workers"
+LANGUAGES = {
+    "r": (("sh", str(WORKERS / "r" / "tare-worker-r.sh")), "rds:r", "Rscript"),
+    "mono": (("sh", str(WORKERS / "mono" / "tare-worker-mono.sh")), "bson:mono-newtonsoft", "mcs"),
+}
 
 
 @pytest.mark.parametrize(
@@ -44,3 +57,87 @@ def test_a_run_tells_it(tmp_path: Path) -> None:
     (case,) = [case for case in result.cases if case["labels"]["codec"] == "rds:r"]
     assert case["status"] == "refused"
     assert f"R loads the whole number {2**53 + 1} as another one" in case["reason"]
+
+
+def test_doubles_are_handed_by_their_bits_where_decimals_are_read_inexactly(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text('[{"a": 0.130293816489, "b": 1}]')
+    for language, kind in (
+        ("r", "values"),
+        ("mono", "values"),
+        ("", "json"),
+        ("node", "json"),
+        ("java", "json"),
+    ):
+        assert handed(str(path), "json", language)[1] == kind
+    text = Path(handed(str(path), "json", "mono")[0]).read_text(encoding="utf-8")
+    assert "$f64" in text
+    assert from_tagged(json.loads(text)) == [{"a": 0.130293816489, "b": 1}]
+    path.write_text('[{"a": 7, "b": "1.5"}]')
+    assert handed(str(path), "json", "mono") == (str(path), "json")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_worker_holds_are_the_very_doubles(tmp_path: Path, language: str) -> None:
+    """Those among them that its language reads from decimals as the double beside."""
+    command, codec, program = LANGUAGES[language]
+    need(shutil.which(program) is not None, f"{program} is not installed")
+    chosen = random.Random(7)
+    value = {
+        "x": [
+            0.130293816489,
+            5e-324,
+            1.7976931348623157e308,
+            *(chosen.uniform(-1e3, 1e3) for _ in range(3000)),
+        ]
+    }
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(value))
+    where, kind = handed(str(path), "json", language)
+    with Worker(language, command) as worker:
+        worker.request("load", deadline_s=60, path=where, kind="document", **{"as": kind})
+        worker.request("prepare", deadline_s=60, codec=codec, cold=False)
+        worker.request("encode_to", deadline_s=60, codec=codec, path=str(tmp_path / "out"))
+        worker.request(
+            "decode_from",
+            deadline_s=60,
+            codec=codec,
+            path=str(tmp_path / "out"),
+            out=str(tmp_path / "tagged"),
+        )
+    assert from_tagged(json.loads((tmp_path / "tagged").read_text())) == value
+
+
+def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
+    """Json.NET on Mono reads some decimals as the double beside the nearest: not all is kept."""
+    need(shutil.which("mcs") is not None, "Mono is not installed")
+    value = [0.130293816489] * 10
+    found = measure.run(value, time_s=8, codecs=("json:mono-newtonsoft", "json:stdlib"))
+    (case,) = [one for one in found.cases if one["labels"]["codec"] == "json:mono-newtonsoft"]
+    assert case["status"] == "lossy", case.get("reason")
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (pa.array([decimal.Decimal("1.50"), None]), ""),
+        (pa.array([2**53 + 1, None]), ""),
+        (pa.array([1600000000123456000], pa.timestamp("ns")), ""),
+        (pa.array([decimal.Decimal("12345678901234567890.12")]), "1.2345678901234567e+19"),
+        (pa.array([1600000000123456789], pa.timestamp("ns")), "12:26:40.123456789"),
+        (pa.array([{"a": 1}, None]), "'a': None"),
+    ],
+)
+def test_columns_that_r_does_not_hold_are_refused(tmp_path: Path, cells: pa.Array, said: str) -> None:
+    """What came back would be held against other cells than the table has, and nothing would be lost by it."""
+    table = pa.table({"held": pa.array(["x"] * len(cells)), "c": cells})
+    path = tmp_path / "t.arrow"
+    with pa.ipc.new_file(str(path), table.schema) as out:
+        out.write_table(table)
+    if not said:
+        assert handed(str(path), "arrow", "r") == (f"{path}.rds", "rds")
+        return
+    with pytest.raises(WorkerError, match="R loads column 'c' with other values") as caught:
+        handed(str(path), "arrow", "r")
+    assert said in str(caught.value)
+    assert (caught.value.type, caught.value.phase) == ("refused", "load")

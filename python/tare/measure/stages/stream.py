@@ -7,6 +7,7 @@ writer's own clock ends early, because the pipe still holds the rest.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamSeat", "weigh_streams"]
 
 _ROUNDS = 9
+_SLACK_NS = 20_000_000  # what the clock of the day may be moved by meanwhile
 
 
 class StreamSeat(Seat):
@@ -76,6 +78,7 @@ class StreamSeat(Seat):
                 order=level(self.case, "order"),
             )
             self._warm()
+            self._hold_clock()
             if verify or first:
                 self._transfer()
                 judge_verify(
@@ -153,11 +156,16 @@ class StreamSeat(Seat):
             "timeout_s": self.session.settings.deadline_s,
             "ack": self.medium == "remote",
         }
+        began = _now(self.worker)
         asked = self._reader.send("run", what="receive", handle=opened["handle"], **common)
         sent = self.worker.request("run", deadline_s=limit, what="send", handle=writing["handle"], **common)
         received = self._reader.wait(asked, deadline_s=limit)
+        ended = _now(self.worker)
         for reply in (sent, received):
-            believable(reply, self.language or "python")
+            believable(reply, self.language or "python", ended - began)
+        hold_stamps(
+            sent, received, began, ended, worker=self.language or "python", apart=self.medium == "remote"
+        )
         self.worker.request("close", deadline_s=limit, handle=writing["handle"])
         self._read("close", handle=opened["handle"])
         return sent, received
@@ -166,6 +174,50 @@ class StreamSeat(Seat):
         if self._reader is None:
             raise WorkerError("the reading worker has gone", type="killed")
         return self._reader.request(op, deadline_s=self.session.settings.deadline_s, **fields)
+
+
+def _now(worker: Worker) -> int:
+    """This moment by the clock that the worker's stamps are of, in nanoseconds."""
+    return time.time_ns() if worker.hello.get("stamps") == "realtime" else time.monotonic_ns()
+
+
+def hold_stamps(
+    sent: dict[str, Any],
+    received: dict[str, Any],
+    began: int,
+    ended: int,
+    *,
+    worker: str,
+    apart: bool = False,
+) -> None:
+    """Refuse a transfer whose stamps are not of the time in which the parent waited for it.
+
+    Args:
+        sent: The writer's reply.
+        received: The reader's.
+        began: When the reader was asked, by the parent's reading of the same clock.
+        ended: When both had replied.
+        worker: Who gave them.
+        apart: Whether the reader is on another host, whose clock is another.
+
+    Raises:
+        WorkerError: A stamp lies outside, or the last value came before the first byte was sent.
+    """
+    writer = dict(zip(sent["cols"], sent["samples"][-1], strict=True))
+    reader = dict(zip(received["cols"], received["samples"][-1], strict=True))
+    moments = [(name, writer.get(name)) for name in ("start_ns", "closed_ns")]
+    moments += [] if apart else [(name, reader.get(name)) for name in ("first_value_ns", "last_value_ns")]
+    said = ""
+    for name, moment in moments:
+        if moment is not None and not began - _SLACK_NS <= moment <= ended + _SLACK_NS:
+            said = f"{name} lies {max(began - moment, moment - ended) / 1e6:.0f} ms outside of the transfer"
+    start, last = writer.get("start_ns"), reader.get("last_value_ns")
+    if not apart and start is not None and last is not None and last <= start:
+        said = f"the last value came {(start - last) / 1e6:.3g} ms before the writer began"
+    if said:
+        raise WorkerError(
+            f"the worker's clock is wrong: {said}", worker=worker, type="clock", phase="protocol"
+        )
 
 
 def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: bool = False) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""Clocks of workers that cannot be right: of one sample, of the CPU, and of the two ends of a transfer."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import pytest
+
+from tare.errors import WorkerError
+from tare.measure import readings
+from tare.measure.stages.stream import hold_stamps
+
+COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ([2_000_000, 2_000_000, 0, 0, 0], ""),
+        ([2_000_000, 300_000, 0, 0, 0], ""),  # a host that took the CPU away
+        ([2_000_000, 0, 0, 0, 1], ""),  # it waited
+        ([2_000_000, 0, 0, 1, 0], ""),  # another process ran
+        ([900_000, 0, 0, 0, 0], ""),  # shorter than the steps of some clocks
+        ([2_000_000, 0, 0, 0, 0], "0 ns of CPU time in a sample of 2000000 ns in which it never waited"),
+        ([2_000_000, 100_000, 50_000, 0, 0], "150000 ns of CPU time in a sample of 2000000 ns"),
+        ([2_000_000, -5_000_000, 0, 0, 0], "user_ns = -5000000"),
+        ([2_000_000, 2_000_000, 0, -1, 0], "nivcsw = -1"),
+    ],
+)
+def test_a_sample_of_clocks_that_stood_still_is_no_figure(row: list[int], said: str) -> None:
+    """CPU time is what is ranked where a process never waited: it is as long as the sample, or no figure."""
+    reply = {"cols": COLS, "samples": [row], "batch": 1}
+    if not said:
+        readings.believable(reply, "perl")
+        return
+    with pytest.raises(WorkerError, match=f"the worker's clock is wrong: {said}") as caught:
+        readings.believable(reply, "perl")
+    assert caught.value.type == "clock"
+
+
+def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
+    readings.believable(
+        {"cols": ["wall_ns", "nivcsw", "nvcsw"], "samples": [[2_000_000, 0, 0]], "batch": 1}, "perl"
+    )
+
+
+@pytest.mark.parametrize("telling", [1.0, 0.7, 0.34, 0.1, 0.0])
+@pytest.mark.parametrize("known", [True, False])
+def test_cpu_time_that_loses_two_thirds_is_at_fault(
+    monkeypatch: pytest.MonkeyPatch, telling: float, known: bool
+) -> None:
+    """It is held against what the system counts of the process, where it tells."""
+    now, used, batch = [0.0], [0.0], [1]
+    monkeypatch.setattr(readings.time, "monotonic_ns", lambda: int(now[0]))
+
+    def ask(**fields: Any) -> dict[str, Any]:
+        if target := fields.get("target_ns"):
+            batch[0] = max(1, round(target / 1e6))
+        wall = 1.0 if fields["what"] == "null" else 1e6 * batch[0]
+        now[0] += wall + 2e6
+        used[0] += wall + 2e6
+        return {"cols": COLS[:2], "samples": [[int(wall), int(wall * telling)]], "batch": batch[0]}
+
+    said = readings.clock_fault(ask, lambda: int(used[0]) if known else None)
+    assert bool(said) == (known and telling < 0.35), said
+    assert ("ns of CPU time were told for" in said) == bool(said)
+
+
+def test_the_cpu_time_of_a_process_is_what_it_used() -> None:
+    before = readings.cpu_ns_of(os.getpid())
+    if before is None:
+        assert not os.path.exists("/proc/self/schedstat")
+        return
+    began = time.thread_time_ns()
+    while time.thread_time_ns() - began < 50_000_000:
+        pass
+    after = readings.cpu_ns_of(os.getpid())
+    assert after is not None
+    assert after - before >= 40_000_000
+    assert readings.cpu_ns_of(2**22 + 1) is None
+
+
+WRITER = ["wall_ns", "start_ns", "first_byte_ns", "last_byte_ns", "closed_ns"]
+READER = ["wall_ns", "first_byte_ns", "first_value_ns", "last_byte_ns", "last_value_ns"]
+BEGAN, ENDED = 10**12, 10**12 + 5_000_000
+
+
+def ends(**moved: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Replies of a transfer of 5 ms, with these stamps so many nanoseconds after its beginning."""
+    at = {
+        "start_ns": 1_000_000,
+        "closed_ns": 3_000_000,
+        "first_value_ns": 2_000_000,
+        "last_value_ns": 4_000_000,
+        **moved,
+    }
+
+    def reply(cols: list[str]) -> dict[str, Any]:
+        return {
+            "cols": cols,
+            "samples": [[1_000_000, *(BEGAN + at.get(name, 2_000_000) for name in cols[1:])]],
+        }
+
+    return reply(WRITER), reply(READER)
+
+
+def test_stamps_of_the_transfer_are_believed() -> None:
+    hold_stamps(*ends(), BEGAN, ENDED, worker="r")
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"),
+    [
+        ({"last_value_ns": 1_000_000}, "the last value came 0 ms before the writer began"),
+        ({"last_value_ns": -3_800_000}, "the last value came 4.8 ms before the writer began"),
+        ({"start_ns": -50_000_000}, "start_ns lies 50 ms outside of the transfer"),
+        ({"last_value_ns": 100_000_000}, "last_value_ns lies 95 ms outside of the transfer"),
+        ({"closed_ns": 10**12}, "closed_ns lies "),
+    ],
+)
+def test_stamps_of_another_time_are_no_span(moved: dict[str, int], said: str) -> None:
+    """The span is what is ranked on media with two ends, and it is of stamps alone."""
+    with pytest.raises(WorkerError, match=said) as caught:
+        hold_stamps(*ends(**moved), BEGAN, ENDED, worker="r")
+    assert caught.value.type == "clock"
+
+
+def test_the_clock_of_another_host_is_not_held_against_ours() -> None:
+    hold_stamps(*ends(last_value_ns=10**15, first_value_ns=-(10**11)), BEGAN, ENDED, worker="", apart=True)
+    with pytest.raises(WorkerError, match="closed_ns lies"):
+        hold_stamps(*ends(closed_ns=10**12), BEGAN, ENDED, worker="", apart=True)
