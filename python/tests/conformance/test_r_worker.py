@@ -20,6 +20,7 @@ from tare.codec import Codec
 from tare.errors import WorkerError
 from tare.measure import probes
 from tare.measure.driver import Worker
+from tare.measure.foreign import inventory
 from tare.measure.plan import Plan
 from tare.measure.streams import Receiver, Sender
 from tare.measure.table_set import TableSet
@@ -373,3 +374,24 @@ def test_a_map_of_many_names_is_compared_in_time(tmp_path: Path) -> None:
                 ask(worker, "encode_to", path=str(tmp_path / "other.rds"))
         found = worker.request("verify", deadline_s=10.0)
     assert [one["path"] for one in found["changes"]] == ["k99999"]
+
+
+def test_what_is_compared_came_by_the_route_that_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The package jsonlite writes a file by lines, without what is missing: a column with no value is gone there."""
+    need(bool(inventory("r", {}).codecs.get("json:r-jsonlite")), "R has no jsonlite")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    few = {"launches": 1, "rounds": 1, "deadline_s": 30}
+    block = {"dataset": ["d"], "codec": ["json:r-jsonlite"], "medium": ["memory", "file"]}
+    plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
+    table = pa.table({"n": [1, 2], "empty": pa.nulls(2, pa.string())})
+    result = measure.run(table, plan=plan, time_s=30)
+    found = {
+        case["labels"]["medium"]: (case["status"], [one["path"] for one in case["verify"]["changes"]])
+        for case in result.record["cases"]
+        if case["labels"]["codec"] == "json:r-jsonlite" and "twin" not in case["labels"]
+    }
+    assert found["file"][0] == "lossy", found
+    assert "(names)" in found["file"][1], found
+    assert "(names)" not in found["memory"][1], found
