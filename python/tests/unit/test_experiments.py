@@ -188,6 +188,19 @@ def test_the_newest_record_is_shown(bench, tmp_path, monkeypatch):
     assert path.parent.parent.name == "2-cores-a"
 
 
+@pytest.mark.parametrize(
+    ("status", "interrupted", "goes_on"),
+    [("ok", False, False), ("ok", True, True), ("pending", False, True)],
+)
+def test_a_run_that_did_not_reach_all_goes_on(bench, tmp_path, status, interrupted, goes_on):
+    """Whether it was stopped or its time ran out; one that reached all is measured anew."""
+    case = {"key": "codec=pickle", "labels": {"codec": "pickle"}, "status": status}
+    record = new_record(command="", plan={"name": "load"}) | {"cases": [case], "interrupted": interrupted}
+    path = tmp_path / "load.tare.json"
+    write_record(record, path)
+    assert bench["run"].unfinished(path) == (path if goes_on else None)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_published_figure_is_a_case_of_the_plan(bench, name):
     """A codec that the plan does not measure would be told as not measured for ever."""
