@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,59 @@ def test_one_column_has_no_delimiter(node: Worker, tmp_path: Path) -> None:
     load_table(node, tmp_path / "t.arrow", pa.table({"x": [1.5, 2.0, -3.25]}))
     ask(node, "prepare", codec="csv:node-papaparse")
     assert changes(node, "csv:node-papaparse") == {}
+
+
+DECIMALS = ["1.23", "-4.50", "0.05", "-0.50", "0.00", "-12345678901234567890.12", None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "texts"),
+    [
+        (pa.decimal128(38, 2), DECIMALS),
+        (pa.decimal256(76, 2), [*DECIMALS, "-" + "7" * 70 + ".01"]),
+        (pa.decimal128(5, 0), ["12", "-5", "0"]),
+        (pa.decimal128(5, 5), ["0.00001", "-0.12345"]),
+    ],
+)
+def test_a_decimal_has_its_point(node: Worker, tmp_path: Path, kind: pa.DataType, texts: list[str]) -> None:
+    """Exactly, whatever its sign and size, also within lists, structs and dictionaries."""
+    column = pa.array([text and Decimal(text) for text in texts], kind)
+    places = pa.array(range(len(texts)), pa.int8())
+    table = pa.table({
+        "d": column, "list": pa.ListArray.from_arrays(list(range(len(texts) + 1)), column),
+        "struct": pa.StructArray.from_arrays([column], names=["d"]),
+        "level": pa.DictionaryArray.from_arrays(places, column),
+    })  # fmt: skip
+    load_table(node, tmp_path / "t.arrow", table)
+    ask(node, "prepare", codec="json:node")
+    ask(node, "encode_to", path=str(tmp_path / "t.json"))
+    rows = json.loads((tmp_path / "t.json").read_text())
+    assert rows == [{"d": one, "list": [one], "struct": {"d": one}, "level": one} for one in texts]
+
+
+NS = pa.timestamp("ns", "UTC")
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([1_600_000_000_123_456_000, None, -1], NS), pa.array([[1], None], pa.list_(NS))]
+)
+def test_nanoseconds_are_refused_when_they_are_loaded(node: Worker, tmp_path: Path, column: pa.Array) -> None:
+    """By the name of the column: a number of milliseconds would round them before any codec sees them."""
+    with pytest.raises(WorkerError, match='column "at" holds nanoseconds') as caught:
+        load_table(node, tmp_path / "t.arrow", pa.table({"x": [1] * len(column), "at": column}))
+    assert (caught.value.type, caught.value.phase) == ("refused", "load")
+
+
+def test_whole_microseconds_are_loaded(node: Worker, tmp_path: Path) -> None:
+    """Whatever the unit of the column, and whatever lies where it is null."""
+    raw = pa.array([1_600_000_000_123_456_000, 7, -1_000], pa.int64())
+    column = pa.Array.from_buffers(NS, 3, [pa.py_buffer(b"\x05"), raw.buffers()[1]])
+    load_table(node, tmp_path / "t.arrow", pa.table({"at": column}))
+    ask(node, "prepare", codec="json:node")
+    ask(node, "encode_to", path=str(tmp_path / "t.json"))
+    assert json.loads((tmp_path / "t.json").read_text()) == [
+        {"at": at} for at in (1_600_000_000_123.456, None, -0.001)
+    ]
 
 
 def test_a_key_that_names_a_prototype(node: Worker, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import { Failure, fail, inPhase } from "./failure.mjs";
 import { installLine, installed, load, versionOf } from "./packages.mjs";
 import { probeCells } from "./probe.mjs";
 import { STATE, asBytes, countItems, encodedOf, forget, input, preparedOf, sha256, whole } from "./state.mjs";
-import { asRows } from "./tables.mjs";
+import { asRows, refuseRounded } from "./tables.mjs";
 import { fromTagged, toTagged } from "./tagged.mjs";
 import { mem, run } from "./timing.mjs";
 
@@ -57,7 +57,9 @@ const LOADERS = {
   arrow: async (bytes) => {
     const arrow = installed("apache-arrow") ? await load("apache-arrow")
       : fail("Unsupported", `reading tables needs the package apache-arrow: ${installLine(["apache-arrow"])}`, "load");
-    STATE.table = arrow.tableFromIPC(bytes);
+    const table = arrow.tableFromIPC(bytes);
+    refuseRounded(table);
+    STATE.table = table;
     return null;
   },
 };

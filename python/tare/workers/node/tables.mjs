@@ -1,15 +1,59 @@
 // Codecs of tables, and a table of Arrow as the rows that JavaScript's libraries take.
 
+import { fail } from "./failure.mjs";
+
+const LIST = 12, STRUCT = 13, FIXED_LIST = 16, DICTIONARY = -1;
+const NANOSECOND = 3;
+
 const isDate = (type) => type.typeId === 8;
 const isTimestamp = (type) => type.typeId === 10;
+const isDecimal = (type) => type.typeId === 7;
 
-// A cell as JavaScript's own: moments of whole milliseconds become Date, lists and structs plain.
+// The text of a decimal: Arrow hands out the words of its unscaled integer, the lowest first. Its own text of them
+// leaves out the scale, and, of 256 bits, the digits that the lower half holds.
+function decimalText(words, scale) {
+  let bits = 0n;
+  for (let n = words.length - 1; n >= 0; n--) bits = (bits << 32n) | BigInt(words[n]);
+  const unscaled = BigInt.asIntN(32 * words.length, bits);
+  if (scale <= 0) return String(unscaled * 10n ** BigInt(-scale));
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, "0");
+  return `${unscaled < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+// A cell as JavaScript's own: moments of whole milliseconds become Date, decimals text, lists and structs plain.
 function cellOf(type) {
   if (isDate(type) || isTimestamp(type)) {
     return (cell) => (typeof cell === "number" && Number.isInteger(cell) ? new Date(cell) : cell);
   }
-  if (type.typeId === 7) return (cell) => (cell === null ? null : String(cell)); // decimal
+  if (isDecimal(type)) return (cell) => (cell === null ? null : decimalText(cell, type.scale));
+  if (type.typeId === DICTIONARY) return cellOf(type.dictionary);
+  if (type.typeId === LIST || type.typeId === FIXED_LIST) {
+    const own = cellOf(type.children[0].type);
+    return (cell) => (cell === null ? null : Array.from(cell, own));
+  }
+  if (type.typeId === STRUCT) {
+    const own = type.children.map((field) => cellOf(field.type));
+    return (cell) => (cell === null ? null : Object.fromEntries(Array.from(cell, ([name, value], n) => [name, own[n](value)])));
+  }
   return (cell) => cell?.toJSON?.() ?? cell;
+}
+
+// Whether a moment is one that a number of milliseconds cannot tell from its neighbours.
+function holdsNanoseconds(data) {
+  const { type, values } = data;
+  if (isTimestamp(type) && type.unit === NANOSECOND) {
+    for (let n = 0; n < data.length; n++) if (values[n] % 1000n !== 0n && data.getValid(n)) return true;
+  }
+  return data.children.some(holdsNanoseconds) || (data.dictionary?.data.some(holdsNanoseconds) ?? false);
+}
+
+// Arrow gives moments as numbers of milliseconds: what those cannot hold would be rounded before any codec sees it.
+export function refuseRounded(table) {
+  for (const [at, { name }] of table.schema.fields.entries()) {
+    if (table.getChildAt(at).data.some(holdsNanoseconds)) {
+      fail("refused", `column ${JSON.stringify(name)} holds nanoseconds, which a JavaScript number of milliseconds does not`, "load");
+    }
+  }
 }
 
 // Every value of every column: what is decoded lazily is decoded here.
