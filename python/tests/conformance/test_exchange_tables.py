@@ -67,6 +67,17 @@ def test_na_of_r_is_the_null_of_a_table() -> None:
     assert block["pairs"]["rds:tare"]["rds:r"]["counts"] == {"same": 4}
 
 
+@pytest.mark.parametrize("format", ["csv", "rds"])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_r_reads_tables_of_few_rows(format: str, rows: int) -> None:
+    """A column of one row is a list of one cell and no scalar, one of text without rows has no empty text."""
+    need(f"{format}:r" in ends_of(format, languages=["r"], kind="table")[0], "R is not installed")
+    ours = {"csv": "csv:pyarrow", "rds": "rds:tare"}[format]
+    own = pa.table({"c": [5.5, 0.25], "d": ["x", "y"]}).slice(0, rows)
+    block = exchange_tables(format, [ours, f"{format}:r"], only=["int8"], own=own)
+    assert not [name for name in block["pairs"][ours][f"{format}:r"]["values"] if name.startswith(OWN)]
+
+
 @pytest.mark.parametrize("format", ["csv", "arrow", "parquet"])
 def test_node_and_python_exchange(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain text crosses; Node's rows are brought to columns."""

@@ -87,7 +87,7 @@ from_tagged <- function(node) {
 
 # --- writing --------------------------------------------------------------------------
 
-# A value of R as the text of a tagged value: scalars plain, longer vectors as lists of them.
+# A value of R as the text of a tagged value: scalars plain, longer vectors as lists of them, columns of a table always.
 to_tagged <- function(x) {
   if (is.null(x)) return("null")
   if (is.factor(x)) {
@@ -98,7 +98,8 @@ to_tagged <- function(x) {
   if (is.list(x)) {
     keys <- names(x)
     if (!length(x)) return(if (is.null(keys)) "[]" else "{}")
-    items <- vapply(seq_along(x), function(at) to_tagged(x[[at]]), "")
+    one <- if (is.data.frame(x)) .tagged_column else to_tagged
+    items <- vapply(seq_along(x), function(at) one(x[[at]]), "")
     if (is.null(keys)) return(paste0("[", paste(items, collapse = ","), "]"))
     if (anyDuplicated(keys) || any(startsWith(keys, "$"))) {
       return(paste0("{\"$map\":[", paste0("[", json_text(keys), ",", items, "]", collapse = ","), "]}"))
@@ -110,6 +111,14 @@ to_tagged <- function(x) {
   if (length(cells) == 1L && is.null(names(x))) return(cells)
   if (!is.null(names(x))) return(paste0("{", paste(json_text(names(x)), cells, sep = ":", collapse = ","), "}"))
   paste0("[", paste(cells, collapse = ","), "]")
+}
+
+# A column as the list of its cells: of a table with one row it is no scalar, and what names its cells is no column.
+.tagged_column <- function(x) {
+  if (is.factor(x) || is.raw(x) || is.data.frame(x)) return(to_tagged(x))
+  if (is.list(x)) return(to_tagged(unname(x)))
+  if (!is.atomic(x)) na_here(paste("tag for", class(x)[1L]))
+  paste0("[", paste(.tagged_cells(unname(x)), collapse = ","), "]")
 }
 
 # The whole number that the 8 bytes of a double are, the first the highest: bit64 keeps numbers so.
@@ -136,6 +145,7 @@ to_tagged <- function(x) {
 }
 
 .tagged_cells <- function(x) {
+  if (!length(x)) return(character(0)) # quotes around no text would be one that is empty
   missing <- is.na(x)
   if (inherits(x, "Date")) {
     cells <- sprintf("{\"$date\":\"%s\"}", format(x, "%Y-%m-%d"))
