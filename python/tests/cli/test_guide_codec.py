@@ -9,6 +9,10 @@ from pathlib import Path
 from conftest import need
 from guide_blocks import run_guide
 
+from tare.codec import Codec
+from tare.errors import WorkerError
+from tare.measure.driver import Worker
+from tare.measure.foreign import command_of, language_of
 from tare.measure.result import Result
 
 _PLACE = re.compile(r"`((?:python|workers|src)/[a-zA-Z/.]+)`")
@@ -26,6 +30,30 @@ def test_add_a_codec(root: Path, tmp_path: Path) -> None:
     wanted = ("v8:node-zlib", "v8:node-zlib,level=1", "v8:node")
     assert {codec: found[codec]["status"] for codec in wanted} == dict.fromkeys(wanted, "ok")
     assert found["v8:node-zlib"]["bytes"] < found["v8:node"]["bytes"]
+
+
+def test_the_ids_that_it_begins_with_are_taken(root: Path, tmp_path: Path) -> None:
+    """By Python or by the worker of their language, options and all, whether or not the library is installed."""
+    need(shutil.which("node"), "Node is not installed")
+    text = (root / "docs/guides/add-a-codec.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z0-9]+:[^`]+)`", text.split("\n\n")[1])
+    assert {language_of(codec, {}) for codec in named} == {"", "node"}
+    for codec in named:
+        language = language_of(codec, {})
+        if not language:
+            Codec.parse(codec)
+            continue
+        with Worker(language, command_of(language, {}), workdir=tmp_path) as worker:
+            assert _refusal(worker, codec) in ("", "MissingPackage"), codec
+
+
+def _refusal(worker: Worker, codec: str) -> str:
+    """The type of the error with which a worker refuses to prepare a codec, or nothing."""
+    try:
+        worker.request("prepare", deadline_s=60.0, codec=codec, encoded=__file__, cold=False)
+    except WorkerError as error:
+        return error.type
+    return ""
 
 
 def test_the_places_that_it_names_are_there(root: Path) -> None:
