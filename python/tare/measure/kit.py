@@ -219,14 +219,20 @@ def _ends_with_its_input(bench: _Bench) -> None:
 
 
 def _bad_files(bench: _Bench) -> None:
-    """Files that are missing, empty or cut are errors of the phase load."""
+    """Files that are missing, empty or cut are errors of the phase load, after which nothing is loaded until a good one is."""
     with bench.worker() as worker:
         for name, content in (("none", None), ("empty", b""), ("cut", b'{"a": ')):
+            bench.ready(worker)
             path = bench.folder / f"{name}.json"
             if content is not None:
                 path.write_bytes(content)
             error = bench.refused(worker, "load", path=str(path), kind="document", **{"as": "json"})
+            _need(worker.alive, f"{name}: the worker ended ({error})")
             _need(error.phase == "load", f"{name}: phase {error.phase}")
+            error = bench.refused(worker, "prepare", codec=bench.codec, threads=1, delivery="whole")
+            _need(worker.alive, f"{name}: the worker ended at the next prepare ({error})")
+            _need(error.type == "usage", f"{name}: prepare without a value is of type {error.type}")
+        bench.ready(worker)
 
 
 def _prepare_proves(bench: _Bench) -> None:

@@ -117,10 +117,12 @@ def _with(known: pa.DataType, values: list[Any]) -> pa.DataType:
     import pyarrow as pa
 
     try:
-        return _both(known, pa.array(values).type)
+        wider: pa.DataType = _both(known, pa.array(values).type)
     except (Apart, pa.ArrowException, OverflowError, TypeError, ValueError):
         if len(values) == 1:
             return _alone(known, values[0])
+    else:
+        return wider
     half = len(values) // 2
     return _with(_with(known, values[:half]), values[half:])
 

@@ -34,6 +34,7 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
 
 PLANTED = {
     "verify finds a difference": ("verdict => @found ? 'lossy' : 'same'", "verdict => 'same'"),
+    "bad files": ("($value, $loaded, $encoded, $back) = (); %batches = ();", "%batches = ();"),
     "prepare proves": (
         "sha256 => sha256_hex($encoded), items => items($back) };\n    return",
         "sha256 => 'x', items => items($back) };\n    return",

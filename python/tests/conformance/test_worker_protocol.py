@@ -250,14 +250,28 @@ def test_load_counts_truly(worker, document):
 
 
 @pytest.mark.parametrize("content", [None, b"", b'{"a": ', b"\x00\x01"])
-def test_data_that_cannot_be_loaded(worker, tmp_path, content):
-    """Missing, empty, truncated and garbage files are errors of the phase load."""
+def test_data_that_cannot_be_loaded(worker, speaker, document, tmp_path, content):
+    """Missing, empty, truncated and garbage files are errors of the phase load, and leave nothing loaded nor prepared."""
+    ready(worker, speaker, document)
     path = tmp_path / "bad.json"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(WorkerError) as caught:
         load(worker, path)
     assert caught.value.phase == "load"
+    assert error_of(worker, "prepare", codec=speaker.codec).type == "usage"
+    assert error_of(worker, "run", what="decode", batch=1).type == "usage"
+    assert ready(worker, speaker, document)["items"] == len(DOCUMENT)
+
+
+@pytest.mark.parametrize("lacks", ["path", "as"])
+def test_a_load_that_is_asked_wrongly_changes_nothing(worker, speaker, document, lacks):
+    """What is loaded and prepared stays: no file was meant to be read."""
+    ready(worker, speaker, document)
+    asked = {"path": str(document), "as": "json"}
+    del asked[lacks]
+    assert error_of(worker, "load", kind="document", **asked).type == "usage"
+    assert ask(worker, "run", what="encode", batch=1)["bytes"] > 0
 
 
 def test_prepare_encodes_and_decodes_once(worker, speaker, document):
