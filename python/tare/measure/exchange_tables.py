@@ -11,6 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
-__all__ = ["exchange_tables", "table_block"]
+__all__ = ["OWN_NAMES", "exchange_tables", "table_block"]
+
+OWN_NAMES = f"{OWN}'s columns"
+"""Name of the cell that holds the names of the user's columns; a column's own is ``own data NAME``."""
 
 # Tagged values have no place for what these two ask: a second column of one name, and metadata.
 _NOT_HANDED_BACK = frozenset({"duplicate_names", "metadata"})
@@ -53,12 +57,12 @@ def exchange_tables(
         codecs: Their ids; each is a writer and a reader.
         given: Commands of workers by name.
         only: Names of probes of ``columns/1``; all whose answer workers can hand back if none is named.
-        own: A table of the user's, of any kind; each of its columns is told apart.
+        own: A table of the user's, of any kind; each of its columns is told apart, and the list of their names.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
 
     Returns:
-        What `tare.measure.exchange.exchange` returns; the values of own data are named by column.
+        What `tare.measure.exchange.exchange` returns; the values of own data are named by column, and `OWN_NAMES`.
 
     Raises:
         UsageError: A codec of another format, or no such probe.
@@ -118,7 +122,7 @@ def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
 def _cells(
     seat: Seat, name: str, written: dict[str, Any], folder: Path, wanted: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """What the reader made of one table: a cell for a probe, one for each column of the user's."""
+    """What the reader made of one table: a cell for a probe, one for the user's names and each of its columns."""
     kept = name == OWN
     judged = [column for column in wanted if column != ROW or kept]
     shown = "" if kept else _shown(wanted, judged)
@@ -136,9 +140,10 @@ def _cells(
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
     if kept:
-        return {
+        cells = {
             f"{OWN} {column}": _judged({column: wanted[column]}, _part(back, column)) for column in judged
         }
+        return {OWN_NAMES: _named(list(wanted), list(back)), **cells}
     cell = _judged(
         {column: wanted[column] for column in judged},
         {key: found for key, found in back.items() if key != ROW},
@@ -150,6 +155,26 @@ def _cells(
 
 def _part(back: Mapping[str, Any], column: str) -> dict[str, Any]:
     return {column: back[column]} if column in back else {}
+
+
+def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
+    """The names of a whole table: one that was added, or another order, is in no column's own cell."""
+    from tare.measure.comparison import show
+
+    if wanted == back:
+        return {"outcome": "same", "in": ""}
+    pairs = zip_longest(wanted, back)
+    places = [place for place, (one, other) in enumerate(pairs) if one != other]
+    whole = all(show(names).endswith("]") for names in (wanted, back))
+    first = 0 if whole else max(0, places[0] - 1)  # of many names those around the first that differs
+    return {
+        "outcome": "changed",
+        "verdict": "lossy",
+        "in": show(wanted[first:]),
+        "out": show(back[first:]),
+        "at": f"[{places[0]}]",
+        "count": len(set(wanted) ^ set(back)) or len(places),
+    }
 
 
 def _judged(wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
@@ -172,10 +197,13 @@ def _judged(wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of what a reader handed back; rows become columns in the order they first appear.
+    """Columns of what a reader handed back; of rows, a name that the first ones lack stands behind the one before it.
 
     Raises:
         ValueError: It is neither.
+
+    >>> list(_as_columns([{"a": 1, "c": 3}, {"a": 1, "b": 2, "c": 3}], {}))
+    ['a', 'b', 'c']
     """
     if isinstance(back, dict):
         return back
@@ -183,7 +211,19 @@ def _as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"the reader gave no table: {type(back).__name__}")
     if not back:  # rows that are none tell no names
         return {name: [] for name in wanted}
-    names = dict.fromkeys(name for row in back for name in row)
+    names: list[str] = []
+    known: set[str] = set()
+    for row in back:
+        if row.keys() <= known:
+            continue
+        place = 0
+        for name in row:
+            if name in known:
+                place = names.index(name) + 1
+                continue
+            names.insert(place, name)
+            known.add(name)
+            place += 1
     return {name: [row.get(name) for row in back] for name in names}
 
 

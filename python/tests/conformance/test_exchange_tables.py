@@ -16,7 +16,7 @@ from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.errors import UsageError
 from tare.measure.exchange import OWN, ends_of, shared_formats, summary
-from tare.measure.exchange_tables import exchange_tables, table_block
+from tare.measure.exchange_tables import OWN_NAMES, exchange_tables, table_block
 from tare.measure.record_schema import SCHEMA, check
 from tare.report import markdown, terminal
 from tare.report.html import render
@@ -25,11 +25,10 @@ PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 TABLE = pa.table({"id": [1, 2, 2**53 + 1], "name": ["a", "b,c", 'd"e'], "code": ["x1", "x2", "x3"]})
 
 
-def reader(tmp_path: Path, how: str) -> dict[str, str]:
+def reader(tmp_path: Path, how: str, change: str = 'value["name"][1] = "b;c"') -> dict[str, str]:
     return planted_reader(
-        tmp_path, how, codec="csv:pyarrow", kind="table", dies="e,f", changes="b,c",
-        change='value["name"][1] = "b;c"',
-    )  # fmt: skip
+        tmp_path, how, codec="csv:pyarrow", kind="table", dies="e,f", changes="b,c", change=change
+    )
 
 
 def outcome(block: dict, writer: str, to: str, name: str) -> str:
@@ -64,7 +63,7 @@ def test_na_of_r_is_the_null_of_a_table() -> None:
     need("rds:r" in ends_of("rds", languages=["r"], kind="table")[0], "R is not installed")
     own = pa.table({"x": [1.5, None], "i": pa.array([1, None], pa.int32()), "s": ["a", None]})
     block = exchange_tables("rds", ["rds:tare", "rds:r"], only=["text_empty_null"], own=own)
-    assert block["pairs"]["rds:tare"]["rds:r"]["counts"] == {"same": 4}
+    assert block["pairs"]["rds:tare"]["rds:r"]["counts"] == {"same": 5}
 
 
 @pytest.mark.parametrize("format", ["csv", "rds"])
@@ -102,7 +101,46 @@ def test_a_planted_difference_is_found(tmp_path: Path) -> None:
     found = block["pairs"]["csv:pyarrow"]["csv:node"]["values"]
     assert list(found) == [f"{OWN} name"]
     assert "b;c" in found[f"{OWN} name"]["out"]
-    assert block["pairs"]["csv:node"]["csv:pyarrow"]["counts"] == {"same": 4}
+    assert block["pairs"]["csv:node"]["csv:pyarrow"]["counts"] == {"same": 5}
+
+
+INDEX = 'value["index"] = [0, 1, 2]'
+NAMES_CHANGED = {
+    INDEX: ["id", "name", "code", "index"],
+    'old = dict(value); value.clear(); value["row.names"] = [1, 2, 3]; value.update(old)': [
+        "row.names", "id", "name", "code",
+    ],
+    'value["id"] = value.pop("id")': ["name", "code", "id"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", NAMES_CHANGED)
+def test_a_column_more_or_in_another_place_is_told(tmp_path: Path, change: str) -> None:
+    """Each wanted column is as it was: only the list of names has it."""
+    given = reader(tmp_path, "changes", change)
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:node"], given=given, only=["int8"], own=TABLE)
+    found = block["pairs"]["csv:pyarrow"]["csv:node"]
+    assert list(found["values"]) == [OWN_NAMES]
+    assert found["counts"] == {"same": 4, "changed": 1}
+    assert summary(block)[0] == (
+        "csv:pyarrow writes own data's columns ['id', 'name', 'code'], "
+        f"csv:node reads {NAMES_CHANGED[change]}"
+    )
+
+
+def test_a_column_that_is_lost_is_told_by_its_name_too(tmp_path: Path) -> None:
+    given = reader(tmp_path, "changes", 'del value["code"]')
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:node"], given=given, only=["int8"], own=TABLE)
+    assert list(block["pairs"]["csv:pyarrow"]["csv:node"]["values"]) == [OWN_NAMES, f"{OWN} code"]
+
+
+def test_of_many_names_those_that_differ_are_shown(tmp_path: Path) -> None:
+    own = pa.table({f"column {n}": ["b,c"] for n in range(100)})
+    given = reader(tmp_path, "changes", INDEX)
+    block = exchange_tables("csv", ["csv:pyarrow", "csv:node"], given=given, only=["int8"], own=own)
+    cell = block["pairs"]["csv:pyarrow"]["csv:node"]["values"][OWN_NAMES]
+    assert (cell["in"], cell["out"]) == ("['column 99']", "['column 99', 'index']")
+    assert (cell["at"], cell["count"]) == ("[100]", 1)
 
 
 def test_a_reader_that_ends_on_one_table_costs_that_table(tmp_path: Path) -> None:

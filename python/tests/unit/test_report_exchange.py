@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 
 import pytest
 from simulate import synthetic_record
 
 from tare.cli.exchanging import table_lines
+from tare.measure.exchange_tables import OWN_NAMES
 from tare.report import exchanging, markdown, terminal
 from tare.report.html import render
 
@@ -61,3 +63,16 @@ def test_every_report_tells_them_apart() -> None:
         assert all(f"{said}" in report for said in ("1t", "2t", "1c"))
     for report in (markdown.render(record), terminal.render(record), page):
         assert "t of another type" in " ".join(report.split())
+
+
+def test_every_report_tells_names_that_changed() -> None:
+    """A column that a reader adds, in the words of the other changes."""
+    record = synthetic_record("table")
+    cell = {"outcome": "changed", "verdict": "lossy", "in": "['a']", "out": "['a', 'index']"}
+    found = pair(**{OWN_NAMES: cell})
+    record["fidelity"]["exchange"] = {
+        "csv": {"set": "columns/1", "codecs": ["csv:r"], "pairs": {"csv:r": {"csv:r": found}}}
+    }
+    said = "csv:r writes own data's columns ['a'], csv:r reads ['a', 'index']"
+    for report in (markdown.render(record), terminal.render(record), unescape(render(record))):
+        assert said in " ".join(report.replace("\\", "").split())
