@@ -71,12 +71,12 @@ class Ops:
         """Load the value that every codec gets."""
         from tare.measure.memory import resident_bytes
 
+        path, as_, kind = text(request, "path"), text(request, "as"), request.get("kind")
         self._forget()
-        as_, kind = text(request, "as"), request.get("kind")
         self.data_kind = kind if kind in _KINDS else "table" if as_ == "arrow" else "document"
         before = resident_bytes()
         with phase("load"):
-            self.value = _load(text(request, "path"), as_, self.data_kind)
+            self.value = _load(path, as_, self.data_kind)
             self.loaded = True
             self.items = self.count(self.value)
         if before is None:
