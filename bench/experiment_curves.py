@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiment_figures import FEW, WIDE, Found, whole
+from experiment_figures import FEW, WIDE, Found, percent, whole
 from experiment_table import lines
 
 __all__ = ["curves"]
@@ -114,7 +114,7 @@ def _cells(
     delivery = case["labels"].get("delivery", "whole")
     return [
         f"`{case['labels']['codec']}`" + ("" if delivery == "whole" else f" {delivery}"),
-        f"{_size(case) * 100:.2g} %",
+        percent(_size(case)),
         text.size(own.get("bytes")),
         *(text.duration(one["t_ns"]) if one.get("t_ns") else "" for one in times),
         "" if curve.get("k") is None else f"{curve['k']:.2f}",

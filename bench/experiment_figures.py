@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FEW", "WIDE", "Found", "Row", "compared", "has", "look", "whole"]
+__all__ = ["FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", "whole"]
 
 # How far a multiple of the base may be from the published one to count as the same: other machines, other
 # versions. Within it "yes"; beyond it, on the same side of the base, "direction", unless it is no distance.
@@ -313,3 +313,12 @@ def whole(row: Mapping[str, Any]) -> Found:
         said = f"predicted {text.duration(ends[1])} to {text.duration(ends[2])}: cannot be told"
         return Found(reason=said, too_wide=True)
     return Found(*ends, samples=len(row.get("points") or ()), launches=1, predicted=True)
+
+
+def percent(share: float) -> str:
+    """A part of the data in words.
+
+    >>> percent(0.0905097), percent(0.128), percent(1.0)
+    ('9.1 %', '13 %', '100 %')
+    """
+    return f"{share * 100:.2g} %" if share < 0.995 else "100 %"

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from experiment_figures import Row, compared
+from experiment_figures import Row, compared, percent
 
 __all__ = ["complete", "floors", "floors_said", "method", "reached"]
 
@@ -100,7 +100,7 @@ def _facts(result: Any, link: str) -> Iterator[str]:
 def _limited(result: Any, limit: str) -> str:
     """What the run's time was enough for."""
     if share := reached(result):
-        return f"The run was given {limit}; the largest size that it reached is {share:.2g} of the data."
+        return f"The run was given {limit}; the largest size that it reached is {percent(share)} of the data."
     made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
     return (
         f"The run was given {limit}, each data set its share of it: half of the cases had {made:g} launches "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment_curves import curves
-from experiment_figures import FEW, WIDE, Row, compared
+from experiment_figures import FEW, WIDE, Row, compared, percent
 from experiment_method import complete, floors, floors_said, method, reached
 from experiment_table import table
 
@@ -124,7 +124,7 @@ def _uncertain(results: Mapping[str, Any]) -> Iterator[str]:
         share = reached(result)
         if share and share < 1:
             run = f"The run {name}" if name else "The run"
-            yield f"{run} reached {share * 100:.2g} % of the data, in one launch: what is said of the whole is predicted."
+            yield f"{run} reached {percent(share)} of the data, in one launch: what is said of the whole is predicted."
         found = floors(result)
         if found and found[-1] > _NOISY:
             run = f"Of the run {name}, single" if name else "Single"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiment_figures import Row
+from experiment_figures import Row, percent
 
 __all__ = ["AGREES", "lines", "number", "table"]
 
@@ -88,7 +88,7 @@ def _own_part(place: int) -> Callable[[Row], str]:
 
 
 def _size(row: Row) -> str:
-    return f"{float(row.said['sizes'][-1]) * 100:.2g} %"
+    return percent(float(row.said["sizes"][-1]))
 
 
 def _multiple(row: Row) -> str:

@@ -395,3 +395,23 @@ def test_what_is_compared_came_by_the_route_that_is_timed(
     assert found["file"][0] == "lossy", found
     assert "(names)" in found["file"][1], found
     assert "(names)" not in found["memory"][1], found
+
+
+@pytest.mark.parametrize("where", ["fifo", "tcp"])
+def test_what_has_no_form_in_memory_goes_over_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """Both ends of a transfer are warmed in memory, where the codec has that: R's CSV has not."""
+    need(shutil.which("Rscript") is not None, "R is not installed")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    few = {"launches": 1, "rounds": 1, "deadline_s": 30}
+    block = {"dataset": ["d"], "codec": ["csv:r"], "medium": [where]}
+    plan = Plan.from_dict({"plan": 1, "name": "mine", "statistics": few, "block": [block]})
+    result = measure.run(pa.table({"n": [1, 2, 3]}), plan=plan, time_s=30)
+    (case,) = [
+        one
+        for one in result.record["cases"]
+        if "twin" not in one["labels"] and one["labels"]["codec"] == "csv:r"
+    ]
+    assert (case["status"], case["reason"]) == ("ok", "")
+    assert case["launches"][0]["samples"]["span"]["wall_ns"][0] > 0

@@ -90,7 +90,7 @@ class StreamSeat(Seat):
     def _warm(self) -> None:
         """Have both ends encode and decode in memory: a compiler that works in steps begins in each process anew.
 
-        Tare's own ends in Python have none.
+        Tare's own ends in Python have none. What has no form in memory, as R's CSV, is not warmed.
         """
         if not self.language:
             return
@@ -99,7 +99,11 @@ class StreamSeat(Seat):
                 asked = worker.send(
                     "run", what=what, codec=str(self.codec), samples=1, batch=1, warm_ms=self.warm_ms()
                 )
-                worker.wait(asked, deadline_s=2 * self.session.settings.deadline_s)
+                try:
+                    worker.wait(asked, deadline_s=2 * self.session.settings.deadline_s)
+                except WorkerError as error:
+                    if error.type != "Unsupported":
+                        raise
 
     def sample(self, operation: str, round_: int, position: int) -> None:
         """Send the value once and keep span, both sides' CPU and the stamps."""
