@@ -10,6 +10,8 @@ From pandas, NaN in a NumPy float column is a null, as everywhere in pandas; onl
 an ``ArrowDtype`` column tells the two apart. An index other than the default
 becomes columns, named in the ``pandas`` metadata as pyarrow does it.
 
+Of parts that an engine puts together the dtypes may not hang on what each holds: see `pandas_by_types`.
+
 What pandas and polars give as text, bytes and lists with 64-bit offsets or views
 becomes the plain form, so that text is one type whichever library gave it.
 """
@@ -30,9 +32,11 @@ __all__ = [
     "arrow_from_pandas",
     "arrow_from_polars",
     "only_counts",
+    "pandas_by_types",
     "pandas_from_arrow",
     "plain",
     "polars_from_arrow",
+    "with_nullable_types",
 ]
 
 
@@ -50,16 +54,33 @@ def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
     >>> pandas_from_arrow(pa.table({"n": [1, None], "x": [0.5, None]})).dtypes.astype(str).to_dict()
     {'n': 'Int64', 'x': 'float64'}
     """
-    import pandas as pd
-
-    series = dict(enumerate(_series(column) for column in table.columns))
-    frame = pd.DataFrame(series, copy=False) if series else pd.DataFrame(index=range(table.num_rows))
-    frame.columns = pd.Index(table.column_names, dtype=None if series else object)
+    frame = _frame(table, [_series(column) for column in table.columns])
     index = [name for name in _index_names(table) if name in table.column_names]
     if index:
         frame = frame.set_index(index)
         frame.index.names = [None if name.startswith("__index_level_") else name for name in index]
     return frame
+
+
+def pandas_by_types(table: pa.Table) -> pd.DataFrame:
+    """A data frame whose dtypes follow from the types of the columns alone, so that the parts of one table agree.
+
+    Floats and times have NumPy's, text has pandas' own, dictionaries of text or whole numbers are categories, and a
+    null among floats is NaN. All else is an ``ArrowDtype``: whole numbers too, as any part may have nulls, and Dask
+    takes no quantiles of ``Int64``; no column is of objects, of which Dask makes text. What was an index is a column.
+
+    >>> import pyarrow as pa
+    >>> pandas_by_types(pa.table({"n": [1, 2], "x": [0.5, None]})).dtypes.astype(str).to_dict()
+    {'n': 'int64[pyarrow]', 'x': 'float64'}
+    """
+    return _frame(table, [column.to_pandas(types_mapper=_dtype_of) for column in table.columns])
+
+
+def with_nullable_types(table: pa.Table) -> pa.Table:
+    """The table with word for pandas' own readers that nulls of whole numbers make no floats, and of no index."""
+    dtypes = [str(_nullable_dtypes().get(kind, "object")) for kind in table.schema.types]
+    told = json.dumps(_pandas_metadata(table.column_names, dtypes, []))
+    return table.replace_schema_metadata({"pandas": told})
 
 
 def arrow_from_pandas(frame: pd.DataFrame) -> pa.Table:
@@ -165,6 +186,31 @@ def _plain_type(kind: Any) -> Any:
         index = pa.int32() if kind.index_type == pa.uint32() else kind.index_type
         return pa.dictionary(index, _plain_type(kind.value_type), kind.ordered)
     return kind
+
+
+def _frame(table: pa.Table, columns: list[pd.Series]) -> pd.DataFrame:
+    """Columns under the names of a table's, of which two may be the same."""
+    import pandas as pd
+
+    series = dict(enumerate(columns))
+    frame = pd.DataFrame(series, copy=False) if series else pd.DataFrame(index=range(table.num_rows))
+    frame.columns = pd.Index(table.column_names, dtype=None if series else object)
+    return frame
+
+
+def _dtype_of(kind: Any) -> Any:
+    """The dtype that holds every column of a type; None for the one that pandas takes itself."""
+    import pandas as pd
+    import pyarrow as pa
+
+    is_ = pa.types
+    if is_.is_dictionary(kind):
+        inner = kind.value_type
+        own = is_.is_integer(inner) or is_.is_string(inner) or is_.is_large_string(inner)
+    else:
+        own = is_.is_floating(kind) or is_.is_timestamp(kind) or is_.is_duration(kind)
+        own = own or is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind)
+    return None if own else pd.ArrowDtype(kind)
 
 
 def _series(column: pa.ChunkedArray[Any]) -> pd.Series:

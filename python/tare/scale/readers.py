@@ -7,12 +7,12 @@ Public interfaces of both alone are used: `dask.dataframe.from_map`, `dask.bag.f
 from __future__ import annotations
 
 import importlib
-import itertools
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tare import io
+from tare import io, kinds
 from tare._version import __version__
 from tare.codec import Codec
 from tare.errors import DecodeError, MissingLibrary, UsageError
@@ -101,7 +101,7 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
 
 
 class _Part:
-    """Reads a part as a frame of pandas; Dask passes the columns that are used."""
+    """Reads a part as a frame of pandas, with the dtypes of all others; Dask passes the columns that are used."""
 
     def __init__(self, schema: bytes) -> None:
         self._schema = schema
@@ -110,6 +110,8 @@ class _Part:
         import pyarrow as pa
         from pyarrow import ipc
 
+        from tare.frames import pandas_by_types
+
         wanted = ipc.read_schema(pa.py_buffer(self._schema))
         table = read_unit(unit)
         if not table.schema.remove_metadata().equals(wanted):
@@ -117,7 +119,7 @@ class _Part:
             raise DecodeError(
                 f"{name}: its columns are {_told(table.schema)}, those of the first part {_told(wanted)}"
             )
-        return (table if columns is None else table.select(columns)).to_pandas()
+        return pandas_by_types(table if columns is None else table.select(columns))
 
 
 def _told(schema: pa.Schema) -> str:
@@ -131,6 +133,10 @@ def dask_dataframe(
 
     One partition a file, or a part of one. Columns that are not used are read, but not made into pandas'.
 
+    The dtypes follow from the types of the columns, and are the same in every partition. As any of them may have
+    nulls, whole numbers and truth values are of ``ArrowDtype``, ``int64[pyarrow]``; so are dates, decimals, bytes and
+    lists. A null among floats is NaN, as everywhere in pandas. What was an index is a column.
+
     Args:
         paths: Files, folders, globs, ``s3://`` prefixes.
         codec: Codec id, when neither bytes nor name tell.
@@ -141,11 +147,15 @@ def dask_dataframe(
         MissingLibrary: Dask is not installed.
         DecodeError: When it is computed: a part has other columns than the first.
     """
+    from tare.frames import pandas_by_types
+
     frames = _imported("dask.dataframe", "tare[dask]' 'dask[dataframe]")
+    utils = _imported("dask.dataframe.utils", "tare[dask]' 'dask[dataframe]")
     units = units_of(paths, codec, split)
     first = read_unit(units[0])
     schema = first.schema.remove_metadata()
-    meta = schema.empty_table().to_pandas()
+    # Each part has categories of its own: that there are none would be taken for the truth.
+    meta = utils.clear_known_categories(pandas_by_types(schema.empty_table()))
     return frames.from_map(
         _Part(schema.serialize().to_pybytes()),
         units,
@@ -171,17 +181,18 @@ def dask_bag(paths: Paths, codec: str | None = None) -> Any:
 
 def documents(unit: Mapping[str, Any]) -> list[Any]:
     """The documents of a file: its items, if it is a list of them; else the one that it holds."""
-    import pyarrow as pa
-
     with opened(unit["input"][0]) as path:
         value = io.read(path, codec=str(unit.get("read", "")) or None)
-    if isinstance(value, pa.Table):
-        return value.to_pylist()
+    if kinds.kind_of(value) == "table":
+        return list(kinds.convert(value, "records"))
     return value if isinstance(value, list) else [value]
 
 
 def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | None = None) -> Any:
-    """A Ray dataset of files in any format that Tare reads.
+    """A Ray dataset of files in any format that Tare reads: blocks of Arrow, as the files have them.
+
+    Where Ray makes frames of pandas of them, whole numbers with nulls are ``Int64``; what was an index is a column,
+    as Ray drops what is none.
 
     Args:
         paths: Files, folders, globs, ``s3://`` prefixes.
@@ -200,13 +211,18 @@ def ray_dataset(paths: Paths, codec: str | None = None, columns: list[str] | Non
 
 def _tables(batch: Any, columns: list[str] | None) -> Any:
     """What a batch of one part holds."""
-    return read_unit(batch["unit"].iloc[0], columns)
+    from tare.frames import with_nullable_types
+
+    return with_nullable_types(read_unit(batch["unit"].iloc[0], columns))
 
 
 def write_parts(
     frame: Any, destination: str | os.PathLike[str], *, to: str, overwrite: bool = False
 ) -> list[str]:
     """Write each partition of a Dask data frame as a file, by the codec: whole or not at all, with a receipt.
+
+    What an earlier frame left in files of the same ending is replaced; what it had more of goes. An index is written
+    as columns of its names, unless it only counts rows and has none. NaN in a column of NumPy is a null.
 
     Args:
         frame: A Dask data frame.
@@ -220,47 +236,79 @@ def write_parts(
     Raises:
         MissingLibrary: Dask is not installed.
         EncodeError: The format cannot hold a partition.
-        UsageError: A file of somebody else has the name of a part.
+        UsageError: A file of somebody else has the name of a part; the index has the name of a column.
     """
     from tare.converting.naming import ending_of
 
     dask = _imported("dask", "tare[dask]")
+    meta = _imported("dask.dataframe.utils", "tare[dask]' 'dask[dataframe]").make_meta(frame)
+    counts = _only_counts(meta)
     ending, base = ending_of(to), folder_uri(destination)
     names = [f"part-{n:05}{ending}" for n in range(1, frame.npartitions + 1)]
     writing = [
-        dask.delayed(_write_part)(part, base, name, to, overwrite)
+        dask.delayed(_write_part)(part, base, name, to, counts=counts, overwrite=overwrite)
         for part, name in zip(frame.to_delayed(), names, strict=True)
     ]
     written = list(dask.compute(*writing))
-    _remove_later_parts(State(base), len(names), ending, to)
+    _remove_older(State(base), names, ending, to)
     return written
+
+
+def _only_counts(meta: Any) -> bool:
+    """Whether the index of a frame is the default one: it tells where rows were, and is no data.
+
+    Raises:
+        UsageError: It has the name of a column.
+    """
+    import pandas as pd
+
+    names = [str(name) for name in meta.index.names if name is not None]
+    both = next((name for name in names if name in map(str, meta.columns)), None)
+    if both is not None:
+        raise UsageError(
+            f"the index and a column are both named {both[:80]!r}: "
+            "reset_index(drop=True) drops the index, rename_axis gives it another name"
+        )
+    return isinstance(meta.index, pd.RangeIndex) and not names
+
+
+def _with_index(part: Any, counts: bool) -> Any:
+    """A partition whose index has a name, or only counts: alike in all partitions, whatever each of them holds."""
+    index = part.index
+    if index.nlevels > 1 or index.name is not None:
+        return part
+    if counts and (index.dtype.kind in "iu" or not len(index)):
+        return part.reset_index(drop=True)
+    return part.rename_axis("__index_level_0__")  # as pandas names it, which takes it for an index again
 
 
 def _part_key(name: str, to: str) -> str:
     return unit_key({"tare_unit": 1, "task": "write_parts", "write": to, "output": {"names": [name]}})
 
 
-def _remove_later_parts(state: State, count: int, ending: str, to: str) -> None:
-    """What a larger frame left here before: a reader of the folder would take its rows for ours."""
-    for number in itertools.count(count + 1):
-        name = f"part-{number:05}{ending}"
-        receipt = state.receipt(_part_key(name, to))
-        if receipt is None:
-            return
-        if state.is_done(receipt):
-            state.place.remove(name)
-        state.forget(_part_key(name, to))
+def _remove_older(state: State, names: list[str], ending: str, to: str) -> None:
+    """What earlier frames left here: a reader of the folder would take the rows of a larger one for ours."""
+    keys = {_part_key(name, to) for name in names}
+    for receipt in state.receipts():
+        if receipt["key"] in keys or receipt.get("input") != []:  # of a unit: it has inputs
+            continue
+        made = [
+            one for one in receipt["output"] if re.fullmatch(r"part-\d{5,}" + re.escape(ending), one["name"])
+        ]
+        for one in made:
+            if one["name"] not in names and state.stands(one):
+                state.place.remove(one["name"])
+        if made:
+            state.forget(receipt["key"])
 
 
-def _write_part(part: Any, base: str, name: str, to: str, overwrite: bool) -> str:
+def _write_part(part: Any, base: str, name: str, to: str, *, counts: bool, overwrite: bool) -> str:
     """Write beside, rename, then the receipt, as units do."""
-    import pyarrow as pa
-
     state = State(base)
     key = _part_key(name, to)
     writing = Writing(place_of(base), key, {**state.settings(), "overwrite": overwrite})
     writing.guarded = not overwrite
-    table = pa.Table.from_pandas(part, preserve_index=False)
+    table = kinds.convert(_with_index(part, counts), "arrow")
     try:
         with writing.output(name) as target:
             io.write(table, target, codec=to, sync=False)  # its writing waits

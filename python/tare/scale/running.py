@@ -181,10 +181,10 @@ class Writing:
             others = _owner(self._state, name)
             if others is None:
                 whose = "and no plan knows it"
-            elif others.isdisjoint(self._sources):
-                whose = f"of {shown(min(others))}"
+            elif others == self._sources or not others.isdisjoint(self._sources):
+                continue  # parts of data frames have no sources: one may replace another
             else:
-                continue
+                whose = f"of {shown(min(others))}" if others else "of a data frame"
             raise UsageError(
                 f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
             )
