@@ -146,3 +146,40 @@ def test_a_ray_without_a_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             scale.run(plan, executor="ray:auto")
     finally:
         cluster.shutdown()
+
+
+def test_a_head_without_cores(
+    sources: Path, expected: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leads alone: nothing runs there, and nothing is asked of it."""
+    from ray.cluster_utils import Cluster
+
+    plan = scale.plan_convert(str(sources), str(tmp_path), to="parquet")
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    try:
+        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+        with pytest.raises(EngineError, match="ray: there is no worker"):
+            scale.run(plan, executor="ray:auto")
+        cluster.add_node(num_cpus=2)
+        cluster.wait_for_nodes()
+        report = scale.run(plan, executor="ray:auto")
+    finally:
+        cluster.shutdown()
+    assert (report.done, report.failed) == (FILES, 0), report.failures
+    assert tree(tmp_path) == expected
+
+
+def test_a_dataset_keeps_whole_numbers_and_what_was_an_index(tmp_path: Path) -> None:
+    import pandas as pd
+
+    big = 1152921504606846977
+    for n in range(2):
+        frame = pd.DataFrame({"id": [n, n + 10], "n": pd.array([None, big], dtype="Int64")}).set_index("id")
+        tare.write(frame, tmp_path / f"f{n}.parquet")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        found = scale.ray_dataset(str(tmp_path)).to_pandas()
+    finally:
+        ray.shutdown()
+    assert sorted(found["id"]) == [0, 1, 10, 11]
+    assert [value for value in found["n"] if not pd.isna(value)] == [big, big]

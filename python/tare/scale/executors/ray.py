@@ -51,9 +51,9 @@ class RayEngine(Engine):
                 ray.init(address=text, **common)
             else:
                 raise UsageError(f"--executor {text!r:.60}: ray, ray:auto or ray://host:port")
-        except (ConnectionError, OSError, RuntimeError) as error:
+            self.workers = max(1, sum(_cpus(node) for node in self._hosts()))
+        except (ConnectionError, OSError, RuntimeError, ray.exceptions.RayError) as error:
             raise EngineError(f"{text}: {str(error)[:300]}") from error
-        self.workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
 
         def carry_out(unit: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
             from tare.scale.running import run_unit
@@ -82,16 +82,16 @@ class RayEngine(Engine):
         return type(error).__name__ in _DEATHS
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
-        """One task on each host reaches the first input and the destination."""
-        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        """One task on each host reaches the first input and the destination, and waits for no core of it."""
+        nodes = self._hosts()
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
-        asked = [
-            self._look.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote(
-                dict(settings), uri
-            )
-            for node in nodes
-        ]
-        told = self._ray.get(asked)
+        there = [strategy(node["NodeID"], soft=False) for node in nodes]
+        look = (self._look.options(num_cpus=0, scheduling_strategy=one) for one in there)
+        try:
+            told = self._ray.get([one.remote(dict(settings), uri) for one in look])
+        except (ConnectionError, OSError, RuntimeError, self._ray.exceptions.RayError) as error:
+            last = str(error).strip().rpartition("\n")[2]  # before it stand the lines of the worker's calls
+            raise EngineError(f"ray: a host cannot be used: {type(error).__name__}: {last[:300]}") from error
         return [
             {**one, "bench": int(node["Resources"].get("bench", 0))}
             for one, node in zip(told, nodes, strict=True)
@@ -99,9 +99,17 @@ class RayEngine(Engine):
 
     def alive(self) -> bool:
         """Whether a host of it lives."""
-        return any(node["Alive"] for node in self._ray.nodes())
+        return bool(self._hosts())
+
+    def _hosts(self) -> list[dict[str, Any]]:
+        """The nodes that units can run on: a head may have no core, to do nothing but lead."""
+        return [node for node in self._ray.nodes() if node["Alive"] and _cpus(node)]
 
     def close(self) -> None:
         """Leave it; one of our own ends."""
         with contextlib.suppress(Exception):
             self._ray.shutdown()
+
+
+def _cpus(node: Mapping[str, Any]) -> int:
+    return int(node["Resources"].get("CPU", 0))
