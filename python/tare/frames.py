@@ -65,9 +65,10 @@ def pandas_from_arrow(table: pa.Table) -> pd.DataFrame:
 def pandas_by_types(table: pa.Table) -> pd.DataFrame:
     """A data frame whose dtypes follow from the types of the columns alone, so that the parts of one table agree.
 
-    Floats and times have NumPy's, text has pandas' own, dictionaries of text or whole numbers are categories, and a
-    null among floats is NaN. All else is an ``ArrowDtype``: whole numbers too, as any part may have nulls, and Dask
-    takes no quantiles of ``Int64``; no column is of objects, of which Dask makes text. What was an index is a column.
+    Floats and times have NumPy's, text has pandas' own, dictionaries of text or whole numbers are categories. All else
+    is an ``ArrowDtype``: whole numbers too, as any part may have nulls, and Dask takes no quantiles of ``Int64``. A
+    null among floats is NaN: of ``ArrowDtype``, Dask's sums would pass over each part with a NaN. No column is of
+    objects, of which Dask makes text. What was an index is a column.
 
     >>> import pyarrow as pa
     >>> pandas_by_types(pa.table({"n": [1, 2], "x": [0.5, None]})).dtypes.astype(str).to_dict()
