@@ -69,7 +69,8 @@ def canonical(value: Any) -> bytes:
 def unit_key(unit: Mapping[str, Any]) -> str:
     """The key of a unit: BLAKE3 of all that it means, 64 hex digits.
 
-    What it needs to run and the folder that its outputs stand in are left out.
+    What it needs to run, the folder that its outputs stand in, and the time of an input that is known by its
+    hash are left out.
 
     >>> unit = {"tare_unit": 1, "task": "convert", "output": {"base": "file:///a", "names": ["x"]}}
     >>> unit_key(unit) == unit_key(unit | {"needs": {"memory": 1}})
@@ -78,6 +79,8 @@ def unit_key(unit: Mapping[str, Any]) -> str:
     meant = {name: value for name, value in unit.items() if name != "needs"}
     if isinstance(meant.get("output"), dict):
         meant["output"] = {name: value for name, value in meant["output"].items() if name != "base"}
+    if any("mtime_ns" in one and one.get("hash") for one in meant.get("input", ())):
+        meant["input"] = [_without_time(one) for one in meant["input"]]
     hasher = Blake3()
     hasher.update(canonical(meant))
     return str(hasher.hexdigest())
@@ -140,6 +143,11 @@ def safe_name(name: object) -> bool:
     if _CONTROL.search(name) or "\\" in name:
         return False
     return all(part not in ("", ".", "..", ".tare") for part in name.split("/"))
+
+
+def _without_time(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An input as its key knows it: its hash, if it has one, and then not its time."""
+    return {name: value for name, value in given.items() if name != "mtime_ns" or not given.get("hash")}
 
 
 def _article(kind: type) -> str:

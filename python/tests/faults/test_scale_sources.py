@@ -19,6 +19,7 @@ from tare.errors import PlanError
 from tare.scale.planning.sources import find_sources
 from tare.scale.planning.telling import unknown
 from tare.scale.tasks import inputs
+from tare.scale.unit import unit_key
 
 HOW: dict[str, Any] = {"executor": "inline"}
 
@@ -168,6 +169,39 @@ def test_what_changed_is_told_before_what_came_of_it(folder: Path) -> None:
         os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
         with pytest.raises(OSError, match="another"), way(one.as_input()):
             raise OSError(errno.EIO, "another")
+
+
+@pytest.mark.parametrize("task", ["convert", "encode"])
+def test_parts_of_a_file_that_is_known_by_its_content(tmp_path: Path, task: str) -> None:
+    """One that was edited between two shards gives no parts of two versions; one that was touched gives all."""
+    path = tmp_path / "in" / "a.ndjson"
+    path.parent.mkdir()
+    given: dict[str, Any] = {"split": 4000, "identify": "content", "path": tmp_path / "p"}
+
+    def planned(name: str) -> scale.Plan:
+        if task == "encode":
+            return scale.plan_encode(str(path.parent), str(tmp_path / name), **given)
+        return scale.plan_convert(str(path.parent), str(tmp_path / name), to="parquet", **given)
+
+    path.write_text("".join(f'{{"v": {n}}}\n' for n in range(1000, 2000)))
+    plan = planned("out")
+    keys = {unit_key(unit) for unit in plan.units()}
+    assert scale.run(plan, shard=(1, 2), **HOW).ok
+    os.utime(path, (1, 1))
+    assert {unit_key(unit) for unit in planned("touched").units()} == keys
+    plan = planned("out")
+    os.utime(path, (2, 2))
+    report = scale.run(plan, shard=(1, 2), **HOW)
+    assert (report.ok, report.done) == (True, 0)
+    kept = path.read_text()
+    path.write_text(kept.replace('"v": 1', '"v": 2'))
+    os.utime(path, (3, 3))
+    report = scale.run(plan, shard=(2, 2), **HOW)
+    assert report.failed
+    assert not report.done
+    assert {one["error"]["kind"] for one in report.failures} == {"SourceChanged"}
+    path.write_text(kept)
+    assert scale.run(plan, shard=(2, 2), **HOW).ok
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -71,6 +71,13 @@ def test_where_it_runs_does_not(path: str, value: Any) -> None:
     assert unit_key(changed(path, value)) == unit_key(UNIT)
 
 
+def test_the_time_of_an_input_that_is_known_by_its_hash_is_no_meaning() -> None:
+    given = {**UNIT["input"][0], "hash": "00"}
+    bare = {name: value for name, value in given.items() if name != "mtime_ns"}
+    assert unit_key(changed("input.0", given)) == unit_key(changed("input.0", bare))
+    assert unit_key(changed("input.0", {**given, "hash": "01"})) != unit_key(changed("input.0", bare))
+
+
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [

@@ -218,7 +218,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     def units() -> Iterator[dict[str, Any]]:
         for one, name in targets:
             try:
-                with opened_part(one.as_input()) as held:
+                with opened_part(one.as_part()) as held:
                     format = format_of(held, one.name)
                     cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
                 more = {}
@@ -229,7 +229,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
                 yield _unit(common, [one.as_input()], [name], base, {**shared, **more})
             for number, part in enumerate(cut, 1):
                 part_name = _part_name(name, number, len(cut), ending)
-                yield _unit(common, [{**one.as_input(), "range": part}], [part_name], base, shared)
+                yield _unit(common, [{**one.as_part(), "range": part}], [part_name], base, shared)
 
     return kept_plan(units(), path, "encode", base, f"encode {' '.join(given)} {os.fspath(destination)}")
 
@@ -327,7 +327,7 @@ def _cut(
     """The parts of a large file: input, name and options of each; none if it is one unit."""
     if one.size <= size and not (is_packed(one.uri) and one.size * _PACKED_RATIO > size):
         return []
-    with opened_part(one.as_input()) as path:
+    with opened_part(one.as_part()) as path:
         format = read or format_of(path, one.name)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
         more: dict[str, str | int] | None = {}
@@ -339,7 +339,7 @@ def _cut(
     if more is None:
         return []
     return [
-        ({**one.as_input(), "range": part}, _part_name(name, number, len(parts), ending_of(to)), more)
+        ({**one.as_part(), "range": part}, _part_name(name, number, len(parts), ending_of(to)), more)
         for number, part in enumerate(parts, 1)
     ]
 

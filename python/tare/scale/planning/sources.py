@@ -43,7 +43,7 @@ class Found:
         uri: Where it is.
         name: What its result is named after, with ``/``.
         size: Its bytes.
-        identity: ``mtime_ns``, ``etag`` or ``hash``.
+        identity: ``mtime_ns``, ``etag``, or ``hash`` beside the time that the hashed file had.
     """
 
     uri: str
@@ -53,6 +53,13 @@ class Found:
 
     def as_input(self) -> dict[str, object]:
         """As a unit holds it."""
+        time = "mtime_ns" if "hash" in self.identity else ""
+        return {"uri": self.uri, "size": self.size} | {
+            name: value for name, value in self.identity.items() if name != time
+        }
+
+    def as_part(self) -> dict[str, object]:
+        """As a unit of a part of it holds it: beside a hash the time, lest each part ask for the hash of the whole."""
         return {"uri": self.uri, "size": self.size, **self.identity}
 
 
@@ -295,7 +302,7 @@ def _translated(pattern: str) -> re.Pattern[str]:
 
 
 def _identified(one: Found) -> Found:
-    """The same with the content hash of a local file in the place of its time."""
+    """The same with the content hash of a local file."""
     if not one.uri.startswith("file:"):
         return one
-    return replace(one, identity={"hash": hashed(local_path(one.uri))[1]})
+    return replace(one, identity={**one.identity, "hash": hashed(local_path(one.uri))[1]})

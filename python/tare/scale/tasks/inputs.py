@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["as_documents", "bytes_of", "named", "opened", "opened_part", "table_of"]
+
+_HASHES = 64  # of so many files the hash is kept that they had when a part of them was read
 
 
 def as_documents(codec: Codec, options: Mapping[str, Any]) -> bool:
@@ -102,18 +105,34 @@ def _at_once(path: str, flags: int) -> int:
 def opened_part(given: Mapping[str, Any]) -> Iterator[str | BinaryIO]:
     """An input of which a part is wanted: a local path, or a file that fetches what is read.
 
-    One that is known by its content is not hashed for each of its parts: its size is checked, and that
-    it stays as it is meanwhile.
+    One that is known by its content is not hashed for each of its parts, but once in a process, and not at all if
+    its time is still the one that it was planned with.
 
     Raises:
         SourceChanged, FileNotFoundError: As `opened`.
     """
     place, name = split_uri(str(given["uri"]))
     before = _check(place, name, given, "since the plan was made")
+    if given.get("hash") and isinstance(place, LocalPlace):
+        _check_content(place.path(name), given, before)
     held = place.local(name) if isinstance(place, LocalPlace) else place.open(name)
     with held as file, _changes_first(place, name, given, before):
         yield file
     _check(place, name, given, "while it was read", before)
+
+
+def _check_content(path: str, given: Mapping[str, Any], before: Entry) -> None:
+    """Whether a file that is known by its hash is what the plan knows, if its time does not say so already."""
+    time = before.identity["mtime_ns"]
+    if time != given.get("mtime_ns") and _hash_of(path, before.size, time) != given["hash"]:
+        raise _changed(given, "since the plan was made")
+
+
+@functools.lru_cache(maxsize=_HASHES)
+def _hash_of(path: str, size: int, mtime_ns: int | str) -> str:
+    """The hash of a file as it is since that time; its parts come one after another."""
+    del size, mtime_ns
+    return hashed(path)[1]
 
 
 def table_of(value: Any, name: str) -> pa.Table:
@@ -165,8 +184,9 @@ def _changes_first(place: Place, name: str, given: Mapping[str, Any], before: En
 
 
 def _compare(found: Entry, given: Mapping[str, Any], when: str) -> None:
-    """Whether a file is what the plan knows."""
-    known = {key: given[key] for key in ("mtime_ns", "etag") if given.get(key)}
+    """Whether a file is what the plan knows; of one that is known by its hash the time says nothing."""
+    asked = ("etag",) if given.get("hash") else ("mtime_ns", "etag")
+    known = {key: given[key] for key in asked if given.get(key, "") != ""}
     if found.size != given.get("size", found.size) or any(
         found.identity.get(key) != value for key, value in known.items()
     ):
