@@ -60,6 +60,37 @@ def test_results_beside_their_sources(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (again.files, again.files_before) == (0, 2)
 
 
+@pytest.mark.parametrize(
+    ("source", "out"),
+    [
+        ("link", "real/data/out"), ("link", "link/out"), ("real/data", "link/out"), ("real/data", "to-out"),
+        ("link/**/*.csv", "link/out"), ("link/*", "real/data/out"),
+    ],
+)  # fmt: skip
+def test_results_within_their_source_by_way_of_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, out: str
+) -> None:
+    """They are no sources, however the two folders are spelt; nor is a link to one of them."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "real" / "data" / "out").mkdir(parents=True)
+    (tmp_path / "real" / "data" / "f1.csv").write_text("a\n1\n")
+    (tmp_path / "link").symlink_to("real/data")
+    (tmp_path / "to-out").symlink_to("real/data/out")
+    (tmp_path / "real" / "data" / "last.csv").symlink_to("out/f1.csv")
+    for before in (0, 1, 1):
+        report = scale.convert(source, out, to="csv", **HOW)
+        assert (report.files, report.files_before) == (1 - before, before)
+    made = tmp_path / "real" / "data" / "out"
+    assert [path.name for path in made.rglob("*.csv")] == ["f1.csv"]
+
+
+def test_a_link_to_the_source_as_destination_is_said(tmp_path: Path) -> None:
+    lines(tmp_path / "in" / "a.ndjson", {"v": 1})
+    (tmp_path / "link").symlink_to("in")
+    with pytest.raises(UsageError, match="is the source and the folder of the results"):
+        scale.plan_convert(tmp_path / "in", tmp_path / "link", to="parquet")
+
+
 def test_the_largest_source_is_gone(tmp_path: Path) -> None:
     """It costs its own unit: no worker is to blame."""
     lines(tmp_path / "in" / "large.ndjson", *({"v": n} for n in range(100)))

@@ -140,14 +140,14 @@ def find_sources(
     names: dict[str, str] = {}
     for source in sources:
         count = 0
-        if below and as_uri(source) == below:
+        if below and _real(as_uri(source)) == _real(below):
             raise UsageError(
                 f"{printable(source)}: is the source and the folder of the results; name another folder for these"
             )
         passed: list[tuple[str, str]] = []
-        results = below if below and _holds_results(source, below) else ""
+        results = _results_in(source, below) if below else ""
         for one in _of(source, passed):
-            if results and (one.uri == results or one.uri.startswith(results + "/")):
+            if results and _is_result(one.uri, results, below):
                 continue
             if (include and not matches(one.name, include)) or matches(one.name, exclude):
                 continue
@@ -173,10 +173,30 @@ def find_sources(
     return sorted(found.values(), key=lambda one: one.name)
 
 
-def _holds_results(source: str, below: str) -> bool:
-    """Whether the folder of the results lies in the one that a source names; a file that is named is no result."""
-    head = _split(source)[0] or "." if is_glob(source) else source
-    return below.startswith(as_uri(head).rstrip("/") + "/")
+def _real(uri: str) -> str:
+    """A URI without the links on its way, so that one folder has one."""
+    return as_uri(os.path.realpath(local_path(uri))) if uri.startswith("file:") else uri
+
+
+def _results_in(source: str, below: str) -> str:
+    """The folder of the results, spelt as files of a source's folder are; empty if it is not within.
+
+    A file that is named is no result, wherever it lies.
+    """
+    head = as_uri((_split(source)[0] or ".") if is_glob(source) else source)
+    outer, inner = _real(head).rstrip("/"), _real(below)
+    if not inner.startswith(outer + "/"):
+        return ""
+    spelt = as_uri(local_path(head)) if head.startswith("file:") else head
+    return spelt.rstrip("/") + inner[len(outer) :]
+
+
+def _is_result(uri: str, results: str, below: str) -> bool:
+    """Whether a file lies in the folder of the results, or is a link to one that does."""
+    if uri.startswith(results + "/"):
+        return True
+    is_link = uri.startswith("file:") and os.path.islink(local_path(uri))
+    return is_link and _real(uri).startswith(_real(below) + "/")
 
 
 def _left_out(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
