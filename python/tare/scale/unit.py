@@ -186,7 +186,8 @@ def _check_input(given: Any, where: str) -> None:
     for name, value in given.items():
         if name not in _INPUT:
             raise PlanError(f"{where}: there is no field {name!r:.60}")
-        if type(value) is not _INPUT[name] or (type(value) is int and value < 0):
+        early = name == "mtime_ns"  # before 1970 it is negative
+        if type(value) is not _INPUT[name] or (type(value) is int and value < 0 and not early):
             raise PlanError(f"{where}.{name}: {_article(_INPUT[name])} is needed, not {value!r:.60}")
     _check_uri(given["uri"], f"{where}.uri")
     part = given.get("range")

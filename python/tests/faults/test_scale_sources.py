@@ -171,6 +171,20 @@ def test_what_changed_is_told_before_what_came_of_it(folder: Path) -> None:
             raise OSError(errno.EIO, "another")
 
 
+@pytest.mark.parametrize("time_ns", [-43_200_000_000_000, -1, 0])
+def test_a_file_of_before_there_was_a_time(tmp_path: Path, time_ns: int) -> None:
+    """Before 1970, or of a clock that begins there: a file like others, whose changes are seen."""
+    path = tmp_path / "a.csv"
+    path.write_text("a\n1\n")
+    os.utime(path, ns=(time_ns, time_ns))
+    plan = scale.plan_convert(str(path), str(tmp_path / "o"), to="parquet", path=tmp_path / "p")
+    os.utime(path, ns=(0, time_ns + 10**9))
+    (failed,) = scale.run(plan, **HOW).failures
+    assert failed["error"]["kind"] == "SourceChanged"
+    os.utime(path, ns=(0, time_ns))
+    assert scale.run(tmp_path / "p", **HOW).ok
+
+
 @pytest.mark.parametrize("task", ["convert", "encode"])
 def test_parts_of_a_file_that_is_known_by_its_content(tmp_path: Path, task: str) -> None:
     """One that was edited between two shards gives no parts of two versions; one that was touched gives all."""
