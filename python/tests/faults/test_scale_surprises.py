@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ import pytest
 from pyarrow import parquet
 
 import tare
-from tare import scale
+from tare import compress, scale
 from tare.errors import Malformed, TareError, UsageError
 from tare.scale.planning import convert
-from tare.scale.ranges import read_range, schema_to_text
+from tare.scale.ranges import read_range, schema_from_text, schema_to_text
 from tare.scale.tasks import inputs
 
 HOW: dict[str, Any] = {"executor": "inline"}
@@ -135,6 +137,53 @@ def test_what_changed_while_it_was_read_is_no_result_of_its_group(
     ]
 
 
+@pytest.mark.parametrize("kind", ["csv", "ndjson"])
+def test_a_wide_text_is_cut(tmp_path: Path, kind: str) -> None:
+    """Its schema is more than a unit has room for; of one that fits the unit, and so its key, is what it was."""
+    for count in (10, 900, 2500):
+        names = [f"measure_of_{n:05}_total" for n in range(count)]
+        path = tmp_path / f"{count}.{kind}"
+        if kind == "csv":
+            path.write_text("\n".join([",".join(names), *[",".join(["1"] * count)] * 40, ""]))
+        else:
+            lines(path, *[dict.fromkeys(names, 1)] * 40)
+        out = tmp_path / f"out{count}"
+        given: dict[str, Any] = {"split": path.stat().st_size // 5, "split_lines": True}
+        plan = scale.plan_convert(path, out, to="parquet", **given)
+        assert [unit["options"]["schema"][:3] == "xz:" for unit in plan.units()] == [count > 10] * plan.count
+        report = scale.run(plan, **HOW)
+        assert (report.ok, report.rows, plan.count > 3) == (True, 40, True)
+        assert {tuple(parquet.read_schema(part).names) for part in out.rglob("*.parquet")} == {tuple(names)}
+
+
+def test_a_text_that_is_too_wide_to_cut_costs_itself(tmp_path: Path) -> None:
+    """It is named, with what to do: without --split it is done."""
+    names = [f"{zlib.crc32(b'%d' % n):x}{zlib.adler32(b'%d' % n):x}" for n in range(9000)]
+    lines(tmp_path / "in" / "wide.ndjson", *[dict.fromkeys(names, 1)] * 4)
+    lines(tmp_path / "in" / "a.ndjson", {"v": 1})
+    report = scale.convert(tmp_path / "in", tmp_path / "out", to="parquet", split="64KiB", **HOW)
+    assert (report.done, report.failed) == (1, 1)
+    said = report.failures[0]["error"]["message"]
+    assert said.startswith(
+        f"{tmp_path}/in/wide.ndjson: it cannot be cut: each part has to name its 9,000 columns"
+    )
+    assert said.endswith("without --split")
+    assert scale.convert(tmp_path / "in" / "wide.ndjson", tmp_path / "out", to="parquet", **HOW).ok
+
+
+@pytest.mark.parametrize("text", ["xz:", "xz:AAAA", "xz:!", "zstd:AAAA", "xz:/Td6WFoAAATm1rRG"])
+def test_a_schema_that_is_none(text: str) -> None:
+    with pytest.raises(Malformed, match=r"options\.schema is no schema"):
+        schema_from_text(text)
+
+
+def test_a_compressed_schema_has_its_limit() -> None:
+    bomb = "xz:" + base64.b64encode(compress.compress(bytes(20 << 20), "xz:6")).decode()
+    assert len(bomb) < 20_000
+    with pytest.raises(Malformed, match=r"options\.schema is no schema"):
+        schema_from_text(bomb)
+
+
 @pytest.mark.parametrize("to", ["json", "ndjson", "msgpack", "blit"])
 @pytest.mark.parametrize("verify", ["hash", "decode"])
 def test_parts_of_documents_are_the_documents(tmp_path: Path, to: str, verify: str) -> None:
@@ -224,8 +273,6 @@ def test_a_mark_of_utf8_before_lines_in_parts(tmp_path: Path) -> None:
 
 def test_compressed_lines_are_cut_by_their_text(tmp_path: Path) -> None:
     """However small a file is that an index makes seekable."""
-    from tare import compress
-
     path = lines(tmp_path / "a.ndjson", *({"v": n, "long": "x" * 200} for n in range(20_000)))
     packed = tmp_path / "a.ndjson.zst"
     packed.write_bytes(compress.compress(path.read_bytes(), "zstd,chunk=256KiB"))

@@ -17,7 +17,7 @@ from tare.scale.place import LocalPlace, Place, folder_uri, shown
 from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
-from tare.scale.planning.schemas import layout_of_csv, schema_of_lines
+from tare.scale.planning.schemas import fitting, layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
 from tare.scale.planning.telling import format_of, unknown
@@ -138,6 +138,9 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         shared["partition"] = partition
     common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
 
+    def part_unit(part: Mapping[str, Any], name: str, more: Mapping[str, str | int]) -> dict[str, Any]:
+        return _unit(common, [part], [name], base, {**shared, **more})
+
     def units() -> Iterator[dict[str, Any]]:
         small: list[tuple[Found, str]] = []
         for one, name in targets:
@@ -148,12 +151,13 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
                         one, name, size, read=read, to=to, options=shared, split_lines=split_lines,
                         whole_schema=whole_schema,
                     )  # fmt: skip
+                    cut = fitting(cut, part_unit)
                 except (TareError, OSError, ValueError) as error:  # Arrow's errors are ValueErrors
                     # A unit that says so: read whole it could take all memory.
                     cut = [(one.as_input(), name, {"unreadable": printable(str(error), 500)})]
             if cut:
-                for part, part_name, more in cut:
-                    yield _unit(common, [part], [part_name], base, {**shared, **more})
+                for part in cut:
+                    yield part_unit(*part)
             elif len(targets) > _GROUPED_FROM and one.size < _SMALL_BYTES:
                 small.append((one, name))
             else:

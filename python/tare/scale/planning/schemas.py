@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tare.datasets import csvs, csvstream, documents
 from tare.datasets.source import Source, find
-from tare.errors import Malformed, TareError
-from tare.scale.ranges import BOM, border, not_json, open_plain, row_of, schema_to_text
+from tare.errors import Malformed, PlanError, TareError
+from tare.scale.ranges import (
+    BOM,
+    border,
+    not_json,
+    open_plain,
+    packed_schema,
+    row_of,
+    schema_from_text,
+    schema_to_text,
+)
+from tare.scale.unit import MAX_BYTES, canonical
 from tare.scale.widening import widened
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["layout_of_csv", "schema_of_lines"]
+__all__ = ["fitting", "layout_of_csv", "schema_of_lines"]
 
 _ALL_BYTES = 64 << 20
 _SAMPLE_BYTES = 1 << 20
 _SAMPLES = 16
 _HEADER_BYTES = 1 << 20
+_LONGER_BYTES = 32  # that the unit of another part may be longer, by what it needs
 
 
 def schema_of_lines(path: str | BinaryIO, name: str, *, whole: bool = False) -> pa.Schema:
@@ -85,6 +97,35 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
         "decimal": style.decimal,
         "header": header,
     }
+
+
+def fitting(
+    cut: list[tuple[dict[str, Any], str, dict[str, str | int]]], unit_of: Callable[..., dict[str, Any]]
+) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
+    """The parts of a file, with their schema compressed if a unit has no room for it as it is.
+
+    Args:
+        cut: Input, name and options of each part; the options of all are the same.
+        unit_of: The unit of such a part.
+
+    Raises:
+        PlanError: There is no room for it compressed either.
+    """
+    if not cut or "schema" not in cut[-1][2] or _fits(unit_of(*cut[-1])):
+        return cut
+    part, name, more = cut[-1]  # its numbers have the most digits
+    packed = {**more, "schema": packed_schema(str(more["schema"]))}
+    if not _fits(unit_of(part, name, packed)):
+        count = len(schema_from_text(str(more["schema"])))
+        raise PlanError(
+            f"it cannot be cut: each part has to name its {count:,} columns with their types, which takes more "
+            f"than {MAX_BYTES:,} bytes. Convert it by itself, without --split"
+        )
+    return [(part, name, packed) for part, name, _ in cut]
+
+
+def _fits(unit: Mapping[str, Any]) -> bool:
+    return len(canonical(unit)) <= MAX_BYTES - _LONGER_BYTES
 
 
 def _samples(size: int, whole: bool) -> list[tuple[int, int]]:
