@@ -14,7 +14,7 @@ import click
 
 from tare.cli.running import RESOURCES, carry_out, run_options, summary
 
-__all__ = ["convert", "left_undone", "one", "options", "taken", "tell_skipped", "wanted"]
+__all__ = ["convert", "one", "options", "planned", "taken", "wanted"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _OWN = (
@@ -116,15 +116,14 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     check_executor(given["executor"] or "local")
     to = pressed(to, destination, options["compressor"]) or to
     verify = given["check"] or ("decode" if options["verify"] else "hash")
-    skipped: list[tuple[str, str]] = []
     folder = tempfile.TemporaryDirectory() if given["dry_run"] else None
     replaced = given["overwrite"] or options["force"]
     try:
-        plan = plan_convert(
-            sources, destination, to=to, read=options["from_"] or "", split=given["split"],
+        plan, undone = planned(
+            plan_convert, sources, destination, to=to, read=options["from_"] or "", split=given["split"],
             split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
             exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
-            overwrite=replaced, options=_unit_options(options, given), skipped=skipped,
+            overwrite=replaced, options=_unit_options(options, given),
             path=os.path.join(folder.name, "plan.jsonl") if folder else None,
         )  # fmt: skip
     except OSError as error:
@@ -133,7 +132,6 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
             raise
         click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
         return RESOURCES
-    tell_skipped(skipped)
     if given["dry_run"]:
         return _shown(plan, options["as_json"])
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
@@ -144,7 +142,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         if options["as_json"]:
             click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
         summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
-    return code or left_undone(skipped)
+    return code or undone
 
 
 def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, str | int]:
@@ -162,7 +160,23 @@ def _usual_executor(size: int, count: int, given: dict[str, Any]) -> str:
     return "inline" if small and given["jobs"] is None and given["unit_timeout"] is None else "local"
 
 
-def tell_skipped(skipped: list[tuple[str, str]]) -> None:
+def planned(make: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any, int]:
+    """Make a plan, and say what it leaves out, also where that is all.
+
+    The plan, and the exit code of what it leaves out: 1 if something was asked for and may hold data, as a file that
+    cannot be read does, or one whose result has the name of another file.
+    """
+    from tare.scale.left import any_undone
+
+    skipped: list[tuple[str, str]] = []
+    try:
+        plan = make(*given, skipped=skipped, **options)
+    finally:
+        _tell(skipped)
+    return plan, int(any_undone(skipped))
+
+
+def _tell(skipped: list[tuple[str, str]]) -> None:
     """Say which files were passed over: how many, by reason."""
     from tare.datasets.source import printable
 
@@ -174,13 +188,6 @@ def tell_skipped(skipped: list[tuple[str, str]]) -> None:
         click.echo(
             f"{len(names):,} passed over: {why} ({shown}{', ...' if len(names) > 3 else ''})", err=True
         )
-
-
-def left_undone(skipped: list[tuple[str, str]]) -> int:
-    """The exit code of what was passed over: 1 if it was asked for, and another file has the name of its result."""
-    from tare.scale.planning.convert import is_left
-
-    return int(any(is_left(why) for _, why in skipped))
 
 
 def _shown(plan: Any, as_json: bool) -> int:

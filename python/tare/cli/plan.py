@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from tare.cli.convert_many import left_undone, tell_skipped
+from tare.cli.convert_many import planned
 
 __all__ = ["command"]
 
@@ -16,7 +17,7 @@ __all__ = ["command"]
 def command() -> None:
     """Write a plan: units of work that `tare run` carries out, on any number of machines.
 
-    Exit code 1, with the plan of all others, if another file has the name of a result.
+    Exit code 1, with the plan of all others, if a source cannot be read or another file has the name of its result.
     """
 
 
@@ -106,10 +107,7 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     more: dict[str, str | int] = {
         name: value if isinstance(value, str) else 1 for name, value in given_options.items() if value
     }
-    skipped: list[tuple[str, str]] = []
-    plan = plan_convert(given, destination, path=out, options=more, skipped=skipped, **options)
-    tell_skipped(skipped)
-    return _told(plan, out) or left_undone(skipped)
+    return _written(out, plan_convert, given, destination, options=more, **options)
 
 
 @command.command("encode", short_help="Documents into collections of blit.")
@@ -127,10 +125,7 @@ def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
 
     given, destination = _last(sources)
     options["split"] = options["split"] or "64MiB"
-    skipped: list[tuple[str, str]] = []
-    plan = plan_encode(given, destination, path=out, skipped=skipped, **options)
-    tell_skipped(skipped)
-    return _told(plan, out) or left_undone(skipped)
+    return _written(out, plan_encode, given, destination, **options)
 
 
 @command.command("put", short_help="Many objects into a store.")
@@ -145,7 +140,7 @@ def put(sources: tuple[str, ...], out: str, **options: Any) -> int:
     from tare.scale import plan_put
 
     given, store = _last(sources)
-    return _told(plan_put(given, store, out, **options), out)
+    return _written(out, plan_put, given, store, **options)
 
 
 @command.command("measure", short_help="A benchmark of each dataset, one at a time on a host.")
@@ -158,7 +153,7 @@ def measure(sources: tuple[str, ...], out: str, **options: Any) -> int:
     from tare.scale import plan_measure
 
     given, destination = _last(sources)
-    return _told(plan_measure(given, destination, path=out, **options), out)
+    return _written(out, plan_measure, given, destination, **options)
 
 
 def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
@@ -169,8 +164,9 @@ def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
     return list(sources[:-1]), sources[-1]
 
 
-def _told(plan: Any, out: str) -> int:
+def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) -> int:
     from tare.report import text
 
+    plan, undone = planned(make, *given, path=out, **options)
     click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
-    return 0
+    return undone

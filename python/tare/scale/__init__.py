@@ -6,6 +6,7 @@ receipt beside the output, so that a killed run goes on where it ended, and two 
 What
     unit, plan      a unit and its key; a plan's file
     place, listing  files by URI; objects under a prefix
+    left            what a plan leaves out, and whether that was asked for
     state           receipts, failures, the manifest
     planning        which files, cut where, into what
     tasks           what a unit does: convert, encode, put, measure
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tare.scale.left import AllUndone, Undone
     from tare.scale.plan import Plan, read_plan
     from tare.scale.planning import plan_convert, plan_encode, plan_measure, plan_put
     from tare.scale.preflight import EngineError
@@ -39,9 +41,11 @@ if TYPE_CHECKING:
     from tare.scale.standing import clean
 
 _WHERE = {
+    "AllUndone": "tare.scale.left",
     "EngineError": "tare.scale.preflight",
     "Plan": "tare.scale.plan",
     "Report": "tare.scale.report",
+    "Undone": "tare.scale.left",
     "clean": "tare.scale.standing",
     "convert": "tare.scale.runs",
     "dask_bag": "tare.scale.readers",
@@ -61,9 +65,11 @@ _WHERE = {
 }
 
 __all__ = [
+    "AllUndone",
     "EngineError",
     "Plan",
     "Report",
+    "Undone",
     "clean",
     "convert",
     "dask_bag",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tare.scale.left import Undone
+
 __all__ = ["objects"]
 
 _WHY = "is a prefix with a key of an empty part (//), so that it cannot be listed"
@@ -34,7 +36,7 @@ def objects(store: Any, prefix: str, passed: list[tuple[str, str]]) -> Iterator[
         except InvalidPathError:
             if folder == prefix:
                 raise
-            passed.append((f"{folder}/", _WHY))
+            passed.append(Undone((f"{folder}/", _WHY)))
             continue
         yield from _sorted(found["objects"])
         waiting += sorted((str(one) for one in found["common_prefixes"]), reverse=True)

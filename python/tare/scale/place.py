@@ -26,6 +26,7 @@ from tare import atomic
 from tare._tare import Blake3
 from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
+from tare.scale.left import Undone
 
 __all__ = [
     "Entry",
@@ -71,7 +72,7 @@ class Place(ABC):
     """Files by name under a URI."""
 
     passed: list[tuple[str, str]]
-    """Names that `entries` came by and are no files, with why."""
+    """Names that `entries` came by and are no files, or cannot be looked at, with why."""
 
     @property
     @abstractmethod
@@ -290,7 +291,7 @@ class LocalPlace(Place):
         except PermissionError:
             if not within:
                 raise
-            self.passed.append((f"{prefix}/", "is a folder that this user may not read"))
+            self.passed.append(Undone((f"{prefix}/", "is a folder that this user may not read")))
             return
         for one in listed:
             name = f"{prefix}/{one.name}" if prefix else one.name
@@ -315,7 +316,9 @@ class LocalPlace(Place):
         ) as error:  # of the folder that it links to there are no rights, or links go in a circle
             if error.errno not in (errno.EACCES, errno.EPERM, errno.ELOOP):
                 raise
-            why = said_by(error)
+            told = (name, said_by(error))
+            self.passed.append(told if error.errno == errno.ELOOP else Undone(told))
+            return None
         self.passed.append((name, why))
         return None
 

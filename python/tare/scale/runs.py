@@ -74,6 +74,7 @@ def convert(
 
     Raises:
         PlanError: There is nothing to do, or two results have one name.
+        AllUndone: There is nothing to do, as what there is cannot be read, or other files have its results' names.
         EngineError: The engine, or one of its workers, cannot be used.
         TypeError: There is no such option.
 

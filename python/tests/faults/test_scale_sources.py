@@ -15,6 +15,8 @@ import pytest
 
 import tare
 from tare import scale
+from tare.cli import main
+from tare.converting.naming import ending_of
 from tare.errors import PlanError
 from tare.scale.planning.sources import find_sources
 from tare.scale.planning.telling import unknown
@@ -39,11 +41,23 @@ def deny(monkeypatch: pytest.MonkeyPatch, denied: Callable[[str], bool]) -> None
     real = os.scandir
 
     def scandir(path: Any) -> Any:
-        if denied(os.fspath(path)):
+        if not isinstance(path, int) and denied(os.fspath(path)):
             raise PermissionError(errno.EACCES, "Permission denied", path)
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
+
+
+def deny_opening(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The same of a file."""
+    real = open
+
+    def denied(path: Any, *more: Any, **named: Any) -> Any:
+        if str(path).endswith(f"/{name}"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real(path, *more, **named)
+
+    monkeypatch.setattr("builtins.open", denied)
 
 
 def test_files_that_nothing_tells(folder: Path) -> None:
@@ -66,15 +80,8 @@ def test_files_that_nothing_tells(folder: Path) -> None:
 def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "secret").write_text('{"a": 1}\n')
     (one,) = find_sources([str(folder / "secret")])
-    real = open
-
-    def denied(path: Any, *more: Any, **named: Any) -> Any:
-        if str(path).endswith("secret"):
-            raise PermissionError(errno.EACCES, "Permission denied", path)
-        return real(path, *more, **named)
-
-    monkeypatch.setattr("builtins.open", denied)
-    assert unknown(one) == "permission denied"
+    deny_opening(monkeypatch, "secret")
+    assert unknown(one) == ("secret", "permission denied")
     left: list[tuple[str, str]] = []
     found = find_sources([str(folder)], content=True, skipped=left)
     assert (found[0].name, len(found)) == ("a.ndjson", 3)
@@ -100,6 +107,82 @@ def test_a_folder_without_rights(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     deny(monkeypatch, lambda path: path.endswith("in"))
     with pytest.raises(PermissionError):
         left()
+
+
+def ends(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[object, str]:
+    """The exit code of the command line, and what it says."""
+    with pytest.raises(SystemExit) as caught:
+        main([*map(str, arguments), *(("--executor", "inline") if arguments[0] == "convert" else ())])
+    return caught.value.code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "name", "sniffed"])
+def test_what_was_asked_for_and_not_read_is_not_well(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """The rest is done, and the exit code says that it was not all."""
+    said, options = "permission denied", ["--identify", "content"]
+    if what == "folder":
+        deny(monkeypatch, lambda path: path.endswith("locked"))
+        said = "is a folder that this user may not read (locked/)"
+    elif what == "name":
+        deep = folder.joinpath(*["d" * 200] * 6)
+        deep.mkdir(parents=True)
+        (deep / "x.csv").write_text("a\n1\n")
+        said = "no result can have its name"
+    else:
+        name = "b.ndjson" if what == "file" else "secret"
+        options = options if what == "file" else []
+        (folder / name).write_text('{"a": 1}\n')
+        deny_opening(monkeypatch, name)
+    to = ["--to", "parquet", *options]
+    code, told = ends(capsys, "convert", folder, folder / "out", *to)
+    assert (code, f"passed over: {said}" in told) == (1, True), told
+    assert (folder / "out" / "a.parquet").exists()
+    assert ends(capsys, "plan", "convert", folder, folder / "out2", *to, "-o", folder.parent / "p")[0] == 1
+    if what == "folder":
+        assert ends(capsys, "plan", "put", folder, folder / "store", "-o", folder.parent / "q")[0] == 1
+        assert ends(capsys, "convert", folder, folder / "out", *to, "--exclude", "locked")[0] == 0
+
+
+def test_what_is_no_data_is_well(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "_SUCCESS").touch()
+    (folder / ".hidden.csv").touch()
+    (folder / "noise").write_bytes(bytes(range(256)))
+    (folder / "link").symlink_to("nowhere")
+    code, told = ends(capsys, "convert", folder, folder / "out", "--to", "parquet")
+    assert (code, told.count("1 passed over")) == (0, 3), told
+
+
+def test_nothing_is_left_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not because all is well: results are there of others, or nothing can be read; and because nothing is data."""
+    for name in ("a", "open/b", "locked/c"):
+        for ending in (".parquet", ending_of("blit,container=collection")):
+            path = folder / "out" / f"{name}{ending}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("mine")
+    for words in (
+        ("convert", folder, folder / "out", "--to", "parquet"),
+        ("plan", "convert", folder, folder / "out", "--to", "parquet", "-o", folder.parent / "p"),
+        ("plan", "encode", folder, folder / "out", "-o", folder.parent / "p"),
+    ):
+        code, told = ends(capsys, *words)
+        assert (code, "3 passed over: is there already" in told) == (1, True), told
+        assert "there is nothing to do: 3 files were passed over, such as a.ndjson: is there already" in told
+    deny(monkeypatch, lambda path: path.endswith("locked"))
+    for command in (("convert",), ("plan", "convert", "-o", folder.parent / "p")):
+        code, told = ends(
+            capsys, *command, folder / "locked" / "..", folder / "o", "--to", "csv", "--include", "locked/*"
+        )
+        assert (code, "such as locked/: is a folder that this user may not read" in told) == (1, True), told
+    only = folder / "only"
+    (only / "locked").mkdir(parents=True)
+    assert ends(capsys, "convert", only, folder / "o", "--to", "csv")[0] == 1
+    (only / "noise").write_bytes(bytes(range(256)))
+    code, told = ends(capsys, "convert", only, folder / "o", "--to", "csv", "--exclude", "locked")
+    assert (code, "such as noise: no data that can be told" in told) == (2, True), told
 
 
 def test_what_is_no_file(folder: Path) -> None:

@@ -12,7 +12,8 @@ from tare._version import __version__
 from tare.codec import Codec
 from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import printable
-from tare.errors import PlanError, TareError, UsageError
+from tare.errors import TareError, UsageError
+from tare.scale.left import Undone, check_some
 from tare.scale.place import LocalPlace, Place, folder_uri, shown
 from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
@@ -27,7 +28,7 @@ from tare.scale.tasks.inputs import as_documents, opened, opened_part
 from tare.scale.tasks.lines import are_lines, need_of_lines
 from tare.scale.unit import safe_name
 
-__all__ = ["is_left", "kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
+__all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
 
 _UNITS = {
     "": 1,
@@ -108,10 +109,12 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         whole_schema: Look at every line of a text that is split, not at a sample.
         overwrite: Whether results may take the place of files that no plan knows; of partitions, whose names
             only values tell, `run` is told.
-        skipped: Takes ``(name, why)`` of each file that is no source, or whose result is there.
+        skipped: Takes ``(name, why)`` of each file that is no source, or, as `Undone`, that cannot be read, or
+            whose result is there.
 
     Raises:
         PlanError: There is nothing to do, or two results have one name.
+        AllUndone: There is nothing to do, as what there is cannot be read, or other files have its results' names.
         FileNotFoundError: A source is not there.
         UsageError: No such codec, or its format has no ending.
     """
@@ -127,12 +130,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     state = State(base)
     if not overwrite:
         targets = _not_there(targets, ending, state, left)
-    if not targets:
-        if left:
-            raise PlanError(
-                f"there is nothing to do: {len(left):,} files were passed over, such as {left[0][0]}: {left[0][1]}"
-            )
-        raise PlanError("there is nothing to do: no file was found")
+    check_some(targets, left)
     shared = {**(options or {}), "tare": __version__}
     if partition:
         shared["partition"] = partition
@@ -200,10 +198,10 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
         exclude: Patterns that leave out.
         identify: ``stat`` by size and time, ``content`` by hash.
         overwrite: Whether results may take the place of files that no plan knows.
-        skipped: Takes ``(name, why)`` of each file that is no source.
+        skipped: Takes ``(name, why)`` of each file that is left out.
 
     Raises:
-        PlanError, FileNotFoundError, UsageError: As `plan_convert`.
+        PlanError, AllUndone, FileNotFoundError, UsageError: As `plan_convert`.
     """
     base = folder_uri(destination)
     given = listed(sources)
@@ -217,6 +215,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     targets = _targets(found, "blit,container=collection", left, "")
     if not overwrite:
         targets = _not_there(targets, ending, state, left)
+    check_some(targets, left)
     shared: dict[str, str | int] = {"tare": __version__, "compressor": compressor}
 
     def units() -> Iterator[dict[str, Any]]:
@@ -251,8 +250,8 @@ def _targets(
     ending = ending_of(to)
     sharing: dict[str, list[Found]] = {}
     for one in found:
-        if not read and (why := unknown(one)):
-            left.append((one.name, why))
+        if not read and (told := unknown(one)):
+            left.append(told)
             continue
         sharing.setdefault(kept_name(stem_of(one.name)) + ending, []).append(one)
     targets = []
@@ -266,7 +265,7 @@ def _targets(
                     if name in taken
                     else "no result can have its name"
                 )
-                left.append((one.name, why))
+                left.append(Undone((one.name, why)))
                 continue
             taken.add(name)
             targets.append((one, name))
@@ -295,19 +294,9 @@ def _not_there(
         if name in ours or made not in there:
             kept.append((one, name))
         else:
-            left.append(
-                (one.name, f"{_LEFT}, of {shown(uri)}; --overwrite replaces it" if uri else _NOT_OURS)
-            )
+            why = f"{_LEFT}, of {shown(uri)}; --overwrite replaces it" if uri else _NOT_OURS
+            left.append(Undone((one.name, why)))
     return kept
-
-
-def is_left(why: str) -> bool:
-    """Whether a file was passed over for what stands in the place of its result, by the reason that was given.
-
-    >>> is_left("is there already, of /a.csv; --overwrite replaces it"), is_left("is empty")
-    (True, False)
-    """
-    return why.startswith(_LEFT)
 
 
 def _which_are_there(place: Place, names: Sequence[str]) -> set[str]:

@@ -11,6 +11,7 @@ from tare._version import __version__
 from tare.codec import Codec
 from tare.converting.naming import stem_of
 from tare.errors import UsageError
+from tare.scale.left import check_some
 from tare.scale.place import folder_uri
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
@@ -30,6 +31,7 @@ def plan_put(
     values: bool = False,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    skipped: list[tuple[str, str]] | None = None,
 ) -> Plan:
     """Plan setting files in a store: some 500 objects, or 64 MiB, at once.
 
@@ -41,9 +43,11 @@ def plan_put(
         values: Set what a file holds, read by its format, instead of its bytes.
         include: Patterns of names under a folder.
         exclude: Patterns that leave out.
+        skipped: Takes ``(name, why)`` of each file that is left out.
 
     Raises:
         PlanError, FileNotFoundError: There is nothing to put.
+        AllUndone: What there is cannot be read.
         UsageError: The store has credentials in its URL.
     """
     if re.search(r"://[^/]*:[^/@]*@", store):
@@ -52,7 +56,9 @@ def plan_put(
         raise UsageError(f"{store}: each process has a store of its own in memory; name a folder or a server")
     store = _anywhere(store)
     given = listed(sources)
-    found = find_sources(given, include=include, exclude=exclude)
+    left: list[tuple[str, str]] = [] if skipped is None else skipped
+    found = find_sources(given, include=include, exclude=exclude, skipped=left)
+    check_some(found, left)
     options: dict[str, Any] = {"store": store, "namespace": namespace, "tare": __version__}
     if values:
         options["values"] = 1
@@ -88,6 +94,7 @@ def plan_measure(
     codecs: Sequence[str] = (),
     seconds: int = 60,
     path: str | os.PathLike[str] | None = None,
+    skipped: list[tuple[str, str]] | None = None,
 ) -> Plan:
     """Plan a benchmark: the whole grid of one dataset is one unit, on one host.
 
@@ -97,9 +104,11 @@ def plan_measure(
         codecs: Codec ids; all that hold the data by default.
         seconds: Of each dataset: 2 at least.
         path: Where the plan is written; by default beside the records.
+        skipped: Takes ``(name, why)`` of each file that is left out.
 
     Raises:
         PlanError, FileNotFoundError: There is nothing to measure.
+        AllUndone: What there is cannot be read.
         UsageError: Fewer seconds than processes take to start, or no such codec.
     """
     from tare.measure.run import check_settings
@@ -111,7 +120,9 @@ def plan_measure(
         Codec.parse(codec)
     base = folder_uri(destination)
     given = listed(sources)
-    found = find_sources(given, below=base)
+    left: list[tuple[str, str]] = [] if skipped is None else skipped
+    found = find_sources(given, below=base, skipped=left)
+    check_some(found, left)
 
     def units() -> Iterator[dict[str, Any]]:
         for one in found:

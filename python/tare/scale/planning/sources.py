@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from tare.datasets.source import printable
 from tare.errors import PlanError, UsageError
+from tare.scale.left import Undone, any_undone
 from tare.scale.place import (
     LocalPlace,
     Place,
@@ -129,11 +130,12 @@ def find_sources(
         exclude: Patterns that leave out.
         below: The folder of the results: where a source's folder has it within, what is there is no source.
         content: Identify local files by their content instead of by time.
-        skipped: Takes ``(name, why)`` of each that is no file, and of each folder (``name/``) that cannot be read.
+        skipped: Takes ``(name, why)`` of each that is no file, and, as `Undone`, of each file and folder (``name/``)
+            that cannot be read.
 
     Raises:
         FileNotFoundError: A source is not there.
-        NoFiles: A folder has none, or a glob matches nothing.
+        NoFiles: A folder has none, or a glob matches nothing; not if `skipped` says what could not be read there.
         UsageError: Two sources have one name, or one is the folder of the results.
     """
     found: dict[str, Found] = {}
@@ -161,12 +163,13 @@ def find_sources(
             try:
                 found[one.uri] = _identified(one) if content else one
             except OSError as error:
-                passed.append((one.name, said_by(error)))
+                passed.append(Undone((one.name, said_by(error))))
                 continue
             names[one.name] = one.uri
         passed = [one for one in passed if not _left_out(one[0], include, exclude)]
         if skipped is not None:
             skipped += passed
+            count += any_undone(passed)
         if not count and not include and not exclude:
             but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
             raise NoFiles(f"{printable(source)}: no file is there{but}")

@@ -7,6 +7,7 @@ from typing import BinaryIO
 from tare.codec import Codec
 from tare.datasets.source import find
 from tare.errors import TareError, Truncated
+from tare.scale.left import Undone
 from tare.scale.place import said_by
 from tare.scale.planning.sources import Found
 from tare.scale.tasks.inputs import opened
@@ -14,25 +15,25 @@ from tare.scale.tasks.inputs import opened
 __all__ = ["format_of", "unknown"]
 
 
-def unknown(one: Found) -> str:
-    """Why nothing says what a file holds; empty where its name or its bytes do."""
+def unknown(one: Found) -> tuple[str, str] | None:
+    """A file of which nothing says what it holds: its name, and why; None where its name or its bytes do."""
     if Codec.for_path(one.name) is not None:
-        return ""
+        return None
     if not one.size:
-        return "is empty"
+        return one.name, "is empty"
     if one.uri.startswith("file:"):
         try:
             with opened(one.as_input()) as path:
                 if find(path, known_only=False).format:
-                    return ""
+                    return None
         except Truncated:
-            return "ends too early to tell what it holds"
+            return one.name, "ends too early to tell what it holds"
         except TareError:
-            return "its bytes cannot be read: damaged, or changed meanwhile"
+            return one.name, "its bytes cannot be read: damaged, or changed meanwhile"
         except OSError as error:  # find() says it with name and advice
             cause = error.__context__ if isinstance(error.__context__, OSError) else error
-            return said_by(cause)
-    return "no data that can be told"
+            return Undone((one.name, said_by(cause)))
+    return one.name, "no data that can be told"
 
 
 def format_of(path: str | BinaryIO, name: str) -> str:
