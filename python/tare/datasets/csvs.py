@@ -315,15 +315,19 @@ def _has_leading_zero(data: bytes, style: Dialect) -> bool:
 
 
 def first_row(data: bytes) -> int:
-    r"""Where the header ends.
+    r"""Where the header ends: behind its line's end, which may be a lone CR; empty lines before it are passed over.
 
-    >>> first_row(b'a,"b\nc"\n1,2\n')
-    8
+    >>> first_row(b'a,"b\nc"\n1,2\n'), first_row(b"a,b\r1,2\n"), first_row(b"\r\n\na,b\r\n1,2\r\n")
+    (8, 4, 8)
     """
-    end = data.find(b"\n") + 1 or len(data)
-    while data.count(b'"', 0, end) % 2 and end < len(data):
-        end = data.find(b"\n", end) + 1 or len(data)
-    return end
+    start, begun, odd = 0, False, 0
+    for end in re.finditer(rb"\r\n|\n|\r", data):
+        begun |= end.start() > start
+        odd ^= data.count(b'"', start, end.start()) % 2
+        if begun and not odd:
+            return end.end()
+        start = end.end()
+    return len(data)
 
 
 def last_row(data: bytes) -> int:

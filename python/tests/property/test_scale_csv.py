@@ -110,3 +110,19 @@ def test_what_only_the_whole_text_tells_is_not_cut(tmp_path: Path) -> None:
         str(tmp_path / "*.csv"), str(tmp_path / "o"), to="parquet", split="4KiB", split_lines=True
     )
     assert plan.count == 2
+
+
+@pytest.mark.parametrize(
+    ("head", "end"), [(b"a,b\r", b"\n"), (b"a,b\r", b"\r"), (b"a,b\n", b"\r"), (b"\n\na,b\n", b"\n")]
+)
+def test_lone_carriage_returns_lose_no_row(tmp_path: Path, head: bytes, end: bytes) -> None:
+    """Where the header ends in one, the first row has no line feed before it: such a file is read whole."""
+    (tmp_path / "a.csv").write_bytes(head + b"".join(b"%d,x%s" % (n, end) for n in range(400)))
+    report = scale.convert(
+        str(tmp_path / "a.csv"), str(tmp_path / "o"), to="ndjson", split=500, split_lines=True,
+        executor="inline",
+    )  # fmt: skip
+    assert report.ok, report.failures
+    parts = [part for part in sorted((tmp_path / "o").rglob("*.ndjson")) if part.stat().st_size]
+    assert [row["a"] for part in parts for row in tare.read(part)] == list(range(400))
+    assert (tmp_path / "o" / "a.ndjson").exists() == head.endswith(b"\r")

@@ -137,3 +137,13 @@ def test_chosen_columns(tmp_path):
     assert ["name", "id"] == csvload.load(find(tmp_path / "x.csv"), columns=["name", "id"])[0].column_names
     with pytest.raises(Exception, match="It has id, x, name"):
         csvload.load(find(tmp_path / "x.csv"), columns=["none"])
+
+
+@pytest.mark.parametrize("head", [b"id,x,name\r", b"\n\r\nid,x,name\n", b'"id","x\r","name"\r'])
+def test_no_row_is_taken_for_the_header(tmp_path, head):
+    """A header that ends in a lone CR, though other lines end in LF; or that comes behind empty lines."""
+    data = head + column("7").partition(b"\n")[2]
+    (tmp_path / "x.csv").write_bytes(data)
+    table = csvload.load(find(tmp_path / "x.csv"))[0]
+    assert (table["id"].to_pylist(), table.num_columns) == (list(range(ROWS)), 3)
+    assert csvs.parse(find(data, format="csv"), data).equals(table)

@@ -91,6 +91,10 @@ def layout_of_csv(path: str) -> dict[str, str | int] | None:
     header = csvs.first_row(start)
     if found.unsure or not found.types or not start[:header].strip() or header == len(start):
         return None
+    if not start[:header].endswith(
+        b"\n"
+    ):  # a lone CR: parts begin behind line feeds, so the first row would be in none
+        return None
     return {
         "schema": schema_to_text(pa.schema(list(found.types.items()))),
         "delimiter": style.delimiter,
