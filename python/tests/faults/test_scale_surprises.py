@@ -282,6 +282,28 @@ def test_compressed_lines_are_cut_by_their_text(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "a").iterdir())) == 5
 
 
+@pytest.mark.parametrize("format", ["parquet", "arrow", "fst"])
+@pytest.mark.parametrize("packed", ["gzip", "zstd"])
+def test_what_is_cut_by_its_footer_is_not_cut_when_it_is_compressed(
+    tmp_path: Path, format: str, packed: str
+) -> None:
+    """It is one unit, as without --split, by its bytes and not by its name."""
+    from tare import compress
+
+    table = pa.table({"v": list(range(20_000))})
+    plain = tmp_path / f"plain.{format}"
+    if format == "parquet":
+        parquet.write_table(table, plain, row_group_size=2000)
+    else:
+        tare.write(table, plain)
+    for name in (f"a.{format}.gz", f"b.{format}"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(compress.compress(plain.read_bytes(), packed))
+    report = scale.convert(str(tmp_path / "in"), str(tmp_path / "out"), to="ndjson", split="4KiB", **HOW)
+    assert (report.failures, report.files, report.rows) == ([], 2, 40_000)
+
+
 def test_whole_numbers_beyond_63_bits_in_parts(tmp_path: Path) -> None:
     """Unsigned, as those of a whole file are; a negative one beside them is refused by its line."""
     source = str(lines(tmp_path / "a.ndjson", *({"v": 2**63 + n if n % 7 == 3 else n} for n in range(500))))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, BinaryIO, cast
 
+from tare import compress
 from tare.compress.reading import ReadFile
 from tare.scale.planning.sources import Found
 from tare.scale.ranges import open_plain
@@ -13,6 +15,7 @@ from tare.scale.ranges import open_plain
 __all__ = ["parts_of"]
 
 _LINES = ("ndjson",)
+_HEAD_BYTES = 64
 
 
 def parts_of(
@@ -27,15 +30,25 @@ def parts_of(
         split: Bytes of a part.
         split_lines: The user says that no line break of a CSV stands within a value.
     """
+    if format in _LINES or (split_lines and format == "csv"):
+        return list(_bytes(path, found.size, split))
+    if format not in ("parquet", "arrow", "fst") or _is_packed(path):
+        return []
     if format == "parquet":
         return list(_row_groups(path, split))
     if format == "arrow":
         return list(_batches(path, found.size, split))
-    if format == "fst":
-        return list(_rows(path, found.size, split))
-    if format in _LINES or (split_lines and format == "csv"):
-        return list(_bytes(path, found.size, split))
-    return []
+    return list(_rows(path, found.size, split))
+
+
+def _is_packed(path: str | BinaryIO) -> bool:
+    """Whether a compressor is around all of the file: what says where its parts lie has no place of its own then."""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb")) if isinstance(path, str) else path
+        file.seek(0)
+        head = file.read(_HEAD_BYTES)
+        file.seek(0)
+    return compress.sniff(head) is not None
 
 
 def _several(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
