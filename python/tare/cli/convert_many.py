@@ -133,7 +133,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
         return RESOURCES
     if given["dry_run"]:
-        return _shown(plan, options["as_json"])
+        return _shown(plan, options["as_json"], verify)
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
     given["on_loss"] = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
     rules = {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}
@@ -190,7 +190,7 @@ def _tell(skipped: list[tuple[str, str]]) -> None:
         )
 
 
-def _shown(plan: Any, as_json: bool) -> int:
+def _shown(plan: Any, as_json: bool, verify: str) -> int:
     """The units of a plan that are not done, the largest first."""
     from tare.report import text
     from tare.scale.place import shown
@@ -201,7 +201,7 @@ def _shown(plan: Any, as_json: bool) -> int:
     known = state.done()
     for unit in plan.units():
         receipt = state.receipt(key) if (key := unit_key(unit)) in known else None
-        if receipt is not None and state.is_done(receipt):
+        if receipt is not None and state.is_done(receipt, verify=verify):
             before += 1
             continue
         size += input_bytes(unit)

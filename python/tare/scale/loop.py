@@ -391,7 +391,8 @@ class Loop:
         alone = len(died) == 1
         for task in died:
             receipt = self.state.receipt(task.key)
-            if receipt is not None and self.state.is_done(receipt):  # not that of results that went since
+            # Not that of results that went since, or that were checked less than is asked now.
+            if receipt is not None and self.state.is_done(receipt, verify=self.rules.verify):
                 yield self._counted(task, receipt)
                 continue
             # With several suspects one only is at fault: no one of them is given up for it.

@@ -363,6 +363,34 @@ def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
     assert scale.run(parts, executor="inline", allow_pickle=True).ok
 
 
+class Fatal:
+    """A row that ends the process that loads it, once, if a file is there."""
+
+    def __init__(self, flag: Path) -> None:
+        self.flag = str(flag)
+
+    def __reduce__(self) -> Any:
+        die = "__import__('os').kill(__import__('os').getpid(), 9)"
+        once = (
+            f"__import__('os').path.exists({self.flag!r}) and (__import__('os').unlink({self.flag!r}), {die})"
+        )
+        return eval, (f"({once}, {{'a': 1}})[1]",)
+
+
+def test_a_worker_that_died_has_decoded_nothing(tmp_path: Path) -> None:
+    """A receipt of an earlier run, which read nothing back, does not stand for a unit that is to be read back."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    (folder / "x.pickle").write_bytes(pickle.dumps([Fatal(tmp_path / "flag")]))
+    plan = scale.plan_convert(str(folder), str(out), to="parquet")
+    assert scale.run(plan, executor="inline", allow_pickle=True).ok
+    (tmp_path / "flag").touch()
+    report = scale.run(plan, executor="local:1", verify="decode", allow_pickle=True)
+    assert (report.deaths, report.done, report.failed) == (1, 1, 0)
+    (path,) = (out / ".tare" / "done").glob("*/*.json")
+    assert json.loads(path.read_text())["verify"] == "decode"
+
+
 def test_every_failure_can_be_listed(tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     for n in range(6):
