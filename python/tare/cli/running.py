@@ -7,6 +7,7 @@ import importlib
 import json
 import logging
 import os
+import shlex
 import signal
 import sys
 import time
@@ -201,11 +202,21 @@ def _onwards(report: Report, again: str) -> str:
     if found and not rest and kinds <= {"UsageError"}:
         return "the same line would fail again: say it another way"
     if found and not rest and {name for name, _ in found} == {"loss"}:
-        line = f"{again.replace(' --on-loss fail', '').replace(' --on-loss=fail', '')} --on-loss allow"
-        return f"the same line takes them with --on-loss allow, and does nothing else again: {line}"
+        return _taking(kinds, again)
     if kinds & {"SourceChanged", "FileNotFoundError"} and again.startswith("tare run "):
         return "sources are not what the plan was made of: `tare plan` makes a new one, which does nothing again that is done"
     return f"the same line goes on with the rest: {again}"
+
+
+def _taking(kinds: set[str], again: str) -> str:
+    """What takes losses that were refused: by --strict, which is part of what is asked for, or as values would change."""
+    if "LossError" not in kinds:
+        line = f"{again.replace(' --on-loss fail', '').replace(' --on-loss=fail', '')} --on-loss allow"
+        return f"the same line takes them with --on-loss allow, and does nothing else again: {line}"
+    if again.startswith("tare run "):
+        return "the plan says --strict: of one that `tare plan` makes without it, what is lost is told, not refused"
+    line = shlex.join(word for word in shlex.split(again) if word != "--strict")
+    return f"without --strict what is lost is told, not refused; all is done again for it: {line}"
 
 
 def _near(text: str) -> str:

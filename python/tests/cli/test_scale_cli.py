@@ -165,6 +165,25 @@ def test_the_same_line_is_offered_where_it_helps(folder: Path) -> None:
     assert (done.returncode, "`tare plan` makes a new one" in done.stderr) == (1, True), done.stderr
 
 
+@pytest.mark.parametrize("more", [(), ("--on-loss", "allow")])
+def test_what_strict_refuses_is_taken_without_it(folder: Path, more: tuple[str, ...]) -> None:
+    """Not with an option that is there already, nor with one that does not help; of a plan, by another plan."""
+    table = pa.table({"d": pa.array([2**63 + 1], pa.uint64())})
+    tare.write(table, folder / "in" / "n.parquet")
+    words = ["convert", "in", "out", "--include", "n.parquet", "--to", "rds"]
+    done = run(*words, "--strict", *more, cwd=folder)
+    assert done.returncode == 1
+    (advice,) = (line for line in done.stderr.splitlines() if "--strict" in line)
+    line = " ".join(["tare", *words, *more])
+    assert advice == f"  without --strict what is lost is told, not refused; all is done again for it: {line}"
+    run("plan", *words, "--strict", "-o", "p", cwd=folder)
+    done = run("run", "p", *more, cwd=folder)
+    assert (
+        done.returncode,
+        "the plan says --strict: of one that `tare plan` makes without it" in done.stderr,
+    ) == (1, True)
+
+
 def test_what_is_there_of_others_is_not_done(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "a.parquet").write_text("mine")
