@@ -12,9 +12,12 @@ from tare.r.reading import objects
 from tare.r.values import Settings, converted, is_table
 
 if TYPE_CHECKING:
-    from tare._tare import RObject as Core
+    import pyarrow as pa
 
-__all__ = ["plain_value"]
+    from tare._tare import RObject as Core
+    from tare.r.robject import RObject
+
+__all__ = ["of_frame", "plain_value"]
 
 _PLAIN = Settings("plain", scalars=True)
 _BARE = Settings("bare")
@@ -45,10 +48,27 @@ def plain_value(
         held = held[0][1]
     value = _of(held, settings, found)
     if is_table(held) and isinstance(found, Losses):
-        bare: list[Loss] = []
-        frames.value(held, _BARE, "", bare)
-        found.of_schema.extend(loss for loss in bare if loss not in found)
+        _add_of_schema(held, found)
     return value
+
+
+def of_frame(held: RObject, found: Losses) -> pa.Table:
+    """The Arrow table of a data frame that was read as it is, as `plain_value` gives that of a file.
+
+    Args:
+        held: The data frame.
+        found: The list that losses are added to, and those of the schema.
+    """
+    core = held._core  # noqa: SLF001 - what it holds is not copied
+    table: pa.Table = _of(core, _PLAIN, found)
+    _add_of_schema(core, found)
+    return table
+
+
+def _add_of_schema(core: Core, found: Losses) -> None:
+    bare: list[Loss] = []
+    frames.value(core, _BARE, "", bare)
+    found.of_schema.extend(loss for loss in bare if loss not in found)
 
 
 def _of(core: Core, settings: Settings, found: list[Loss], path: str = "", *, nested: bool = False) -> Any:

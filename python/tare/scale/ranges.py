@@ -23,6 +23,8 @@ from tare.scale.widening import no_type_of, widened
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tare.r.losses import Losses
+
 __all__ = [
     "BOM",
     "Counted",
@@ -121,6 +123,7 @@ def read_range(
     name: str,
     *,
     tell: Callable[[Counted], None] | None = None,
+    losses: Losses | None = None,
 ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """The rows of a part of a file as batches.
 
@@ -130,6 +133,7 @@ def read_range(
         options: Of the unit: ``schema`` of text; ``delimiter, decimal, header`` of CSV.
         name: What to call the file.
         tell: Called behind the last row of lines of JSON with what their types changed.
+        losses: Takes what a file of R has and the rows have not; without it a warning says so.
 
     Raises:
         Malformed: Not what the format, or the schema that was fixed, says.
@@ -147,7 +151,7 @@ def read_range(
     if kind == "batches":
         return _record_batches(path, start, end)
     if kind == "rows":
-        return _rows(path, start, end)
+        return _rows(path, start, end, losses)
     raise Unsupported(f"{name}: parts by {kind} are not read as a table")
 
 
@@ -270,12 +274,18 @@ def _record_batches(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Sche
     return file.schema, batches()
 
 
-def _rows(path: str | BinaryIO, start: int, end: int) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _rows(
+    path: str | BinaryIO, start: int, end: int, losses: Losses | None
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Rows of an fst file."""
     from tare import r
+    from tare.r.plain import of_frame
 
     held = path if isinstance(path, str) else cast(Any, path)
-    table = cast("pa.Table", r.read(held, as_="arrow", rows=(start, end)))
+    if losses is None:
+        table = cast("pa.Table", r.read(held, as_="arrow", rows=(start, end)))
+    else:
+        table = of_frame(r.read(held, as_="robject", rows=(start, end)), losses)
     return table.schema, iter(table.to_batches(_BATCH_ROWS))
 
 

@@ -172,6 +172,33 @@ def test_data_only_holds_on_every_route(tmp_path):
     assert not (tmp_path / "no.parquet").exists()
 
 
+def test_data_only_holds_of_partitions(tmp_path):
+    """From R, and into R: nothing but data is left, what was left out is told, and --strict refuses it."""
+    with_code(tmp_path / "x.rds")
+    code, _, err = run("convert", "x.rds", "x.parquet", cwd=tmp_path)
+    for source, to in (("x.rds", "parquet"), ("x.rds", "qs2"), ("x.parquet", "qs2")):
+        words = (
+            "convert",
+            source,
+            "out",
+            "--to",
+            to,
+            "--partition",
+            "a",
+            "--data-only",
+            "--on-loss",
+            "allow",
+        )
+        code, _, err = run(*words, "--strict", cwd=tmp_path)
+        assert (1, True) == (code, "1 x loss: LossError" in err), err
+        code, _, err = run(*words, "--overwrite", cwd=tmp_path)
+        assert (0, True) == (code, "  lost in " in err), err
+        for number in (1, 2):
+            part = tmp_path / "out" / f"a={number}" / f"x.{to}"
+            tare.convert(part, tmp_path / "back.rds")
+            assert [] == r.read(tmp_path / "back.rds", as_="robject").flags
+
+
 def test_data_only_makes_a_document_of_what_has_code(tmp_path):
     """What is no data becomes null; where R is on neither side the option is an error of usage."""
     (tmp_path / "x.rds").write_bytes(r.write({"f": r.read(CLOSURE, as_="robject"), "a": 1}, None).data)

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
-from tare.errors import EncodeError, Malformed, TareError, UsageError
-from tare.r.losses import Loss
+from tare.converting import objects
+from tare.errors import EncodeError, Malformed, TareError
+from tare.r.losses import Loss, settle
 from tare.scale.failures import LossRefused, Several
 from tare.scale.place import shown
-from tare.scale.ranges import Counted, line_blocks, open_plain, read_range
+from tare.scale.ranges import line_blocks, open_plain
 from tare.scale.running import Made, Writing
 from tare.scale.tasks import lines
-from tare.scale.tasks.counting import counted_in, told_of
-from tare.scale.tasks.inputs import as_documents, named, opened, opened_part, table_of
+from tare.scale.tasks.counting import told_of
+from tare.scale.tasks.inputs import as_documents, named, opened, opened_part
 from tare.scale.tasks.partition import partitions
+from tare.scale.tasks.reading import columns_of, lost_with_schema, rows_of
 from tare.scale.tasks.written import write_rows
 
 if TYPE_CHECKING:
@@ -125,29 +127,36 @@ def _part(unit: dict[str, Any], given: Mapping[str, Any], name: str, writing: Wr
     """A range of rows, or rows that go to folders by the values of a column."""
     codec, options = Codec.parse(str(unit["write"])), unit["options"]
     codec = io.usual_codec(codec, _told_codec(str(unit["write"])), "table")
+    if options.get("data_only") and given.get("range"):  # of a whole file its reader says it
+        objects.refuse_without_r("fst" if given["range"]["kind"] == "rows" else None, codec)
     if _are_lines(given, options) and as_documents(codec, options):
         _documents(unit, given, name, codec=codec, writing=writing, made=made)
         return
-    part, counted = bool(given.get("range")), Counted()
-    with opened_part(given) if part else opened(given) as path:
-        if part:
-            uri = shown(str(given["uri"]))
-            schema, rows = read_range(path, given["range"], options, uri, tell=counted.extend)
-        else:
-            schema, rows = _whole_rows(str(path), unit, counted, trust=writing.allow_pickle)
-        if options.get("columns"):
-            schema, rows = _selected(schema, rows, options["columns"].split(","))
+    strict, data_only = bool(options.get("strict")), bool(options.get("data_only"))
+    source = os.path.basename(shown(str(given["uri"])))
+    with opened_part(given) if given.get("range") else opened(given) as path:
+        found = rows_of(
+            path, given, options, codec, read=str(unit.get("read", "")), trust=writing.allow_pickle
+        )
+        settle(found.losses, [], strict=strict, what=source)
         # Values tell the names of partitions: no plan could look whose they are.
         writing.guarded = bool(options.get("partition")) and not writing.overwrite
-        for piece, found in _pieces(schema, rows, name, options.get("partition")):
+        for piece, rows in _pieces(found.schema, found.batches, name, options.get("partition")):
             with writing.output(piece) as target:
-                count, changed = write_rows(
-                    found, target, codec, piece, verify=writing.verify, allow_loss=writing.allow_loss
-                )
-            made.rows += count
-            made.fidelity += _told(piece, changed, [])
-    kept = options["columns"].split(",") if options.get("columns") else None
-    made.fidelity += told_of(name, counted, written=kept, refused=_refuses_nulls(writing))
+                done = write_rows(
+                    rows, target, codec, piece,
+                    verify=writing.verify, allow_loss=writing.allow_loss, strict=strict, data_only=data_only,
+                )  # fmt: skip
+            made.rows += done.rows
+            made.fidelity += _told(piece, done.changes, [loss.as_dict() for loss in done.losses])
+            _note(made, done.notes)
+    gone = lost_with_schema(found, codec)
+    settle(gone, [], strict=strict, what=source)
+    made.fidelity += _told(name, [], [loss.as_dict() for loss in (*found.losses, *gone)])
+    made.fidelity += told_of(
+        name, found.counted, written=columns_of(options), refused=_refuses_nulls(writing)
+    )
+    _note(made, found.notes)
 
 
 def _refuses_nulls(writing: Writing) -> bool:
@@ -201,28 +210,6 @@ def _copied(given: Mapping[str, Any], target: str, packed: str | None) -> int:
                 out.write(block)
                 count += sum(1 for line in block.split(b"\n") if line and not line.isspace())
     return count
-
-
-def _whole_rows(
-    path: str, unit: dict[str, Any], counted: Counted, *, trust: bool
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    read = str(unit.get("read", "")) or None
-    held = io.read(path, format=read, encoding=unit["options"].get("encoding"), trust=trust)
-    table = table_of(held, os.path.basename(path))
-    if isinstance(held, list):
-        counted += counted_in(held, table.schema)
-    return table.schema, iter(table.to_batches())
-
-
-def _selected(
-    schema: pa.Schema, rows: Iterator[pa.RecordBatch], names: list[str]
-) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    import pyarrow as pa
-
-    missing = [name for name in names if name not in schema.names]
-    if missing:
-        raise UsageError(f"there is no column {missing[0]!r}: there are {', '.join(schema.names)[:200]}")
-    return pa.schema([schema.field(name) for name in names]), (batch.select(names) for batch in rows)
 
 
 def _told(name: str, found: list[dict[str, Any]], losses: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -267,12 +267,12 @@ def _write(
     schema: pa.Schema, rows: Iterable[pa.RecordBatch], target: str, codec: Codec, *, compare: bool = False
 ) -> int:
     verify = "decode" if compare else "size"
-    count, changed = write_rows(
+    done = write_rows(
         (schema, _grouped(rows)), target, codec, os.path.basename(target), verify=verify, allow_loss=False
     )
-    if changed or not count:
+    if done.changes or not done.rows:
         raise Apart("what changes is told by another")
-    return count
+    return done.rows
 
 
 def _grouped(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from tare import io
 from tare.codec import Codec
 from tare.converting import batches as stream
-from tare.converting import changes
+from tare.converting import changes, objects
 from tare.errors import EncodeError
+from tare.r.losses import Loss
 from tare.scale.failures import LossRefused
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["write_rows"]
+__all__ = ["Written", "write_rows"]
 
 _EXACT = ("arrow", "parquet")
 _NO_NAN = ("ndjson", "json")
 _NESTED_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file of rows.
+
+    Args:
+        rows: How many.
+        changes: The columns that come back as another type, or with other values.
+        losses: What a format of R does not hold of them.
+        notes: What the user should know.
+    """
+
+    rows: int
+    changes: list[dict[str, Any]]
+    losses: list[Loss]
+    notes: list[str]
 
 
 def write_rows(
@@ -30,11 +49,14 @@ def write_rows(
     *,
     verify: str,
     allow_loss: bool,
-) -> tuple[int, list[dict[str, Any]]]:
+    strict: bool = False,
+    data_only: bool = False,
+) -> Written:
     """Write rows, batch by batch where the format can be written so, else as one table.
 
     What is written is read back and compared by the rule of `tare.convert`: below 64 MiB of rows, or when
-    `verify` is ``decode``. Parquet and Arrow hold plain types as they are; nothing is read back there then.
+    `verify` is ``decode``. Parquet and Arrow hold plain types as they are; nothing is read back there then. What
+    a format of R does not hold, its writer tells of every value, however many there are.
 
     Args:
         found: The schema and the rows.
@@ -43,12 +65,12 @@ def write_rows(
         name: What to call the file in messages.
         verify: ``size``, ``hash`` or ``decode``.
         allow_loss: Whether values may change.
-
-    Returns:
-        The number of rows, and the columns that come back as another type, or with other values.
+        strict: Whether what a format of R does not hold is refused.
+        data_only: Whether what is no data is left out of a file of R.
 
     Raises:
         LossRefused: Values would change, and may not.
+        LossError: Something would be lost, and ``strict``.
         EncodeError: The format cannot hold them.
     """
     import pyarrow as pa
@@ -57,18 +79,35 @@ def write_rows(
     exact = verify != "decode" and codec.format_id in _EXACT and all(map(_is_plain, schema.types))
     keep = _Kept(schema, None if verify == "decode" else 0 if exact else io.VERIFY_BYTES)
     try:
-        count = _write(schema, keep.passing(rows, _lost_floats(codec)), target, codec)
+        passing = keep.passing(rows, _lost_floats(codec))
+        if objects.writes(codec):
+            table = pa.Table.from_batches(list(passing), schema)
+            done = objects.write(table, target, codec, sync=False, strict=strict, data_only=data_only)
+            count, losses = table.num_rows, done.loss
+        else:
+            count, losses = _write(schema, passing, target, codec), []
     except pa.ArrowException as error:
         raise EncodeError(f"{codec}: {str(error)[:200]}", format=codec.format_id) from error
+    left_out = data_only and bool(losses)  # it differs, as was asked for
     changed = keep.lost
-    if keep.table is not None and not exact:
+    if keep.table is not None and not left_out and not exact:
         changed = changes.table_changes(keep.table, _read_back(target, codec, keep.table))
     elif not exact:
         changed = [*_lost_types(schema, codec), *changed]
     lossy = [one for one in changed if one["verdict"] == "lossy"]
     if lossy and not allow_loss:
         raise _refusal(lossy, codec, name)
-    return count, changed
+    return Written(count, changed, losses, _notes(codec, keep.size, left_out=left_out, verify=verify))
+
+
+def _notes(codec: Codec, size: int, *, left_out: bool, verify: str) -> list[str]:
+    """What is said of a whole file of so many bytes of rows."""
+    notes = list(objects.notes_of(codec))
+    if left_out:
+        notes.append("not verified, as something was left out")
+    elif verify != "decode" and size > io.VERIFY_BYTES:
+        notes.append("not verified; --verify reads it back")
+    return notes
 
 
 def _write(schema: pa.Schema, rows: Iterator[pa.RecordBatch], target: str, codec: Codec) -> int:
@@ -100,7 +139,8 @@ class _Kept:
     """
 
     def __init__(self, schema: pa.Schema, limit: int | None) -> None:
-        self._schema, self._limit, self._size = schema, limit, 0
+        self._schema, self._limit = schema, limit
+        self.size = 0
         self._batches: list[pa.RecordBatch] | None = [] if limit != 0 else None
         self.lost: list[dict[str, Any]] = []
 
@@ -114,10 +154,10 @@ class _Kept:
     def passing(self, rows: Iterable[pa.RecordBatch], floats: bool) -> Iterator[pa.RecordBatch]:
         """The same rows; `floats` looks for numbers that the format has no text for."""
         for batch in rows:
+            self.size += batch.nbytes
             if self._batches is not None:
-                self._size += batch.nbytes
                 self._batches.append(batch)
-                if self._limit is not None and self._size > self._limit:
+                if self._limit is not None and self.size > self._limit:
                     self._batches = None
             if floats:
                 for field, column in zip(self._schema, batch.columns, strict=True):

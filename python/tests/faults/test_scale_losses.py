@@ -1,0 +1,171 @@
+"""What parts and partitions lose: told, and refused, as of a file that is converted whole."""
+
+from __future__ import annotations
+
+import decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import tare
+from tare import r, scale
+
+HOW: dict[str, Any] = {"executor": "inline"}
+CUT: list[dict[str, Any]] = [{"split": 100}, {"partition": "k"}, {"split": 100, "partition": "k"}]
+NOTE = "not verified; --verify reads it back"
+FRAME = b"""structure(list(k = c("a", "b", "a"), v = structure(c(1.5, 2.5, NA), note = "hm"),
+    d = structure(c(1, 2, 3), units = "mins", class = "difftime")), row.names = c("x", "y", "z"),
+    class = "data.frame", extra = "whole")"""
+
+
+def tree(folder: Path) -> list[Path]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if ".tare" not in path.parts)
+
+
+def lost(report: scale.Report) -> set[str]:
+    return {one["what"] for one in report.changes if one["verdict"] == "lost"}
+
+
+def classes(report: scale.Report) -> set[tuple[str, str]]:
+    return {(one["error"]["class"], one["error"]["kind"]) for one in report.failures}
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> str:
+    """Decimals and whole numbers that no double is."""
+    count = 3000
+    table = pa.table({
+        "k": [n % 2 for n in range(count)],
+        "d": pa.array([decimal.Decimal(10**20 + n) for n in range(count)], pa.decimal128(38, 0)),
+        "u": pa.array([2**63 + 2 * n + 1 for n in range(count)], pa.uint64()),
+    })  # fmt: skip
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
+    return str(tmp_path / "a.parquet")
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every file were too large to be read back."""
+    monkeypatch.setattr("tare.io.VERIFY_BYTES", 1)
+
+
+@pytest.mark.parametrize("how", CUT)
+@pytest.mark.parametrize("to", ["rds", "qs2", "fst", "rdata"])
+@pytest.mark.usefixtures("large")
+def test_what_r_rounds_is_told_of_large_parts(
+    tmp_path: Path, numbers: str, to: str, how: dict[str, Any]
+) -> None:
+    whole = scale.convert(numbers, str(tmp_path / "whole"), to=to, **HOW)
+    assert (whole.ok, lost(whole), list(whole.notes)) == (True, {"precision"}, [NOTE])
+    report = scale.convert(numbers, str(tmp_path / "out"), to=to, **how, **HOW)
+    assert (report.ok, lost(report), list(report.notes)) == (True, {"precision"}, [NOTE])
+    told = {example for one in report.changes if one["verdict"] == "lost" for example in one["examples"]}
+    assert all(one.endswith("$d") for one in told)
+    strict = scale.convert(numbers, str(tmp_path / "no"), to=to, options={"strict": 1}, **how, **HOW)
+    assert (classes(strict), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+
+
+@pytest.mark.parametrize("how", CUT)
+def test_what_r_rounds_is_refused_of_small_parts(tmp_path: Path, numbers: str, how: dict[str, Any]) -> None:
+    """As values would change; where they may, it is told by both, unless --strict says no."""
+    refused = scale.convert(numbers, str(tmp_path / "out"), to="rds", **how, **HOW)
+    assert (classes(refused), tree(tmp_path / "out")) == ({("loss", "LossRefused")}, [])
+    taken = scale.convert(numbers, str(tmp_path / "out"), to="rds", on_loss="allow", **how, **HOW)
+    assert (taken.ok, lost(taken), list(taken.notes)) == (True, {"precision"}, [])
+    assert "lossy" in {one["verdict"] for one in taken.changes}
+    strict = scale.convert(
+        numbers, str(tmp_path / "no"), to="rds", on_loss="allow", options={"strict": 1}, **how, **HOW
+    )
+    assert classes(strict) == {("loss", "LossError")}
+
+
+@pytest.mark.parametrize(("verify", "notes"), [("hash", [NOTE]), ("decode", [])])
+@pytest.mark.usefixtures("large")
+def test_large_parts_say_that_nothing_was_read_back(
+    tmp_path: Path, numbers: str, verify: str, notes: list[str]
+) -> None:
+    report = scale.convert(numbers, str(tmp_path / "out"), to="parquet", split=100, verify=verify, **HOW)
+    assert (report.ok, list(report.notes)) == (True, notes)
+
+
+@pytest.fixture
+def frame(tmp_path: Path) -> r.RObject:
+    made: r.RObject = r.read(FRAME, format="dput", as_="robject")
+    r.write(made, tmp_path / "a.rds")
+    r.write({"made": made}, tmp_path / "a.RData")
+    return made
+
+
+@pytest.mark.parametrize("name", ["a.rds", "a.RData"])
+@pytest.mark.parametrize("to", ["csv", "ndjson"])
+@pytest.mark.usefixtures("frame")
+def test_what_partitions_have_not_of_r_is_told(tmp_path: Path, name: str, to: str) -> None:
+    source = str(tmp_path / name)
+    how = {"to": to, "on_loss": "allow", **HOW}  # durations are no JSON
+    whole = scale.convert(source, str(tmp_path / "whole"), **how)
+    expected = {"attribute_dropped", "units_changed", "row_names_dropped"}
+    assert (whole.ok, lost(whole)) == (True, expected)
+    report = scale.convert(source, str(tmp_path / "out"), partition="k", **how)
+    assert (report.ok, lost(report), len(tree(tmp_path / "out"))) == (True, expected, 2)
+    for partition in (None, "k"):
+        refused = scale.convert(
+            source, str(tmp_path / "no"), partition=partition, options={"strict": 1}, **how
+        )
+        assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+        assert f"{name}: $v@note: attribute_dropped" in refused.failures[0]["error"]["message"]
+
+
+@pytest.mark.usefixtures("frame")
+def test_columns_that_are_left_out_lose_nothing(tmp_path: Path) -> None:
+    how: dict[str, Any] = {"to": "csv", "options": {"columns": "d,k"}, **HOW}
+    report = scale.convert(str(tmp_path / "a.rds"), str(tmp_path / "out"), partition="k", **how)
+    assert (report.ok, lost(report)) == (True, {"units_changed", "row_names_dropped", "attribute_dropped"})
+    assert not any("$v" in example for one in report.changes for example in one["examples"])
+
+
+@pytest.mark.parametrize("to", ["parquet", "arrow", "rds", "qs2"])
+@pytest.mark.usefixtures("frame")
+def test_names_of_rows_are_lost_where_rows_part(tmp_path: Path, to: str) -> None:
+    """All else is kept by these."""
+    source = str(tmp_path / "a.rds")
+    report = scale.convert(source, str(tmp_path / "out"), to=to, partition="k", **HOW)
+    assert (report.ok, lost(report)) == (True, {"row_names_dropped"})
+    for path in tree(tmp_path / "out"):
+        tare.convert(path, tmp_path / "back.rds")
+        back = r.read(tmp_path / "back.rds", as_="robject")
+        assert dict(back.attributes)["extra"].identical(r.read(b'"whole"', format="dput", as_="robject"))
+    refused = scale.convert(source, str(tmp_path / "no"), to=to, partition="k", options={"strict": 1}, **HOW)
+    assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+
+
+def test_parts_of_fst_tell_what_they_lose(tmp_path: Path) -> None:
+    count = 20_000
+    minutes = ",".join(map(str, range(count)))
+    text = (
+        f'structure(list(d = structure(c({minutes}), units = "mins", class = "difftime")), '
+        f'row.names = c(NA, -{count}L), class = "data.frame")'
+    )
+    r.write(r.read(text.encode(), format="dput", as_="robject"), tmp_path / "a.fst")
+    how: dict[str, Any] = {"split": "16KiB", **HOW}
+    source = str(tmp_path / "a.fst")
+    report = scale.convert(source, str(tmp_path / "out"), to="csv", **how)
+    assert (report.ok, lost(report)) == (True, {"units_changed"})
+    assert len(tree(tmp_path / "out")) > 2
+    refused = scale.convert(source, str(tmp_path / "no"), to="csv", options={"strict": 1}, **how)
+    assert (classes(refused), tree(tmp_path / "no")) == ({("loss", "LossError")}, [])
+    kept = scale.convert(source, str(tmp_path / "kept"), to="arrow", options={"strict": 1}, **how)
+    assert (kept.ok, kept.changes) == (True, [])
+
+
+@pytest.mark.parametrize("to", ["ndjson", "csv"])
+@pytest.mark.parametrize("how", [{"split": 500}, {"partition": "k"}])
+def test_data_only_is_refused_where_nothing_is_of_r(tmp_path: Path, to: str, how: dict[str, Any]) -> None:
+    (tmp_path / "a.ndjson").write_text('{"k": 1, "v": 2}\n' * 200)
+    source, more = str(tmp_path / "a.ndjson"), {"to": to, "options": {"data_only": 1}}
+    report = scale.convert(source, str(tmp_path / "out"), **more, **how, **HOW)
+    assert classes(report) == {("input", "UsageError")}
+    assert tree(tmp_path / "out") == []
