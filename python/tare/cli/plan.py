@@ -91,7 +91,9 @@ _IDENTIFY = click.option(
 @_INCLUDE
 @_EXCLUDE
 @_IDENTIFY
-@click.option("--overwrite", is_flag=True, help="Replace results that no plan knows.")
+@click.option(
+    "--overwrite", is_flag=True, help="Let every run of the plan replace files that are not from here."
+)
 @_OUT
 def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
     """Plan the conversion of SOURCES... into the folder that is given last.
@@ -117,7 +119,9 @@ def convert(sources: tuple[str, ...], out: str, **options: Any) -> int:
 @_INCLUDE
 @_EXCLUDE
 @_IDENTIFY
-@click.option("--overwrite", is_flag=True, help="Replace results that no plan knows.")
+@click.option(
+    "--overwrite", is_flag=True, help="Let every run of the plan replace files that are not from here."
+)
 @_OUT
 def encode(sources: tuple[str, ...], out: str, **options: Any) -> int:
     """Plan the encoding of SOURCES..., documents, as collections of blit in the folder that is given last."""
@@ -166,7 +170,10 @@ def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
 
 def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) -> int:
     from tare.report import text
+    from tare.scale.state import State
 
     plan, undone = planned(make, *given, path=out, **options)
+    if "overwrite" in options:
+        State(plan.base).allow(plan.id, options["overwrite"])
     click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
     return undone

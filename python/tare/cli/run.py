@@ -30,7 +30,7 @@ __all__ = ["command"]
 @click.option(
     "--allow-pickle", is_flag=True, help="Read sources that can run code; only for files you trust."
 )
-@click.option("--overwrite", is_flag=True, help="Replace partitions that no plan knows.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are not from here, or of another source.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON on standard output.")
 def command(plan: str, shard: str | None, verify: str, as_json: bool, **options: Any) -> int:
     """Carry out the units of PLAN, as `tare plan` wrote it; those that are done are passed over.

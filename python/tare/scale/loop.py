@@ -19,6 +19,7 @@ from tare._version import __version__
 from tare.datasets.source import free_memory
 from tare.scale.executors.base import Engine
 from tare.scale.failures import RETRIED, STOPS, error_of
+from tare.scale.owners import Guard
 from tare.scale.place import LocalPlace, shown
 from tare.scale.plan import Plan
 from tare.scale.preflight import EngineError
@@ -52,8 +53,7 @@ class Rules:
         fsync: ``none``, ``unit`` or ``all``.
         allow_pickle: Whether sources may be read that can run code. A plan cannot say it.
         on_loss: What becomes of values that would change: ``fail``, ``warn`` or ``allow``.
-        overwrite: Whether partitions may take the place of files that no plan knows. What a plan names is looked
-            at when it is made.
+        overwrite: Whether results may take the place of files that are not from here.
     """
 
     retries: int = 2
@@ -74,6 +74,7 @@ class _Task:
 
     unit: dict[str, Any]
     key: str
+    made: bool = False
     attempt: int = 1
     deaths: int = 0
     timeouts: int = 0
@@ -99,6 +100,7 @@ class Loop:
         rules: What to do when one fails.
         tell: Takes events.
         look: Looks at workers that joined meanwhile, now and then; raises what a run ends with.
+        guard: Knows what may not be replaced.
     """
 
     def __init__(
@@ -108,12 +110,15 @@ class Loop:
         rules: Rules,
         tell: Callable[[dict[str, Any]], None],
         look: Callable[[], None] | None = None,
+        *,
+        guard: Guard,
     ) -> None:
         self.plan = plan
         self.engine = engine
         self.rules = rules
         self.report = Report()
         self.state = State.of(plan)
+        self._guard = guard
         self._tell = tell
         self._look = look
         self._newcomers_at = time.monotonic() + _NEWCOMERS_S
@@ -175,14 +180,14 @@ class Loop:
     def _unfinished(self) -> Iterator[_Task]:
         done = self.state.done()
         far = not isinstance(self.state.place, LocalPlace)
-        listed = {entry.name: entry for entry in self.state.place.entries()} if done and far else None
+        listed = self._guard.listed if done and far else None
         for unit, key, receipt in self._with_receipts(done, far):
             if receipt is not None and self.state.is_done(receipt, listed, verify=self.rules.verify):
                 self.report.add_before(receipt, len(unit.get("output", {}).get("names", [])))
                 self._read += input_bytes(unit)
                 self._read_before += input_bytes(unit)
                 continue
-            yield _Task(unit, key)
+            yield _Task(unit, key, made=receipt is not None)
 
     def _with_receipts(
         self, done: set[str], far: bool
@@ -269,7 +274,9 @@ class Loop:
             self.state.drop_manifest()  # what it says may be true no more
         task.began = time.monotonic()
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
-        future = self.engine.submit(task.unit, {**self._settings, "attempt": task.attempt, "key": task.key})
+        there = self._guard.there(task.unit, made=task.made, again=task.attempt > 1)
+        settings = {**self._settings, "attempt": task.attempt, "key": task.key, "there": there}
+        future = self.engine.submit(task.unit, settings)
         self._flying[future] = task
 
     def _wait_for_work(self) -> None:

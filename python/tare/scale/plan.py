@@ -39,6 +39,8 @@ class Plan:
         self.path = path
         self.head = head
         self._start = start
+        self.overwrite = False
+        """Whether who has just made it allows that files are replaced that are not from here. Its file cannot say so."""
 
     def __repr__(self) -> str:
         return f"<Plan {self.id}: {self.count:,} units, {self.bytes_in:,} bytes>"

@@ -20,7 +20,8 @@ from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import classify, error_of
-from tare.scale.place import Place, hashed, place_of, shown
+from tare.scale.owners import not_ours
+from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
 
@@ -57,7 +58,8 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``.
+        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``; ``there``, as
+            `Guard.there` gives it.
         sources: The URIs of what is read.
     """
 
@@ -74,6 +76,7 @@ class Writing:
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
         self._state = State.from_settings(settings) if settings.get("state") else None
+        self._there: Mapping[str, str] | None = settings.get("there")
         self._parts: list[tuple[str, str]] = []
         self._attempts: dict[str, set[str]] = {}
         self._folders: set[str] = set()
@@ -138,12 +141,14 @@ class Writing:
         """Rename all, or none if one cannot be; what was written.
 
         Raises:
-            UsageError: A file of somebody else has the name of an output, and they are guarded.
+            UsageError: A file of somebody else has the name of an output, and may not be replaced.
             EncodeError, OSError: An output could not be put in its place.
         """
+        if others := self.give_up_others():
+            raise next(iter(others.values()))
         facts = self.written()
         if self.guarded:
-            self._leave_others(facts)
+            self._leave_others()
         if self._fsync != "none":
             self.place.settle([path for path, _ in self._parts])
         new: list[str] = []
@@ -168,16 +173,40 @@ class Writing:
             facts[number] = {**fact, **found.identity}
         return facts
 
-    def _leave_others(self, facts: list[dict[str, Any]]) -> None:
-        """Refuse to replace what another source gave, or nobody knows; what is the same is of an attempt that died."""
-        for (path, name), fact in zip(self._parts, facts, strict=True):
-            there = self.place.stat(name)
-            if there is None:
+    def give_up_others(self) -> dict[str, UsageError]:
+        """Give up the outputs in whose place a file of somebody else stands; why, by name.
+
+        What is the same is of an attempt that died, or of another run of this unit.
+        """
+        found: dict[str, UsageError] = {}
+        if self._there is None:
+            return found
+        # What has appeared since is looked for here alone: of an object store it would be a request for each name.
+        unseen = not_ours() if isinstance(self.place, LocalPlace) else ""
+        for path, name in [*self._parts]:
+            why = self._there.get(name, unseen)
+            there = self.place.stat(name) if why else None
+            if there is None or self._is_same(path, name, there.size):
                 continue
-            if there.size == fact["size"]:
-                with self.place.local(name) as other:
-                    if hashed(other) == hashed(path):
-                        continue
+            found[name] = UsageError(f"{name}: {why}")
+            self._parts.remove((path, name))
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        return found
+
+    def _is_same(self, path: str, name: str, size: int) -> bool:
+        """Whether what was written has the bytes of what is there."""
+        if os.path.getsize(path) != size:
+            return False
+        with self.place.local(name) as other:
+            return hashed(other) == hashed(path)
+
+    def _leave_others(self) -> None:
+        """Refuse to replace what another source gave, or nobody knows; what is the same is of an attempt that died."""
+        for path, name in self._parts:
+            there = self.place.stat(name)
+            if there is None or self._is_same(path, name, there.size):
+                continue
             others = _owner(self._state, name)
             if others is None:
                 whose = "and no plan knows it"
@@ -229,7 +258,8 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
         unit: As a plan holds it.
         settings: ``state`` and ``inner`` as `State.settings` gives them, by default those of the unit's own
             folder; ``verify`` (``size``, ``hash``, ``decode``), ``fsync`` (``none``, ``unit``, ``all``), ``allow_pickle``,
-            ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``key``, from who has checked the unit already.
+            ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``key``, from who has checked the unit already; ``there``,
+            the results that are there, and why each stays (`Guard.there`).
 
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,

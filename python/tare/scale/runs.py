@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
@@ -11,6 +12,7 @@ from tare.scale.ending import finish
 from tare.scale.events import Events
 from tare.scale.executors import Engine, check_executor, engine_of
 from tare.scale.loop import Loop, Rules
+from tare.scale.owners import Guard
 from tare.scale.plan import Plan, read_plan
 from tare.scale.preflight import check_bench, check_newcomers, check_workers, readable
 from tare.scale.report import Report
@@ -105,7 +107,8 @@ def iter_run(plan: Plan | str | os.PathLike[str], **options: Any) -> Iterator[di
         options: ``executor`` (``local``), ``jobs``, ``retries`` (2), ``unit_timeout`` in seconds, ``on_failure``
             (``continue``, ``stop``), ``shard`` ``(i, n)``, ``verify`` (``size``, ``hash``, ``decode``), ``fsync``
             (``none``, ``unit``, ``all``: with folders and receipts), ``worker_timeout`` (60), ``allow_mixed``, ``allow_pickle``,
-            ``on_loss`` (``fail``, ``warn``, ``allow``), ``overwrite`` (of partitions that no plan knows), ``on_event``: called with a dict.
+            ``on_loss`` (``fail``, ``warn``, ``allow``), ``overwrite`` (of files that are not from here; also if the plan was made with it), ``on_event``: called with
+            a dict.
     """
     yield from Running(plan, **options)
 
@@ -156,6 +159,10 @@ class Running:
         )
         try:
             state = State.of(self.plan)
+            if self.plan.overwrite or (self.plan.base and state.allows(self.plan.id)):
+                self.rules = replace(self.rules, overwrite=True)
+            guard = Guard(state, self.plan, overwrite=self.rules.overwrite)
+            guard.begin()
             state.begin(self.plan)
             first = readable(self.plan)
             told = check_workers(engine, state.settings(), first, allow_mixed=self._mixed)
@@ -168,6 +175,7 @@ class Running:
                 self.rules,
                 self._events,
                 lambda: check_newcomers(engine, state.settings(), first, allow_mixed=self._mixed),
+                guard=guard,
             )
             self.report = loop.report
             yield from loop.receipts()

@@ -5,6 +5,8 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
+.tare/begun/PLAN.json           what was there when a plan was begun, and not ours
+.tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/order.json                the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
 ```
@@ -217,6 +219,35 @@ class State:
         order = [one for one in self.order() if one != plan.id]
         self.place.put(f"{self._prefix}order.json", json.dumps([*order, plan.id]).encode())
 
+    def allow(self, id: str, overwrite: bool) -> None:
+        """Keep whether every run of a plan may replace what is not from here.
+
+        Who made it for this destination says so here: the plan itself may come from anywhere.
+        """
+        name = f"{self._prefix}overwrite/{id}"
+        if overwrite:
+            self.place.put(name, b"")
+        elif self.place.stat(name) is not None:
+            self.place.remove(name)
+
+    def allows(self, id: str) -> bool:
+        """Whether every run of a plan may replace what is not from here."""
+        return self.place.stat(f"{self._prefix}overwrite/{id}") is not None
+
+    def others(self, id: str) -> dict[str, str] | None:
+        """The names of a plan's results that were somebody else's when it was begun, with their sources, as far as known.
+
+        None if it was never begun here.
+        """
+        found = self._read(f"begun/{id}.json")
+        if found is None:
+            return {} if id in self.order() else None
+        return {str(name): str(uri) for name, uri in found.items()}
+
+    def write_begun(self, id: str, others: Mapping[str, str]) -> None:
+        """Keep that a plan is begun, before it makes anything, and what was somebody else's then."""
+        self.place.put(f"{self._prefix}begun/{id}.json", canonical(dict(others)))
+
     def order(self) -> list[str]:
         """The ids of the plans that were started here, the last one last."""
         try:
@@ -259,17 +290,12 @@ class State:
                 pinned |= id in overruled
             else:
                 self.place.remove(f"{self._prefix}plans/{id}.jsonl")
+                self.place.remove(f"{self._prefix}begun/{id}.json")
+                self.allow(id, overwrite=False)
         if not keep.issuperset(order):
             self.place.put(
                 f"{self._prefix}order.json", json.dumps([id for id in order if id in keep]).encode()
             )
-
-    def planned(self) -> Iterator[tuple[str, str]]:
-        """The outputs of every plan that is kept here, and the sources that they are made of."""
-        for plan in self.plans():
-            for unit in plan.units():
-                for one, name in zip(unit["input"], unit["output"]["names"], strict=True):
-                    yield str(name), str(one["uri"])
 
     def kept(self, plan: Plan) -> Plan:
         """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""

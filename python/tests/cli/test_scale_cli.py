@@ -198,6 +198,25 @@ def test_what_is_there_of_others_is_not_done(folder: Path) -> None:
     assert run(*command, "--overwrite", cwd=folder).returncode == 0
 
 
+def test_a_plan_that_may_replace(folder: Path) -> None:
+    """What is said to `tare plan` is kept in the destination, until it is planned otherwise; to look does nothing there."""
+    mine = folder / "out" / "a.parquet"
+    command = ("convert", "in", "out", "--include", "*.csv", "--to", "parquet")
+    assert run("plan", *command, "-o", "p", cwd=folder).returncode == 0
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    assert run(*command, "--overwrite", "--dry-run", cwd=folder).returncode == 0
+    assert list((folder / "out").iterdir()) == [mine]
+    done = run("run", "p", cwd=folder)
+    said = "in/a.csv: a.parquet: is there already, and not from here; --overwrite replaces it"
+    assert (done.returncode, said in done.stderr, mine.read_text()) == (1, True, "mine"), done.stderr
+    assert run("plan", *command, "--overwrite", "-o", "p", cwd=folder).returncode == 0
+    assert run("run", "p", cwd=folder).returncode == 0
+    assert mine.read_bytes()[:4] == b"PAR1"
+    assert run("plan", *command, "-o", "p", cwd=folder).returncode == 0
+    assert not list((folder / "out" / ".tare" / "overwrite").iterdir())
+
+
 def test_what_was_not_begun_is_not_well(folder: Path) -> None:
     """No engine: what earlier starts did is counted, the rest is told as not begun."""
     command = ("convert", "in", "out", "--include", "*.csv", "--to", "parquet")

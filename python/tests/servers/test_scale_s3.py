@@ -350,3 +350,39 @@ def test_a_client_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(os, "getpid", lambda: 1)
         assert client() is not first
     assert client() is first
+
+
+def test_parts_of_others_are_left_there(tmp_path: Path, log: Path) -> None:
+    """Found by one listing, not by a request for each name."""
+    folder = sources(tmp_path / "in", 40)
+    there = place_of("s3://bucket/parts")
+    for n in (0, 7):
+        there.put(f"f{n}/part-00009.parquet", b"somebody's")
+    left: list[tuple[str, str]] = []
+    requests = Requests(log)
+    plan = scale.plan_convert(str(folder), there.uri, to="parquet", split=3000, skipped=left)
+    asked = [path for _, path in requests.since() if "parts" in path]
+    said = "is there already, and not from here; --overwrite replaces it"
+    assert left == [("f0.ndjson", said), ("f7.ndjson", said)]
+    assert len(asked) <= 8 < plan.count, asked
+
+
+def test_what_appears_there_between_plan_and_run_is_left(tmp_path: Path) -> None:
+    """And two plans do not take each other's results away."""
+    out, folder = "s3://bucket/appears", sources(tmp_path / "in", 3)
+    plan = scale.plan_convert(str(folder), out, to="parquet", path=tmp_path / "a.jsonl")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "f0.ndjson").write_text('{"a": 1}\n')
+    other = scale.plan_convert(str(tmp_path / "b"), out, to="parquet", path=tmp_path / "b.jsonl")
+    place_of(out).put("f1.parquet", b"somebody's")
+    for done in (2, 0):
+        report = scale.run(plan, executor="inline")
+        assert (report.done, report.failed) == (done, 1)
+        assert "f1.parquet: is there already, and not from here" in report.failures[0]["error"]["message"]
+    before = tree(out)
+    assert before["f1.parquet"] == hashlib.sha256(b"somebody's").hexdigest()
+    (failed,) = scale.run(other, executor="inline").failures
+    assert f"is there already, of {folder}/f0.ndjson" in failed["error"]["message"]
+    assert tree(out) == before
+    assert scale.run(plan, executor="inline", overwrite=True).ok
+    assert tree(out)["f1.parquet"] != before["f1.parquet"]

@@ -14,13 +14,14 @@ from tare.converting.naming import ending_of, stem_of
 from tare.datasets.source import printable
 from tare.errors import TareError, UsageError
 from tare.scale.left import Undone, check_some
-from tare.scale.place import LocalPlace, Place, folder_uri, shown
+from tare.scale.place import folder_uri
 from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import fitting, layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
+from tare.scale.planning.taken import Taken, part_name
 from tare.scale.planning.telling import format_of, unknown
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
@@ -43,14 +44,10 @@ _UNITS = {
 _SMALL_BYTES = 1 << 20
 _GROUPS = Limits(usual=32, most=256)
 _GROUPED_FROM = 1000  # so many files that a receipt and a flush for each would be what costs most
-_LISTED_FROM = 32  # so many names of an object store are looked up in one listing
 _MEMORY_FACTOR = 6
 _PACKED_RATIO = (
     200  # a compressed file is opened if so much text for each of its bytes would be more than a part
 )
-_LEFT = "is there already"
-_NOT_OURS = f"{_LEFT}, and not from here; --overwrite replaces it"
-_PART = re.compile(r"/part-\d+\.[^/]*$")
 
 
 def parse_bytes(text: str | int | None) -> int | None:
@@ -107,8 +104,8 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
         options: More options of each unit: ``columns``, ``encoding``, ``data_only``, ...
         identify: ``stat`` by size and time, ``content`` by hash.
         whole_schema: Look at every line of a text that is split, not at a sample.
-        overwrite: Whether results may take the place of files that no plan knows; of partitions, whose names
-            only values tell, `run` is told.
+        overwrite: Whether results may take the place of files that are not from here, also when `run` is given the
+            plan that is returned; its file, which may go anywhere, does not say so.
         skipped: Takes ``(name, why)`` of each file that is no source, or, as `Undone`, that cannot be read, or
             whose result is there.
 
@@ -127,10 +124,11 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     )
     size = parse_bytes(split)
     targets = _targets(found, to, left, read)
-    state = State(base)
-    if not overwrite:
-        targets = _not_there(targets, ending, state, left)
-    check_some(targets, left)
+    # Of partitions values alone tell the names.
+    maybe = [name for one, name in targets if size and not partition and _may_be_cut(one, size)]
+    taken = Taken(State(base), targets, ending, cut=maybe, overwrite=overwrite)
+    passed = len(left)
+    targets = taken.without(targets, left)
     shared = {**(options or {}), "tare": __version__}
     if partition:
         shared["partition"] = partition
@@ -153,7 +151,9 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
                 except (TareError, OSError, ValueError) as error:  # Arrow's errors are ValueErrors
                     # A unit that says so: read whole it could take all memory.
                     cut = [(one.as_input(), name, {"unreadable": printable(str(error), 500)})]
-            if cut:
+            if name in taken.cut and (why := taken.why(name, [made for _, made, _ in cut if made != name])):
+                left.append(Undone((one.name, why)))
+            elif cut:
                 for part in cut:
                     yield part_unit(*part)
             elif len(targets) > _GROUPED_FROM and one.size < _SMALL_BYTES:
@@ -168,9 +168,8 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
                 common, [one.as_input() for one, _ in group], [name for _, name in group], base, shared
             )
 
-    return kept_plan(
-        units(), path, "convert", base, f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
-    )
+    about = f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
+    return kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
 
 
 def plan_encode(  # noqa: PLR0913 - each is an option of the command
@@ -197,7 +196,8 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
         include: Patterns of names under a folder.
         exclude: Patterns that leave out.
         identify: ``stat`` by size and time, ``content`` by hash.
-        overwrite: Whether results may take the place of files that no plan knows.
+        overwrite: Whether results may take the place of files that are not from here, also when `run` is given the
+            plan that is returned; its file, which may go anywhere, does not say so.
         skipped: Takes ``(name, why)`` of each file that is left out.
 
     Raises:
@@ -210,12 +210,12 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
     )
     size = parse_bytes(split)
-    state = State(base)
     ending = ending_of("blit,container=collection")
     targets = _targets(found, "blit,container=collection", left, "")
-    if not overwrite:
-        targets = _not_there(targets, ending, state, left)
-    check_some(targets, left)
+    maybe = [name for one, name in targets if size and (one.size > size or is_packed(one.uri))]
+    taken = Taken(State(base), targets, ending, cut=maybe, overwrite=overwrite)
+    passed = len(left)
+    targets = taken.without(targets, left)
     shared: dict[str, str | int] = {"tare": __version__, "compressor": compressor}
 
     def units() -> Iterator[dict[str, Any]]:
@@ -228,13 +228,33 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
             except (TareError, OSError, ValueError) as error:
                 format, cut, more = "", [], {"unreadable": printable(str(error), 500)}  # a unit that says so
             common = {"tare_unit": 1, "task": "encode", "read": format, "write": "blit:tare"}
+            names = [part_name(name, number, len(cut), ending) for number in range(1, len(cut) + 1)]
+            if name in taken.cut and (why := taken.why(name, names)):
+                left.append(Undone((one.name, why)))
+                continue
             if not cut:
                 yield _unit(common, [one.as_input()], [name], base, {**shared, **more})
-            for number, part in enumerate(cut, 1):
-                part_name = _part_name(name, number, len(cut), ending)
-                yield _unit(common, [{**one.as_part(), "range": part}], [part_name], base, shared)
+            for part, made in zip(cut, names, strict=True):
+                yield _unit(common, [{**one.as_part(), "range": part}], [made], base, shared)
 
-    return kept_plan(units(), path, "encode", base, f"encode {' '.join(given)} {os.fspath(destination)}")
+    about = f"encode {' '.join(given)} {os.fspath(destination)}"
+    return kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
+
+
+def _some(
+    units: Iterator[dict[str, Any]], left: list[tuple[str, str]], passed: int
+) -> Iterator[dict[str, Any]]:
+    """The units, of which there must be one; behind them what was passed over on the way is in order.
+
+    Raises:
+        PlanError, AllUndone: There is none.
+    """
+    count = 0
+    for unit in units:
+        count += 1
+        yield unit
+    left[passed:] = sorted(left[passed:])
+    check_some([None] * min(count, 1), left)
 
 
 def _by_content(identify: str) -> bool:
@@ -272,40 +292,6 @@ def _targets(
     return sorted(targets, key=lambda target: target[0].name)
 
 
-def _not_there(
-    targets: list[tuple[Found, str]], ending: str, state: State, left: list[tuple[str, str]]
-) -> list[tuple[Found, str]]:
-    """Without those whose result is there, and is not what an earlier run made, or began to make, of the same source."""
-    sources = {name: one.uri for one, name in targets}
-    folders = {name.removesuffix(ending): name for name in sources}
-    ours: set[str] = set()
-    others: dict[str, tuple[str, str]] = {}
-    for made, uri in state.planned():
-        name = folders.get(made.rpartition("/")[0], "") if _PART.search(made) else made
-        if sources.get(name) == uri:
-            ours.add(name)
-        elif name in sources:
-            others[name] = made, uri
-    kept = []
-    asked = [others.get(name, (name, ""))[0] for _, name in targets if name not in ours]
-    there = _which_are_there(state.place, asked)
-    for one, name in targets:
-        made, uri = others.get(name, (name, ""))
-        if name in ours or made not in there:
-            kept.append((one, name))
-        else:
-            why = f"{_LEFT}, of {shown(uri)}; --overwrite replaces it" if uri else _NOT_OURS
-            left.append(Undone((one.name, why)))
-    return kept
-
-
-def _which_are_there(place: Place, names: Sequence[str]) -> set[str]:
-    """Of an object store by one listing, where a request for each would take longer than the work."""
-    if isinstance(place, LocalPlace) or len(names) < _LISTED_FROM:
-        return {name for name in names if place.stat(name) is not None}
-    return {entry.name for entry in place.entries()}.intersection(names)
-
-
 def _cut(
     one: Found,
     name: str,
@@ -318,7 +304,7 @@ def _cut(
     whole_schema: bool,
 ) -> list[tuple[dict[str, Any], str, dict[str, str | int]]]:
     """The parts of a large file: input, name and options of each; none if it is one unit."""
-    if one.size <= size and not (is_packed(one.uri) and one.size * _PACKED_RATIO > size):
+    if not _may_be_cut(one, size):
         return []
     with opened_part(one.as_part()) as path:
         format = read or format_of(path, one.name)
@@ -332,9 +318,14 @@ def _cut(
     if more is None:
         return []
     return [
-        ({**one.as_part(), "range": part}, _part_name(name, number, len(parts), ending_of(to)), more)
+        ({**one.as_part(), "range": part}, part_name(name, number, len(parts), ending_of(to)), more)
         for number, part in enumerate(parts, 1)
     ]
+
+
+def _may_be_cut(one: Found, size: int) -> bool:
+    """Whether a file is worth opening, to see whether it can be cut."""
+    return one.size > size or (is_packed(one.uri) and one.size * _PACKED_RATIO > size)
 
 
 def _layout(one: Found, options: Mapping[str, str | int]) -> dict[str, str | int] | None:
@@ -343,12 +334,6 @@ def _layout(one: Found, options: Mapping[str, str | int]) -> dict[str, str | int
         return None
     with opened(one.as_input()) as path:
         return layout_of_csv(path)
-
-
-def _part_name(name: str, number: int, count: int, ending: str) -> str:
-    """``a.b.parquet`` becomes ``a.b/part-00001.parquet``."""
-    width = max(5, len(str(count)))
-    return f"{name.removesuffix(ending)}/part-{number:0{width}}{ending}"
 
 
 def _unit(
@@ -379,12 +364,19 @@ def _bytes_of(given: Mapping[str, Any]) -> int:
 
 
 def kept_plan(
-    units: Iterator[dict[str, Any]], path: str | os.PathLike[str] | None, task: str, base: str, about: str
+    units: Iterator[dict[str, Any]],
+    path: str | os.PathLike[str] | None,
+    task: str,
+    base: str,
+    about: str,
+    *,
+    overwrite: bool = False,
 ) -> Plan:
     """The plan's file: where the user said, or beside the results under its own id."""
     about = re.sub(r"\?\S*", "", about).encode(errors="replace").decode()
-    if path is not None:
-        return make_plan(units, path, task=task, base=base, about=about)
     with tempfile.TemporaryDirectory(prefix="tare-plan-") as folder:
-        plan = make_plan(units, os.path.join(folder, "plan.jsonl"), task=task, base=base, about=about)
-        return State(base).kept(plan)
+        where = os.path.join(folder, "plan.jsonl") if path is None else path
+        plan = make_plan(units, where, task=task, base=base, about=about)
+        plan = plan if path is not None else State(base).kept(plan)
+    plan.overwrite = overwrite
+    return plan

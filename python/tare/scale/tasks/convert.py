@@ -53,6 +53,8 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
                 mark
             )  # what was written before it failed, or before its source changed, is no result
             failed.append(named(error, str(given["uri"])))
+    uris = dict(zip(unit["output"]["names"], (str(one["uri"]) for one in unit["input"]), strict=True))
+    failed += [named(error, uris[name]) for name, error in writing.give_up_others().items()]
     if failed:
         if len(unit["input"]) > len(failed):
             writing.commit()  # what is well is done; the rest is what a second run is for

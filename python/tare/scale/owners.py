@@ -1,0 +1,212 @@
+"""Whose a file is that has the name of a result: ours, another source's, or of somebody we do not know.
+
+Ours is what a plan that was begun here makes of the same source. What was there already when that plan was begun, and
+was not ours then, is kept in ``.tare/begun``, so that the plan itself is no proof of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from tare.scale.place import Entry, LocalPlace, shown
+from tare.scale.unit import unit_key
+
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+    from tare.scale.state import State
+
+__all__ = ["LEFT", "Claims", "Guard", "not_ours"]
+
+LEFT = "is there already"
+
+
+def not_ours(uri: str = "") -> str:
+    """Why a result is not written: by the source of what stands in its place, if that is known.
+
+    >>> not_ours("file:///a.csv"), not_ours()
+    ('is there already, of /a.csv; --overwrite replaces it', 'is there already, and not from here; --overwrite replaces it')
+    """
+    return f"{LEFT}, {f'of {shown(uri)}' if uri else 'and not from here'}; --overwrite replaces it"
+
+
+class Claims:
+    """What the plans that were begun in a destination say of some names.
+
+    Args:
+        state: Of the destination.
+        same: Of a name and a source, whether it is this source's result that is asked for; None if nothing is asked
+            of the name.
+        without: The id of a plan that is not read.
+        listed: Every file of the place by name, where asking for each would be slow.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        same: Callable[[str, str], bool | None],
+        *,
+        without: str = "",
+        listed: Mapping[str, Entry] | None = None,
+    ) -> None:
+        self._state, self._listed = state, listed
+        self.ours: set[str] = set()
+        self._rivals: dict[str, list[tuple[str, str]]] = {}
+        for plan in state.plans():
+            others = None if plan.id == without else state.others(plan.id)
+            if others is None:  # never begun: it has made nothing
+                continue
+            for unit, name, uri in _results(plan):
+                is_same = same(name, uri)
+                if is_same is None or (name in others and state.receipt(unit_key(unit)) is None):
+                    continue
+                if is_same:
+                    self.ours.add(name)
+                else:
+                    self._rivals.setdefault(name, []).append((unit_key(unit), uri))
+
+    def rival(self, name: str) -> str:
+        """The other source whose result a file is, as its receipt says; empty if there is none."""
+        for key, uri in self._rivals.get(name, ()):
+            made = (self._state.receipt(key) or {}).get("output", [])
+            if any(one.get("name") == name and self._state.stands(one, self._listed) for one in made):
+                return uri
+        return ""
+
+    def surely(self, name: str) -> bool:
+        """Whether a file is ours, and no other source has ever had the name."""
+        return name in self.ours and name not in self._rivals
+
+    def owner(self, name: str) -> str | None:
+        """The source whose result a file is; empty if nobody knows it, None if it is ours."""
+        if uri := self.rival(name):
+            return uri
+        if name in self.ours:
+            return None
+        return self._rivals[name][0][1] if name in self._rivals else ""
+
+
+def _results(plan: Plan) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Each unit with the name of each of its results, and the source; of partitions values alone tell the names."""
+    for unit in plan.units():
+        if "partition" in unit["options"]:
+            continue
+        for one, name in zip(unit["input"], unit.get("output", {}).get("names", []), strict=False):
+            yield unit, str(name), str(one["uri"])
+
+
+class Guard:
+    """What may not be replaced by a run of a plan.
+
+    Args:
+        state: Of the plan's destination.
+        plan: The plan.
+        overwrite: Whether everything may be replaced.
+    """
+
+    def __init__(self, state: State, plan: Plan, *, overwrite: bool) -> None:
+        self._state, self._plan = state, plan
+        self._has_names = bool(plan.base) and state.inner
+        self._on = self._has_names and not overwrite
+        self._others: dict[str, str] = {}
+        self._seen: set[str] | None = None  # what was there when this run began the plan as the first
+
+    def begin(self) -> None:
+        """Look what is there before a plan is begun for the first time, and keep it for later runs and for other shards."""
+        if not self._has_names:
+            return
+        found = self._state.others(self._plan.id)
+        if found is None:
+            mine = self._first_look()
+            found = self._state.others(self._plan.id)
+            if found is None:
+                self._others = mine
+                self._state.write_begun(self._plan.id, mine)
+                return
+            self._seen = None  # another shard was faster: what was there may be its result
+        self._others = {name: uri for name, uri in found.items() if self._is_there(name)}
+        if self._others != found:  # moved away: what will be there is ours
+            self._state.write_begun(self._plan.id, self._others)
+
+    def there(self, unit: Mapping[str, Any], *, made: bool, again: bool) -> dict[str, str] | None:
+        """Of the names of a unit's results those that are there: why each stays; empty if it may be replaced.
+
+        Args:
+            unit: The unit, about to begin.
+            made: Whether it has made them before.
+            again: Whether this run may have made them, in an attempt that ended too soon to say so.
+
+        Returns:
+            None if nothing is to be looked at.
+        """
+        if not self._on or "partition" in unit["options"]:
+            return None
+        found = {}
+        for name in unit.get("output", {}).get("names", []):
+            if not self._is_there(name):
+                continue
+            if name in self._others and not made:
+                found[name] = not_ours(self._others[name])
+            elif self._seen is None or made or again:
+                uri = self._rivals.rival(name)
+                found[name] = not_ours(uri) if uri else ""
+            elif name in self._seen:
+                found[name] = ""
+        return found
+
+    @functools.cached_property
+    def listed(self) -> dict[str, Entry] | None:
+        """Every file of an object store as the run began, by name; None of a folder of this machine."""
+        return self._state.listed()
+
+    def _is_there(self, name: str) -> bool:
+        return self._state.place.stat(name) is not None if self.listed is None else name in self.listed
+
+    def _first_look(self) -> dict[str, str]:
+        """The names of results under which something is there that is not ours, with its source if that is known."""
+        asked: dict[str, str] = {}
+        if self._has_files():
+            done = self._state.done(None if self.listed is None else self.listed.values())
+            asked = {
+                name: uri
+                for unit, name, uri in _results(self._plan)
+                if self._is_there(name) and unit_key(unit) not in done
+            }
+        self._seen = set(asked)
+        if not asked:
+            return {}
+        claims = Claims(
+            self._state,
+            lambda name, uri: asked[name] == uri if name in asked else None,
+            without=self._plan.id,
+            listed=self.listed,
+        )
+        owners = ((name, claims.owner(name)) for name in asked)
+        return {name: owner for name, owner in owners if owner is not None}
+
+    def _has_files(self) -> bool:
+        """Whether anything but what we keep is there: into a new folder nothing need be looked at."""
+        if self.listed is not None:
+            return any(not name.startswith(".tare/") for name in self.listed)
+        place = self._state.place
+        try:
+            return isinstance(place, LocalPlace) and any(one != ".tare" for one in os.listdir(place.path("")))
+        except FileNotFoundError:
+            return False
+
+    @functools.cached_property
+    def _rivals(self) -> Claims:
+        """What other plans make of other sources under names of this one. Hashes of names and sources take little room."""
+        names: set[int] = set()
+        pairs: set[int] = set()
+        if not set(self._state.plan_ids()) <= {self._plan.id}:
+            for _, name, uri in _results(self._plan):
+                names.add(hash(name))
+                pairs.add(hash((name, uri)))
+
+        def same(name: str, uri: str) -> bool | None:
+            return None if hash(name) not in names or hash((name, uri)) in pairs else False
+
+        return Claims(self._state, same, without=self._plan.id, listed=self.listed)
