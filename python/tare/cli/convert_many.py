@@ -201,7 +201,7 @@ def _shown(plan: Any, as_json: bool, verify: str) -> int:
     known = state.done()
     for unit in plan.units():
         receipt = state.receipt(key) if (key := unit_key(unit)) in known else None
-        if receipt is not None and state.is_done(receipt, verify=verify):
+        if receipt is not None and state.is_done(receipt, verify=verify, unit=unit):
             before += 1
             continue
         size += input_bytes(unit)

@@ -150,7 +150,7 @@ def finish(state: State, plan: Plan) -> int | None:
             old.append(one)
             continue
         live.add(one.plan)
-        if receipt is None or not state.is_done(receipt, there):
+        if receipt is None or not state.is_done(receipt, there, unit=one.unit):
             if one.plan == plan.id:
                 undone.add(one.unit)
             continue  # not begun, failed, or deleted since: another run's matter

@@ -182,7 +182,9 @@ class Loop:
         far = not isinstance(self.state.place, LocalPlace)
         listed = self._guard.listed if done and far else None
         for unit, key, receipt in self._with_receipts(done, far):
-            if receipt is not None and self.state.is_done(receipt, listed, verify=self.rules.verify):
+            if receipt is not None and self.state.is_done(
+                receipt, listed, unit=unit, verify=self.rules.verify
+            ):
                 self.report.add_before(receipt, len(unit.get("output", {}).get("names", [])))
                 self._read += input_bytes(unit)
                 self._read_before += input_bytes(unit)
@@ -399,7 +401,7 @@ class Loop:
         for task in died:
             receipt = self.state.receipt(task.key)
             # Not that of results that went since, or that were checked less than is asked now.
-            if receipt is not None and self.state.is_done(receipt, verify=self.rules.verify):
+            if receipt is not None and self.state.is_done(receipt, verify=self.rules.verify, unit=task.unit):
                 yield self._counted(task, receipt)
                 continue
             # With several suspects one only is at fault: no one of them is given up for it.

@@ -6,21 +6,33 @@ was not ours then, is kept in ``.tare/begun``, so that the plan itself is no pro
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tare.scale.place import Entry, LocalPlace, shown
+from tare.scale.place import Entry, LocalPlace, Place, shown
 from tare.scale.unit import unit_key
 
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
     from tare.scale.state import State
 
-__all__ = ["LEFT", "Claims", "Guard", "not_ours"]
+__all__ = ["LEFT", "Claims", "Guard", "not_ours", "seen"]
 
 LEFT = "is there already"
+_UNSEEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
+
+
+def seen(place: Place, name: str) -> Entry | None:
+    """A file that is there. None also if it cannot be looked at: then nothing can be written there, which says why."""
+    try:
+        return place.stat(name)
+    except OSError as error:
+        if not isinstance(place, LocalPlace) or error.errno not in _UNSEEN:
+            raise
+        return None
 
 
 def not_ours(uri: str = "") -> str:
@@ -162,7 +174,7 @@ class Guard:
         return self._state.listed()
 
     def _is_there(self, name: str) -> bool:
-        return self._state.place.stat(name) is not None if self.listed is None else name in self.listed
+        return seen(self._state.place, name) is not None if self.listed is None else name in self.listed
 
     def _first_look(self) -> dict[str, str]:
         """The names of results under which something is there that is not ours, with its source if that is known."""

@@ -20,7 +20,7 @@ from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import classify, error_of
-from tare.scale.owners import not_ours
+from tare.scale.owners import not_ours, seen
 from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
@@ -185,7 +185,7 @@ class Writing:
         unseen = not_ours() if isinstance(self.place, LocalPlace) else ""
         for path, name in [*self._parts]:
             why = self._there.get(name, unseen)
-            there = self.place.stat(name) if why else None
+            there = seen(self.place, name) if why else None
             if there is None or self._is_same(path, name, there.size):
                 continue
             found[name] = UsageError(f"{name}: {why}")
@@ -299,7 +299,7 @@ def _carry_out(
     state = State.from_settings(settings)
     before = state.receipt(receipt["key"])
     verify = str(settings.get("verify", "hash"))
-    if before is not None and state.is_done(before, verify=verify):
+    if before is not None and state.is_done(before, unit=unit, verify=verify):
         receipt |= {
             name: before[name]
             for name in ("output", "verify", "rows", "fidelity", "libraries")
@@ -313,7 +313,7 @@ def _carry_out(
     try:
         made = TASKS[unit["task"]](unit, writing)
         stage[0] = "writing"
-        output = _committed(state, writing, receipt["key"], receipt)
+        output = _committed(state, writing, unit, receipt, before)
     finally:
         writing.discard()
     receipt |= {
@@ -327,11 +327,17 @@ def _carry_out(
     receipt["bytes_out"] = sum(int(one["size"]) for one in receipt["output"])
 
 
-def _committed(state: State, writing: Writing, key: str, receipt: dict[str, Any]) -> list[dict[str, Any]]:
+def _committed(
+    state: State,
+    writing: Writing,
+    unit: dict[str, Any],
+    receipt: dict[str, Any],
+    before: dict[str, Any] | None,
+) -> list[dict[str, Any]]:
     """Rename the outputs, unless somebody else finished the same unit meanwhile."""
-    again = state.receipt(key)
+    again = state.receipt(receipt["key"])
     receipt["status"] = "done"
-    if again is None or not state.is_done(again, verify=writing.verify):
+    if again in (None, before) or not state.is_done(again, unit=unit, verify=writing.verify):
         return writing.commit()
     receipt["status"] = "duplicate"
     if [one["hash"] for one in writing.written()] != [one["hash"] for one in again["output"]]:

@@ -50,7 +50,7 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
         total["units"] += 1
         total["inputs"] += inputs
         total["bytes"] += size
-        if receipt is not None and state.is_done(receipt, listed):
+        if receipt is not None and state.is_done(receipt, listed, unit=one.unit):
             total["done"] += 1
             total["inputs_done"] += inputs
             total["bytes_done"] += size
@@ -59,7 +59,8 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
             hosts[str(receipt.get("host", ""))] += 1
             continue
         failure = state.failure(one.key) if one.key in failed else None
-        if failure is not None and one.plan != total["plans"][0] and _gone(one.unit):
+        never_made = failure is not None or receipt is None
+        if never_made and one.plan != total["plans"][0] and _gone(one.unit):
             total["units"] -= 1
             total["inputs"] -= inputs
             total["bytes"] -= size

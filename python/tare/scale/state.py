@@ -194,17 +194,26 @@ class State:
         receipt: Mapping[str, Any],
         listed: Mapping[str, Entry] | None = None,
         *,
+        unit: Mapping[str, Any] | None = None,
         verify: str = "hash",
     ) -> bool:
-        """Whether every output of a receipt is there as it was written.
+        """Whether every output of a receipt is there as it was written, or every object in its store.
 
         Args:
             receipt: Of a unit.
+            unit: The unit, which names its store; a store that is not named is not asked.
             listed: Every file of the place by name, where asking for each would be slow.
             verify: With ``decode`` results that were never decoded are not done, and the bytes of others are read.
+
+        Raises:
+            TareError, OSError: The place, or the store, cannot be asked.
         """
         made = [one for one in receipt.get("output", []) if "name" in one]
         decoded = verify == "decode"
+        if unit is not None and receipt.get("objects"):
+            from tare.scale import stored
+
+            return stored.has(unit["options"], receipt["objects"])
         if made and decoded and receipt.get("verify") != "decode":
             return False
         return all(self.stands(one, listed, read=decoded) for one in made)

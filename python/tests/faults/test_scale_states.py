@@ -342,6 +342,55 @@ def test_a_plan_of_ones_own_is_known_where_it_was_run(tmp_path: Path) -> None:
     assert (report.done, report.skipped) == (1, 3)
 
 
+@pytest.mark.parametrize("values", [False, True])
+def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
+    """Receipts beside the plan are no proof: a store may be gone, and a key may name something else."""
+    for n in range(3):
+        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+    store, file = tmp_path / "store", tmp_path / "put.jsonl"
+    plan = scale.plan_put(str(tmp_path / "in"), str(store), file, values=values, namespace="mine")
+    assert scale.run(plan, executor="inline").done == plan.count
+    assert scale.run(plan, executor="inline").skipped == plan.count
+    shutil.rmtree(store)
+    assert scale.status(file)["missing"] == plan.count
+    assert not store.exists()
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.skipped, report.duplicate) == (plan.count, 0, 0)
+    with tare.open_store(str(store), namespace="mine") as opened:
+        assert sorted(opened.list()) == ["0.ndjson", "1.ndjson", "2.ndjson"]
+        before = opened.get("1.ndjson")
+        opened.set("1.ndjson", b"something else")
+    assert scale.status(file)["done"] == 0
+    assert scale.run(plan, executor="inline").done == 1
+    with tare.open_store(str(store), namespace="mine") as opened:
+        assert opened.get("1.ndjson") == before
+    assert scale.status(file)["done"] == plan.count
+
+
+def test_sources_that_went_before_they_were_begun(tmp_path: Path) -> None:
+    """What a plan of before had not begun, and is no more, is nobody's: what is there is told as done."""
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for n in range(4):
+        lines(folder / f"{n}.ndjson", 5)
+    plan = scale.plan_convert(str(folder), str(out), to="parquet")
+    assert scale.run(plan, executor="inline", shard=(1, 2)).done == 2
+    assert scale.status(str(out))["missing"] == 2
+    made = {Path(name).stem for name in tree(out)}
+    for n in range(4):
+        if str(n) not in made:
+            (folder / f"{n}.ndjson").unlink()
+    assert scale.status(str(out))["missing"] == 2  # of the plan that is the last
+    assert convert(folder, out).skipped == 2
+    status = scale.status(str(out))
+    assert (status["units"], status["done"], status["missing"], status["inputs"]) == (2, 2, 0, 2)
+    assert status["bytes"] == status["bytes_done"]
+    (out / tree(out)[0]).unlink()  # a result that went is missing, whether or not it can be made again
+    shutil.rmtree(folder)
+    lines(tmp_path / "other" / "z.ndjson", 1)
+    assert convert(tmp_path / "other", out).done == 1
+    assert scale.status(str(out))["missing"] == 1
+
+
 def test_a_plan_cannot_allow_code(tmp_path: Path) -> None:
     """Who runs it can."""
     folder, out = tmp_path / "in", tmp_path / "out"

@@ -252,6 +252,18 @@ def test_each_file_of_a_group_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert numbers(out / "03.parquet") == [0, 1, 2]
 
 
+def test_a_name_that_no_file_can_have_costs_its_source_alone(tmp_path: Path) -> None:
+    """Nor is it looked for in vain, in a folder that is there."""
+    out = tmp_path / "out"
+    (tmp_path / "in").mkdir()
+    for name in ("a" * 250, "b"):
+        (tmp_path / "in" / f"{name}.csv").write_text("n\n" + "1\n" * 2000)
+    for done, split in ((1, None), (0, None), (4, 3000)):
+        given: dict[str, Any] = {"to": "parquet", "split": split, "split_lines": True, **HOW}
+        report = scale.convert(str(tmp_path / "in"), str(out), **given)
+        assert (report.done, report.failed) == (done, 0 if split else 1), report.failures
+
+
 # What is ours
 
 

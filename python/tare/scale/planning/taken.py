@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tare.scale.left import Undone
-from tare.scale.owners import LEFT, Claims, not_ours
+from tare.scale.owners import LEFT, Claims, not_ours, seen
 from tare.scale.place import LocalPlace
 from tare.scale.planning.sources import Found
 from tare.scale.state import State
@@ -65,7 +65,7 @@ class Taken:
         if asked and self._listed is not None:
             self._there = self._listed.intersection(asked)
         else:
-            self._there = {name for name in asked if self._place.stat(name) is not None}
+            self._there = {name for name in asked if seen(self._place, name) is not None}
 
     def without(
         self, targets: Sequence[tuple[Found, str]], left: list[tuple[str, str]]
