@@ -95,6 +95,46 @@ def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:
     assert deaths >= 5
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_death_at_every_step_of_a_run_takes_nothing_for_another_s(tmp_path: Path, changed: bool) -> None:
+    """What the run made before it ended is ours, also of a source that changes then; what was there before is not."""
+    where = source(tmp_path / "in", 2)
+    sources = {path: path.read_text() for path in where.iterdir()}
+    deaths = 0
+    for number in range(200):
+        out = tmp_path / f"out{number}"
+        out.mkdir()
+        (out / "f1.parquet").write_bytes(b"mine")
+        # Planned before that: nothing but a run makes it known to the destination.
+        plan = scale.plan_convert(str(where / "f0.csv"), str(out), to="parquet", path=tmp_path / "a.jsonl")
+        other = scale.plan_convert(
+            str(where / "f1.csv"), str(out), to="parquet", path=tmp_path / "b.jsonl", overwrite=True
+        )
+        pid = os.fork()
+        if pid == 0:
+            end_at_step(number)
+            for one in (plan, other):
+                scale.run(one.path, executor="inline")
+            os._exit(0)
+        died = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+        deaths += died
+        if changed:
+            (where / "f0.csv").write_text("a,b\n7,7\n")
+            plan = scale.plan_convert(
+                str(where / "f0.csv"), str(out), to="parquet", path=tmp_path / "a.jsonl"
+            )
+        assert scale.run(plan, executor="inline").ok
+        assert len(parquet.read_table(out / "f0.parquet")) == (1 if changed else 201)
+        (failed,) = scale.run(other.path, executor="inline").failures
+        assert "f1.parquet: is there already, and not from here" in failed["error"]["message"]
+        assert (out / "f1.parquet").read_bytes() == b"mine"
+        for path, text in sources.items() if changed else ():
+            path.write_text(text)
+        if not died:
+            break
+    assert deaths >= 20
+
+
 _TWICE = """
 import json, sys
 from tare.scale.plan import read_plan
