@@ -12,8 +12,8 @@ import pytest
 
 import tare
 from tare import scale
-from tare.errors import PlanError
 from tare.scale import running
+from tare.scale.left import AllUndone, any_undone
 from tare.scale.planning import convert as planning
 from tare.scale.state import State
 
@@ -76,11 +76,11 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
     assert scale.convert(str(source), str(out), **given).ok
     before = tree(out)
     shutil.rmtree(out / ".tare")
-    with pytest.raises(PlanError, match=f"big.ndjson: {NOT_OURS}"):
+    with pytest.raises(AllUndone, match=f"big.ndjson: {NOT_OURS}"):
         scale.convert(str(source), str(out), **given)
     lines(source, 2000)
     left: list[tuple[str, str]] = []
-    with pytest.raises(PlanError, match="nothing to do"):
+    with pytest.raises(AllUndone, match="nothing to do"):
         scale.convert(str(source), str(out), overwrite=True, skipped=left, **given)
     assert tree(out) == before
     (why,) = {why for _, why in left}
@@ -88,7 +88,7 @@ def test_parts_that_nobody_knows_any_more(tmp_path: Path) -> None:
         why
         == f"is there already and would stay beside the new parts: move {before[3]}, and {len(before) - 4} more, away"
     )
-    assert planning.is_left(why)
+    assert any_undone(left)
     for name in before[3:]:
         (out / name).unlink()
     assert scale.convert(str(source), str(out), overwrite=True, **given).ok
@@ -103,9 +103,9 @@ def test_parts_of_another_source_do_not_stay_beside_new_ones(tmp_path: Path) -> 
     assert scale.convert(str(lines(tmp_path / "a" / "big.ndjson", 5000)), str(out), **given).ok
     before = tree(out)
     other = str(lines(tmp_path / "b" / "big.ndjson", 2000))
-    with pytest.raises(PlanError, match=f"is there already, of {tmp_path}/a/big.ndjson"):
+    with pytest.raises(AllUndone, match=f"is there already, of {tmp_path}/a/big.ndjson"):
         scale.convert(other, str(out), **given)
-    with pytest.raises(PlanError, match="would stay beside the new parts"):
+    with pytest.raises(AllUndone, match="would stay beside the new parts"):
         scale.convert(other, str(out), overwrite=True, **given)
     assert tree(out) == before
 
@@ -114,7 +114,7 @@ def test_parts_of_collections_of_others_are_left(tmp_path: Path) -> None:
     out, source = tmp_path / "out", lines(tmp_path / "big.ndjson", 2000)
     (out / "big").mkdir(parents=True)
     (out / "big" / "part-00001.blits").write_bytes(b"mine")
-    with pytest.raises(PlanError, match=NOT_OURS):
+    with pytest.raises(AllUndone, match=NOT_OURS):
         scale.plan_encode(str(source), str(out), split=8000)
     assert scale.plan_encode(str(source), str(out), split=8000, overwrite=True).count > 1
 
@@ -157,7 +157,7 @@ def test_two_plans_of_one_name(tmp_path: Path) -> None:
     assert (report.done, report.failed, report.skipped) == (0, 1, 0)
     assert f"of {tmp_path}/b/x.ndjson" in said(report)[0]
     assert numbers(out / "x.parquet") == [0, 1, 2, 3]
-    with pytest.raises(PlanError, match=f"is there already, of {tmp_path}/b/x.ndjson"):
+    with pytest.raises(AllUndone, match=f"is there already, of {tmp_path}/b/x.ndjson"):
         scale.plan_convert(str(tmp_path / "a"), str(out), to="parquet")
 
 
@@ -177,7 +177,7 @@ def test_what_appears_between_plan_and_run_is_left(tmp_path: Path, own: bool) ->
         report = scale.run(made, **HOW)
         assert (report.done, report.failed, report.exit_code) == (done, 1, 1)
         assert said(report) == [f"{tmp_path}/in/x.ndjson: x.parquet: {NOT_OURS}"]
-    with pytest.raises(PlanError, match="nothing to do"):  # nor is it ours by being planned
+    with pytest.raises(AllUndone, match="nothing to do"):  # nor is it ours by being planned
         scale.plan_convert(str(tmp_path / "in" / "x.ndjson"), str(out), to="parquet")
     assert (out / "x.parquet").read_bytes() == b"mine"
     (out / "x.parquet").unlink()
