@@ -89,7 +89,10 @@ def _facts(result: Any, link: str) -> Iterator[str]:
         yield f"The plan asks for {statistics['launches']} launches of {statistics['rounds']} rounds, fewer for slow cases."
     yield "Codecs take turns within a round."
     if limit := (record.get("settings") or {}).get("time_s"):
-        yield _limited(result, text.duration(limit * 1e9))
+        parts = bool((record.get("resumed") or {}).get("before_s"))
+        yield _limited(
+            result, f"The run was given {text.duration(limit * 1e9)}{' in its last part' if parts else ''}"
+        )
     noise, found = result.derived["noise"], floors(result)
     yield f"Noise floor {floors_said(found) if found else 'not measured'}."
     if not noise.get("quiet", True):
@@ -98,14 +101,11 @@ def _facts(result: Any, link: str) -> Iterator[str]:
 
 
 def _limited(result: Any, limit: str) -> str:
-    """What the run's time was enough for."""
+    """What the run's time, as a sentence begins to say it, was enough for."""
     if share := reached(result):
-        return f"The run was given {limit}; the largest size that it reached is {percent(share)} of the data."
+        return f"{limit}; the largest size that it reached is {percent(share)} of the data."
     made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
-    return (
-        f"The run was given {limit}, each data set its share of it: half of the cases had {made:g} launches "
-        "or more."
-    )
+    return f"{limit}, each data set its share of it: half of the cases had {made:g} launches or more."
 
 
 def _behind(study: Mapping[str, Any], results: Mapping[str, Any], name: str) -> Iterator[str]:

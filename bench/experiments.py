@@ -2,7 +2,7 @@
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
 run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
-cut short, also by its time limit, goes on where it stopped. `--pages` makes the pages anew from the records alone; `--quick` runs all
+cut short goes on where it stopped; with `--continue` also one whose time ran out. `--pages` makes the pages anew from the records alone; `--quick` runs all
 at reduced size into a folder that is shown at the end, and keeps nothing in the repository.
 """
 
@@ -31,10 +31,13 @@ def main(argv: list[str]) -> int:
     sys.path.insert(0, str(HERE))
     flags = {word for word in argv if word.startswith("-")}
     named = [word for word in argv if not word.startswith("-")]
-    unknown = [word for word in named if word not in NAMES] + sorted(flags - {"--pages", "--quick"})
+    unknown = [word for word in named if word not in NAMES] + sorted(
+        flags - {"--pages", "--quick", "--continue"}
+    )
     if unknown:
         print(
-            f"no experiment {unknown[0]!r}: there are {', '.join(NAMES)}; --pages, --quick", file=sys.stderr
+            f"no experiment {unknown[0]!r}: there are {', '.join(NAMES)}; --pages, --quick, --continue",
+            file=sys.stderr,
         )
         return 2
     if "--quick" in flags:
@@ -44,7 +47,7 @@ def main(argv: list[str]) -> int:
         study = read_study(name)
         if "--pages" not in flags:
             for run in study["run"]:
-                measure(study, run, record_path(name, run))
+                measure(study, run, record_path(name, run), more="--continue" in flags)
         missing += not show(study, PAGES)
     return 1 if missing else 0
 
@@ -67,8 +70,8 @@ def record_path(name: str, run: dict[str, Any]) -> Path:
     return folder / f"{'-'.join(filter(None, (name, run['name'])))}.tare.json"
 
 
-def measure(study: dict[str, Any], run: dict[str, Any], path: Path) -> None:
-    """Run the plan as a user would; what was measured already is not measured again."""
+def measure(study: dict[str, Any], run: dict[str, Any], path: Path, *, more: bool = False) -> None:
+    """Run the plan as a user would, on from where it was cut short; with ``more`` also from where its time ran out."""
     command = [sys.executable, "-c", "from tare.cli import main; main()", "measure"]
     command += [run["data"]] if "data" in run else []
     command += ["--plan", study["plan"], "--out", str(path)]
@@ -77,15 +80,16 @@ def measure(study: dict[str, Any], run: dict[str, Any], path: Path) -> None:
             command += [f"--{option}", level]
     command += ["--stop", run["stop"]] if "stop" in run else []
     command += ["--time", run.get("time", "0")]
-    before = unfinished(path)
+    before = unfinished(path, more=more)
     command += ["--resume", str(before)] if before is not None else []
     subprocess.run(command, check=True, env={**os.environ, "TARE_SHARED": str(SHARED)})
 
 
-def unfinished(path: Path) -> Path | None:
+def unfinished(path: Path, *, more: bool = False) -> Path | None:
     """What a run left that was cut short; None if there is no such.
 
-    That is its journal, if it was killed, or its record, if it was interrupted or cases were not reached in the time given.
+    That is its journal, if it was killed, or its record, if it was interrupted or, with ``more``, if cases were not
+    reached in the time given.
     """
     from tare.measure.record import read_record
 
@@ -96,7 +100,7 @@ def unfinished(path: Path) -> Path | None:
     if kept is None:
         return None
     record = read_record(kept)
-    pending = any(case["status"] == "pending" for case in record["cases"])
+    pending = more and any(case["status"] == "pending" for case in record["cases"])
     return kept if pending or record.get("interrupted") else None
 
 

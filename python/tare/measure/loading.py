@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from typing import Any
 
 from tare.errors import WorkerError
@@ -80,21 +81,34 @@ def _beyond(path: str, least: int, most: int) -> str | None:
     return found[0] if found else None
 
 
+class _Double(Exception):
+    """A document has one."""
+
+
 def _has_doubles(path: str) -> bool:
-    found: list[str] = []
-    with open(path, "rb") as file:
-        json.load(file, parse_float=found.append)
-    return bool(found)
+    def found(text: str) -> float:
+        raise _Double(text)
+
+    try:
+        with open(path, "rb") as file:
+            json.load(file, parse_float=found)
+    except _Double:
+        return True
+    return False
 
 
 def _as_values(path: str) -> str:
-    """A document once more, each double by its bits; the new file's path."""
+    """A document once more, each double by its bits, for every language that needs it; the new file's path."""
     from tare.dataset import load_saved
     from tare.tagged import to_tagged
 
-    with open(f"{path}.values", "w", encoding="utf-8") as out:
-        json.dump(to_tagged(load_saved(path, "json"), share=False), out)
-    return f"{path}.values"
+    made = f"{path}.values"
+    if not os.path.exists(made):
+        text = json.dumps(to_tagged(load_saved(path, "json"), share=False))
+        with open(f"{made}.new", "w", encoding="utf-8") as out:
+            out.write(text)
+        os.replace(f"{made}.new", made)
+    return made
 
 
 def _as_rds(path: str) -> str:
@@ -125,10 +139,21 @@ def _changed_in_r(table: Any) -> str:
     if not asked.num_columns:
         return ""
     back = convert(decode(encode(asked, "rds:tare"), "rds:tare"), "arrow")
-    for change in compare_tables(asked, back).changes:
+    for change in compare_tables(_without_maps(asked), back).changes:
         if change.verdict == "lossy":
             return f"column {change.path[:60]!r} with other values ({change.in_[:80]} as {change.out[:80]})"
     return ""
+
+
+def _without_maps(table: Any) -> Any:
+    """The table with maps as what R has of them: lists of keys with their values."""
+    import pyarrow as pa
+
+    for at, field in enumerate(table.schema):
+        if pa.types.is_map(field.type):
+            pairs = pa.list_(pa.struct([("key", field.type.key_type), ("value", field.type.item_type)]))
+            table = table.set_column(at, field.name, table.column(at).cast(pairs))
+    return table
 
 
 def _is_held(kind: Any) -> bool:

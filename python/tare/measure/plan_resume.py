@@ -38,6 +38,7 @@ class Earlier:
         # Cases are compared within their rounds: what the run was in when it was cut short has no whole rounds.
         self._cut = hashes[-1] if record.get("interrupted") and hashes else None
         self._lines: list[str] = []
+        self._ended = {case["key"] for case in record.get("cases", ()) if case["status"] != "pending"}
         self.used = 0
 
     @property
@@ -53,6 +54,10 @@ class Earlier:
             for name in ("datasets", "data_hashes", "codecs")
         }
         return {**record, **both, "cases": list(self._record.get("cases", ()))}
+
+    def seems_finished(self, wanted: Sequence[Case]) -> bool:
+        """Whether it ended every one of these cases; whether they can be used again is seen where the data are opened."""
+        return all(case.status != "pending" or case.key in self._ended for case in wanted)
 
     def finished(self, session: Session, key: str, wanted: Sequence[Case]) -> list[dict[str, Any]]:
         """The cases of a data set, and those of the base's twin and of copying, if all that are wanted are finished."""

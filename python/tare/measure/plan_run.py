@@ -93,8 +93,10 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         except (TareError, OSError) as error:
             record.setdefault("cases", []).extend(_closed(case, "n/a", str(error)[:300]) for case in wanted)
             continue
-        # What is left of the time is shared by the data sets that are left.
-        share_s = left_s / (len(cases) - number) if settings.time_s else 0.0
+        # What is left of the time is shared by the data sets that are left, but for what an earlier run finished.
+        later = list(cases.values())[number + 1 :]
+        due = 1 + sum(earlier is None or not earlier.seems_finished(some) for some in later)
+        share_s = left_s / due if settings.time_s else 0.0
         fresh = start_record(dataset, settings, wiring.command, plan.as_dict())
         fresh["dataset"]["name"] = name
         _join(record, fresh, name)

@@ -189,16 +189,19 @@ def test_the_newest_record_is_shown(bench, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("status", "interrupted", "goes_on"),
-    [("ok", False, False), ("ok", True, True), ("pending", False, True)],
-)
-def test_a_run_that_did_not_reach_all_goes_on(bench, tmp_path, status, interrupted, goes_on):
-    """Whether it was stopped or its time ran out; one that reached all is measured anew."""
+    ("status", "interrupted", "more", "goes_on"),
+    [
+        ("ok", False, True, False), ("ok", True, False, True), ("pending", False, True, True),
+        ("pending", False, False, False),
+    ],
+)  # fmt: skip
+def test_a_run_that_did_not_reach_all_goes_on(bench, tmp_path, status, interrupted, more, goes_on):
+    """If it was stopped, or, where that is asked for, if its time ran out; any other is measured anew."""
     case = {"key": "codec=pickle", "labels": {"codec": "pickle"}, "status": status}
     record = new_record(command="", plan={"name": "load"}) | {"cases": [case], "interrupted": interrupted}
     path = tmp_path / "load.tare.json"
     write_record(record, path)
-    assert bench["run"].unfinished(path) == (path if goes_on else None)
+    assert bench["run"].unfinished(path, more=more) == (path if goes_on else None)
 
 
 @pytest.mark.parametrize("name", NAMES)

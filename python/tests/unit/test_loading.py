@@ -123,6 +123,7 @@ def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
         (pa.array([decimal.Decimal("1.50"), None]), ""),
         (pa.array([2**53 + 1, None]), ""),
         (pa.array([1600000000123456000], pa.timestamp("ns")), ""),
+        (pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())), ""),
         (pa.array([decimal.Decimal("12345678901234567890.12")]), "1.2345678901234567e+19"),
         (pa.array([1600000000123456789], pa.timestamp("ns")), "12:26:40.123456789"),
         (pa.array([{"a": 1}, None]), "'a': None"),

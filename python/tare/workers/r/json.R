@@ -10,7 +10,8 @@
 .json_spaced <- paste0("[ \t\r\n]*+(", .json_token, ")[ \t\r\n]*+")
 .json_kinds <- c("[" = 1L, "]" = 2L, "{" = 3L, "}" = 4L, ":" = 5L, "," = 6L)
 
-json_read <- function(bytes) {
+# With tagged, doubles that are given by their bits ({"$f64":"..."}) are doubles already.
+json_read <- function(bytes, tagged = FALSE) {
   if (any(bytes == as.raw(0L))) stop("a byte 0")
   text <- rawToChar(bytes)
   if (!validUTF8(text)) stop("not UTF-8")
@@ -20,6 +21,8 @@ json_read <- function(bytes) {
   tokens <- strsplit(apart, "\001", fixed = TRUE, useBytes = TRUE)[[1L]]
   if (!length(tokens)) stop("nothing")
   Encoding(tokens) <- "UTF-8"
+  bits <- if (tagged) .bits_of(tokens)
+  if (length(bits$at)) tokens <- tokens[-bits$behind]
   first <- substr(tokens, 1L, 1L)
   kind <- .json_kinds[first]
   kind[is.na(kind)] <- 8L
@@ -39,7 +42,26 @@ json_read <- function(bytes) {
     values[numbers] <- as.list(doubles)
     values[numbers[whole]] <- as.list(as.integer(doubles[whole]))
   }
+  if (length(bits$at)) {
+    at <- bits$at - 4L * (seq_along(bits$at) - 1L)
+    kind[at] <- 8L
+    values[at] <- as.list(bits$doubles)
+  }
   .json_build(kind, values)
+}
+
+# Where doubles stand by their bits, five tokens each, all at once: one by one took a tenth of a millisecond.
+.bits_of <- function(tokens) {
+  at <- which(tokens == "\"$f64\"") - 1L
+  at <- at[at > 0L & at + 4L <= length(tokens)]
+  at <- at[tokens[at] == "{" & tokens[at + 2L] == ":" & tokens[at + 4L] == "}" &
+      grepl("^\"[0-9a-f]{16}\"$", tokens[at + 3L])]
+  if (!length(at)) return(list(at = at))
+  digits <- as.integer(charToRaw(paste(substr(tokens[at + 3L], 2L, 17L), collapse = ""))) - 48L
+  digits <- digits - ifelse(digits > 9L, 39L, 0L)
+  odd <- seq.int(1L, by = 2L, length.out = length(digits) / 2L)
+  bytes <- as.raw(digits[odd] * 16L + digits[odd + 1L])
+  list(at = at, behind = rep(at, each = 4L) + 1:4, doubles = readBin(bytes, "double", length(at), endian = "big"))
 }
 
 # What may come next: 1 a value, 2 a value or the end of an array, 3 a key or the end of an object,

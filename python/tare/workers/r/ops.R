@@ -101,7 +101,7 @@ OPS$load <- function(request) {
     value <- switch(as_,
       rds = readRDS(path),
       json = json_read(file_bytes(path)),
-      values = from_tagged(json_read(file_bytes(path))),
+      values = tagged_read(file_bytes(path)),
       bytes = file_bytes(path),
       arrow = {
         if (!nzchar(system.file(package = "arrow"))) fail("Unsupported",

@@ -32,12 +32,18 @@ raw_of_base64 <- function(text) {
 
 # --- reading --------------------------------------------------------------------------
 
+# A document of tagged values; where no tag but that of doubles is there, nothing is left to be looked at.
+tagged_read <- function(bytes) {
+  value <- json_read(bytes, tagged = TRUE)
+  if (grepl("\"\\$(?!f64\")", rawToChar(bytes), perl = TRUE, useBytes = TRUE)) from_tagged(value) else value
+}
+
 from_tagged <- function(node) {
   if (!is.list(node)) return(node)
   tags <- names(node)
   tag <- tags[substr(tags, 1L, 1L) == "$"][1L]
   if (is.null(tags) || is.na(tag)) {
-    for (at in seq_along(node)) node[at] <- list(from_tagged(node[[at]]))
+    for (at in which(vapply(node, is.list, TRUE))) node[at] <- list(from_tagged(node[[at]]))
     return(node)
   }
   value <- node[[tag]]
