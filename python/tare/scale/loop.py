@@ -366,6 +366,7 @@ class Loop:
         if receipt["status"] == "skipped":
             # Done since this run began: by the attempt whose worker died behind its receipt, or by another run.
             receipt = {**receipt, "status": "done" if task.attempt > 1 else "duplicate"}
+        self._guard.made(receipt)
         self.report.add(receipt, len(task.unit.get("output", {}).get("names", [])))
         self._room.learn(task.unit, receipt)
         self._read += input_bytes(task.unit)

@@ -6,12 +6,14 @@ was not ours then, is kept in ``.tare/begun``, so that the plan itself is no pro
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tare.errors import TareError
 from tare.scale.place import Entry, LocalPlace, Place, shown
 from tare.scale.unit import unit_key
 
@@ -123,6 +125,7 @@ class Guard:
         self._has_names = bool(plan.base) and state.inner
         self._on = self._has_names and not overwrite
         self._others: dict[str, str] = {}
+        self._made: set[str] = set()  # of these, in this run
         self._seen: set[str] | None = None  # what was there when this run began the plan as the first
 
     def begin(self) -> None:
@@ -138,9 +141,24 @@ class Guard:
                 self._state.write_begun(self._plan.id, mine)
                 return
             self._seen = None  # another shard was faster: what was there may be its result
-        self._others = {name: uri for name, uri in found.items() if self._is_there(name)}
-        if self._others != found:  # moved away: what will be there is ours
+        self._others = self._still(found)
+        if self._others != found:  # moved away, or made by another plan since: it is ours
             self._state.write_begun(self._plan.id, self._others)
+
+    def made(self, receipt: Mapping[str, Any]) -> None:
+        """Note what a unit put in its place, in a unit that failed too: it is nobody else's any more."""
+        names = {str(one["name"]) for one in receipt.get("output", []) if "name" in one}
+        self._made.update(self._others.keys() & names.union(receipt.get("committed", [])))
+
+    def end(self) -> None:
+        """Keep what this run made in the place of what was somebody else's; receipts tell of it only until others do."""
+        if not self._made:
+            return
+        with contextlib.suppress(OSError, TareError):  # a run ends as it ends
+            found = self._state.others(self._plan.id) or {}
+            left = {name: uri for name, uri in found.items() if name not in self._made}
+            if left != found:
+                self._state.write_begun(self._plan.id, left)
 
     def there(self, unit: Mapping[str, Any], *, made: bool, again: bool) -> dict[str, str] | None:
         """Of the names of a unit's results those that are there: why each stays; empty if it may be replaced.
@@ -187,6 +205,18 @@ class Guard:
                 if self._is_there(name) and unit_key(unit) not in done
             }
         self._seen = set(asked)
+        return self._foreign(asked)
+
+    def _still(self, found: Mapping[str, str]) -> dict[str, str]:
+        """Of what was somebody else's when the plan was begun, what is so still."""
+        there = {name for name in found if self._is_there(name)}
+        if not there:
+            return {}
+        owners = self._foreign({name: uri for _, name, uri in _results(self._plan) if name in there})
+        return {name: owner or found[name] for name, owner in owners.items()}
+
+    def _foreign(self, asked: Mapping[str, str]) -> dict[str, str]:
+        """Of results with their sources those that are not ours, as the other plans say; whose they are, if that is known."""
         if not asked:
             return {}
         claims = Claims(

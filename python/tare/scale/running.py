@@ -80,6 +80,8 @@ class Writing:
         self._parts: list[tuple[str, str]] = []
         self._attempts: dict[str, set[str]] = {}
         self._folders: set[str] = set()
+        self.committed: list[str] = []
+        """The outputs that were renamed, also if the unit fails for another's sake."""
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
 
@@ -159,7 +161,9 @@ class Writing:
             except (OSError, TareError):
                 for one in new:
                     self.place.remove(one)
+                self.committed = [one for one in self.committed if one not in new]
                 raise
+            self.committed.append(name)
             new += [name] if is_new else []
         self._parts.clear()
         if self._fsync == "all":
@@ -314,6 +318,9 @@ def _carry_out(
         made = TASKS[unit["task"]](unit, writing)
         stage[0] = "writing"
         output = _committed(state, writing, unit, receipt, before)
+    except Exception:
+        receipt["committed"] = writing.committed
+        raise
     finally:
         writing.discard()
     receipt |= {

@@ -178,7 +178,10 @@ class Running:
                 guard=guard,
             )
             self.report = loop.report
-            yield from loop.receipts()
+            try:
+                yield from loop.receipts()
+            finally:
+                guard.end()
             state.sweep()
             ended = not (loop.report.missing or loop.report.stopped)
             if ended and (loop.report.done or state.manifest_plan() != self.plan.id):

@@ -329,3 +329,94 @@ def test_a_plan_that_is_dropped_leaves_nothing(tmp_path: Path) -> None:
     kept = {name.partition(".")[0] for name in os.listdir(out / ".tare" / "plans")}
     assert {name.partition(".")[0] for name in os.listdir(out / ".tare" / "begun")} == kept
     assert json.loads((out / ".tare" / "begun" / f"{kept.pop()}.json").read_text()) == {}
+
+
+# What was not ours, and is
+
+
+OTHERWISE = "parquet:pyarrow,compression=gzip"
+
+
+@pytest.mark.parametrize("later", ["option", "source"])
+def test_what_was_replaced_once_is_ours_whatever_was_asked_for_since(tmp_path: Path, later: str) -> None:
+    """Another option, or another state of the source; then the first again, and nobody need say it twice."""
+    source, out, kept = lines(tmp_path / "in" / "x.ndjson", 3), tmp_path / "out", tmp_path / "kept"
+    out.mkdir()
+    (out / "x.parquet").write_bytes(b"mine")
+    shutil.copy2(source, kept)
+    given: dict[str, Any] = {"to": "parquet", **HOW}
+    assert scale.convert(str(source), str(out), overwrite=True, **given).done == 1
+    assert begun(out) == [{}]
+    if later == "option":
+        assert scale.convert(str(source), str(out), **{**given, "to": OTHERWISE}, overwrite=True).done == 1
+    else:
+        lines(source, 4)
+        assert scale.convert(str(source), str(out), **given).done == 1
+        shutil.copy2(kept, source)
+    report = scale.convert(str(source), str(out), **given)
+    assert (report.done, report.failed) == (1, 0), report.failures
+    assert numbers(out / "x.parquet") == [0, 1, 2]
+
+
+def test_what_another_plan_made_in_the_place_of_what_was_refused(tmp_path: Path) -> None:
+    """The file of somebody else is gone, and nothing was ever overwritten."""
+    source, out = lines(tmp_path / "in" / "x.ndjson", 3), tmp_path / "out"
+    made = plan(source, out)
+    out.mkdir()
+    (out / "x.parquet").write_bytes(b"mine")
+    assert NOT_OURS in said(scale.run(made, **HOW))[0]
+    (out / "x.parquet").unlink()
+    assert scale.convert(str(source), str(out), to=OTHERWISE, **HOW).done == 1
+    assert scale.run(made, **HOW).done == 1
+
+
+@pytest.mark.parametrize("at", ["there", "copied"])
+def test_what_no_plan_made_stays_somebody_else_s(tmp_path: Path, at: str) -> None:
+    """Beside results that were replaced; in a copy of the destination too, whatever times its files have."""
+    out = tmp_path / "out"
+    lines(tmp_path / "in" / "x.ndjson", 3)
+    lines(tmp_path / "in" / "y.ndjson", 3)
+    made = plan(tmp_path / "in", out)
+    out.mkdir()
+    for name in ("x", "y"):
+        (out / f"{name}.parquet").write_bytes(b"mine")
+    assert scale.run(made, **HOW).failed == 2
+    assert scale.convert(str(tmp_path / "in" / "x.ndjson"), str(out), to="parquet", overwrite=True, **HOW).ok
+    if at == "copied":
+        shutil.copytree(out, tmp_path / "copy", copy_function=shutil.copyfile)
+        out = tmp_path / "copy"
+        made = scale.plan_convert(str(tmp_path / "in"), str(out), to="parquet", overwrite=True)
+    for to in ("parquet", OTHERWISE):
+        left: list[tuple[str, str]] = []
+        report = scale.convert(str(tmp_path / "in"), str(out), to=to, skipped=left, **HOW)
+        assert (report.failed, left) == (0, [("y.ndjson", NOT_OURS)])
+        assert (out / "y.parquet").read_bytes() == b"mine"
+    if at == "there":
+        report = scale.run(made, **HOW)
+        assert (report.done, report.failed) == (1, 1)
+        assert (out / "y.parquet").read_bytes() == b"mine"
+
+
+def test_what_a_group_replaced_is_ours_though_one_of_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "_GROUPED_FROM", 5)
+    out = tmp_path / "out"
+    out.mkdir()
+    for n in range(20):
+        lines(tmp_path / "in" / f"{n:02}.ndjson", 3)
+        (out / f"{n:02}.parquet").write_bytes(b"mine")
+    (tmp_path / "in" / "07.ndjson").write_text('{"n": ]}\n')
+    given: dict[str, Any] = {"to": "parquet", **HOW}
+    report = scale.convert(str(tmp_path / "in"), str(out), overwrite=True, **given)
+    assert (report.files, report.files_failed) == (19, 1)
+    assert begun(out) == [{"07.parquet": ""}]
+    (out / "07.parquet").unlink()
+    lines(tmp_path / "in" / "07.ndjson", 4)
+    report = scale.convert(str(tmp_path / "in"), str(out), **given)
+    assert (report.files_failed, len(numbers(out / "07.parquet"))) == (0, 4)
+    assert report.files + report.files_before == 20
+
+
+def begun(out: Path) -> list[dict[str, str]]:
+    return [json.loads(path.read_text()) for path in (out / ".tare" / "begun").iterdir()]
