@@ -81,7 +81,7 @@ class Writing:
         self._attempts: dict[str, set[str]] = {}
         self._folders: set[str] = set()
         self.committed: list[str] = []
-        """The outputs that were renamed, also if the unit fails for another's sake."""
+        """The outputs that were renamed, or the keys that are set, also if the unit fails for another's sake."""
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
 
@@ -221,6 +221,13 @@ class Writing:
             raise UsageError(
                 f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
             )
+
+    def before(self) -> set[str]:
+        """The keys that earlier attempts have set, also of a unit that failed."""
+        if self._state is None:
+            return set()
+        receipt, failure = self._state.receipt(self.key) or {}, self._state.failure(self.key) or {}
+        return {str(one["key"]) for one in receipt.get("objects", [])}.union(failure.get("committed", []))
 
     def discard(self) -> None:
         """Remove what was not renamed, and the folders that it was written in."""

@@ -197,7 +197,7 @@ class State:
         unit: Mapping[str, Any] | None = None,
         verify: str = "hash",
     ) -> bool:
-        """Whether every output of a receipt is there as it was written, or every object in its store.
+        """Whether every output of a receipt is there as it was written, or every key in its store.
 
         Args:
             receipt: Of a unit.

@@ -15,6 +15,7 @@ import pytest
 import tare
 from tare import scale
 from tare.errors import PlanError
+from tare.scale.tasks import put
 from tare.scale.unit import check_unit
 
 
@@ -344,7 +345,7 @@ def test_a_plan_of_ones_own_is_known_where_it_was_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("values", [False, True])
 def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
-    """Receipts beside the plan are no proof: a store may be gone, and a key may name something else."""
+    """Receipts beside the plan are no proof: a store may be gone, or a key. What somebody set since stays."""
     for n in range(3):
         lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
     store, file = tmp_path / "store", tmp_path / "put.jsonl"
@@ -358,13 +359,39 @@ def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
     assert (report.done, report.skipped, report.duplicate) == (plan.count, 0, 0)
     with tare.open_store(str(store), namespace="mine") as opened:
         assert sorted(opened.list()) == ["0.ndjson", "1.ndjson", "2.ndjson"]
-        before = opened.get("1.ndjson")
-        opened.set("1.ndjson", b"something else")
-    assert scale.status(file)["done"] == 0
-    assert scale.run(plan, executor="inline").done == 1
-    with tare.open_store(str(store), namespace="mine") as opened:
-        assert opened.get("1.ndjson") == before
+        before = opened.get("0.ndjson")
+        opened.set("1.ndjson", b"newer")
     assert scale.status(file)["done"] == plan.count
+    assert scale.run(plan, executor="inline").skipped == plan.count
+    with tare.open_store(str(store), namespace="mine") as opened:
+        opened.del_("0.ndjson")
+    assert scale.status(file)["missing"] == plan.count
+    (tmp_path / "in" / "2.ndjson").unlink()  # what is there is not read again
+    assert scale.run(plan, executor="inline").done == plan.count
+    with tare.open_store(str(store), namespace="mine") as opened:
+        assert (opened.get("0.ndjson"), bytes(opened.get("1.ndjson"))) == (before, b"newer")
+    assert scale.run(plan, executor="inline").skipped == plan.count
+
+
+def test_a_key_that_was_set_since_stays_though_its_unit_failed(tmp_path: Path) -> None:
+    """The next start sets what is missing; what somebody sets at that very moment stays too."""
+    for n in range(3):
+        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+    store, bad = str(tmp_path / "store"), tmp_path / "in" / "1.ndjson"
+    plan = scale.plan_put(str(tmp_path / "in"), store, tmp_path / "put.jsonl")
+    bad.rename(tmp_path / "kept")
+    assert scale.run(plan, executor="inline").files_failed == 1
+    with tare.open_store(store) as opened:
+        opened.set("0.ndjson", b"newer")
+    assert scale.run(plan, executor="inline").files_failed == 1
+    (tmp_path / "kept").rename(bad)
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(store) as opened:
+        assert bytes(opened.get("0.ndjson")) == b"newer"
+        assert bytes(opened.get("1.ndjson")) == bad.read_bytes()
+        found = put._add(opened, {"1.ndjson": b"late", "x": b"1", "y": b"2"}, None)
+        assert bytes(opened.get("1.ndjson")) == bad.read_bytes()
+        assert found == {key: opened.get_hash(key) for key in ("1.ndjson", "x", "y")}
 
 
 def test_sources_that_went_before_they_were_begun(tmp_path: Path) -> None:

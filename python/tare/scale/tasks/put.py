@@ -1,4 +1,7 @@
-"""`put`: files into a store, each under its name; the objects first, then the keys that name them."""
+"""`put`: files into a store, each under its name; the objects first, then the keys that name them.
+
+A key is set once. One that is there when its unit is done again has been left, or set by somebody, and stays.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tare import io
-from tare.errors import TareError
+from tare.errors import Conflict, TareError
+from tare.scale import stored
 from tare.scale.failures import Several
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import bytes_of, named, opened
-from tare.store import open_store
+from tare.store import Store, open_store
 
 __all__ = ["run"]
 
@@ -20,30 +24,57 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
 
     Raises:
         TareError, OSError: What is wrong with the store: then no key is set. Or what is wrong with inputs, `Several` of
-            a unit of several: all others are set, and set again with it by the next start.
+            a unit of several: all others are set.
     """
-    del writing  # outputs are the store's
     options = unit["options"]
+    keys = [str(key) for key in options["keys"]]
+    before = writing.before()
+    found = stored.hashes(options, sorted(before)) if before else {}
     values: dict[str, Any] = {}
     failed: list[Exception] = []
-    for given, key in zip(unit["input"], options["keys"], strict=True):
+    for given, key in zip(unit["input"], keys, strict=True):
+        if key in found:
+            continue
         try:
-            values[str(key)] = _value(given) if options.get("values") else bytes_of(given)
+            values[key] = _value(given) if options.get("values") else bytes_of(given)
         except (TareError, OSError) as error:
             failed.append(named(error, str(given["uri"])))
-    objects = _set(values, options)
+    if values:
+        namespace = str(options.get("namespace", "")) or None
+        with open_store(str(options["store"])) as store:
+            found |= _set(store, {key: one for key, one in values.items() if key not in before}, namespace)
+            found |= _add(store, {key: one for key, one in values.items() if key in before}, namespace)
+    writing.committed = [key for key in keys if key in found]
     if failed:
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
-    return Made(rows=len(values), extra={"objects": objects})
+    return Made(rows=len(found), extra={"objects": [{"key": key, "hash": found[key]} for key in keys]})
 
 
-def _set(values: Mapping[str, Any], options: Mapping[str, Any]) -> list[dict[str, str]]:
+def _set(store: Store, values: Mapping[str, Any], namespace: str | None) -> dict[str, str]:
+    """Set keys, whatever they name; their hashes."""
     if not values:
-        return []
-    with open_store(str(options["store"])) as store:
-        namespace = str(options.get("namespace", "")) or None
-        hashes = store.mset(list(values), list(values.values()), namespace=namespace)
-    return [{"key": key, "hash": hash} for key, hash in zip(values, hashes, strict=True)]
+        return {}
+    hashes = store.mset(list(values), list(values.values()), namespace=namespace)
+    return dict(zip(values, hashes, strict=True))
+
+
+def _add(store: Store, values: Mapping[str, Any], namespace: str | None) -> dict[str, str]:
+    """Set keys that have gone; their hashes. One that somebody sets meanwhile stays as it is set."""
+    if not store.info()["conditions"]:
+        return _set(store, values, namespace)
+    found: dict[str, str] = {}
+    left = dict(values)
+    while left:
+        try:
+            with store.batch():
+                return found | {
+                    key: store.set(key, one, namespace, if_absent=True) for key, one in left.items()
+                }
+        except Conflict:
+            there = store.mget_hash(list(left), namespace, missing="")
+            found |= {key: hash for key, hash in zip(left, there, strict=True) if hash}
+            left = {key: one for key, one in left.items() if key not in found}
+    return found
 
 
 def _value(given: Mapping[str, Any]) -> Any:
