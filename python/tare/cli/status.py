@@ -43,6 +43,8 @@ def command(where: str, as_json: bool, every: bool) -> int:
         f"{found['inputs_missing']:,} missing{units}  "
         f"{text.size(found['bytes_done'])} of {text.size(found['bytes'])}  {found['rows']:,} rows"
     )
+    if found["unasked"]:
+        click.echo(f"  by receipts alone, as the store could not be asked: {found['unasked']}")
     for host, count in sorted(found["hosts"].items()):
         click.echo(f"  {host}: {count:,}{' units' if units else ''}")
     for group in found["failures"]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tare.errors import PlanError
+from tare.errors import PlanError, TareError
 from tare.scale.ending import planned
-from tare.scale.place import LocalPlace, as_uri, split_uri
+from tare.scale.place import Entry, LocalPlace, as_uri, split_uri
 from tare.scale.plan import Plan, read_plan
 from tare.scale.report import errors_of, grouped
 from tare.scale.state import State
@@ -27,12 +27,14 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
 
     Returns:
         ``units, done, failed, missing``, and the same of inputs, as a unit may have many small ones: ``inputs,
-        inputs_done, inputs_failed, inputs_missing``; ``bytes, bytes_done, rows, bytes_out, hosts, failures, plans``.
+        inputs_done, inputs_failed, inputs_missing``; ``bytes, bytes_done, rows, bytes_out, hosts, failures, plans``;
+        ``unasked``, why a store could not be asked what it has: then receipts count.
     """
     total: dict[str, Any] = {
         "units": 0, "done": 0, "failed": 0, "missing": 0,
         "inputs": 0, "inputs_done": 0, "inputs_failed": 0, "inputs_missing": 0,
         "bytes": 0, "bytes_done": 0, "rows": 0, "bytes_out": 0, "hosts": {}, "failures": [], "plans": [],
+        "unasked": "",
     }  # fmt: skip
     hosts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
@@ -50,7 +52,7 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
         total["units"] += 1
         total["inputs"] += inputs
         total["bytes"] += size
-        if receipt is not None and state.is_done(receipt, listed, unit=one.unit):
+        if receipt is not None and _is_done(state, receipt, listed, one.unit, total):
             total["done"] += 1
             total["inputs_done"] += inputs
             total["bytes_done"] += size
@@ -79,6 +81,25 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     if every:
         total["failed_inputs"] = [error for one in failures for error in errors_of(one)]
     return total
+
+
+def _is_done(
+    state: State,
+    receipt: dict[str, Any],
+    listed: Mapping[str, Entry] | None,
+    unit: dict[str, Any],
+    total: dict[str, Any],
+) -> bool:
+    """Whether what a receipt says is there; a store that cannot be asked is asked once, and believed."""
+    if receipt.get("objects") and total["unasked"]:
+        return True
+    try:
+        return state.is_done(receipt, listed, unit=unit)
+    except (TareError, OSError) as error:
+        if not receipt.get("objects"):
+            raise
+        total["unasked"] = " ".join(str(error).split())[:300]
+        return True
 
 
 def _gone(unit: dict[str, Any]) -> bool:

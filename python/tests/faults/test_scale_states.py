@@ -14,6 +14,7 @@ import pytest
 
 import tare
 from tare import scale
+from tare.cli import main
 from tare.errors import PlanError
 from tare.scale.tasks import put
 from tare.scale.unit import check_unit
@@ -371,6 +372,26 @@ def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
     with tare.open_store(str(store), namespace="mine") as opened:
         assert (opened.get("0.ndjson"), bytes(opened.get("1.ndjson"))) == (before, b"newer")
     assert scale.run(plan, executor="inline").skipped == plan.count
+
+
+def test_a_store_that_cannot_be_asked_is_told_with_what_receipts_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(3):
+        lines(tmp_path / "in" / f"{n}.ndjson", n + 1)
+    store, file = tmp_path / "store", tmp_path / "put.jsonl"
+    plan = scale.plan_put(str(tmp_path / "in"), str(store), file)
+    assert scale.run(plan, executor="inline").ok
+    assert scale.status(file)["unasked"] == ""
+    (store / "tare-store.json").write_text("x")
+    found = scale.status(file)
+    assert (found["done"], found["inputs_done"]) == (plan.count, 3)
+    assert "marker is not JSON" in found["unasked"]
+    with pytest.raises(SystemExit) as ended:
+        main(["status", str(file)])
+    told = capsys.readouterr().out
+    assert (ended.value.code, told.partition(",")[0]) == (0, "3 of 3 done")
+    assert "by receipts alone, as the store could not be asked" in told
 
 
 def test_a_key_that_was_set_since_stays_though_its_unit_failed(tmp_path: Path) -> None:
