@@ -170,10 +170,34 @@ def _last(sources: tuple[str, ...]) -> tuple[list[str], str]:
 
 def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) -> int:
     from tare.report import text
-    from tare.scale.state import State
+    from tare.scale.place import shown
 
     plan, undone = planned(make, *given, path=out, **options)
-    if "overwrite" in options:
-        State(plan.base).allow(plan.id, options["overwrite"])
+    why = _not_kept(plan, options["overwrite"]) if "overwrite" in options else ""
     click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
+    if why:
+        click.echo(
+            f"say --overwrite to tare run: it could not be kept in {shown(plan.base)} ({why})", err=True
+        )
     return undone
+
+
+def _not_kept(plan: Any, overwrite: bool) -> str:
+    """Keep in a destination whether runs of a plan may replace what is there; why that cannot be, empty if it can.
+
+    A plan may be made on a machine that has not the destination, or may not write there: it is not made here.
+    """
+    from tare.errors import TareError
+    from tare.scale.place import LocalPlace
+    from tare.scale.state import State
+
+    state = State(plan.base)
+    if overwrite and isinstance(state.place, LocalPlace) and not os.path.isdir(state.place.path("")):
+        return "there is no such folder here yet"
+    try:
+        state.allow(plan.id, overwrite)
+    except (OSError, TareError) as error:
+        if not overwrite:
+            raise
+        return str(getattr(error, "strerror", None) or error)
+    return ""

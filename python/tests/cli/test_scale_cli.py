@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 import tare
+from tare.cli import main
+from tare.scale.place import LocalPlace
 
 TARE = (sys.executable, "-c", "from tare.cli import main; main()")
 
@@ -215,6 +217,31 @@ def test_a_plan_that_may_replace(folder: Path) -> None:
     assert mine.read_bytes()[:4] == b"PAR1"
     assert run("plan", *command, "-o", "p", cwd=folder).returncode == 0
     assert not list((folder / "out" / ".tare" / "overwrite").iterdir())
+
+
+def test_a_plan_that_may_replace_where_that_cannot_be_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The destination is another machine's, or takes nothing from this one: the plan is made, and says what is to be said."""
+    monkeypatch.chdir(folder)
+
+    def planned() -> list[str]:
+        words = ["in", "out", "--include", "*.csv", "--to", "parquet", "--overwrite", "-o", "p"]
+        with pytest.raises(SystemExit) as ended:
+            main(["plan", "convert", *words])
+        assert ended.value.code == 0
+        return capsys.readouterr().err.splitlines()
+
+    said = f"say --overwrite to tare run: it could not be kept in {folder}/out (%s)"
+    assert planned() == ["4 units, 32 B: tare run p", said % "there is no such folder here yet"]
+    assert not (folder / "out").exists()
+
+    def refuses(self: LocalPlace, name: str, data: bytes) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(LocalPlace, "put", refuses)
+    (folder / "out").mkdir()
+    assert planned()[1:] == [said % "Permission denied"]
 
 
 def test_what_was_not_begun_is_not_well(folder: Path) -> None:
