@@ -194,11 +194,15 @@ def summary(report: Report, where: str, again: str) -> None:
 
 def _onwards(report: Report, again: str) -> str:
     """How to go on: what the same line cannot do is not said of it."""
+    from tare.scale.owners import is_taken
     from tare.scale.report import errors_of
 
-    found = [(str(one["class"]), str(one["kind"])) for each in report.failures for one in errors_of(each)]
+    errors = [one for each in report.failures for one in errors_of(each)]
+    found = [(str(one["class"]), str(one["kind"])) for one in errors]
     kinds = {kind for _, kind in found}
     rest = report.missing or report.stopped
+    if found and not rest and all(is_taken(str(one["message"])) for one in errors):
+        return f"move them away, or: {_saying(again, '--overwrite')}"
     if found and not rest and kinds <= {"UsageError"}:
         return "the same line would fail again: say it another way"
     if found and not rest and {name for name, _ in found} == {"loss"}:
@@ -211,12 +215,22 @@ def _onwards(report: Report, again: str) -> str:
 def _taking(kinds: set[str], again: str) -> str:
     """What takes losses that were refused: by --strict, which is part of what is asked for, or as values would change."""
     if "LossError" not in kinds:
-        line = f"{again.replace(' --on-loss fail', '').replace(' --on-loss=fail', '')} --on-loss allow"
+        line = again.replace(" --on-loss fail", "").replace(" --on-loss=fail", "")
+        line = _saying(line, "--on-loss", "allow")
         return f"the same line takes them with --on-loss allow, and does nothing else again: {line}"
     if again.startswith("tare run "):
         return "the plan says --strict: of one that `tare plan` makes without it, what is lost is told, not refused"
     line = shlex.join(word for word in shlex.split(again) if word != "--strict")
     return f"without --strict what is lost is told, not refused; all is done again for it: {line}"
+
+
+def _saying(again: str, *option: str) -> str:
+    """The same line with an option that it may have already, in front of what is no option."""
+    words = shlex.split(again)
+    if option[0] in words:
+        return again
+    at = words.index("--") if "--" in words else len(words)
+    return shlex.join([*words[:at], *option, *words[at:]])
 
 
 def _near(text: str) -> str:

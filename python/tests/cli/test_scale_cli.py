@@ -13,6 +13,7 @@ import pytest
 
 import tare
 from tare.cli import main
+from tare.cli.running import _saying
 from tare.scale.place import LocalPlace
 
 TARE = (sys.executable, "-c", "from tare.cli import main; main()")
@@ -212,11 +213,24 @@ def test_a_plan_that_may_replace(folder: Path) -> None:
     done = run("run", "p", cwd=folder)
     said = "in/a.csv: a.parquet: is there already, and not from here; --overwrite replaces it"
     assert (done.returncode, said in done.stderr, mine.read_text()) == (1, True, "mine"), done.stderr
+    assert done.stderr.endswith("\n  move them away, or: tare run p --overwrite\n")
     assert run("plan", *command, "--overwrite", "-o", "p", cwd=folder).returncode == 0
     assert run("run", "p", cwd=folder).returncode == 0
     assert mine.read_bytes()[:4] == b"PAR1"
     assert run("plan", *command, "-o", "p", cwd=folder).returncode == 0
     assert not list((folder / "out" / ".tare" / "overwrite").iterdir())
+
+
+def test_a_partition_that_is_taken_is_said_with_what_settles_it(folder: Path) -> None:
+    """By a line that says nothing twice, in front of what is no option."""
+    (folder / "out" / "x=1").mkdir(parents=True)
+    (folder / "out" / "x=1" / "a.parquet").write_text("mine")
+    command = ("convert", "--to", "parquet", "--partition", "x", "--", "in/a.csv", "out")
+    done = run(*command, cwd=folder)
+    line = "tare convert --to parquet --partition x --overwrite -- in/a.csv out"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"  move them away, or: {line}")
+    assert _saying(line, "--overwrite") == line
+    assert run(*line.split()[1:], cwd=folder).returncode == 0
 
 
 def test_a_plan_that_may_replace_where_that_cannot_be_kept(
