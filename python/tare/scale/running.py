@@ -275,7 +275,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
     Returns:
         The receipt: ``key, status`` (``done``, ``skipped``, ``duplicate``, ``failed``), ``output, bytes_in,
         bytes_out, rows, fidelity, seconds, cpu_seconds, peak_memory, host, pid, attempt, tare, libraries``, and
-        ``error`` if it failed.
+        if it failed ``error``, and ``committed``: the names of outputs, or keys, that are in their place for all that.
     """
     given = dict(settings or {})
     began_s, cpu_s = time.monotonic(), time.process_time()

@@ -32,6 +32,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     found = stored.hashes(options, sorted(before)) if before else {}
     values: dict[str, Any] = {}
     failed: list[Exception] = []
+    notes = ["keys that were there already stay as they are"] if found else []
     for given, key in zip(unit["input"], keys, strict=True):
         if key in found:
             continue
@@ -47,7 +48,8 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     writing.committed = [key for key in keys if key in found]
     if failed:
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
-    return Made(rows=len(found), extra={"objects": [{"key": key, "hash": found[key]} for key in keys]})
+    objects = [{"key": key, "hash": found[key]} for key in keys]
+    return Made(rows=len(keys), extra={"objects": objects, "notes": notes})
 
 
 def _set(store: Store, values: Mapping[str, Any], namespace: str | None) -> dict[str, str]:
