@@ -169,6 +169,7 @@ def test_a_head_without_cores(
     assert tree(tmp_path) == expected
 
 
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Ray's own code
 def test_a_dataset_keeps_whole_numbers_and_what_was_an_index(tmp_path: Path) -> None:
     import pandas as pd
 
