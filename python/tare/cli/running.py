@@ -208,7 +208,7 @@ def _onwards(report: Report, again: str) -> str:
     if found and not rest and {name for name, _ in found} == {"loss"}:
         return _taking(kinds, again)
     if kinds & {"SourceChanged", "FileNotFoundError"} and again.startswith("tare run "):
-        return "sources are not what the plan was made of: `tare plan` makes a new one, which does nothing again that is done"
+        return "sources are not what the plan was made of: `tare plan` makes a new one, of which only units that changed are done again"
     return f"the same line goes on with the rest: {again}"
 
 

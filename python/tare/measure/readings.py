@@ -25,7 +25,8 @@ _COUNTS = (
 _CLOCKS = ("user_ns", "sys_ns", "drop_ns", "gc_ns", "nivcsw", "nvcsw")
 _LONG_NS = 1_000_000
 _STOLEN = 10
-_SHORT, _SHORT_NS = 10, 2_000_000
+_SHORT, _SHORT_NS, _SHORT_MS = 10, 2_000_000, 200
+_FEW = 3  # fewer samples tell nothing of steps
 _TRIES = 3
 # Length of a sample, how much longer the parent may have waited, and what may come to it. A clock that is nearly right
 # is seen to be so at once; any other gets a sample that is long beside what a busy machine comes between with.
@@ -134,6 +135,8 @@ def _stood_still(reply: dict[str, Any]) -> str:
             ran and (cells["wall_ns"] or 0) >= _LONG_NS and _cpu_ns(cells) < (cells["wall_ns"] or 0) / _STOLEN
         )
     count = len(reply["samples"])
+    if count < _FEW:
+        return ""
     return (
         f"its CPU clock stood still in {still} of {count} samples without a switch"
         if still > count / 2
@@ -186,7 +189,7 @@ def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | 
         used_ns: CPU time of the worker's process so far, as the system counts it; None where it does not tell.
     """
     for what in ("encode", "decode"):
-        short = ask(what=what, samples=_SHORT, batch=0, target_ns=_SHORT_NS)
+        short = ask(what=what, samples=_SHORT, batch=0, target_ns=_SHORT_NS, budget_ms=_SHORT_MS)
         if said := _stood_still(short) or _lost(ask, used_ns, what):
             return f"of {what}, {said}"
     return ""

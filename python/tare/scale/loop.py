@@ -337,6 +337,7 @@ class Loop:
             "fidelity": [], "seconds": round(time.monotonic() - task.began, 3), "cpu_seconds": 0.0,
             "peak_memory": 0, "host": "", "pid": 0, "attempt": task.attempt, "tare": __version__,
             "libraries": {}, "input": [str(one["uri"]) for one in task.unit.get("input", [])], "error": error,
+            "committed": (self.state.failure(task.key) or {}).get("committed", []),
         }  # fmt: skip
         self.state.write_failure({**receipt, "unit": task.unit})
         return receipt

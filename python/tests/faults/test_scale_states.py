@@ -375,6 +375,34 @@ def test_a_store_is_asked_what_it_has(tmp_path: Path, values: bool) -> None:
     assert scale.run(plan, executor="inline").skipped == plan.count
 
 
+def test_what_a_put_has_set_is_known_though_its_store_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start in which the store cannot be asked forgets no key that was set: what somebody set since stays."""
+    from tare.scale import stored
+
+    for name in "abc":
+        lines(tmp_path / "in" / f"{name}.ndjson", 2)
+    store = tmp_path / "store"
+    plan = scale.plan_put(str(tmp_path / "in"), str(store), tmp_path / "put.jsonl")
+    kept = (tmp_path / "in" / "c.ndjson").rename(tmp_path / "c")
+    assert scale.run(plan, executor="inline").failed == 1
+    with tare.open_store(str(store)) as opened:
+        opened.set("a.ndjson", b"newer")
+    kept.rename(tmp_path / "in" / "c.ndjson")
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "hashes", _unreachable)
+        assert scale.run(plan, executor="inline", retries=0).failed == 1
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(store)) as opened:
+        assert bytes(opened.get("a.ndjson")) == b"newer"
+        assert sorted(opened.list()) == ["a.ndjson", "b.ndjson", "c.ndjson"]
+
+
+def _unreachable(*_: Any) -> Any:
+    raise OSError("the store is away")
+
+
 def test_a_store_that_cannot_be_asked_is_told_with_what_receipts_say(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

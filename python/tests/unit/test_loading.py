@@ -77,6 +77,28 @@ def test_doubles_are_handed_by_their_bits_where_decimals_are_read_inexactly(tmp_
     assert handed(str(path), "json", "mono") == (str(path), "json")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"$f64":"3ff8000000000000","as":"numpy"},{"$f64":"3ff8000000000000"}]',
+        '[{ "$f64" : "3ff8000000000000" , "as" : "numpy" }]',
+        '[{"$f64":"3ff8000000000000"},{"x":{"$f64":"3ff8000000000000"}},{"$int":"7"}]',
+        '{"a":"$5","b":{"$f64":"bff8000000000000"}}',
+    ],
+)
+def test_r_takes_doubles_by_their_bits_whatever_else_is_said_of_them(tmp_path: Path, text: str) -> None:
+    command, codec, program = LANGUAGES["r"]
+    need(shutil.which(program) is not None, f"{program} is not installed")
+    path, out, tagged = tmp_path / "v.json", tmp_path / "out", tmp_path / "tagged"
+    path.write_text(text)
+    with Worker("r", command) as worker:
+        worker.request("load", deadline_s=60, path=str(path), kind="document", **{"as": "values"})
+        worker.request("prepare", deadline_s=60, codec=codec, cold=False)
+        worker.request("encode_to", deadline_s=60, codec=codec, path=str(out))
+        worker.request("decode_from", deadline_s=60, codec=codec, path=str(out), out=str(tagged))
+    assert from_tagged(json.loads(tagged.read_text())) == from_tagged(json.loads(text))
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_a_worker_holds_are_the_very_doubles(tmp_path: Path, language: str) -> None:
     """Those among them that its language reads from decimals as the double beside."""

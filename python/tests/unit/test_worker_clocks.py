@@ -44,6 +44,7 @@ RIGHT = [[2_000_000, 1_900_000, 0, 0, 0]]
         (RIGHT * 10, False),
         (RIGHT * 6 + STEPS * 4, False),  # a host that took the CPU away
         (RIGHT * 2 + STEPS * 8, True),  # it moves by 10 ms
+        (STEPS * 2, False),  # long calls: too few samples to tell
         ([[2_000_000, 0, 0, 0, 1]] * 10, False),  # it waited
         ([[2_000_000, 0, 0, 1, 0]] * 10, False),  # another process ran
         ([[900_000, 0, 0, 0, 0]] * 10, False),  # shorter than a sample is
@@ -54,6 +55,7 @@ def test_cpu_time_that_moves_by_steps_is_at_fault(rows: list[list[int]], said: b
 
     def ask(**fields: Any) -> dict[str, Any]:
         if fields.get("samples") == 10:
+            assert fields["budget_ms"] == 200
             return {"cols": COLS, "samples": rows, "batch": 1}
         return {"cols": COLS, "samples": [[10**9, 10**9, 0, 0, 0]], "batch": 1}
 

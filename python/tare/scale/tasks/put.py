@@ -29,6 +29,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     options = unit["options"]
     keys = [str(key) for key in options["keys"]]
     before = writing.before()
+    writing.committed = sorted(before)  # whatever happens from here: what was set once is not set again
     found = stored.hashes(options, sorted(before)) if before else {}
     values: dict[str, Any] = {}
     failed: list[Exception] = []
@@ -45,7 +46,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
         with open_store(str(options["store"])) as store:
             found |= _set(store, {key: one for key, one in values.items() if key not in before}, namespace)
             found |= _add(store, {key: one for key, one in values.items() if key in before}, namespace)
-    writing.committed = [key for key in keys if key in found]
+    writing.committed = [key for key in keys if key in found or key in before]
     if failed:
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     objects = [{"key": key, "hash": found[key]} for key in keys]

@@ -35,7 +35,8 @@ raw_of_base64 <- function(text) {
 # A document of tagged values; where no tag but that of doubles is there, nothing is left to be looked at.
 tagged_read <- function(bytes) {
   value <- json_read(bytes, tagged = TRUE)
-  if (grepl("\"\\$(?!f64\")", rawToChar(bytes), perl = TRUE, useBytes = TRUE)) from_tagged(value) else value
+  other <- "\"\\$(?!f64\"\\s*:\\s*\"[0-9a-f]{16}\"\\s*[}])" # also that of a double with more to say
+  if (grepl(other, rawToChar(bytes), perl = TRUE, useBytes = TRUE)) from_tagged(value) else value
 }
 
 from_tagged <- function(node) {
