@@ -2,8 +2,9 @@
 
 Each is a plan that Tare ships, what its study published (``bench/experiments/NAME.toml``), a record of a full
 run (``bench/records/MACHINE/experiments``), and a page with both (``docs/experiments/NAME.md``). A run that was
-cut short goes on where it stopped; with `--continue` also one whose time ran out. `--pages` makes the pages anew from the records alone; `--quick` runs all
-at reduced size into a folder that is shown at the end, and keeps nothing in the repository.
+cut short goes on where it stopped; with `--continue` also one whose time ran out. `--pages` makes the pages anew
+from the records alone; `--quick` runs all at reduced size into a folder that is shown at the end, and keeps
+nothing in the repository.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def _lost(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None],
         for _ in range(_TRIES):
             around, sample = _timed(ask, used_ns, "null", 1), _timed(ask, used_ns, what, batch)
             waited = sample.waited - around.waited
-            used = sample.used - around.used if sample.tells else 0
+            used = sample.used - around.used
             if waited > sample.wall * slower + slack_ns:
                 said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
             elif used > sample.cpu * slower + slack_ns:
@@ -214,13 +214,15 @@ def _lost(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None],
 
 @dataclass(frozen=True)
 class _Timed:
-    """One sample by the worker's clocks (``wall``, ``cpu``, what was freed among it) and by ours, in nanoseconds."""
+    """One sample by the worker's clocks (``wall``, ``cpu``, what was freed among it) and by ours, in nanoseconds.
+
+    ``used`` is the CPU time that the system counted; 0 where it, or the worker, does not tell.
+    """
 
     wall: int
     cpu: int
     waited: int
     used: int
-    tells: bool
 
 
 def _timed(
@@ -231,6 +233,6 @@ def _timed(
     waited, after = time.monotonic_ns() - began, used_ns()
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
     freed = cells.get("drop_ns") or 0
-    tells = used is not None and after is not None and "user_ns" in cells
-    counted = after - used if tells and after is not None and used is not None else 0
-    return _Timed((cells["wall_ns"] or 0) + freed, _cpu_ns(cells) + freed, waited, counted, tells)
+    told = used is not None and after is not None and "user_ns" in cells
+    counted = after - used if told else 0  # type: ignore[operator]
+    return _Timed((cells["wall_ns"] or 0) + freed, _cpu_ns(cells) + freed, waited, counted)

@@ -220,9 +220,7 @@ class Seat:
             return ()
         if self.medium == "memory" and self.language in _ONE_WAY_IN_MEMORY:
             return ()
-        ways = tuple(one for one in self.operations if one in ("encode", "decode", "write", "read"))
-        # What reads alone reads what was written.
-        return ("write", *ways) if ways == ("read",) and self.medium in ("file", "store", "conn") else ways
+        return tuple(one for one in self.operations if one in ("encode", "decode", "write", "read"))
 
     def settle(self) -> None:
         """Move the worker to the CPU that is measured on; it loaded on any."""

@@ -135,13 +135,6 @@ def test_figures_of_other_data_are_said_to_be_weaker(bench):
     assert "other data" not in bench["page"]._answer({"figures": figures}, {"": result})
 
 
-def test_what_is_beside_the_figures_is_not_counted(bench):
-    one = {**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}
-    result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
-    said = bench["page"]._answer({"figures": [one, {**one, "counts": False}]}, {"": result})
-    assert said == "Of 1 published figures: 1 as published."
-
-
 def test_counts_in_a_text_are_those_of_the_records(bench):
     result = result_of(("json:stdlib", 1, "ok"), ("a:b", 1, "ok"), ("c:d", 1, "error"))
     result.derived["cases"]["a:b"]["peak_bytes"] = 5

@@ -57,10 +57,7 @@ json_read <- function(bytes, tagged = FALSE) {
   at <- at[tokens[at] == "{" & tokens[at + 2L] == ":" & tokens[at + 4L] == "}" &
       grepl("^\"[0-9a-f]{16}\"$", tokens[at + 3L])]
   if (!length(at)) return(list(at = at))
-  digits <- as.integer(charToRaw(paste(substr(tokens[at + 3L], 2L, 17L), collapse = ""))) - 48L
-  digits <- digits - ifelse(digits > 9L, 39L, 0L)
-  odd <- seq.int(1L, by = 2L, length.out = length(digits) / 2L)
-  bytes <- as.raw(digits[odd] * 16L + digits[odd + 1L])
+  bytes <- raw_of_hex(paste(substr(tokens[at + 3L], 2L, 17L), collapse = ""))
   list(at = at, behind = rep(at, each = 4L) + 1:4, doubles = readBin(bytes, "double", length(at), endian = "big"))
 }
 
