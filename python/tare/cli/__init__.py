@@ -13,6 +13,7 @@ from typing import IO, Any, NoReturn
 
 import click
 
+from tare.cli.leaving import Leaving
 from tare.errors import NotComparable, PlanError, RecordError, TareError, UsageError, WorkerError
 
 __all__ = ["SHOWS", "main"]
@@ -158,13 +159,27 @@ def main(argv: list[str] | None = None) -> NoReturn:
     3 is that `gate` cannot say, or that `send` or `receive` could not connect or waited in vain. If the
     reader of standard output has gone, commands that only show something (report, compare, codecs,
     inspect, receive) exit quietly with 0, and the others with 141, as of SIGPIPE.
+
+    Without ``argv`` this is the whole program, which ends with it (`leaving`).
     """
+    leaving = Leaving() if argv is None else None
+    try:
+        code: Any = _run(argv)
+    except SystemExit as ended:  # of a signal
+        code = ended.code
+    if leaving is not None and isinstance(code, int):
+        leaving.code = code
+    sys.exit(code)
+
+
+def _run(argv: list[str] | None) -> int:
+    """Run the command line; the exit code."""
     try:
         result = tare.main(args=argv, prog_name="tare", standalone_mode=False)
-        sys.exit(result if isinstance(result, int) else 0)
+        return result if isinstance(result, int) else 0
     except click.exceptions.Abort:
         click.echo("tare: interrupted", err=True)
-        sys.exit(130)
+        return 130
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
