@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -116,24 +117,25 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     check_executor(given["executor"] or "local")
     to = pressed(to, destination, options["compressor"]) or to
     verify = given["check"] or ("decode" if options["verify"] else "hash")
-    folder = tempfile.TemporaryDirectory() if given["dry_run"] else None
     replaced = given["overwrite"] or options["force"]
-    try:
-        plan, undone = planned(
-            plan_convert, sources, destination, to=to, read=options["from_"] or "", split=given["split"],
-            split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
-            exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
-            overwrite=replaced, options=_unit_options(options, given),
-            path=os.path.join(folder.name, "plan.jsonl") if folder else None,
-        )  # fmt: skip
-    except OSError as error:
-        beside = str(error.filename or "").startswith(os.path.abspath(destination))
-        if classify(error, writing=beside) != "resources":
-            raise
-        click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
-        return RESOURCES
-    if given["dry_run"]:
-        return _shown(plan, options["as_json"], verify)
+    with tempfile.TemporaryDirectory() if given["dry_run"] else contextlib.nullcontext() as folder:
+        path = os.path.join(folder, "plan.jsonl") if folder else None
+        try:
+            plan, undone = planned(
+                plan_convert, sources, destination, to=to, read=options["from_"] or "", split=given["split"],
+                split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
+                exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
+                overwrite=replaced, options=_unit_options(options, given), path=path,
+            )  # fmt: skip
+        except OSError as error:
+            beside = str(error.filename or "").startswith(os.path.abspath(destination))
+            if classify(error, writing=beside) != "resources":
+                raise
+            click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
+            return RESOURCES
+        if given["dry_run"]:
+            _shown(plan, options["as_json"], verify)
+            return undone
     given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
     given["on_loss"] = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
     rules = {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}
@@ -190,7 +192,7 @@ def _tell(skipped: list[tuple[str, str]]) -> None:
         )
 
 
-def _shown(plan: Any, as_json: bool, verify: str) -> int:
+def _shown(plan: Any, as_json: bool, verify: str) -> None:
     """The units of a plan that are not done, the largest first."""
     from tare.report import text
     from tare.scale.place import shown
@@ -214,4 +216,3 @@ def _shown(plan: Any, as_json: bool, verify: str) -> int:
             click.echo(f"{shown(given['uri'])}{cut} -> {name}  {text.size(input_bytes(unit))}")
     done = f"; {before:,} more are done" if before else ""
     click.echo(f"{plan.count - before:,} units, {text.size(size)}{done}", err=True)
-    return 0

@@ -51,6 +51,7 @@ _RANGE_BYTES = 4 << 20
 _FLUSHES = 16
 _CLIENTS = 64
 _BEHIND = re.compile("[?#]")
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})  # what this process lacks is no fault of a file
 
 
 @dataclass(frozen=True)
@@ -288,10 +289,12 @@ class LocalPlace(Place):
                 listed = sorted(found, key=lambda one: one.name)
         except FileNotFoundError:
             return
-        except PermissionError:
-            if not within:
+        except OSError as error:
+            if not within or error.errno in _OURS:
                 raise
-            self.passed.append(Undone((f"{prefix}/", "is a folder that this user may not read")))
+            denied = isinstance(error, PermissionError)
+            why = "is a folder that this user may not read" if denied else said_by(error)
+            self.passed.append(Undone((f"{prefix}/", why)))
             return
         for one in listed:
             name = f"{prefix}/{one.name}" if prefix else one.name
@@ -311,10 +314,8 @@ class LocalPlace(Place):
                 why = special(one.stat().st_mode)
         except FileNotFoundError:  # gone since it was listed
             return None
-        except (
-            OSError
-        ) as error:  # of the folder that it links to there are no rights, or links go in a circle
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.ELOOP):
+        except OSError as error:  # no rights on what it links to, links in a circle, a disk that fails
+            if error.errno in _OURS:
                 raise
             told = (name, said_by(error))
             self.passed.append(told if error.errno == errno.ELOOP else Undone(told))

@@ -48,6 +48,18 @@ def deny(monkeypatch: pytest.MonkeyPatch, denied: Callable[[str], bool]) -> None
     monkeypatch.setattr(os, "scandir", scandir)
 
 
+def fail(monkeypatch: pytest.MonkeyPatch, number: int, ending: str) -> None:
+    """A disk, or a server, that answers for a folder with an error."""
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if not isinstance(path, int) and os.fspath(path).endswith(ending):
+            raise OSError(number, os.strerror(number), path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
 def deny_opening(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The same of a file."""
     real = open
@@ -152,6 +164,46 @@ def test_what_is_no_data_is_well(folder: Path, capsys: pytest.CaptureFixture[str
     (folder / "link").symlink_to("nowhere")
     code, told = ends(capsys, "convert", folder, folder / "out", "--to", "parquet")
     assert (code, told.count("1 passed over")) == (0, 3), told
+
+
+@pytest.mark.parametrize("what", ["noise", "empty", "cut", "pipe"])
+def test_what_was_named_itself_is_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """Of a folder only what may be data is; a file that is named is, whatever it holds."""
+    if what == "pipe":
+        os.mkfifo(folder / what)
+    else:
+        held = {"noise": bytes(range(256)), "empty": b"", "cut": gzip.compress(bytes(1000))[:6]}[what]
+        (folder / what).write_bytes(held)
+    words = ("convert", folder, folder / "out", "--to", "parquet")
+    code, told = ends(capsys, *words)
+    assert (code, "1 passed over" in told) == (int(what == "cut"), True), told
+    if what == "cut":
+        assert ends(capsys, *words, "--exclude", what)[0] == 0
+    code, told = ends(
+        capsys, "convert", folder / "a.ndjson", folder / what, folder / "out2", "--to", "parquet"
+    )
+    assert (code, "1 passed over" in told) == (1, True), told
+    assert (folder / "out2" / "a.parquet").exists()
+
+
+def test_a_dry_run_ends_as_the_run_would(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "cut").write_bytes(gzip.compress(bytes(1000))[:6])
+    words = ("convert", folder, folder / "out", "--to", "parquet", "--dry-run")
+    assert ends(capsys, *words)[0] == 1
+    assert ends(capsys, *words, "--exclude", "cut")[0] == 0
+
+
+def test_a_folder_on_a_disk_that_fails(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops no other; a process that may open no more files does, for it would find nothing."""
+    left: list[tuple[str, str]] = []
+    fail(monkeypatch, errno.EIO, "locked")
+    assert [one.name for one in find_sources([str(folder)], skipped=left)] == ["a.ndjson", "open/b.ndjson"]
+    assert left == [("locked/", "input/output error")]
+    fail(monkeypatch, errno.EMFILE, "open")
+    with pytest.raises(OSError, match="Too many open files"):
+        find_sources([str(folder)])
 
 
 def test_nothing_is_left_to_do(

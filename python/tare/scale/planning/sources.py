@@ -45,12 +45,14 @@ class Found:
         name: What its result is named after, with ``/``.
         size: Its bytes.
         identity: ``mtime_ns``, ``etag``, or ``hash`` beside the time that the hashed file had.
+        named: Whether the user named this very file, and so asks for it whatever it holds.
     """
 
     uri: str
     name: str
     size: int
     identity: dict[str, int | str]
+    named: bool = False
 
     def as_input(self) -> dict[str, object]:
         """As a unit holds it."""
@@ -239,9 +241,9 @@ def _of(source: str, passed: list[tuple[str, str]]) -> Iterator[Found]:
     place, name = (place_of(uri), "") if _is_bucket(uri) else split_uri(uri)
     entry = place.stat(name) if name else None
     if entry is not None and uri.startswith("file:") and (why := special(os.stat(local_path(uri)).st_mode)):
-        passed.append((name, why))
+        passed.append(Undone((name, why)))
     elif entry is not None:
-        yield Found(uri, name, entry.size, entry.identity)
+        yield Found(uri, name, entry.size, entry.identity, named=True)
     elif uri.startswith("s3:"):
         yield from _under(place_of(uri), passed)
     else:

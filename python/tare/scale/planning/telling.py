@@ -16,7 +16,15 @@ __all__ = ["format_of", "unknown"]
 
 
 def unknown(one: Found) -> tuple[str, str] | None:
-    """A file of which nothing says what it holds: its name, and why; None where its name or its bytes do."""
+    """A file of which nothing says what it holds: its name, and why; None where its name or its bytes do.
+
+    It is `Undone` where it may be data, or where the user named it.
+    """
+    told = _unknown(one)
+    return Undone(told) if told is not None and one.named else told
+
+
+def _unknown(one: Found) -> tuple[str, str] | None:
     if Codec.for_path(one.name) is not None:
         return None
     if not one.size:
@@ -27,9 +35,9 @@ def unknown(one: Found) -> tuple[str, str] | None:
                 if find(path, known_only=False).format:
                     return None
         except Truncated:
-            return one.name, "ends too early to tell what it holds"
+            return Undone((one.name, "ends too early to tell what it holds"))
         except TareError:
-            return one.name, "its bytes cannot be read: damaged, or changed meanwhile"
+            return Undone((one.name, "its bytes cannot be read: damaged, or changed meanwhile"))
         except OSError as error:  # find() says it with name and advice
             cause = error.__context__ if isinstance(error.__context__, OSError) else error
             return Undone((one.name, said_by(cause)))
