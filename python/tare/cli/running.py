@@ -194,16 +194,15 @@ def summary(report: Report, where: str, again: str) -> None:
 
 def _onwards(report: Report, again: str) -> str:
     """How to go on: what the same line cannot do is not said of it."""
-    from tare.scale.owners import is_taken
     from tare.scale.report import errors_of
 
     errors = [one for each in report.failures for one in errors_of(each)]
     found = [(str(one["class"]), str(one["kind"])) for one in errors]
     kinds = {kind for _, kind in found}
     rest = report.missing or report.stopped
-    if found and not rest and all(is_taken(str(one["message"])) for one in errors):
+    if found and not rest and kinds == {"NameTaken"}:
         return f"move them away, or: {_saying(again, '--overwrite')}"
-    if found and not rest and kinds <= {"UsageError"}:
+    if found and not rest and kinds <= {"UsageError", "NameTaken"}:
         return "the same line would fail again: say it another way"
     if found and not rest and {name for name, _ in found} == {"loss"}:
         return _taking(kinds, again)

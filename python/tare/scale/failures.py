@@ -7,13 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tare.errors import EncodeError, LossError, TareError
+from tare.errors import EncodeError, LossError, TareError, UsageError
 
 __all__ = [
     "CLASSES",
     "RETRIED",
     "STOPS",
     "LossRefused",
+    "NameTaken",
     "Several",
     "SourceChanged",
     "Unwritable",
@@ -45,6 +46,10 @@ _WORDS = {
 
 class SourceChanged(TareError):
     """A source is no more what it was when the plan was made, or when reading it began."""
+
+
+class NameTaken(UsageError):
+    """A file that is not from here has the name of a result."""
 
 
 class LossRefused(EncodeError):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tare.scale.plan import Plan
     from tare.scale.state import State
 
-__all__ = ["LEFT", "Claims", "Guard", "is_taken", "not_ours", "seen"]
+__all__ = ["LEFT", "Claims", "Guard", "not_ours", "seen"]
 
 LEFT = "is there already"
 _UNSEEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
@@ -44,15 +44,6 @@ def not_ours(uri: str = "") -> str:
     ('is there already, of /a.csv; --overwrite replaces it', 'is there already, and not from here; --overwrite replaces it')
     """
     return f"{LEFT}, {f'of {shown(uri)}' if uri else 'and not from here'}; --overwrite replaces it"
-
-
-def is_taken(said: str) -> bool:
-    """Whether a failure is that of a name that is taken, which an option settles.
-
-    >>> is_taken(f"a.csv: a.parquet: {not_ours()}"), is_taken("a.csv: permission denied")
-    (True, False)
-    """
-    return f": {LEFT}, " in said and "--overwrite" in said
 
 
 class Claims:

@@ -19,7 +19,7 @@ from typing import Any
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
-from tare.scale.failures import classify, error_of
+from tare.scale.failures import NameTaken, classify, error_of
 from tare.scale.owners import not_ours, seen
 from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
 from tare.scale.state import State
@@ -143,7 +143,7 @@ class Writing:
         """Rename all, or none if one cannot be; what was written.
 
         Raises:
-            UsageError: A file of somebody else has the name of an output, and may not be replaced.
+            NameTaken: A file of somebody else has the name of an output, and may not be replaced.
             EncodeError, OSError: An output could not be put in its place.
         """
         if others := self.give_up_others():
@@ -177,12 +177,12 @@ class Writing:
             facts[number] = {**fact, **found.identity}
         return facts
 
-    def give_up_others(self) -> dict[str, UsageError]:
+    def give_up_others(self) -> dict[str, NameTaken]:
         """Give up the outputs in whose place a file of somebody else stands; why, by name.
 
         What is the same is of an attempt that died, or of another run of this unit.
         """
-        found: dict[str, UsageError] = {}
+        found: dict[str, NameTaken] = {}
         if self._there is None:
             return found
         # What has appeared since is looked for here alone: of an object store it would be a request for each name.
@@ -192,7 +192,7 @@ class Writing:
             there = seen(self.place, name) if why else None
             if there is None or self._is_same(path, name, there.size):
                 continue
-            found[name] = UsageError(f"{name}: {why}")
+            found[name] = NameTaken(f"{name}: {why}")
             self._parts.remove((path, name))
             with contextlib.suppress(OSError):
                 os.unlink(path)
@@ -218,7 +218,7 @@ class Writing:
                 continue  # parts of data frames have no sources: one may replace another
             else:
                 whose = f"of {shown(min(others))}" if others else "of a data frame"
-            raise UsageError(
+            raise NameTaken(
                 f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
             )
 
