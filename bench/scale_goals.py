@@ -34,7 +34,7 @@ class Size:
     turns: int = 3
     large: int = int(float(os.environ.get("TARE_SCALE_GB", "5")) * 1e9)
     units: int = 40
-    unit_rows: int = 24_000
+    unit_rows: int = 84_000
     again: int = 10_000
     many: int = 1_000_000
     objects: int = 100_000

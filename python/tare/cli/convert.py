@@ -105,10 +105,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
       tare convert 'logs/**/*.ndjson.gz' s3://bucket/logs --to parquet --jobs 8
       tare convert big.ndjson parts/ --to parquet --split 64MiB --executor dask://scheduler:8786
     """  # noqa: D301 - click keeps lines after a backspace character
-    from tare import io
-    from tare.converting.naming import inside, pressed
     from tare.errors import UsageError
-    from tare.scale import remote
 
     if len(sources) < 2:
         raise click.UsageError("Missing argument 'DST': give what to convert, and into what.")
@@ -117,6 +114,11 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         raise UsageError("--allow-loss and --on-loss fail say the opposite; give one.")
     if many.wanted(sources, given):
         return many.convert(list(sources[:-1]), sources[-1], options, given)
+
+    from tare import io
+    from tare.converting.naming import inside, pressed
+    from tare.scale import remote
+
     src, dst = sources
     many.one(options, given)
     if options["to"] and options["codec"]:

@@ -9,11 +9,14 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tare.cli.running import RESOURCES, carry_out, run_options, summary
+
+if TYPE_CHECKING:
+    from tare.scale.executors import Engine
 
 __all__ = ["convert", "one", "options", "planned", "taken", "wanted"]
 
@@ -57,10 +60,13 @@ def taken(given: dict[str, Any]) -> dict[str, Any]:
 
 def wanted(sources: Sequence[str], given: dict[str, Any]) -> bool:
     """Whether it is a run of many: by what is to be converted, or by an option that only such a run has."""
-    from tare.scale.planning.sources import is_glob
-
-    if len(sources) > 2 or is_glob(sources[0]) or os.path.isdir(sources[0]):
+    if len(sources) > 2 or os.path.isdir(sources[0]):
         return True
+    if any(one in sources[0] for one in "*?["):
+        from tare.scale.planning.sources import is_glob
+
+        if is_glob(sources[0]):
+            return True
     asked = [name for name, value in given.items() if value and value != _USUAL.get(name)]
     if not _is_file_name(sources[1]):
         missing = sources[0] != "-" and not os.path.lexists(sources[0])
@@ -92,12 +98,53 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     Raises:
         UsageError: Options that do not go together.
     """
-    from tare.converting.naming import pressed
+    to = _checked(sources, destination, options, given)
+    verify = given["check"] or ("decode" if options["verify"] else "hash")
+    replaced = given["overwrite"] or options["force"]
+    with contextlib.ExitStack() as held:
+        folder = held.enter_context(tempfile.TemporaryDirectory()) if given["dry_run"] else ""
+        engine = None if given["dry_run"] else _started(given, held)
+
+        from tare.converting.naming import pressed
+        from tare.scale import plan_convert
+        from tare.scale.failures import classify, unwritable
+        from tare.scale.place import shown
+
+        to = pressed(to, destination, options["compressor"]) or to
+        try:
+            plan, undone = planned(
+                plan_convert, sources, destination, to=to, read=options["from_"] or "", split=given["split"],
+                split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
+                exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
+                overwrite=replaced, options=_unit_options(options, given),
+                path=os.path.join(folder, "plan.jsonl") if folder else None,
+            )  # fmt: skip
+        except OSError as error:
+            beside = str(error.filename or "").startswith(os.path.abspath(destination))
+            if classify(error, writing=beside) != "resources":
+                raise
+            click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
+            return RESOURCES
+        if given["dry_run"]:
+            _shown(plan, options["as_json"], verify)
+            return undone
+        on_loss = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
+        rules = {
+            **given, "allow_pickle": options["allow_pickle"], "overwrite": replaced, "on_loss": on_loss,
+            "executor": engine or given["executor"] or _usual_executor(plan.bytes_in, plan.count),
+        }  # fmt: skip
+        report, code = carry_out(plan, rules, verify=verify)
+    if report is not None:
+        if options["as_json"]:
+            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
+        summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
+    return code or undone
+
+
+def _checked(sources: list[str], destination: str, options: dict[str, Any], given: dict[str, Any]) -> str:
+    """Whether the options go together; what the files become."""
     from tare.errors import UsageError
-    from tare.scale import plan_convert
     from tare.scale.executors import check_executor
-    from tare.scale.failures import classify, unwritable
-    from tare.scale.place import shown
 
     to = options["codec"] or options["to"]
     if to is None:
@@ -115,36 +162,24 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     if destination == "-" or "-" in sources:
         raise UsageError("many files are no stream: name files, and a folder for the results")
     check_executor(given["executor"] or "local")
-    to = pressed(to, destination, options["compressor"]) or to
-    verify = given["check"] or ("decode" if options["verify"] else "hash")
-    replaced = given["overwrite"] or options["force"]
-    with tempfile.TemporaryDirectory() if given["dry_run"] else contextlib.nullcontext() as folder:
-        path = os.path.join(folder, "plan.jsonl") if folder else None
-        try:
-            plan, undone = planned(
-                plan_convert, sources, destination, to=to, read=options["from_"] or "", split=given["split"],
-                split_lines=given["split_lines"], whole_schema=given["whole_schema"], include=given["include"],
-                exclude=given["exclude"], partition=given["partition"], identify=given["identify"],
-                overwrite=replaced, options=_unit_options(options, given), path=path,
-            )  # fmt: skip
-        except OSError as error:
-            beside = str(error.filename or "").startswith(os.path.abspath(destination))
-            if classify(error, writing=beside) != "resources":
-                raise
-            click.echo(f"tare: {unwritable(error, destination) if beside else error}", err=True)
-            return RESOURCES
-        if given["dry_run"]:
-            _shown(plan, options["as_json"], verify)
-            return undone
-    given["executor"] = given["executor"] or _usual_executor(plan.bytes_in, plan.count, given)
-    given["on_loss"] = given["on_loss"] or ("allow" if options["allow_loss"] else "fail")
-    rules = {**given, "allow_pickle": options["allow_pickle"], "overwrite": replaced}
-    report, code = carry_out(plan, rules, verify=verify)
-    if report is not None:
-        if options["as_json"]:
-            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
-        summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
-    return code or undone
+    return str(to)
+
+
+def _started(given: dict[str, Any], held: contextlib.ExitStack) -> Engine | None:
+    """The processes of this machine that are asked for: they load what they need while the plan is made.
+
+    None for another engine, and where it depends on the work whether there are any.
+    """
+    from tare.scale.executors import engine_of
+
+    asked = given["jobs"] is not None or given["unit_timeout"] is not None
+    name = given["executor"] or ("local" if asked else "")
+    if not name.startswith("local"):
+        return None
+    engine = engine_of(name, given["jobs"])
+    held.callback(engine.close)
+    engine.start()
+    return engine
 
 
 def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, str | int]:
@@ -156,10 +191,9 @@ def _unit_options(options: dict[str, Any], given: dict[str, Any]) -> dict[str, s
     return more | {name: 1 for name in ("data_only", "strict") if options[name]}
 
 
-def _usual_executor(size: int, count: int, given: dict[str, Any]) -> str:
-    """Here, where starting processes would take longer than the work; what takes too long is ended in a process of its own."""
-    small = count == 1 or size < 16 << 20
-    return "inline" if small and given["jobs"] is None and given["unit_timeout"] is None else "local"
+def _usual_executor(size: int, count: int) -> str:
+    """Here, where starting processes would take longer than the work."""
+    return "inline" if count == 1 or size < 16 << 20 else "local"
 
 
 def planned(make: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any, int]:

@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tare.scale.left import AllUndone, Undone
     from tare.scale.plan import Plan, read_plan
-    from tare.scale.planning import plan_convert, plan_encode, plan_measure, plan_put
+    from tare.scale.planning.convert import plan_convert, plan_encode
+    from tare.scale.planning.others import plan_measure, plan_put
     from tare.scale.preflight import EngineError
     from tare.scale.readers import dask_bag, dask_dataframe, ray_dataset, read_unit, write_parts
     from tare.scale.report import Report
@@ -53,10 +54,10 @@ _WHERE = {
     "dask_bag": "tare.scale.readers",
     "dask_dataframe": "tare.scale.readers",
     "iter_run": "tare.scale.runs",
-    "plan_convert": "tare.scale.planning",
-    "plan_encode": "tare.scale.planning",
-    "plan_measure": "tare.scale.planning",
-    "plan_put": "tare.scale.planning",
+    "plan_convert": "tare.scale.planning.convert",
+    "plan_encode": "tare.scale.planning.convert",
+    "plan_measure": "tare.scale.planning.others",
+    "plan_put": "tare.scale.planning.others",
     "ray_dataset": "tare.scale.readers",
     "read_plan": "tare.scale.plan",
     "read_unit": "tare.scale.readers",

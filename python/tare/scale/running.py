@@ -304,7 +304,7 @@ def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) ->
 def _carry_out(
     unit: dict[str, Any], settings: dict[str, Any], receipt: dict[str, Any], stage: list[str]
 ) -> None:
-    from tare.scale.tasks import TASKS
+    from tare.scale.tasks import task_of
 
     settings.setdefault("state", str(unit.get("output", {}).get("base", "")))
     state = State.from_settings(settings)
@@ -322,7 +322,7 @@ def _carry_out(
     base = unit.get("output", {}).get("base")
     writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
     try:
-        made = TASKS[unit["task"]](unit, writing)
+        made = task_of(unit["task"])(unit, writing)
         stage[0] = "writing"
         output = _committed(state, writing, unit, receipt, before)
     except Exception:

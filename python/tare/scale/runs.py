@@ -89,7 +89,7 @@ def convert(
     (1, 1, [])
     >>> folder.cleanup()
     """
-    from tare.scale.planning import plan_convert
+    from tare.scale.planning.convert import plan_convert
 
     known = plan_convert.__kwdefaults__ or {}
     planned = {name: options.pop(name) for name in [*options] if name in known}

@@ -51,7 +51,7 @@ def engine_of(executor: Any, jobs: int | None = None, patience: float = 60.0) ->
 
     Args:
         executor: ``local``, ``local:8``, ``inline``, ``dask``, ``dask://host:port``, ``dask+file:PATH``, ``ray``,
-            ``ray://host:port``, ``ray:auto``, or an object of the shape of `concurrent.futures.Executor`.
+            ``ray://host:port``, ``ray:auto``, an engine, or an object of the shape of `concurrent.futures.Executor`.
         jobs: How many processes ``local``, ``dask`` and ``ray`` start; by default one for each usable core.
         patience: Seconds to wait for the first worker of a cluster.
 
@@ -59,6 +59,8 @@ def engine_of(executor: Any, jobs: int | None = None, patience: float = 60.0) ->
         UsageError: No such engine.
         MissingLibrary: Dask or Ray are not installed; the text has the line.
     """
+    if isinstance(executor, Engine):
+        return executor
     if not isinstance(executor, str):
         from tare.scale.executors.futures import FuturesEngine
 

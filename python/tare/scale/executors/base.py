@@ -33,6 +33,9 @@ class Engine(ABC):
         """How many units may be in flight: enough that no worker waits for the next."""
         return max(4, 2 * self.workers)
 
+    def start(self) -> None:  # noqa: B027 - most have nothing to do
+        """Be ready soon: what takes time begins now, beside what this process does."""
+
     @abstractmethod
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit."""
@@ -78,11 +81,9 @@ class Engine(ABC):
 
 
 def facts() -> dict[str, Any]:
-    """What a worker says of itself."""
+    """What a worker says of itself. Versions are asked of what is installed: loading it takes a tenth of a second."""
     import platform
-
-    import numpy as np
-    import pyarrow as pa
+    from importlib.metadata import version
 
     from tare._version import __version__
 
@@ -91,7 +92,7 @@ def facts() -> dict[str, Any]:
         "pid": os.getpid(),
         "tare": __version__,
         "python": platform.python_version(),
-        "libraries": {"pyarrow": pa.__version__, "numpy": np.__version__},
+        "libraries": {name: version(name) for name in ("pyarrow", "numpy")},
     }
 
 

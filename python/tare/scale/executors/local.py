@@ -38,6 +38,11 @@ class LocalEngine(Engine):
         self._withdrawn = self._context.Event()
         self._pool = self._made()
 
+    def start(self) -> None:
+        """Have all processes load what units need, beside whatever this one does meanwhile."""
+        for _ in range(self.workers):
+            self._pool.submit(_ready)
+
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit."""
         return self._pool.submit(_run, unit, dict(settings))
@@ -114,8 +119,11 @@ def _not_ours(number: int, frame: object) -> None:
 
 
 def _ready() -> None:
-    """Load what units need."""
-    import tare.scale.tasks  # noqa: F401
+    """Load what most units need."""
+    import pyarrow.parquet  # noqa: F401
+
+    import tare.scale.running
+    import tare.scale.tasks.convert  # noqa: F401
 
 
 def _end_with_parent() -> None:

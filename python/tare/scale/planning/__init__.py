@@ -8,11 +8,6 @@
 | `schemas` | the types of a text, fixed once for all of its parts |
 | `convert` | `plan_convert` and `plan_encode` |
 | `others` | `plan_put` and `plan_measure` |
+| `taken` | results whose names are taken |
+| `telling` | what a source holds, as far as a plan must know it |
 """
-
-from __future__ import annotations
-
-from tare.scale.planning.convert import plan_convert, plan_encode
-from tare.scale.planning.others import plan_measure, plan_put
-
-__all__ = ["plan_convert", "plan_encode", "plan_measure", "plan_put"]

@@ -1,8 +1,9 @@
-"""What a unit can be asked to do. A plan names one of these; it can carry no other."""
+"""What a unit can be asked to do. A plan names one of these; it can carry no other. Each is loaded when it is wanted."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import TareError
 from tare.scale.failures import Several, unwritable, without_room
 from tare.scale.place import LocalPlace, shown
-from tare.scale.tasks import convert, encode, measure, put
+from tare.scale.unit import TASKS
 
 if TYPE_CHECKING:
     from tare.scale.running import Made, Writing
 
-__all__ = ["TASKS"]
+__all__ = ["task_of"]
 
 _Task = Callable[[dict[str, Any], "Writing"], "Made"]
 
@@ -64,9 +65,13 @@ def _free(folder: str) -> int:
         return 0
 
 
-TASKS: Mapping[str, _Task] = {
-    "convert": _telling(convert.run),
-    "encode": _telling(encode.run),
-    "put": _telling(put.run),
-    "measure": _telling(measure.run),
-}
+@functools.cache
+def task_of(name: str) -> _Task:
+    """The task of a unit that was checked: ``convert``, ``encode``, ``put`` or ``measure``.
+
+    Raises:
+        KeyError: There is no such task.
+    """
+    if name not in TASKS:
+        raise KeyError(name)
+    return _telling(importlib.import_module(f"tare.scale.tasks.{name}").run)
