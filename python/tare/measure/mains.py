@@ -15,6 +15,7 @@ __all__ = [
     "main_size",
     "main_stage",
     "number",
+    "of_one_work",
     "off_usual",
     "peak_of",
     "shown_cases",
@@ -34,7 +35,11 @@ USUAL = {
     "grain": "whole",
     "orient": "rows",
     "order": "insertion",
+    "kind": "own",
+    "content": "uniform",
 }
+# What is done, and to what: times of cases that differ in these are those of different work.
+_WORK = ("kind", "content", "subset", "order")
 
 
 def base_of(record: Mapping[str, Any]) -> str:
@@ -133,6 +138,29 @@ def main_cases(record: Mapping[str, Any], *, grain: str = "whole") -> dict[tuple
         if is_ranked(case) and (at not in chosen or worth(case) < worth(chosen[at])):
             chosen[at] = case
     return chosen
+
+
+def of_one_work(
+    cases: Mapping[tuple[str, str], dict[str, Any]],
+) -> tuple[dict[tuple[str, str], dict[str, Any]], dict[str, str]]:
+    """The cases that do the same work on the same data as the most usual one, and what of that is not usual.
+
+    >>> def case(**labels):
+    ...     return {"key": "", "labels": labels, "launches": [{"n": 1}]}
+    >>> cases = {("a", "file"): case(), ("b", "file"): case(kind="json"), ("c", "file"): case(order="lexical")}
+    >>> of_one_work(cases)[0].keys(), of_one_work({("b", "file"): case(kind="json")})[1]
+    (dict_keys([('a', 'file')]), {'kind': 'json'})
+    """
+    timed = [case for case in cases.values() if case.get("launches")]
+    if not timed:
+        return dict(cases), {}
+    head = _work(min(timed, key=lambda case: (off_usual(case["labels"]), case["key"])))
+    odd = {name: level for name, level in head.items() if level != USUAL[name]}
+    return {at: case for at, case in cases.items() if _work(case) == head}, odd
+
+
+def _work(case: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(case["labels"].get(name, USUAL[name])) for name in _WORK}
 
 
 def _of_the_head(record: Mapping[str, Any]) -> Sequence[dict[str, Any]]:

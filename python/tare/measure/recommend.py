@@ -15,7 +15,7 @@ from tare.measure.cost import PROFILES, Costed, Profile, cost, wins
 from tare.measure.curves import full_share, growth_rows
 from tare.measure.flips import flips
 from tare.measure.full_size import costed
-from tare.measure.mains import TOTAL, main_cases, main_stage, number
+from tare.measure.mains import TOTAL, USUAL, main_cases, main_stage, number, of_one_work
 from tare.measure.statistics import FIRM, Array, quantiles
 from tare.measure.ties import SURE_IN_NOISE, tie_of
 
@@ -169,6 +169,8 @@ def choose(
         for at, case in mains.items()
         if (case.get("stage", "weigh"), case["labels"].get("size", "1")) == (stage, size)
     }
+    weighed, odd = of_one_work(weighed)
+    notes += _work_note(record, odd)
     # One way alone is in no race with both, unless the whole plan asked for one way.
     both = {at: case for at, case in weighed.items() if len(case.get("operations") or ()) != 1}
     weighed = both or weighed
@@ -245,6 +247,18 @@ def _grain(record: Mapping[str, Any], use: Profile, notes: list[str]) -> str:
         notes.append(f"one call per document, as documents are {mean:.0f} bytes on average")
         return "each"
     return "whole"
+
+
+def _work_note(record: Mapping[str, Any], odd: Mapping[str, str]) -> list[str]:
+    """What the verdict is of, where other data, or other forms of it, were measured too; parts and orders go without saying."""
+    cases = [case["labels"] for case in record.get("cases", ())]
+    several = [
+        name
+        for name in ("kind", "content")
+        if len({labels.get(name, USUAL[name]) for labels in cases if labels.get("codec") != "copy"}) > 1
+    ]
+    told = ", ".join(f"{name} {odd.get(name, USUAL[name])}" for name in several)
+    return [f"of {told} alone; the rest stands in the tables"] if told else []
 
 
 def _medium(

@@ -310,3 +310,29 @@ def test_timed_share_is_that_of_the_clock():
     assert timed_share(one, PROFILES["exchange"].with_link("1MB")) == pytest.approx(2.0 / (2.0 + 9.0))
     free = Costed("a", "a", 0, 0.0, 0.0, np.zeros(2), np.zeros(2))
     assert timed_share(free, PROFILES["archive"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("label", "level", "usual"), [("kind", "json", "own"), ("content", "rounded", "uniform")]
+)
+def test_cases_of_other_work_are_in_no_race(label, level, usual):
+    """A codec's quick case of text, or of data that are easier, says nothing beside others' cases of all of it."""
+
+    def record_of(x):
+        planted = (BASE, Planted("x:one", x, x, 0.5, flags=FLAT), Planted("y:one", 60, 60, 0.5, flags=FLAT))
+        return synthetic_record(
+            "table", planted=planted, media=("memory",), growth=False, derived=False, **QUIET
+        )
+
+    record, other = record_of(100), record_of(10)
+    quick = [case for case in other["cases"] if case["labels"]["codec"] == "x:one"]
+    for case in quick:
+        case["labels"][label] = level
+        case["key"] = f"A{case['key']}|{label}={level}"  # before the others by name
+    record["cases"] += quick
+    verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB")
+    assert verdict["codec"] == "y:one"
+    assert f"of {label} {usual} alone; the rest stands in the tables" in verdict["reasons"]
+    record["cases"] = [case for case in record["cases"] if case["labels"]["codec"] != "x:one"] + quick
+    verdict = recommend(record, profile="archive", gb_seconds=0, link="1000GB")
+    assert (verdict["codec"], "x:one" in verdict["p"]) == ("y:one", False)
