@@ -121,7 +121,9 @@ impl Floats {
         let value = value.filter(|value| value.is_finite());
         // A double written out in full has every digit of it.
         let value = value.filter(|value| !is_integer || format!("{value:.0}").as_bytes() == token);
-        self.push(value.ok_or_else(|| misfit(token, "double", at))?);
+        let value = value.ok_or_else(|| misfit(token, "double", at))?;
+        // A whole number has no zero below zero, as in a column of whole numbers.
+        self.push(if is_integer { value + 0.0 } else { value });
         self.whole = self.whole.wrapping_add(u64::from(is_integer));
         Ok(end)
     }

@@ -206,8 +206,14 @@ def _onwards(report: Report, again: str) -> str:
         return "the same line would fail again: say it another way"
     if found and not rest and {name for name, _ in found} == {"loss"}:
         return _taking(kinds, again)
+    if found and not rest and {name for name, _ in found} == {"timeout"}:
+        return (
+            f"units that take longer need a larger --unit-timeout; the same line does what is left: {again}"
+        )
     if kinds & {"SourceChanged", "FileNotFoundError"} and again.startswith("tare run "):
         return "sources are not what the plan was made of: `tare plan` makes a new one, of which only units that changed are done again"
+    if found and not rest and {name for name, _ in found} == {"input"}:
+        return f"the same line tries these again, and does nothing else: {again}"
     return f"the same line goes on with the rest: {again}"
 
 

@@ -278,7 +278,8 @@ def test_one_fails(folder: Path) -> None:
     assert (report["done"], report["failed"], report["ok"]) == (1, 1, False)
     assert "1 x input: Truncated of csv" in done.stderr
     assert (
-        "the same line goes on with the rest: tare convert 'in/*.csv' out --to parquet --json" in done.stderr
+        "the same line tries these again, and does nothing else: tare convert 'in/*.csv' out --to parquet --json"
+        in done.stderr
     )
     status = run("status", "out", cwd=folder)
     assert (status.returncode, status.stdout.splitlines()[0][:24]) == (1, "1 of 2 done, 1 failed, 0")
@@ -412,6 +413,7 @@ def test_a_time_limit_holds_for_little_work_too(folder: Path) -> None:
     done = run("convert", "in2", "out2", "--to", "parquet", "--unit-timeout", "0.01", cwd=folder)
     assert done.returncode == 1, done.stderr
     assert "took longer than 0.01 s, twice" in done.stderr
+    assert "need a larger --unit-timeout" in done.stderr
 
 
 def test_a_destination_that_takes_nothing_is_told_as_a_full_one_is(folder: Path) -> None:

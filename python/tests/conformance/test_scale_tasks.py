@@ -14,7 +14,9 @@ from pyarrow import parquet
 
 import tare
 from tare import scale
+from tare.errors import UsageError
 from tare.scale.report import Report
+from tare.scale.tasks import partition
 from tare.scale.tasks.partition import partitions
 
 NAN = float("nan")
@@ -81,7 +83,8 @@ def test_nested_values_name_no_folder(tmp_path: Path, column: pa.Array[Any]) -> 
     "values",
     [
         ["", None, "__HIVE_DEFAULT_PARTITION__", "__HIVE_EMPTY__", "a/b", "a%2Fb", "..", "."],
-        [True, False, None], [b"\x00", b"\xff", b""],
+        [True, False, None], [b"\x00", b"\xff", b"", b"a/b", b"."],
+        pa.array([1, 2, 3, 1000, 1001, None], pa.time64("ns")),
     ],
 )  # fmt: skip
 def test_different_values_have_different_folders(values: list[Any]) -> None:
@@ -89,6 +92,31 @@ def test_different_values_have_different_folders(values: list[Any]) -> None:
     assert len({name for name, _ in found}) == len(values)
     assert sorted(rows["n"][0].as_py() for _, rows in found) == list(range(len(values)))
     assert not any(name.count("/") for name, _ in found)
+
+
+def test_intervals_name_no_folder() -> None:
+    column = pa.array([(1, 2, 3), (1, 2, 4)], pa.month_day_nano_interval())
+    with pytest.raises(UsageError, match="name no folder; choose a column of plain values"):
+        list(partitions(pa.table({"k": column, "n": [0, 1]}), "k"))
+
+
+def test_bytes_are_named_as_they_are() -> None:
+    """No repr of Python's: who reads the folders gets the bytes."""
+    found = [name for name, _ in partitions(pa.table({"k": [b"a", b"\xff", b""], "n": [0, 1, 2]}), "k")]
+    assert found == ["k=%FF", "k=__HIVE_EMPTY__", "k=a"]
+
+
+def test_two_values_of_one_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition, "quote", lambda text, safe="": str(text)[:1])
+    with pytest.raises(UsageError, match="two of its values would both have the folder k=a"):
+        list(partitions(pa.table({"k": ["ab", "ac"], "n": [0, 1]}), "k"))
+
+
+def test_nanoseconds_of_a_time_name_folders(tmp_path: Path) -> None:
+    table = pa.table({"k": pa.array([1, 2, 3, 1001], pa.time64("ns")), "v": [1, 2, 3, 4]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    report = convert(tmp_path / "t.parquet", tmp_path / "o", partition="k", verify="decode")
+    assert (report.done, len([*(tmp_path / "o").glob("k=*/t.parquet")])) == (1, 4)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +224,36 @@ def test_one_that_cannot_be_put_costs_no_other_its_key(tmp_path: Path, values: b
     with tare.open_store(str(tmp_path / "store")) as store:
         assert len(list(store.list())) == 30
     assert scale.run(plan, executor="inline").files_before == 30
+
+
+def test_parts_of_lines_say_that_they_were_not_read(tmp_path: Path) -> None:
+    """A line that is no JSON is copied as it is, as of a whole file; --verify decode finds it."""
+    lines = [b'{"a": 1}\n'] * 300
+    lines[150] = b'{"a": 1} x\n'
+    (tmp_path / "a.ndjson").write_bytes(b"".join(lines))
+    report = convert(tmp_path / "a.ndjson", tmp_path / "o", to="ndjson+zstd:3", split=1000)
+    assert report.ok
+    assert any("whether they are valid was not checked" in note for note in report.notes)
+    report = convert(tmp_path / "a.ndjson", tmp_path / "o2", to="ndjson+zstd:3", split=1000, verify="decode")
+    assert report.failed == 1
+
+
+def test_zero_below_zero_among_doubles_is_the_same_whole_and_split(tmp_path: Path) -> None:
+    (tmp_path / "a.ndjson").write_bytes(b'{"a":1.5}\n{"a":-0}\n{"a":-0.0}\n')
+    assert convert(tmp_path / "a.ndjson", tmp_path / "w").ok
+    assert convert(tmp_path / "a.ndjson", tmp_path / "s", split=12).ok
+    whole = parquet.ParquetFile(tmp_path / "w" / "a.parquet").read()["a"].to_pylist()
+    parts = [
+        value
+        for path in sorted((tmp_path / "s" / "a").iterdir())
+        for value in parquet.ParquetFile(path).read()["a"].to_pylist()
+    ]
+    assert repr(whole) == repr(parts) == "[1.5, 0.0, -0.0]"
+
+
+def test_a_table_is_no_document_to_encode(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    plan = scale.plan_encode(str(tmp_path / "a.csv"), str(tmp_path / "o"))
+    error = failure(scale.run(plan, executor="inline"))
+    assert (error["class"], error["kind"]) == ("input", "UsageError")
+    assert "a.csv: holds a table, and documents are encoded: `tare convert" in error["message"]

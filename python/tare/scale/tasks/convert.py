@@ -191,6 +191,12 @@ def _documents(
     if codec.format_id == "ndjson" and writing.verify != "decode":
         with writing.output(name) as target:
             made.rows += _copied(given, target, io.compressor_of(codec))
+        _note(
+            made,
+            [
+                "lines of JSON were copied as they are; whether they are valid was not checked (--verify reads them)"
+            ],
+        )
         return
     with writing.output(name) as target:
         held = f"{target}.lines.ndjson"

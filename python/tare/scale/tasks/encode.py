@@ -9,7 +9,8 @@ from typing import Any
 
 from tare import io as files
 from tare.blit import open_collection
-from tare.errors import Malformed, TareError
+from tare.errors import Malformed, TareError, UsageError
+from tare.kinds import kind_of
 from tare.scale.place import shown
 from tare.scale.ranges import border, open_plain
 from tare.scale.running import Made, Writing
@@ -74,6 +75,10 @@ def _fill(collection: Any, path: Any, given: dict[str, Any], unit: dict[str, Any
     part = given.get("range")
     if part is None and unit.get("read") != "ndjson":
         value = files.read(path, format=str(unit.get("read", "")) or None)
+        if kind_of(value) == "table":
+            raise UsageError(
+                "holds a table, and documents are encoded: `tare convert SRC DST --to blit` writes its rows"
+            )
         values = value if isinstance(value, list) else [value]
         collection.extend(values)
         return len(values)

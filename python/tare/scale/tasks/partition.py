@@ -20,14 +20,15 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     """``COLUMN=VALUE`` and its rows, without that column and in their order, by name; null is the last.
 
     The table is sorted once, however many values there are. Floats are told apart by their bits, so that
-    0.0 is not -0.0; what is no number is one value.
+    0.0 is not -0.0; what is no number is one value. Bytes stand as they are, percent-encoded where a path cannot hold them.
 
     Args:
         table: All rows.
         column: The column whose values become folders.
 
     Raises:
-        UsageError: There is no such column, or two, or its values are lists, maps or structs.
+        UsageError: There is no such column, or two, its values are lists, maps, structs or intervals, or two of them
+            would have one folder.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"k": [1.0, float("nan"), 1.0], "v": [1, 2, 3]})
@@ -39,9 +40,7 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     at = _index(table, column)
     codes, values = _coded(table.column(at), column)
     rest = table.remove_column(at)
-    folders: dict[str, bool] = {}
-    for value in values:
-        folders[folder_of(column, value)] = value is None
+    folders = _folders(column, values)
     ordered = sorted(folders, key=lambda name: (folders[name], name))
     place = {name: number for number, name in enumerate(ordered)}
     numbers = np.array([place[folder_of(column, value)] for value in values], dtype=np.int64)
@@ -55,13 +54,24 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
         start = end
 
 
-def folder_of(column: str, value: Any) -> str:
-    """``column=value``: what a path cannot hold is percent-encoded, and so is text that would mean null.
+def _folders(column: str, values: list[Any]) -> dict[str, bool]:
+    """The folder of each value, and whether it is that of null."""
+    folders: dict[str, bool] = {}
+    for value in values:
+        name = folder_of(column, value)
+        if name in folders and value == value:  # noqa: PLR0124 - what is no number has several forms
+            raise UsageError(f"--partition {column}: two of its values would both have the folder {name}")
+        folders[name] = value is None
+    return folders
 
-    >>> folder_of("k", "a/b"), folder_of("k", None), folder_of("k", "__HIVE_EMPTY__")
-    ('k=a%2Fb', 'k=__HIVE_DEFAULT_PARTITION__', 'k=%5F_HIVE_EMPTY__')
+
+def folder_of(column: str, value: Any) -> str:
+    r"""``column=value``: what a path cannot hold is percent-encoded, and so is text that would mean null.
+
+    >>> folder_of("k", "a/b"), folder_of("k", None), folder_of("k", "__HIVE_EMPTY__"), folder_of("k", b"a\xff")
+    ('k=a%2Fb', 'k=__HIVE_DEFAULT_PARTITION__', 'k=%5F_HIVE_EMPTY__', 'k=a%FF')
     """
-    text = _NULL if value is None else quote(str(value), safe=" +@")
+    text = _NULL if value is None else quote(value if isinstance(value, bytes) else str(value), safe=" +@")
     if value is not None and text in (_NULL, _EMPTY, ".", ".."):
         text = f"%{ord(text[0]):02X}{text[1:]}"
     return f"{quote(column, safe=' ')}={text or _EMPTY}"
@@ -78,7 +88,7 @@ def _index(table: pa.Table, column: str) -> int:
     if len(found) > 1:
         raise UsageError(f"--partition {column}: {len(found)} columns have that name; rename all but one")
     kind = table.schema.field(found[0]).type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
         raise UsageError(
             f"--partition {column}: its values are {kind}, which name no folder; choose a column of plain values"
         )
@@ -113,10 +123,16 @@ def _coded(values: Any, column: str) -> tuple[Any, list[Any]]:
 
 
 def _python(values: Any) -> list[Any]:
-    """Values of Python; those that it has no type for are told by Arrow's text."""
+    """Values of Python; those that it has no type for are told by Arrow's text, and so are nanoseconds, which it drops."""
     import pyarrow as pa
 
     try:
-        return list(values.to_pylist())
+        found = list(values.to_pylist())
+        if values.type == pa.time64("ns"):
+            texts, finer = values.cast(pa.string()).to_pylist(), values.cast(pa.int64()).to_pylist()
+            return [
+                text if ns and ns % 1000 else one for one, text, ns in zip(found, texts, finer, strict=True)
+            ]
+        return found
     except (ValueError, ImportError, OverflowError):
         return list(values.cast(pa.string()).to_pylist())
