@@ -54,8 +54,8 @@ CHARTS: dict[str, tuple[str, str]] = {
     ),
     "times": (
         "Write and read, with intervals",
-        "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals, in order of "
-        "the chosen cost. The short tick is the floor, the least time seen.",
+        "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals where launches "
+        "were enough for one, in order of the chosen cost. The short tick is the floor, the least time seen.",
     ),
     "memory": (
         "Peak memory",
