@@ -212,13 +212,16 @@ def _few(row: Mapping[str, Any]) -> bool:
 def _measured(
     study: Mapping[str, Any], results: Mapping[str, Any], charts: Mapping[str, list[Path]], pages: Path
 ) -> Iterator[str]:
-    from tare.report.charts import CHARTS
+    from tare.report.charts import CHARTS, group_said
+    from tare.report.digest import digest
 
     for name, result in results.items():
         yield f"## Everything measured{f': {name}' if name else ''}"
+        found = digest(result) if charts[name] else None
         for chart in charts[name]:
             heading, about = CHARTS[chart.stem]
-            yield f"![{heading}. {about}]({os.path.relpath(chart, pages)})"
+            said = f"{heading}: {group_said(found, chart.stem)}. {about}"
+            yield f"![{said}]({os.path.relpath(chart, pages)})"
         if result.record["plan"].get("grow"):
             yield from curves(result, study.get("limits", {}))
         else:

@@ -11,6 +11,7 @@ import json
 from importlib import resources
 from typing import Any
 
+from tare.measure.mains import off_usual
 from tare.report import text
 from tare.report.digest import PROFILES, Digest, Grid, Row, Times, mapping, number
 from tare.report.series import MUTED, growth_ends, growth_points, samples, short, twins
@@ -22,6 +23,8 @@ __all__ = [
     "basis_of",
     "chart_data",
     "featured",
+    "group_of",
+    "group_said",
     "link_of",
     "orders",
     "spec",
@@ -33,24 +36,26 @@ __all__ = [
 CHARTS: dict[str, tuple[str, str]] = {
     "bandwidth": (
         "Total time against bandwidth",
-        "Lines: cost of each codec from 1 MB/s to 10 GB/s, with interval bands, both axes logarithmic. The "
-        "strip below names the cheapest codec at each bandwidth; dashed lines mark where the choice changes.",
+        "Lines: cost of each codec from 1 MB/s to 10 GB/s, with interval bands, both axes logarithmic; in grey, "
+        "without a name, the codecs that matter less. The strip below names the cheapest codec at each bandwidth; "
+        "dashed lines mark where the choice changes.",
     ),
     "pareto": (
         "Size against time",
         "Points: encoded size against the time of one write and of one read, both axes logarithmic, down and "
         "left is better. The stepped line joins codecs that no other beats in both. Filled points are on the "
-        "Pareto front over size, write and read.",
+        "Pareto front over size, write and read; those without a name are in the tables.",
     ),
     "growth": (
         "Growth with the data",
-        "Time against size of the data, one panel per medium and operation, both axes logarithmic. k is the "
-        "exponent: 1 means that twice the data takes twice the time. A cross ends a curve that failed.",
+        "Time against size of the data, one panel per medium and operation, both axes logarithmic. Each curve is "
+        "named at its end, with k, the exponent: 1 means that twice the data takes twice the time, ! that the time "
+        "grows faster than the data. A cross ends a curve that failed.",
     ),
     "times": (
         "Write and read, with intervals",
-        "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals, in order of "
-        "the chosen cost. The short tick is the floor, the least time seen.",
+        "Dots: filled for the write, hollow for the read, on a logarithmic axis, with 95 % intervals where launches "
+        "were enough for one, in order of the chosen cost. The short tick is the floor, the least time seen.",
     ),
     "memory": (
         "Peak memory",
@@ -65,8 +70,9 @@ CHARTS: dict[str, tuple[str, str]] = {
     ),
     "noise": (
         "The run against itself",
-        "The base codec was measured twice in each round. Points are the ratio of the two; a quiet run stays "
-        "close to 1. The band is the noise floor.",
+        "The base codec was measured twice in each round. Points are the ratio of the two, by operation, on a "
+        "logarithmic axis, with intervals; a quiet run stays close to 1. The band is the noise floor. A triangle at "
+        "the edge: the interval reaches further.",
     ),
 }
 FEATURED = 10
@@ -114,6 +120,12 @@ def featured(found: Digest) -> list[str]:
     add(found.verdict.get("runner_up"))
     for row in timed:
         add(row.codec)
+    # Curves that all end before the whole of the data leave no row with times of it.
+    grown = {entry.get("codec") for entry in found.growth if entry.get("points")}
+    for grid in found.grids:
+        for row in grid.rows:
+            if row.codec in grown:
+                add(row.codec)
     return chosen
 
 
@@ -137,12 +149,42 @@ def chart_data(found: Digest) -> dict[str, list[dict[str, Any]]]:
 
 
 def bases(found: Digest) -> dict[str, Grid]:
-    """Medium -> the first grid whose times hold no link: what a cost over a bandwidth is made of."""
+    """Medium -> the grid that stands for it, whose times hold no link: what a cost over a bandwidth is made of.
+
+    That is the verdict's own, then one of its data, then the most usual one.
+    """
+    head = found.grids[0] if found.grids else None
+    data = head.labels.get("dataset") if head else None
     out: dict[str, Grid] = {}
-    for grid in found.grids:
+    for grid in sorted(
+        found.grids,
+        key=lambda grid: (grid is not head, grid.labels.get("dataset") != data, off_usual(grid.labels)),
+    ):
         if grid.medium in ("memory", "conn", "file", "store") and any(row.timed for row in grid.rows):
             out.setdefault(grid.medium, grid)
     return out
+
+
+def group_of(found: Digest, name: str) -> Grid | None:
+    """The group of codecs that a chart shows at first; None for those that show all of the run."""
+    if name in ("growth", "noise"):
+        return None
+    if name == "bandwidth":
+        return bases(found).get(basis_of(found, found.profile))
+    return found.grids[0] if found.grids else None
+
+
+def group_said(found: Digest, name: str) -> str:
+    """Which group of the run a chart is of, for its caption: one of many looks like all that was measured."""
+    grid, data = group_of(found, name), str(found.dataset.get("name") or "")
+    groups = sum(any(row.timed for row in grid.rows) for grid in found.grids)
+    if grid is None:
+        said = data if name == "growth" else "all groups of the run"
+    else:
+        told = grid.labels.get("dataset") in grid.title.split(", ")
+        said = grid.title if told else ": ".join(filter(None, (data, grid.title)))
+        said += f" (one of {groups} groups that were measured)" if groups > 1 else ""
+    return text.visible(said, 160)
 
 
 def basis_of(found: Digest, profile: str) -> str:

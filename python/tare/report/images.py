@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from tare.errors import MissingLibrary, UsageError
-from tare.report.charts import CHARTS, basis_of, chart_data, link_of, spec, themes
+from tare.report.charts import CHARTS, basis_of, chart_data, group_said, link_of, spec, themes
 from tare.report.digest import Digest, digest
 
 __all__ = ["complete_spec", "export"]
 
 _WIDTH = 1000
+_HEAD = 52  # room for a heading above a chart
 _PAPER = {"light": "#fcfcfa", "dark": "#15171c"}
 
 
@@ -70,8 +72,7 @@ def complete_spec(
     found: Digest, name: str, data: dict[str, list[dict[str, Any]]], *, theme: str = "light"
 ) -> dict[str, Any] | None:
     """A chart's spec with data, size, signals and colours; None when there is nothing to draw."""
-    source = {"bandwidth": "cost", "growth": "growth", "samples": "samples", "noise": "aa"}.get(name, "rows")
-    if not data[source] or (name == "memory" and not any(row["mw"] or row["mr"] for row in data["rows"])):
+    if not _drawn(found, name, data):
         return None
     whole = spec(name)
     weights = link_of(found, found.profile)
@@ -90,29 +91,57 @@ def complete_spec(
     for dataset in whole["data"]:
         if dataset["name"] in data and "source" not in dataset:
             dataset["values"] = data[dataset["name"]]
+    config = themes()[theme]
     whole |= {
         "width": _WIDTH,
         "height": _height(name, data),
-        "config": themes()[theme],
+        "padding": {"top": _HEAD, "left": 8, "right": 8, "bottom": 8},
+        "title": {
+            "text": CHARTS[name][0],
+            "subtitle": group_said(found, name),
+            "frame": "group",
+            "offset": 12,
+            "fontSize": 15,
+            "subtitleFontSize": 12,
+            "subtitleColor": config["range"]["ink"][1],
+            "subtitlePadding": 5,
+        },
+        "config": config,
         "background": _PAPER[theme],
     }
     return whole
 
 
+def _drawn(found: Digest, name: str, data: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether a chart has something to show of the group that it is exported of."""
+    if name in ("growth", "noise"):
+        return bool(data[{"growth": "growth", "noise": "aa"}[name]])
+    if name == "bandwidth":
+        basis = basis_of(found, found.profile)
+        return any(row["basis"] == basis for row in data["cost"])
+    rows = [row for row in data["samples" if name == "samples" else "rows"] if row["grid"] == 0]
+    if name == "memory":
+        return any(row["mw"] or row["mr"] for row in rows)
+    return any(row["B"] for row in rows) if name == "pareto" else bool(rows)
+
+
 def _height(name: str, data: dict[str, list[dict[str, Any]]]) -> int:
     """As the page lays the charts out at this width."""
-    rows = max(1, sum(row["grid"] == 0 for row in data["rows"]))
+    first = [row for row in data["rows"] if row["grid"] == 0]
+    rows = max(1, len(first))
     if name == "growth":
-        panels = len({row["panel"] for row in data["growth"]})
-        return math.ceil(panels / min(3, max(1, panels))) * 270 + 10
+        curves = Counter(row["panel"] for row in data["ends"])
+        tall = max(270, 82 + 12 * max(curves.values(), default=0))
+        return math.ceil(len(curves) / min(2, max(1, len(curves)))) * tall + 10
     if name == "samples":
         return 50 + 36 * max(1, len({row["codec"] for row in data["samples"] if row["grid"] == 0}))
     if name == "noise":
-        return 60 + 14 * max(3, min(12, len(data["aa"])))
+        pairs = len(data["aa"])
+        return 60 + max(42, pairs * (7 if pairs > 24 else 14))
     heights: dict[str, int] = {
         "bandwidth": 500,
         "pareto": 400,
         "times": 44 + 28 * rows,
-        "memory": 54 + 28 * rows,
+        "memory": 54 + 28 * max(1, sum(row["mw"] is not None or row["mr"] is not None for row in first)),
     }
     return heights[name]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from tare.report import text
-from tare.report.digest import Digest, Row, number
+from tare.report.digest import Digest, Row, mapping, number
 
 __all__ = ["MUTED", "growth_ends", "growth_points", "samples", "short", "twins"]
 
 MUTED = 99
 _MAX_SAMPLES = 1800
 _PER_CASE = 200
+_OPERATIONS = ("encode", "write", "send", "decode", "read", "receive", "open", "subset", "span", "total")
+_FAILED = ("error", "timeout", "killed", "unproven")
 
 
 def short(value: float | None) -> float | int | None:
@@ -25,57 +28,76 @@ def short(value: float | None) -> float | int | None:
 
 def growth_points(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
     """The points of the growth curves, one row each."""
-    panels = set(_panels(found))
     out = []
-    for entry in found.growth:
-        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
-        if (medium, op) not in panels:
-            continue
+    for entry, series in _curves(found, slots):
         for point in entry.get("points") or []:
             size, _items, n_bytes, t_ns = [number(value) for value in point][:4]
             if size and t_ns:
-                out.append(
-                    {
-                        "panel": f"{medium}, {op}",
-                        "codec": codec,
-                        "label": text.visible(codec, 40),
-                        "slot": slots.get(codec, MUTED),
-                        "size": short(size),
-                        "t": short(t_ns),
-                        "B": short(n_bytes),
-                    }
-                )
+                out.append({**series, "size": short(size), "t": short(t_ns), "B": short(n_bytes)})
     return out
 
 
 def growth_ends(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
-    """Where each growth curve ends, with its exponent, and its reason if it failed."""
-    panels = set(_panels(found))
+    """Where each growth curve ends, what is said of it there, and its reason if it failed."""
     out = []
-    for entry in found.growth:
-        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
+    for entry, series in _curves(found, slots):
         points = [point for point in entry.get("points") or [] if number(point[0]) and number(point[3])]
-        if (medium, op) not in panels or not points:
+        if not points:
             continue
         last = max(points, key=lambda point: point[0])
-        k, end = number(entry.get("k")), entry.get("end") if isinstance(entry.get("end"), dict) else None
+        k, end = number(entry.get("k")), mapping(entry.get("end"))
+        steep, failed = bool(entry.get("superlinear")), end.get("status") in _FAILED
+        exponent = "" if k is None else f"k={k:.1f}{'!' if steep else ''} "
+        stop = f": {end['status']}" if failed else ""
         out.append(
             {
-                "panel": f"{medium}, {op}",
-                "codec": codec,
-                "label": text.visible(codec, 40),
-                "slot": slots.get(codec, MUTED),
+                **series,
                 "size": short(number(last[0])),
                 "t": short(number(last[3])),
-                "k": None if k is None else f"k={k:.1f}",
-                "steep": int(bool(entry.get("superlinear"))),
-                "failed": int(
-                    end is not None and end.get("status") in ("error", "timeout", "killed", "unproven")
-                ),
-                "why": text.one_line((end or {}).get("reason") or "", 120),
+                "said": f"{exponent}{series['label']}{stop}",
+                "steep": int(steep),
+                "failed": int(failed),
+                "why": text.one_line(end.get("reason") or "", 120),
             }
         )
     return out
+
+
+def _curves(found: Digest, slots: dict[str, int]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The growth curves that are shown, with what tells one from another: its panel, its name, its looks.
+
+    A codec that was handed over in several ways has a curve for each; they share its
+    colour, and differ in name, dash and shape.
+    """
+    panels, ways = set(_panels(found)), _deliveries(found)
+    for entry in found.growth:
+        medium, op, codec = str(entry.get("medium")), str(entry.get("op")), str(entry.get("codec"))
+        if (medium, op) not in panels:
+            continue
+        several, slot = ways[codec, medium], slots.get(codec, MUTED)
+        way = str(entry.get("delivery"))
+        name = f"{codec}, {way}" if len(several) > 1 else codec
+        yield (
+            entry,
+            {
+                # An emulated link is never taken for a network.
+                "panel": f"{'link(emulated)' if medium == 'link' else medium}, {op}",
+                "series": name,
+                "codec": codec,
+                "label": text.visible(name, 44),
+                "slot": slot,
+                "form": slot if slot == MUTED else (slot + 3 * several.index(way)) % 10,
+            },
+        )
+
+
+def _deliveries(found: Digest) -> dict[tuple[str, str], list[str]]:
+    """In which ways a codec was handed over on a medium."""
+    out: dict[tuple[str, str], set[str]] = {}
+    for entry in found.growth:
+        at = str(entry.get("codec")), str(entry.get("medium"))
+        out.setdefault(at, set()).add(str(entry.get("delivery")))
+    return {at: sorted(ways) for at, ways in out.items()}
 
 
 def samples(found: Digest, slots: dict[str, int]) -> list[dict[str, Any]]:
@@ -125,17 +147,19 @@ def _strip(row: Row, op: str, limit: int, head: dict[str, Any]) -> list[dict[str
 
 
 def twins(found: Digest) -> list[dict[str, Any]]:
-    """The ratios of the base codec to its twin."""
+    """The ratios of the base codec to its twin, by operation."""
     floor = number(found.noise.get("floor"))
     given = [
         entry
         for entry in found.noise.get("aa") or []
-        if isinstance(entry, dict) and number(entry.get("ratio")) is not None
+        if isinstance(entry, dict) and (number(entry.get("ratio")) or 0.0) > 0
     ]
-    return [
+    media = {entry.get("medium") for entry in given}
+    rows = [
         {
             "launch": int(number(entry.get("launch")) or 0),
             "op": text.visible(entry.get("op") or "", 20),
+            "medium": text.visible(entry.get("medium") or "", 20) if len(media) > 1 else "",
             "ratio": number(entry.get("ratio")),
             "lo": number(entry.get("lo")) or number(entry.get("ratio")),
             "hi": number(entry.get("hi")) or number(entry.get("ratio")),
@@ -143,6 +167,21 @@ def twins(found: Digest) -> list[dict[str, Any]]:
         }
         for entry in given
     ]
+    return [
+        {**row, "part": f"{row['medium']}, {row['op']}" if row["medium"] else row["op"], "n": place}
+        for place, row in enumerate(sorted(rows, key=_by_operation), 1)
+    ]
+
+
+def _by_operation(row: dict[str, Any]) -> tuple[Any, ...]:
+    known = row["op"] in _OPERATIONS
+    return (
+        row["medium"],
+        _OPERATIONS.index(row["op"]) if known else -1,
+        row["op"],
+        row["launch"],
+        row["ratio"],
+    )
 
 
 def _panels(found: Digest) -> list[tuple[str, str]]:

@@ -10,7 +10,17 @@ from importlib import resources
 from typing import Any
 
 from tare.report import text, words
-from tare.report.charts import CHARTS, basis_of, chart_data, featured, link_of, spec, themes
+from tare.report.charts import (
+    CHARTS,
+    bases,
+    basis_of,
+    chart_data,
+    featured,
+    group_of,
+    link_of,
+    spec,
+    themes,
+)
 from tare.report.digest import PROFILES, Digest, digest, mapping, number
 from tare.report.html.fidelity import cell_details, exchange, matrix, own_data
 from tare.report.html.hero import hero
@@ -179,6 +189,8 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
     title, shown = CHARTS[chart]
     if chart == "bandwidth" and found.partial is not None:
         shown += " Costs are of the whole data, predicted from the part that was measured."
+    if len(found.grids) > 1:
+        shown += _whose(found, chart)
     table = details(
         "Numbers of this chart",
         f'<div class="numbers" data-csv="{chart}">{data_table(found, chart, data, slots)}</div>',
@@ -191,6 +203,15 @@ def _chart(found: Digest, chart: str, data: dict[str, list[dict[str, Any]]], slo
         f"below.</p></noscript>{extra}</figure>{table}"
     )
     return _section(chart, title, f'<span id="d-{chart}">{esc(shown, 600)}</span>', body)
+
+
+def _whose(found: Digest, chart: str) -> str:
+    """Of which group a chart is, where there are several: most follow the switch."""
+    if chart == "bandwidth":
+        used = {basis_of(found, profile): None for profile in PROFILES}
+        known = bases(found)
+        return f" Made of the times of {' or '.join(known[basis].title for basis in used if basis in known)}."
+    return "" if group_of(found, chart) is None else " Of the codecs of one group, chosen under Measured on."
 
 
 def _codec_legend(found: Digest, slots: dict[str, int]) -> str:

@@ -68,8 +68,9 @@ const heightOf = (name, w) => {
   if (name === "pareto") return small ? 720 : 400;
   if (name === "growth") {
     const n = new Set(data.growth.map((g) => g.panel)).size;
-    const cols = Math.max(1, Math.min(n, w < 560 ? 1 : w < 900 ? 2 : 3));
-    return Math.ceil(n / cols) * 270 + 10;
+    const cols = Math.max(1, Math.min(n, w < 840 ? 1 : 2)), curves = {};
+    data.ends.forEach((e) => { curves[e.panel] = (curves[e.panel] || 0) + 1; });
+    return Math.ceil(n / cols) * Math.max(270, 82 + 12 * Math.max(0, ...Object.values(curves))) + 10;
   }
   if (name === "times") return 44 + rowsOf() * (small ? 40 : 28);
   if (name === "memory") return 54 + rowsOf((r) => r.mw !== null || r.mr !== null) * (small ? 40 : 28);
@@ -77,7 +78,7 @@ const heightOf = (name, w) => {
     const has = new Set(data.samples.filter((s) => s.grid === state.grid).map((s) => s.codec));
     return 50 + Math.max(1, has.size) * (small ? 52 : 36);
   }
-  return 60 + 14 * Math.max(3, Math.min(12, data.aa.length));
+  return 60 + Math.max(42, data.aa.length * (data.aa.length > 24 ? 7 : 14));
 };
 const signalsOf = (name) => {
   const w = D.weights[state.profile] || { w: 1, r: 1, s: 0 }, ops = (D.grids[state.grid] || {}).ops;

@@ -271,9 +271,11 @@ def _growth(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[st
         )
         if k is None and not entry.get("points"):
             continue
+        name, css = _named(entry.get("codec"), slots)
+        way = str(entry.get("delivery") or "whole")
         body.append(
             [
-                _named(entry.get("codec"), slots),
+                (name if way == "whole" else f"{name} <small>{esc(way)}</small>", css),
                 (esc(entry.get("medium")), "t"),
                 (esc(entry.get("op")), "t"),
                 ("" if k is None else f"{k:.2f}", ""),
@@ -382,7 +384,7 @@ def _noise(found: Digest, data: dict[str, list[dict[str, Any]]], slots: dict[str
     del slots, found
     body = [
         [
-            (esc(f"{one['op']}, launch {one['launch']}" if one["launch"] else one["op"]), "t"),
+            (esc(f"{one['part']}, launch {one['launch']}" if one["launch"] else one["part"]), "t"),
             (f"{one['ratio']:.4f}", ""),
             (esc(text.edges(one["lo"], one["hi"])), ""),
         ]
