@@ -7,7 +7,7 @@ from typing import Any
 
 from experiment_figures import Row, percent
 
-__all__ = ["AGREES", "lines", "number", "table"]
+__all__ = ["AGREES", "lines", "number", "short", "table"]
 
 Column = tuple[str, Callable[[Row], str]]
 
@@ -136,7 +136,16 @@ def _agrees(row: Row) -> str:
 def _kept(row: Row) -> str:
     if row.ours is not None:
         return row.found.kept
-    said = " ".join(row.reason.split()).replace("|", "\\|")
+    return short(row.reason)
+
+
+def short(reason: str) -> str:
+    """The start of a reason, as a cell can hold it.
+
+    >>> short("a | b\\n\\n  c")
+    'a \\\\| b c'
+    """
+    said = " ".join(reason.split()).replace("|", "\\|")
     return said if len(said) <= 90 else said[:87] + "..."
 
 

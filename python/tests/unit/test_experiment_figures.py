@@ -155,6 +155,31 @@ def test_a_curve_stands_at_the_largest_size_that_was_measured(bench):
     assert "screened" not in said
 
 
+def test_a_curve_that_failed_says_so_and_where(bench):
+    """A time limit of one request is not the end of the run's time; what was tried and failed is no limit either."""
+    record = sized(*((codec, "0.1", 5e6) for codec in ("a:b", "c:d", "e:f", "g:h")))
+    ends = (("a:b", "timeout", "no answer within 30 s"), ("c:d", "error", "decode: x | y"))
+    record["cases"] += [
+        {"key": codec, "labels": {**record["cases"][0]["labels"], "codec": codec, "size": "0.18"}}
+        | {"status": status, "reason": reason, "launches": []}
+        for codec, status, reason in (*ends, ("e:f", "pending", ""))
+    ]
+    result = SimpleNamespace(
+        record=record | {"plan": {"grow": {"factor": 1.5, "stop_s": 1}}},
+        cases=record["cases"],
+        derived=record["derived"],
+    )
+    said = "\n".join(bench["curves"].curves(result, {}))
+    ended = {
+        line.split("`")[1]: line.split(" | ")[-2] for line in said.splitlines() if line.startswith("| `")
+    }
+    assert "timeout at 18 %: no answer within 30 s | all" in said
+    assert "error at 18 %: decode: x \\| y | all" in said
+    assert ended["e:f"] == ended["g:h"] == "the run's time"
+    assert "- `a:b`: timeout at 18 % of the data: no answer within 30 s" in said
+    assert "- `e:f`" not in said
+
+
 def test_the_timings_of_transports_are_those_of_the_study(bench, shared):
     """Sums are of its writes and reads; what it did not measure is what the curve of its sums predicts."""
     import csv
