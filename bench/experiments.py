@@ -126,9 +126,17 @@ def _created(path: Path) -> str:
     return str(read_record(path)["created"])
 
 
+def read_result(path: Path) -> Any:
+    """A record as a Result, with what today's Tare derives from its samples in place of what it was stored with."""
+    from tare.measure.record import read_record
+    from tare.measure.result import Result
+
+    record = read_record(path)
+    return Result({name: value for name, value in record.items() if name != "derived"})
+
+
 def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> bool:
     """Make the page and its charts from the records; False if there is none."""
-    from tare.measure.result import Result
     from tare.report.images import export
 
     paths = found_records(study, records)
@@ -138,7 +146,7 @@ def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> boo
     for run, path in paths.items():
         folder = charts_of(study, run, pages)
         shutil.rmtree(folder, ignore_errors=True)
-        result = Result.load(path)
+        result = read_result(path)
         export(result, folder)
         (folder / "samples.svg").unlink(missing_ok=True)  # a mark a sample: megabytes
         if result.record["plan"].get(
@@ -156,11 +164,10 @@ def text_of(study: dict[str, Any], pages: Path, records: Path | None = None) -> 
     """The page's text, from the records and the charts that are there."""
     from experiment_page import page
 
-    from tare.measure.result import Result
     from tare.report.charts import CHARTS
 
     paths = found_records(study, records)
-    results = {run: Result.load(path) for run, path in paths.items()}
+    results = {run: read_result(path) for run, path in paths.items()}
     charts = {
         run: [path for name in CHARTS if (path := charts_of(study, run, pages) / f"{name}.svg").exists()]
         for run in paths
@@ -185,3 +192,7 @@ def quick(names: Any) -> int:
         show(study, folder, folder)
     print(f"reduced experiments: {folder}", file=sys.stderr)
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

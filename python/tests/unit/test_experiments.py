@@ -225,6 +225,15 @@ def test_pages_are_what_the_records_say(bench, name):
         assert (page.parent / chart).exists(), chart
 
 
+def test_a_page_is_of_what_today_s_code_derives(bench, tmp_path):
+    """A verdict that was stored with a record, by the Tare of then, is no verdict of today's."""
+    record = new_record(command="", plan={"name": "load"})
+    path = tmp_path / "load.tare.json"
+    write_record(record | {"derived": {**Result(record).derived, "headline": {"sentence": "of then"}}}, path)
+    assert Result.load(path).derived["headline"] == {"sentence": "of then"}
+    assert bench["run"].read_result(path).derived == Result(record).derived
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reduced_experiment_gives_its_page(name, shared):
     shared("data")
