@@ -125,6 +125,18 @@ def test_how_many_launches_is_that_of_the_figures_not_of_the_plan(bench):
     assert "each time, the base's too, rests on 1 to 5 launches and 2 to 9 samples." in said
 
 
+def test_what_the_time_was_enough_for_is_told_of_the_cases_that_are_shown(bench):
+    """The base's twins and the copying of bytes have all their launches, and are no rows of a table."""
+    cases = [("json:stdlib", 1, "ok")] * 3 + [("copy", 1, "ok")] * 2 + [("a:b", 1, "ok")] * 2
+    result = result_of(*cases, settings={"time_s": 60.0})
+    for case, launches in zip(result.cases, (5, 5, 5, 5, 5, 2, 1)):
+        case["launches"] = [{}] * launches
+    for twin in result.cases[:2]:
+        twin["labels"]["twin"] = "1"
+    said = facts(bench, result)
+    assert "half of the 3 cases measured had 2 launches or more, 1 had one." in said
+
+
 def test_figures_of_other_data_are_said_to_be_weaker(bench):
     figures = [{**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}]
     result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
