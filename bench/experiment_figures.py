@@ -11,6 +11,7 @@ __all__ = ["FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", 
 # How far a multiple of the base may be from the published one to count as the same: other machines, other
 # versions. Within it "yes"; beyond it, on the same side of the base, "direction", unless it is no distance.
 _SAME = 1.5
+_BYTES = {"MB": 1e6, "B": 1.0}
 _NO_DISTANCE = 1.1
 # Fewer samples than this have no interval that means anything.
 FEW = 3
@@ -173,7 +174,7 @@ def _ours(
         return None
     ends = (found.value, found.lo or found.value, found.hi or found.value)
     if base is None:
-        return _scaled(ends, 1e6 if figures["unit"] == "MB" else 1.0)
+        return _scaled(ends, _BYTES.get(figures["unit"], 1.0))
     if not base.value:
         return None
     # In pairs, as the tables below have it, where the record has the same base.
@@ -217,7 +218,7 @@ def _agrees(ours: float, published: list[float], figures: Mapping[str, Any]) -> 
     lo, hi = published
     margin = 1 + figures["within"] if "within" in figures else _SAME
     near = lo / margin <= ours <= hi * margin
-    if figures["unit"] == "MB":
+    if figures["unit"] in _BYTES:
         return "yes" if near else "no"
     if near and (lo <= ours <= hi or any(_same_side(ours, end) for end in published)):
         return "yes"

@@ -112,7 +112,9 @@ def _listed(counts: Mapping[str, int]) -> str:
 def _weaker(study: Mapping[str, Any]) -> Iterator[str]:
     """That a figure of other data is less than the study's figure found again."""
     if study.get("stand_in"):
-        yield "All of them are of other data than the study's, so that *as published* says less:"
+        own = sum(len(figures["rows"]) for figures in study["figures"] if figures.get("own_data"))
+        but = f" but {own}" if own else ""
+        yield f"All of them{but} are of other data than the study's, so that *as published* says less:"
         yield "such data give the like here, not that the study's figure was found again."
 
 

@@ -41,7 +41,7 @@ def _columns(figures: Mapping[str, Any]) -> list[Column]:
     end: list[Column] = [("as published", _agrees), ("kept", _kept)]
     measured: list[Column] = [("interval", _interval), ("samples", _samples)]
     if figures["operation"] == "bytes":
-        unit = " MB" if figures["unit"] == "MB" else ""
+        unit = "" if figures["unit"] == "x" else f" {figures['unit']}"
         return [("codec", _name), (f"published{unit}", _published), (f"here{unit}", _ours), *end]
     if figures["unit"] == "x":
         return [("codec", _name), ("published", _published), ("here", _ours), *measured, *end]

@@ -61,6 +61,20 @@ def test_sizes_are_compared_as_closely_as_the_study_allows(bench):
     assert [row.agrees for row in found] == ["yes", "no"]
 
 
+def test_bytes_of_a_small_document_are_compared_as_such(bench):
+    """Nothing is divided, and there is no direction without a base."""
+    rows = [{"codec": "blit:tare", "published": 11}, {"codec": "json:stdlib", "published": 14.5}]
+    figures = {"heading": "", "operation": "bytes", "unit": "B", "within": 0.1, "rows": rows}
+    record = record_of(("blit:tare", 1, "ok"), ("json:stdlib", 1, "ok"))
+    for row in record["derived"]["cases"].values():
+        row["bytes"] = 14
+    found = bench["figures"].compared(figures, record)
+    assert [row.agrees for row in found] == ["no", "yes"]
+    table = bench["table"].table(figures, found)
+    assert table[0] == "| codec | published B | here B | as published | kept |"
+    assert table[2] == "| `blit:tare` | 11 | 14 | no | all |"
+
+
 def test_shares_of_a_size_have_the_margin_of_sizes(bench):
     """A share of 0.6 is not 0.64 within five percent, though within a factor of 1.5."""
     rows = [{"codec": "msgpack:msgpack", "published": value} for value in (0.64, 0.61)]

@@ -145,6 +145,10 @@ def test_figures_of_other_data_are_said_to_be_weaker(bench):
     assert "of other data than the study's" in bench["page"]._answer(study, {"": result})
     assert "| `companies` | others | `companies.json` |" in "\n".join(bench["page"]._stand_ins(study))
     assert "other data" not in bench["page"]._answer({"figures": figures}, {"": result})
+    own = [*figures, {**figures[0], "own_data": True}]
+    assert "All of them but 1 are of other data" in bench["page"]._answer(
+        study | {"figures": own}, {"": result}
+    )
 
 
 def test_counts_in_a_text_are_those_of_the_records(bench):
@@ -175,6 +179,7 @@ def test_no_other_document_is_told_as_the_study_s_own(bench):
         {**figures.get("where", {}), **row.get("where", {})}["dataset"]
         for figures in study["figures"]
         for row in figures["rows"]
+        if not figures.get("own_data")
     }
     assert used <= named
     assert "own document" not in (ROOT / "docs" / "experiments" / "documents.md").read_text(encoding="utf-8")
