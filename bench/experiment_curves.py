@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiment_figures import FEW, WIDE, Found, percent, whole
+from experiment_figures import ENDS, FEW, WIDE, Found, percent, whole
 from experiment_table import lines, short
 
 __all__ = ["curves"]
 
-_OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read"), "conn": ("write", "read")}
 _MEDIA = ("memory", "conn", "file", "fifo", "unix", "tcp", "link", "remote")
 _TEXT = frozenset({"codec", "ended by", "kept"})
 _DONE = ("ok", "lossy")
@@ -95,8 +94,8 @@ def _last(cases: list[dict[str, Any]]) -> dict[Place, dict[str, Any]]:
 
 
 def _table(result: Any, medium: str, last: Mapping[Place, dict[str, Any]]) -> list[str]:
-    operations = _OPERATIONS.get(medium, ("send", "receive"))
-    joint = "sum" if medium in _OPERATIONS else "span"
+    operations = ENDS.get(medium, ("send", "receive"))
+    joint = "sum" if medium in ENDS else "span"
     heads = ["codec", "of the data", "size", *operations, joint, "k", "whole data", "ended by", "kept"]
     rows = []
     for place, case in last.items():

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", "whole"]
+__all__ = ["ENDS", "FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", "whole"]
 
 # How far a multiple of the base may be from the published one to count as the same: other machines, other
 # versions. Within it "yes"; beyond it, on the same side of the base, "direction", unless it is no distance.
 _SAME = 1.5
 _BYTES = {"MB": 1e6, "B": 1.0}
 _NO_DISTANCE = 1.1
+# What is timed one after the other; over any other medium both ends are at work at once.
+ENDS = {"memory": ("encode", "decode"), "conn": ("write", "read"), "file": ("write", "read")}
 # Fewer samples than this have no interval that means anything.
 FEW = 3
 # A prediction whose ends are further apart than this says nothing.
@@ -51,7 +53,8 @@ class Row:
         ours: Our figure in the unit of the published one, its least and its most.
         agrees: ``base, yes, direction, no, untold, void``, or empty if there is nothing to compare.
         reason: Why there is nothing.
-        parts: Nanoseconds of our write and read, where both are shown beside their sum.
+        parts: Nanoseconds of our write and read, where both are shown beside their sum or span.
+        k: Exponent of our curve, where the study's is shown.
     """
 
     said: Mapping[str, Any]
@@ -63,6 +66,7 @@ class Row:
     agrees: str
     reason: str
     parts: tuple[float | None, ...] = ()
+    k: float | None = None
 
     @property
     def few(self) -> bool:
@@ -119,6 +123,7 @@ def _row(figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str
         agrees=_verdict(figures, row, multiple, (found, base, ours)),
         reason=found.reason or (base.reason if base is not None and base.value is None else ""),
         parts=_parts(figures, row, record),
+        k=_exponent(figures, row, record),
     )
 
 
@@ -128,16 +133,28 @@ def _parts(
     """Writing and reading apart, at the largest size of the row."""
     if "sizes" not in row:
         return ()
-    operations = ("encode", "decode") if figures["where"]["medium"] == "memory" else ("write", "read")
-    where = {**figures["where"], "size": row["sizes"][-1]}
+    operations = ENDS.get(figures["where"]["medium"], ("send", "receive"))
+    where = {**_where(figures, row), "size": row["sizes"][-1]}
     return tuple(look(record, row["codec"], operation, where, False).value for operation in operations)
+
+
+def _exponent(figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str, Any]) -> float | None:
+    """How our curve grows, of which a row shows several sizes."""
+    if "sizes" not in row:
+        return None
+    labels = {"codec": row["codec"], "op": figures["operation"], **_where(figures, row)}
+    return next((grown.get("k") for grown in _grown(record, labels)), None)
+
+
+def _where(figures: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:
+    return {**figures.get("where", {}), **row.get("where", {})}
 
 
 def _pair(
     figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str, Any], size: str | None
 ) -> tuple[Found, Found | None]:
     """The figure and its base, at a size where the row has several."""
-    where = {**figures.get("where", {}), **row.get("where", {}), **({"size": size} if size else {})}
+    where = {**_where(figures, row), **({"size": size} if size else {})}
     predicted = bool(figures.get("predicted"))
     found = look(record, row["codec"], figures["operation"], where, predicted)
     if "base" not in figures:
@@ -279,18 +296,22 @@ def _figure(row: Mapping[str, Any], operation: str) -> Found | None:
 
 
 def _predicted(record: Mapping[str, Any], labels: Mapping[str, str], operation: str) -> Found | None:
-    wanted = {name: value for name, value in labels.items() if name != "size"}
-    rows = [
-        row
-        for row in record["derived"]["growth"]
-        if all(str(row.get(name)) == value for name, value in wanted.items())
-    ]
+    rows = _grown(record, {name: value for name, value in labels.items() if name != "size"})
     kept = _kept(record, labels)
     if operation == "bytes":
         known = next((row["predicted_bytes"] for row in rows if row.get("predicted_bytes")), None)
         return None if known is None else Found(known, kept=kept, predicted=True)
     found = next((whole(row) for row in rows if row["op"] == operation), None)
     return None if found is None else Found(**{**vars(found), "kept": kept})
+
+
+def _grown(record: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The curves with these labels."""
+    return [
+        row
+        for row in record["derived"]["growth"]
+        if all(str(row.get(name)) == value for name, value in wanted.items())
+    ]
 
 
 def _kept(record: Mapping[str, Any], labels: Mapping[str, str]) -> str:
