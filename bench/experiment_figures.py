@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ENDS", "FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", "whole"]
+__all__ = ["ENDS", "FEW", "WIDE", "Found", "Row", "compared", "has", "is_base", "look", "percent", "whole"]
 
 # How far a multiple of the base may be from the published one to count as the same: other machines, other
 # versions. Within it "yes"; beyond it, on the same side of the base, "direction", unless it is no distance.
@@ -216,7 +216,7 @@ def _verdict(
     found, base, ours = here
     if row.get("void") and ours is not None:
         return "void"
-    if row["codec"] == figures.get("base") and "where" not in row:
+    if is_base(figures, row):
         return "base"
     if ours is None:
         return "untold" if found.too_wide or (base is not None and base.too_wide) else ""
@@ -228,6 +228,11 @@ def _verdict(
     nearest = min(max(middle, ours[1]), ours[2])
     said = {_agrees(value, published, figures) for value in (*ours, nearest)}
     return said.pop() if len(said) == 1 else "untold"
+
+
+def is_base(figures: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether a row is what the others are multiples of, and so no figure of its own."""
+    return row["codec"] == figures.get("base") and "where" not in row
 
 
 def _agrees(ours: float, published: list[float], figures: Mapping[str, Any]) -> str:

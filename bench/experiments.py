@@ -105,6 +105,16 @@ def unfinished(path: Path, *, more: bool = False) -> Path | None:
     return kept if pending or record.get("interrupted") else None
 
 
+def reduced_study(study: dict[str, Any]) -> dict[str, Any]:
+    """The study with its reduced run alone, which is told as such and not as the full run that it stands for."""
+    run = {key: value for key, value in study["quick"].items() if key != "run"}
+    return {
+        **study,
+        "run": [{"about": "at reduced size", **run, "name": study["quick"].get("run", "")}],
+        "reduced": True,
+    }
+
+
 def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:
     """The newest record of each run, by the run's name."""
     found = {}
@@ -185,11 +195,10 @@ def quick(names: Any) -> int:
     folder = Path(tempfile.mkdtemp(prefix="tare-experiments-"))
     for name in names:
         study = read_study(name)
-        reduced = {"name": "", **study["quick"]}
-        run = reduced.pop("run", "")
-        path = folder / f"{'-'.join(filter(None, (name, run)))}.tare.json"
-        measure(study, reduced, path)
-        show(study, folder, folder)
+        reduced = reduced_study(study)
+        (run,) = reduced["run"]
+        measure(reduced, run, folder / f"{'-'.join(filter(None, (name, run['name'])))}.tare.json")
+        show(reduced, folder, folder)
     print(f"reduced experiments: {folder}", file=sys.stderr)
     return 0
 

@@ -66,6 +66,42 @@ def test_a_study_of_which_nothing_runs_here(bench):
     )
 
 
+def test_what_a_run_leaves_out_is_no_figure_that_cannot_be_measured(bench):
+    """The base is no figure of a run that is missing either, and stand-ins are counted as such."""
+    rows = [{"codec": "json:stdlib", "published": 1}, {"codec": "a:b", "published": 0.5}]
+    others = [{**row, "as": row["codec"]} for row in rows]
+    left = [{**FIGURES, "run": "full", "rows": rows}, {**FIGURES, "run": "full", "rows": others}]
+    result = {"": result_of(("json:stdlib", 100, "ok"))}
+    said = [bench["page"]._answer({"figures": figures}, result) for figures in (left, left[1:])]
+    assert said == [
+        "Of 1 published figures: 1 not part of this run.",
+        "Nothing of the study's own runs here. Of 1 published figures, by what stands in for it: "
+        "1 not part of this run.",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reduced_run_is_told_as_one(bench, name):
+    """Not as the full run whose name it has, with other media and another end of its curves."""
+    study = bench["run"].reduced_study(bench["run"].read_study(name))
+    (run,) = study["run"]
+    record = result_of(("json:stdlib", 100, "ok")).record
+    paths, charts = {run["name"]: Path("l")}, {run["name"]: []}
+    few = {**study, "figures": study["figures"][:1], "fault": []}
+    said = bench["page"].page(few, {run["name"]: Result(record)}, paths, charts, Path())
+    assert "**This page is of a reduced run**" in said
+    assert f"**{run['name']}** (at reduced size). " in said or not run["name"]
+    assert "not part of this run" in said or not few["figures"][0].get("run")
+
+
+def test_the_experiments_are_run_by_their_own_file_too():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "experiments.py"), "nonsense"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "no experiment 'nonsense'" in done.stderr) == (2, True)
+
+
 def test_the_noise_of_many_groups(bench):
     """The worst of many says little of the rest."""
     result = result_of(("json:stdlib", 100, "ok"))
@@ -262,6 +298,8 @@ def test_a_reduced_experiment_gives_its_page(name, shared):
     page = Path(done.stdout.strip().splitlines()[-1])
     text = page.read_text(encoding="utf-8")
     assert f"# {name}: " in text
+    assert "**This page is of a reduced run**" in text
+    assert "Of 0 published" not in text
     assert "### " in text
     records = [json.loads(path.read_text()) for path in page.parent.glob("*.tare.json")]
     measured = {case["labels"]["codec"] for one in records for case in one["cases"] if case.get("launches")}
