@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiment_figures import FEW, WIDE, Found, percent, whole
-from experiment_table import lines
+from experiment_figures import ENDS, FEW, WIDE, Found, percent, whole
+from experiment_table import lines, short
 
 __all__ = ["curves"]
 
-_OPERATIONS = {"memory": ("encode", "decode"), "file": ("write", "read"), "conn": ("write", "read")}
 _MEDIA = ("memory", "conn", "file", "fifo", "unix", "tcp", "link", "remote")
 _TEXT = frozenset({"codec", "ended by", "kept"})
+_DONE = ("ok", "lossy")
+# What a case at some size says of all sizes above it; one that took too long says nothing of the kind.
 _FAILS = ("n/a", "refused", "error")
+# What was tried, and gave no figure.
+_TRIED = ("unproven", "refused", "error", "timeout", "killed")
 
 Place = tuple[str, str, str]
 
@@ -42,10 +45,10 @@ def curves(result: Any, limits: Mapping[str, str]) -> Iterator[str]:
         "data. *k* is the exponent: 1 means that twice the data takes twice the time. *whole data* is predicted from "
         "the curve of the sum (of the span, where both ends work at once); where its ends are more than "
         f"{WIDE:g} times apart it says *cannot be told*. *receive* is the reader's call, which waits for the writer "
-        "and begins before it: it may be longer than the span."
+        "and begins before it: it may be longer than the span." + _timeouts(result.cases)
     )
     for medium in sorted({place[0] for place in last}, key=_MEDIA.index):
-        if any(place[0] == medium and case["status"] not in _FAILS for place, case in last.items()):
+        if any(place[0] == medium and _measured(case) for place, case in last.items()):
             yield f"### {'link (emulated)' if medium == 'link' else medium}"
             yield "\n".join(_table(result, medium, last))
     if missing := _missing(result.cases, limits):
@@ -53,6 +56,16 @@ def curves(result: Any, limits: Mapping[str, str]) -> Iterator[str]:
     if lost := _lost(found, last):
         yield "Changed silently:\n\n" + "\n".join(f"- {line}" for line in lost)
     yield f"{words.noise_line(found)}."
+
+
+def _timeouts(cases: list[dict[str, Any]]) -> str:
+    """What a timeout says, where there is one: the deadline is of more than the call that is timed."""
+    if all(case["status"] != "timeout" for case in cases):
+        return ""
+    return (
+        " *timeout*: at the next size one request had no answer in the time told; such a request is a call that is "
+        "timed, or what is done before it: encoding, decoding, comparing what came back."
+    )
 
 
 def _place(case: Mapping[str, Any]) -> Place:
@@ -64,6 +77,10 @@ def _size(case: Mapping[str, Any]) -> float:
     return float(case["labels"].get("size", "1"))
 
 
+def _measured(case: Mapping[str, Any]) -> bool:
+    return bool(case.get("launches")) and case["status"] in _DONE
+
+
 def _last(cases: list[dict[str, Any]]) -> dict[Place, dict[str, Any]]:
     """The largest case of each curve that was measured, or any if none was."""
     found: dict[Place, dict[str, Any]] = {}
@@ -71,18 +88,18 @@ def _last(cases: list[dict[str, Any]]) -> dict[Place, dict[str, Any]]:
         if "twin" in case["labels"] or case["labels"]["codec"] == "copy":
             continue
         before = found.setdefault(_place(case), case)
-        if (bool(case.get("launches")), _size(case)) > (bool(before.get("launches")), _size(before)):
+        if (_measured(case), _size(case)) > (_measured(before), _size(before)):
             found[_place(case)] = case
     return found
 
 
 def _table(result: Any, medium: str, last: Mapping[Place, dict[str, Any]]) -> list[str]:
-    operations = _OPERATIONS.get(medium, ("send", "receive"))
-    joint = "sum" if medium in _OPERATIONS else "span"
+    operations = ENDS.get(medium, ("send", "receive"))
+    joint = "sum" if medium in ENDS else "span"
     heads = ["codec", "of the data", "size", *operations, joint, "k", "whole data", "ended by", "kept"]
     rows = []
     for place, case in last.items():
-        if place[0] == medium and case.get("launches"):
+        if place[0] == medium and _measured(case):
             curve = _curve(result, place)
             rows.append((_order(curve, result, case), _cells(result, case, curve, operations)))
     return lines(heads, [cells for _, cells in sorted(rows)], _TEXT)
@@ -148,24 +165,35 @@ def _limit(cases: list[dict[str, Any]], case: Mapping[str, Any]) -> float | None
 
 
 def _ended(result: Any, case: Mapping[str, Any]) -> str:
-    """Why a curve is not longer: its time, what is said to fail above, or the end of the run."""
+    """Why a curve is not longer: its time, how its next size failed, what is said to fail above, the end of the run."""
     if _size(case) >= 1:
         return ""
     grow = result.record["plan"]["grow"]
     if str(case.get("note", "")).startswith("the curve ends here"):
         return f"more than {grow['stop_s']:g} s"
+    own = [one for one in result.cases if _place(one) == _place(case) and "twin" not in one["labels"]]
+    above = [one for one in own if _size(one) > _size(case)]
+    after = min(above, key=_size, default=None)
+    if after is not None and after["status"] in _TRIED:
+        return f"{_failed(after)}: {short(after['reason'])}"
     limit = _limit(result.cases, case)
     return "its limit" if limit is not None and _size(case) * grow["factor"] > limit else "the run's time"
 
 
+def _failed(case: Mapping[str, Any]) -> str:
+    return f"{case['status']} at {percent(_size(case))}"
+
+
 def _missing(cases: list[dict[str, Any]], limits: Mapping[str, str]) -> list[str]:
-    """Each reason once, with the codecs and media that it is of."""
+    """Each reason once, with the codecs and media that it is of, and the size where what was tried failed."""
     found: dict[str, dict[str, set[str]]] = {}
     for case in cases:
-        if case["status"] not in _FAILS or "twin" in case["labels"]:
+        if case["status"] not in (*_FAILS, *_TRIED) or "twin" in case["labels"]:
             continue
         medium, codec, _ = _place(case)
-        reason = case["reason"].replace(codec, "it")
+        reason = " ".join(case["reason"].replace(codec, "it").split())
+        if case["status"] in _TRIED:
+            reason = f"{_failed(case)} of the data: {reason}"
         media = found.setdefault(reason, {"codec": set(), "medium": set()})
         media["codec"].add(codec)
         media["medium"].add(medium)
@@ -188,7 +216,7 @@ def _lost(found: Any, last: Mapping[Place, dict[str, Any]]) -> list[str]:
     row = next(row for grid in found.grids for row in grid.rows)
     longest: dict[str, dict[str, Any]] = {}
     for (_, codec, _), case in last.items():
-        if case.get("launches") and _size(case) > _size(longest.get(codec, {"labels": {"size": "0"}})):
+        if _measured(case) and _size(case) > _size(longest.get(codec, {"labels": {"size": "0"}})):
             longest[codec] = case
     said = {codec: words.losses(replace(row, case=case), 6) for codec, case in sorted(longest.items())}
     return [f"`{codec}`: {lost}" for codec, lost in said.items() if lost]

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["FEW", "WIDE", "Found", "Row", "compared", "has", "look", "percent", "whole"]
+__all__ = ["ENDS", "FEW", "WIDE", "Found", "Row", "compared", "has", "is_base", "look", "percent", "whole"]
 
 # How far a multiple of the base may be from the published one to count as the same: other machines, other
 # versions. Within it "yes"; beyond it, on the same side of the base, "direction", unless it is no distance.
 _SAME = 1.5
+_BYTES = {"MB": 1e6, "B": 1.0}
 _NO_DISTANCE = 1.1
+# What is timed one after the other; over any other medium both ends are at work at once.
+ENDS = {"memory": ("encode", "decode"), "conn": ("write", "read"), "file": ("write", "read")}
 # Fewer samples than this have no interval that means anything.
 FEW = 3
 # A prediction whose ends are further apart than this says nothing.
@@ -50,7 +53,8 @@ class Row:
         ours: Our figure in the unit of the published one, its least and its most.
         agrees: ``base, yes, direction, no, untold, void``, or empty if there is nothing to compare.
         reason: Why there is nothing.
-        parts: Nanoseconds of our write and read, where both are shown beside their sum.
+        parts: Nanoseconds of our write and read, where both are shown beside their sum or span.
+        k: Exponent of our curve, where the study's is shown.
     """
 
     said: Mapping[str, Any]
@@ -62,6 +66,7 @@ class Row:
     agrees: str
     reason: str
     parts: tuple[float | None, ...] = ()
+    k: float | None = None
 
     @property
     def few(self) -> bool:
@@ -118,6 +123,7 @@ def _row(figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str
         agrees=_verdict(figures, row, multiple, (found, base, ours)),
         reason=found.reason or (base.reason if base is not None and base.value is None else ""),
         parts=_parts(figures, row, record),
+        k=_exponent(figures, row, record),
     )
 
 
@@ -127,16 +133,28 @@ def _parts(
     """Writing and reading apart, at the largest size of the row."""
     if "sizes" not in row:
         return ()
-    operations = ("encode", "decode") if figures["where"]["medium"] == "memory" else ("write", "read")
-    where = {**figures["where"], "size": row["sizes"][-1]}
+    operations = ENDS.get(figures["where"]["medium"], ("send", "receive"))
+    where = {**_where(figures, row), "size": row["sizes"][-1]}
     return tuple(look(record, row["codec"], operation, where, False).value for operation in operations)
+
+
+def _exponent(figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str, Any]) -> float | None:
+    """How our curve grows, of which a row shows several sizes."""
+    if "sizes" not in row:
+        return None
+    labels = {"codec": row["codec"], "op": figures["operation"], **_where(figures, row)}
+    return next((grown.get("k") for grown in _grown(record, labels)), None)
+
+
+def _where(figures: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, str]:
+    return {**figures.get("where", {}), **row.get("where", {})}
 
 
 def _pair(
     figures: Mapping[str, Any], row: Mapping[str, Any], record: Mapping[str, Any], size: str | None
 ) -> tuple[Found, Found | None]:
     """The figure and its base, at a size where the row has several."""
-    where = {**figures.get("where", {}), **row.get("where", {}), **({"size": size} if size else {})}
+    where = {**_where(figures, row), **({"size": size} if size else {})}
     predicted = bool(figures.get("predicted"))
     found = look(record, row["codec"], figures["operation"], where, predicted)
     if "base" not in figures:
@@ -173,7 +191,7 @@ def _ours(
         return None
     ends = (found.value, found.lo or found.value, found.hi or found.value)
     if base is None:
-        return _scaled(ends, 1e6 if figures["unit"] == "MB" else 1.0)
+        return _scaled(ends, _BYTES.get(figures["unit"], 1.0))
     if not base.value:
         return None
     # In pairs, as the tables below have it, where the record has the same base.
@@ -198,7 +216,7 @@ def _verdict(
     found, base, ours = here
     if row.get("void") and ours is not None:
         return "void"
-    if row["codec"] == figures.get("base") and "where" not in row:
+    if is_base(figures, row):
         return "base"
     if ours is None:
         return "untold" if found.too_wide or (base is not None and base.too_wide) else ""
@@ -212,12 +230,17 @@ def _verdict(
     return said.pop() if len(said) == 1 else "untold"
 
 
+def is_base(figures: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether a row is what the others are multiples of, and so no figure of its own."""
+    return row["codec"] == figures.get("base") and "where" not in row
+
+
 def _agrees(ours: float, published: list[float], figures: Mapping[str, Any]) -> str:
     """Whether one value is as published: ``yes``, ``direction`` or ``no``."""
     lo, hi = published
     margin = 1 + figures["within"] if "within" in figures else _SAME
     near = lo / margin <= ours <= hi * margin
-    if figures["unit"] == "MB":
+    if figures["unit"] in _BYTES:
         return "yes" if near else "no"
     if near and (lo <= ours <= hi or any(_same_side(ours, end) for end in published)):
         return "yes"
@@ -278,18 +301,22 @@ def _figure(row: Mapping[str, Any], operation: str) -> Found | None:
 
 
 def _predicted(record: Mapping[str, Any], labels: Mapping[str, str], operation: str) -> Found | None:
-    wanted = {name: value for name, value in labels.items() if name != "size"}
-    rows = [
-        row
-        for row in record["derived"]["growth"]
-        if all(str(row.get(name)) == value for name, value in wanted.items())
-    ]
+    rows = _grown(record, {name: value for name, value in labels.items() if name != "size"})
     kept = _kept(record, labels)
     if operation == "bytes":
         known = next((row["predicted_bytes"] for row in rows if row.get("predicted_bytes")), None)
         return None if known is None else Found(known, kept=kept, predicted=True)
     found = next((whole(row) for row in rows if row["op"] == operation), None)
     return None if found is None else Found(**{**vars(found), "kept": kept})
+
+
+def _grown(record: Mapping[str, Any], wanted: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The curves with these labels."""
+    return [
+        row
+        for row in record["derived"]["growth"]
+        if all(str(row.get(name)) == value for name, value in wanted.items())
+    ]
 
 
 def _kept(record: Mapping[str, Any], labels: Mapping[str, str]) -> str:

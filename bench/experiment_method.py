@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from statistics import median
+from statistics import median, median_high
 from typing import Any
 
 from experiment_figures import Row, compared, percent
@@ -104,8 +104,16 @@ def _limited(result: Any, limit: str) -> str:
     """What the run's time, as a sentence begins to say it, was enough for."""
     if share := reached(result):
         return f"{limit}; the largest size that it reached is {percent(share)} of the data."
-    made = median(len(case["launches"]) for case in result.cases if case.get("launches"))
-    return f"{limit}, each data set its share of it: half of the cases had {made:g} launches or more."
+    launches = [len(case["launches"]) for case in result.cases if case.get("launches") and _is_shown(case)]
+    once = sum(count == 1 for count in launches)
+    rest = f", {once} had one" if once else ""
+    said = f"half of the {len(launches)} cases measured had {_range([median_high(launches)] * 2, 'launch', 'launches')}"
+    return f"{limit}, each data set its share of it: {said} or more{rest}."
+
+
+def _is_shown(case: Mapping[str, Any]) -> bool:
+    """Whether a case is a row of a table: the base's twin and the copying of bytes are none."""
+    return "twin" not in case["labels"] and case["labels"]["codec"] != "copy"
 
 
 def _behind(study: Mapping[str, Any], results: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -162,7 +170,7 @@ def _cases(cases: list[dict[str, Any]]) -> Iterator[str]:
     twins = sum("twin" in case["labels"] for case in cases)
     copies = sum(case["labels"]["codec"] == "copy" for case in cases if "twin" not in case["labels"])
     for case in cases:
-        if "twin" not in case["labels"] and case["labels"]["codec"] != "copy":
+        if _is_shown(case):
             counts[case["status"]] = counts.get(case["status"], 0) + 1
     said = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     yield f"Cases: {sum(counts.values())} ({said})."

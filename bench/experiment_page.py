@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from experiment_curves import curves
-from experiment_figures import FEW, WIDE, Row, compared, percent
+from experiment_figures import FEW, WIDE, Row, compared, is_base, percent
 from experiment_method import complete, floors, floors_said, method, reached
 from experiment_table import table
 
 __all__ = ["page"]
 
 _NOISY = 0.10
+
+_REDUCED = "**This page is of a reduced run**, which shows only whether everything runs: no figure of it can be quoted."
 
 _AGREES = {
     "base": "the base of the others",
@@ -25,6 +27,7 @@ _AGREES = {
     "untold": "could not be told from so few samples or so wide an interval",
     "void": "cannot be compared, since the study's own read never ran",
     "": "could not be measured here",
+    "left": "not part of this run",
 }
 
 
@@ -47,6 +50,7 @@ def page(
     parts = [
         f"# {study['plan']}: {study['title']}",
         f"[{study['title']}]({study['url']}), {study['author']}, {study['date']}.",
+        *([_REDUCED] if study.get("reduced") else []),
         f"**Asked.** {study['asked']}",
         "**Answer.** " + _answer(study, results),
         *_stand_ins(study),
@@ -74,7 +78,8 @@ def _answer(study: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     for figures in study["figures"]:
         run = figures.get("run", next(iter(results)))
         if run not in results:
-            counts[""] += sum(not row.get("as") for row in figures["rows"])
+            for row in figures["rows"]:
+                (others if row.get("as") else counts)["left"] += not is_base(figures, row)
             continue
         rows = compared(figures, complete(results[run]))
         for row in rows:
@@ -112,7 +117,9 @@ def _listed(counts: Mapping[str, int]) -> str:
 def _weaker(study: Mapping[str, Any]) -> Iterator[str]:
     """That a figure of other data is less than the study's figure found again."""
     if study.get("stand_in"):
-        yield "All of them are of other data than the study's, so that *as published* says less:"
+        own = sum(len(figures["rows"]) for figures in study["figures"] if figures.get("own_data"))
+        but = f" but {own}" if own else ""
+        yield f"All of them{but} are of other data than the study's, so that *as published* says less:"
         yield "such data give the like here, not that the study's figure was found again."
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from experiment_figures import Row, percent
+from experiment_figures import ENDS, Row, percent
 
-__all__ = ["AGREES", "lines", "number", "table"]
+__all__ = ["AGREES", "lines", "number", "short", "table"]
 
 Column = tuple[str, Callable[[Row], str]]
 
@@ -41,23 +41,53 @@ def _columns(figures: Mapping[str, Any]) -> list[Column]:
     end: list[Column] = [("as published", _agrees), ("kept", _kept)]
     measured: list[Column] = [("interval", _interval), ("samples", _samples)]
     if figures["operation"] == "bytes":
-        unit = " MB" if figures["unit"] == "MB" else ""
+        unit = "" if figures["unit"] == "x" else f" {figures['unit']}"
         return [("codec", _name), (f"published{unit}", _published), (f"here{unit}", _ours), *end]
     if figures["unit"] == "x":
         return [("codec", _name), ("published", _published), ("here", _ours), *measured, *end]
     ours: list[Column] = [("x base", _multiple), ("here", _here), ("x base", _ours), *measured]
     if any("sizes" in row for row in figures["rows"]):
-        parts: list[Column] = [
-            ("of the data", _size),
-            ("their write", _part("write")),
-            ("their read", _part("read")),
-        ]
-        apart: list[Column] = [("our write", _own_part(0)), ("our read", _own_part(1))]
-        theirs: list[Column] = [*parts, ("their sum", _seconds), ours[0]]
-        return [("codec", _name), *theirs, *apart, ("our sum", _here), *ours[2:], *end]
+        return _grown(figures, ours, end)
     if any("sum" in row for row in figures["rows"]):
-        return [("codec", _name), ("published total", _seconds), ("their sum", _sum), *ours, *end]
+        theirs = _joint(figures)[0]
+        return [("codec", _name), ("published total", _seconds), (theirs, _sum), *ours, *end]
     return [("codec", _name), ("published", _seconds), *ours, *end]
+
+
+def _grown(figures: Mapping[str, Any], ours: list[Column], end: list[Column]) -> list[Column]:
+    """The columns of curves at a size that both measured: both ends, what they make together, how it grows."""
+    write, read = ("write", "read") if figures["where"]["medium"] in ENDS else ("send", "receive")
+    theirs, own = _joint(figures)
+    published: list[Column] = [(f"their {write}", _part("write")), (f"their {read}", _part("read"))]
+    published += [(theirs, _seconds), ours[0], ("their k", _their_k)]
+    here: list[Column] = [(f"our {write}", _own_part(0)), (f"our {read}", _own_part(1)), (own, _here)]
+    head, interval, samples = ours[2:]
+    return [
+        ("codec", _name),
+        ("of the data", _size),
+        *published,
+        *here,
+        head,
+        ("our k", _our_k),
+        interval,
+        samples,
+        *end,
+    ]
+
+
+def _joint(figures: Mapping[str, Any]) -> tuple[str, str]:
+    """What is compared, theirs and ours: sums, or what comes nearest to them where both ends work at once."""
+    if figures["where"]["medium"] in ENDS:
+        return "their sum", "our sum"
+    return "their longer end", "our span"
+
+
+def _their_k(row: Row) -> str:
+    return "" if "k" not in row.said else f"{row.said['k']:.2f}"
+
+
+def _our_k(row: Row) -> str:
+    return "" if row.k is None else f"{row.k:.2f}"
 
 
 def _name(row: Row) -> str:
@@ -136,7 +166,16 @@ def _agrees(row: Row) -> str:
 def _kept(row: Row) -> str:
     if row.ours is not None:
         return row.found.kept
-    said = " ".join(row.reason.split()).replace("|", "\\|")
+    return short(row.reason)
+
+
+def short(reason: str) -> str:
+    """The start of a reason, as a cell can hold it.
+
+    >>> short("a | b").count("|"), len(short("why " * 99))
+    (1, 90)
+    """
+    said = " ".join(reason.split()).replace("|", "\\|")
     return said if len(said) <= 90 else said[:87] + "..."
 
 

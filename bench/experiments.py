@@ -105,6 +105,16 @@ def unfinished(path: Path, *, more: bool = False) -> Path | None:
     return kept if pending or record.get("interrupted") else None
 
 
+def reduced_study(study: dict[str, Any]) -> dict[str, Any]:
+    """The study with its reduced run alone, which is told as such and not as the full run that it stands for."""
+    run = {key: value for key, value in study["quick"].items() if key != "run"}
+    return {
+        **study,
+        "run": [{"about": "at reduced size", **run, "name": study["quick"].get("run", "")}],
+        "reduced": True,
+    }
+
+
 def found_records(study: dict[str, Any], folder: Path | None = None) -> dict[str, Path]:
     """The newest record of each run, by the run's name."""
     found = {}
@@ -126,9 +136,17 @@ def _created(path: Path) -> str:
     return str(read_record(path)["created"])
 
 
+def read_result(path: Path) -> Any:
+    """A record as a Result, with what today's Tare derives from its samples in place of what it was stored with."""
+    from tare.measure.record import read_record
+    from tare.measure.result import Result
+
+    record = read_record(path)
+    return Result({name: value for name, value in record.items() if name != "derived"})
+
+
 def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> bool:
     """Make the page and its charts from the records; False if there is none."""
-    from tare.measure.result import Result
     from tare.report.images import export
 
     paths = found_records(study, records)
@@ -138,7 +156,7 @@ def show(study: dict[str, Any], pages: Path, records: Path | None = None) -> boo
     for run, path in paths.items():
         folder = charts_of(study, run, pages)
         shutil.rmtree(folder, ignore_errors=True)
-        result = Result.load(path)
+        result = read_result(path)
         export(result, folder)
         (folder / "samples.svg").unlink(missing_ok=True)  # a mark a sample: megabytes
         if result.record["plan"].get(
@@ -156,11 +174,10 @@ def text_of(study: dict[str, Any], pages: Path, records: Path | None = None) -> 
     """The page's text, from the records and the charts that are there."""
     from experiment_page import page
 
-    from tare.measure.result import Result
     from tare.report.charts import CHARTS
 
     paths = found_records(study, records)
-    results = {run: Result.load(path) for run, path in paths.items()}
+    results = {run: read_result(path) for run, path in paths.items()}
     charts = {
         run: [path for name in CHARTS if (path := charts_of(study, run, pages) / f"{name}.svg").exists()]
         for run in paths
@@ -178,10 +195,13 @@ def quick(names: Any) -> int:
     folder = Path(tempfile.mkdtemp(prefix="tare-experiments-"))
     for name in names:
         study = read_study(name)
-        reduced = {"name": "", **study["quick"]}
-        run = reduced.pop("run", "")
-        path = folder / f"{'-'.join(filter(None, (name, run)))}.tare.json"
-        measure(study, reduced, path)
-        show(study, folder, folder)
+        reduced = reduced_study(study)
+        (run,) = reduced["run"]
+        measure(reduced, run, folder / f"{'-'.join(filter(None, (name, run['name'])))}.tare.json")
+        show(reduced, folder, folder)
     print(f"reduced experiments: {folder}", file=sys.stderr)
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -61,6 +61,20 @@ def test_sizes_are_compared_as_closely_as_the_study_allows(bench):
     assert [row.agrees for row in found] == ["yes", "no"]
 
 
+def test_bytes_of_a_small_document_are_compared_as_such(bench):
+    """Nothing is divided, and there is no direction without a base."""
+    rows = [{"codec": "blit:tare", "published": 11}, {"codec": "json:stdlib", "published": 14.5}]
+    figures = {"heading": "", "operation": "bytes", "unit": "B", "within": 0.1, "rows": rows}
+    record = record_of(("blit:tare", 1, "ok"), ("json:stdlib", 1, "ok"))
+    for row in record["derived"]["cases"].values():
+        row["bytes"] = 14
+    found = bench["figures"].compared(figures, record)
+    assert [row.agrees for row in found] == ["no", "yes"]
+    table = bench["table"].table(figures, found)
+    assert table[0] == "| codec | published B | here B | as published | kept |"
+    assert table[2] == "| `blit:tare` | 11 | 14 | no | all |"
+
+
 def test_shares_of_a_size_have_the_margin_of_sizes(bench):
     """A share of 0.6 is not 0.64 within five percent, though within a factor of 1.5."""
     rows = [{"codec": "msgpack:msgpack", "published": value} for value in (0.64, 0.61)]
@@ -155,8 +169,89 @@ def test_a_curve_stands_at_the_largest_size_that_was_measured(bench):
     assert "screened" not in said
 
 
+def test_a_curve_that_failed_says_so_and_where(bench):
+    """A time limit of one request is not the end of the run's time; what was tried and failed is no limit either."""
+    record = sized(*((codec, "0.1", 5e6) for codec in ("a:b", "c:d", "e:f", "g:h")))
+    ends = (("a:b", "timeout", "no answer within 30 s"), ("c:d", "error", "decode: x | y"))
+    record["cases"] += [
+        {"key": codec, "labels": {**record["cases"][0]["labels"], "codec": codec, "size": "0.18"}}
+        | {"status": status, "reason": reason, "launches": []}
+        for codec, status, reason in (*ends, ("e:f", "pending", ""))
+    ]
+    result = SimpleNamespace(
+        record=record | {"plan": {"grow": {"factor": 1.5, "stop_s": 1}}},
+        cases=record["cases"],
+        derived=record["derived"],
+    )
+    said = "\n".join(bench["curves"].curves(result, {}))
+    ended = {
+        line.split("`")[1]: line.split(" | ")[-2] for line in said.splitlines() if line.startswith("| `")
+    }
+    assert "timeout at 18 %: no answer within 30 s | all" in said
+    assert "error at 18 %: decode: x \\| y | all" in said
+    assert ended["e:f"] == ended["g:h"] == "the run's time"
+    assert "- `a:b`: timeout at 18 % of the data: no answer within 30 s" in said
+    assert "- `e:f`" not in said
+
+
+def test_the_exponents_of_transports_are_those_of_the_study(bench, shared):
+    """Each is what our fit gives of the study's own timings; where its reader never ran there is none."""
+    from tare.measure.imports import import_msgpack_r
+
+    growth = import_msgpack_r(shared("data/r/msgpack-r/benchmarks.csv.xz"))["derived"]["growth"]
+    known = {(row["medium"], row["codec"], row["op"]): row["k"] for row in growth}
+    said = [
+        (figures, row)
+        for figures in bench["run"].read_study("transports")["figures"]
+        for row in figures["rows"]
+        if "sizes" in row
+    ]
+    for figures, row in said:
+        medium = {"link": "remote"}.get(figures["where"]["medium"], figures["where"]["medium"])
+        k = known.get((medium, row["codec"], figures["operation"]))
+        assert row.get("k") == (None if k is None else pytest.approx(k, abs=0.006)), (medium, row["codec"])
+        assert row.get("void", False) == (k is None)
+    assert {figures["where"]["medium"] for figures, _ in said} == {
+        "memory",
+        "conn",
+        "file",
+        "fifo",
+        "tcp",
+        "link",
+    }
+
+
+def test_both_ends_at_work_at_once_have_a_span_and_exponents_beside_each_other(bench):
+    sizes = ["0.1", "0.2", "0.4"]
+    row = {"codec": "a:b", "sizes": sizes, "write": 1.0, "read": 3.0, "published": 3.0, "multiple": [3, 3]}
+    base = {**row, "codec": "json:stdlib", "multiple": [1, 1]}
+    rows = [{**base, "k": 1.0}, {**row, "where": {"delivery": "streaming"}, "k": 1.5}]
+    record = sized(*((codec, size, 100.0) for codec in ("json:stdlib", "a:b") for size in sizes))
+    for case in record["cases"]:
+        delivery = "streaming" if case["labels"]["codec"] == "a:b" else "buffered"
+        case["labels"] |= {"medium": "fifo", "delivery": delivery}
+        one = {"samples": 1, "launches": 1}
+        ops = {name: {"t_ns": t_ns, **one} for name, t_ns in (("send", 5e6), ("receive", 7e6), ("span", 9e6))}
+        record["derived"]["cases"][case["key"]]["ops"] = ops
+    record["derived"]["growth"] = [
+        curve(1, 1, "a:b", medium="fifo", delivery=delivery, op="span", k=k)
+        for delivery, k in (("buffered", 9.0), ("streaming", 1.25))
+    ]
+    figures = {
+        "operation": "span",
+        "unit": "s",
+        "base": "json:stdlib",
+        "base_where": {"delivery": "buffered"},
+    }
+    figures |= {"where": {"medium": "fifo", "delivery": "buffered"}, "rows": rows}
+    table = bench["table"].table(figures, bench["figures"].compared(figures, record))
+    assert "| their send | their receive | their longer end | x base | their k | our send |" in table[0]
+    assert "| 3 s | 3 | 1.50 | 5.00 ms | 7.00 ms | 9.00 ms | 1 | 1.25 |" in table[3]
+    assert table[3].startswith("| `a:b` streaming | 40 % |")
+
+
 def test_the_timings_of_transports_are_those_of_the_study(bench, shared):
-    """Sums are of its writes and reads; what it did not measure is what the curve of its sums predicts."""
+    """Sums are of its writes and reads, or the longer where both ran at once; what it did not measure is predicted."""
     import csv
     import lzma
 
@@ -174,16 +269,19 @@ def test_the_timings_of_transports_are_those_of_the_study(bench, shared):
         encoders = {name.lower(): sums[key] for key in sums if key[0] == method for name in [key[1]]}
         return encoders[names.get(codec, codec.partition("-")[2]).lower()]
 
+    methods = {"memory": "convert", "tcp": "socket", "link": "remote"}
     for figures in bench["run"].read_study("transports")["figures"]:
-        method = {"memory": "convert"}.get(figures["where"]["medium"], figures["where"]["medium"])
+        medium = figures["where"]["medium"]
+        method = methods.get(medium, medium)
+        joint = sum if medium in bench["figures"].ENDS else max
         for row in figures["rows"]:
-            timed = {size: sum(both) for size, both in of(method, row["codec"]).items()}
+            timed = {size: joint(both) for size, both in of(method, row["codec"]).items()}
             if "sizes" in row:
                 last = row["sizes"][-1]
                 assert (row["write"], row["read"]) == pytest.approx(of(method, row["codec"])[last], abs=6e-4)
                 assert row["published"] == pytest.approx(timed[last], abs=6e-4)
                 base = of(method, "rds:r")
-                ratios = [timed[size] / sum(base[size]) for size in row["sizes"]]
+                ratios = [timed[size] / joint(base[size]) for size in row["sizes"]]
                 assert row["multiple"] == pytest.approx([min(ratios), max(ratios)], rel=0.01)
             elif "reached" in row:
                 assert max(map(float, timed)) == pytest.approx(row["reached"])

@@ -66,6 +66,42 @@ def test_a_study_of_which_nothing_runs_here(bench):
     )
 
 
+def test_what_a_run_leaves_out_is_no_figure_that_cannot_be_measured(bench):
+    """The base is no figure of a run that is missing either, and stand-ins are counted as such."""
+    rows = [{"codec": "json:stdlib", "published": 1}, {"codec": "a:b", "published": 0.5}]
+    others = [{**row, "as": row["codec"]} for row in rows]
+    left = [{**FIGURES, "run": "full", "rows": rows}, {**FIGURES, "run": "full", "rows": others}]
+    result = {"": result_of(("json:stdlib", 100, "ok"))}
+    said = [bench["page"]._answer({"figures": figures}, result) for figures in (left, left[1:])]
+    assert said == [
+        "Of 1 published figures: 1 not part of this run.",
+        "Nothing of the study's own runs here. Of 1 published figures, by what stands in for it: "
+        "1 not part of this run.",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reduced_run_is_told_as_one(bench, name):
+    """Not as the full run whose name it has, with other media and another end of its curves."""
+    study = bench["run"].reduced_study(bench["run"].read_study(name))
+    (run,) = study["run"]
+    record = result_of(("json:stdlib", 100, "ok")).record
+    paths, charts = {run["name"]: Path("l")}, {run["name"]: []}
+    few = {**study, "figures": study["figures"][:1], "fault": []}
+    said = bench["page"].page(few, {run["name"]: Result(record)}, paths, charts, Path())
+    assert "**This page is of a reduced run**" in said
+    assert f"**{run['name']}** (at reduced size). " in said or not run["name"]
+    assert "not part of this run" in said or not few["figures"][0].get("run")
+
+
+def test_the_experiments_are_run_by_their_own_file_too():
+    done = subprocess.run(
+        [sys.executable, str(BENCH / "experiments.py"), "nonsense"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "no experiment 'nonsense'" in done.stderr) == (2, True)
+
+
 def test_the_noise_of_many_groups(bench):
     """The worst of many says little of the rest."""
     result = result_of(("json:stdlib", 100, "ok"))
@@ -125,6 +161,18 @@ def test_how_many_launches_is_that_of_the_figures_not_of_the_plan(bench):
     assert "each time, the base's too, rests on 1 to 5 launches and 2 to 9 samples." in said
 
 
+def test_what_the_time_was_enough_for_is_told_of_the_cases_that_are_shown(bench):
+    """The base's twins and the copying of bytes have all their launches, and are no rows of a table."""
+    cases = [("json:stdlib", 1, "ok")] * 3 + [("copy", 1, "ok")] * 2 + [("a:b", 1, "ok")] * 2
+    result = result_of(*cases, settings={"time_s": 60.0})
+    for case, launches in zip(result.cases, (5, 5, 5, 5, 5, 2, 1)):
+        case["launches"] = [{}] * launches
+    for twin in result.cases[:2]:
+        twin["labels"]["twin"] = "1"
+    said = facts(bench, result)
+    assert "half of the 3 cases measured had 2 launches or more, 1 had one." in said
+
+
 def test_figures_of_other_data_are_said_to_be_weaker(bench):
     figures = [{**FIGURES, "rows": [{"codec": "msgpack:msgpack", "published": 0.5}]}]
     result = result_of(("json:stdlib", 100, "ok"), ("msgpack:msgpack", 50, "ok"))
@@ -133,6 +181,10 @@ def test_figures_of_other_data_are_said_to_be_weaker(bench):
     assert "of other data than the study's" in bench["page"]._answer(study, {"": result})
     assert "| `companies` | others | `companies.json` |" in "\n".join(bench["page"]._stand_ins(study))
     assert "other data" not in bench["page"]._answer({"figures": figures}, {"": result})
+    own = [*figures, {**figures[0], "own_data": True}]
+    assert "All of them but 1 are of other data" in bench["page"]._answer(
+        study | {"figures": own}, {"": result}
+    )
 
 
 def test_counts_in_a_text_are_those_of_the_records(bench):
@@ -163,6 +215,7 @@ def test_no_other_document_is_told_as_the_study_s_own(bench):
         {**figures.get("where", {}), **row.get("where", {})}["dataset"]
         for figures in study["figures"]
         for row in figures["rows"]
+        if not figures.get("own_data")
     }
     assert used <= named
     assert "own document" not in (ROOT / "docs" / "experiments" / "documents.md").read_text(encoding="utf-8")
@@ -225,6 +278,15 @@ def test_pages_are_what_the_records_say(bench, name):
         assert (page.parent / chart).exists(), chart
 
 
+def test_a_page_is_of_what_today_s_code_derives(bench, tmp_path):
+    """A verdict that was stored with a record, by the Tare of then, is no verdict of today's."""
+    record = new_record(command="", plan={"name": "load"})
+    path = tmp_path / "load.tare.json"
+    write_record(record | {"derived": {**Result(record).derived, "headline": {"sentence": "of then"}}}, path)
+    assert Result.load(path).derived["headline"] == {"sentence": "of then"}
+    assert bench["run"].read_result(path).derived == Result(record).derived
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reduced_experiment_gives_its_page(name, shared):
     shared("data")
@@ -236,6 +298,8 @@ def test_a_reduced_experiment_gives_its_page(name, shared):
     page = Path(done.stdout.strip().splitlines()[-1])
     text = page.read_text(encoding="utf-8")
     assert f"# {name}: " in text
+    assert "**This page is of a reduced run**" in text
+    assert "Of 0 published" not in text
     assert "### " in text
     records = [json.loads(path.read_text()) for path in page.parent.glob("*.tare.json")]
     measured = {case["labels"]["codec"] for one in records for case in one["cases"] if case.get("launches")}
