@@ -211,7 +211,7 @@ def digest(result: Any, *, profile: str | None = None) -> Digest:
     from tare.report.grids import Source, grids_of
 
     record = result if isinstance(result, dict) else result.record
-    derived = mapping(record.get("derived"))
+    derived = mapping(record.get("derived") if isinstance(result, dict) else result.derived)
     profiles = mapping(derived.get("profiles"))
     name = profile or str(derived.get("headline_profile") or "") or next(iter(profiles), "cache")
     headline = mapping(derived.get("headline")) if profile in (None, derived.get("headline_profile")) else {}

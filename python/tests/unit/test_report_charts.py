@@ -10,6 +10,7 @@ from conftest import need
 from planted_truth import Planted
 from simulate import synthetic_record
 
+from tare.measure.result import Result
 from tare.report.charts import bases, chart_data, featured, group_of, group_said
 from tare.report.digest import digest
 from tare.report.html import render
@@ -234,3 +235,10 @@ def test_headings_are_written_in_the_colours_of_the_theme(record, theme):
     found = digest(record)
     whole = complete_spec(found, "times", chart_data(found), theme=theme)
     assert whole["title"]["subtitleColor"] == whole["config"]["range"]["ink"][1]
+
+
+def test_a_result_that_was_stored_without_what_is_derived_is_drawn_all_the_same() -> None:
+    """Who leaves it out wants it made anew."""
+    record = synthetic_record("document", media=("memory",), growth=False, derived=False, seed=1)
+    found = digest(Result(record))
+    assert any(row.timed for grid in found.grids for row in grid.rows)
