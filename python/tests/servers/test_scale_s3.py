@@ -20,7 +20,7 @@ from conftest import need
 import tare
 from tare import scale
 from tare.scale.failures import SourceChanged
-from tare.scale.place import place_of
+from tare.scale.place import ObjectPlace, place_of
 from tare.scale.planning.sources import find_sources
 from tare.scale.state import State
 from tare.scale.tasks.inputs import opened_part
@@ -386,3 +386,43 @@ def test_what_appears_there_between_plan_and_run_is_left(tmp_path: Path) -> None
     assert tree(out) == before
     assert scale.run(plan, executor="inline", overwrite=True).ok
     assert tree(out)["f1.parquet"] != before["f1.parquet"]
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("values", ["c,30 d,40", "a,10 b,20 c,30"])
+def test_a_death_between_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, values: str
+) -> None:
+    """Each is there when it is put: what the source has no more is removed, and what it has is replaced."""
+    there, source = f"s3://bucket/died-{number}-{values[0]}", tmp_path / "pk.csv"
+    source.write_text("k,v\na,1\nb,2\nc,3\n")
+    given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
+    with monkeypatch.context() as patch:
+        real, left = ObjectPlace.commit, [number]
+
+        def commit(self: ObjectPlace, path: str, name: str) -> None:
+            if name.startswith("k="):
+                if not left[0]:
+                    raise SystemExit(9)
+                left[0] -= 1
+            real(self, path, name)
+
+        def dies(*_: Any, **__: Any) -> None:
+            raise SystemExit(9)
+
+        patch.setattr(ObjectPlace, "commit", commit)
+        patch.setattr(State, "write_receipt", dies)
+        with pytest.raises(SystemExit):
+            scale.convert(str(source), there, **given)
+    assert len(tree(there)) == number
+    assert len(State(there).intents()) == 1
+    text = "".join(f"{line}\n" for line in values.split())
+    source.write_text(f"k,v\n{text}")
+    report = scale.convert(str(source), there, **given)
+    assert report.ok, report.failures
+    rows = set()
+    for name in tree(there):
+        with place_of(there).local(name) as path:
+            rows |= {(name[2], v) for v in tare.read(path).column("v").to_pylist()}
+    assert rows == {(line[0], int(line[2:])) for line in values.split()}
+    assert not State(there).intents()
