@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +124,8 @@ def finish(state: State, plan: Plan) -> int | None:
 
     Removed are results that the same sources have given before and that this plan does not name, and only if they are
     as they were written: parts of a file that is shorter now, the folder of a value that has gone, what has another
-    name now, lest its rows be there twice. What a source gave that this plan does not speak of stays: it may be gone,
+    name now, lest its rows be there twice. So is what an attempt at a superseded unit renamed before it died, where
+    values told the names and no receipt does. What a source gave that this plan does not speak of stays: it may be gone,
     or not have been meant this time; so does what there is of a source of which this plan has not done all. Plans that
     nothing stands for any more go too, but for the last ones.
 
@@ -143,6 +144,8 @@ def finish(state: State, plan: Plan) -> int | None:
     live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
     there = state.listed()
+    intents = state.intents(None if there is None else there.values())
+    kept: set[str] = set()  # what units that are wanted tell of, although they are not done
     others = (one for one in state.plans() if one.id != plan.id)
     units = planned(itertools.chain([plan], others), alone=alone)
     for one, receipt in state.with_receipts(units, lambda one: "" if one.superseded else one.key):
@@ -153,11 +156,19 @@ def finish(state: State, plan: Plan) -> int | None:
         if receipt is None or not state.is_done(receipt, there, unit=one.unit):
             if one.plan == plan.id:
                 undone.add(one.unit)
+            kept |= _names(receipt) | (_names(state.intent(one.key)) if one.key in intents else set())
             continue  # not begun, failed, or deleted since: another run's matter
+        if one.key in intents:  # its attempt ended between the receipt and this
+            state.drop_intent(one.key)
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
     removed = 0
     for one in old:
         gone, left = _removed(state, one, outputs, undone)
+        removed += gone
+        live |= {one.plan} if left else set()
+    kept |= outputs.keys()
+    for one in (one for one in old if one.key in intents):
+        gone, left = _taken_back(state, one, kept, undone)
         removed += gone
         live |= {one.plan} if left else set()
     state.drop_plans(live, overruled={one.plan for one in old})
@@ -192,3 +203,28 @@ def _removed(
     if not left:
         state.forget(old.key)
     return count, left
+
+
+def _taken_back(state: State, old: Planned, kept: set[str], undone: _Undone) -> tuple[int, int]:
+    """Away with what an attempt at a superseded unit renamed before it died, unless somebody changed or has it since.
+
+    How many files were removed, and how many stay.
+    """
+    count = left = 0
+    for made in (state.intent(old.key) or {}).get("output", []):
+        name = str(made["name"])
+        if name in kept or not state.stands(made, read=True):
+            continue
+        if old.speaks_of(name) and not undone.needs(old, name):
+            state.place.remove(name)
+            count += 1
+        else:
+            left += 1
+    if not left:
+        state.drop_intent(old.key)
+    return count, left
+
+
+def _names(told: Mapping[str, Any] | None) -> set[str]:
+    """The names of the outputs that a receipt, or an intent, tells of."""
+    return {str(made["name"]) for made in (told or {}).get("output", []) if "name" in made}

@@ -10,7 +10,7 @@ import contextlib
 import errno
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from tare.scale.plan import Plan
     from tare.scale.state import State
 
-__all__ = ["LEFT", "Claims", "Guard", "not_ours", "seen"]
+__all__ = ["LEFT", "Claims", "Guard", "Owners", "not_ours", "seen"]
 
 LEFT = "is there already"
 _UNSEEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG})
+
+_Told = dict[str, list[tuple[set[str], dict[str, Any]]]]
+_KNOWN: dict[str, _Told] = {}
+"""Of one destination, each result by name: the sources of every receipt that tells of it, and what the receipt says."""
 
 
 def seen(place: Place, name: str) -> Entry | None:
@@ -109,6 +113,55 @@ def _results(plan: Plan) -> Iterator[tuple[dict[str, Any], str, str]]:
             continue
         for one, name in zip(unit["input"], unit.get("output", {}).get("names", []), strict=False):
             yield unit, str(name), str(one["uri"])
+
+
+class Owners:
+    """Whose the files are that have names which values alone tell.
+
+    Args:
+        state: Of the destination.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def of(self, name: str) -> set[str] | None:
+        """The sources that a file is of; None if nothing tells of it.
+
+        By the receipt that it is as it says; by what an attempt that died said it would rename; else by any receipt.
+        All receipts are read, once, when the last reading had none that fits.
+        """
+        for known in (_KNOWN.get(self._state.uri, {}), None):
+            for sources, made in (self._receipts if known is None else known).get(name, ()):
+                if self._state.stands(made):
+                    return sources
+        for sources, made in self._intents.get(name, ()):
+            if self._state.stands(made, read=True):
+                return sources
+        found = self._receipts.get(name)
+        return set().union(*(sources for sources, _ in found)) if found else None
+
+    @functools.cached_property
+    def _receipts(self) -> _Told:
+        _KNOWN.clear()  # of one destination at a time
+        found = _KNOWN[self._state.uri] = _by_name(self._state.receipts())
+        return found
+
+    @functools.cached_property
+    def _intents(self) -> _Told:
+        found = (self._state.intent(key) for key in sorted(self._state.intents()))
+        return _by_name(one for one in found if one is not None)
+
+
+def _by_name(told: Iterable[Mapping[str, Any]]) -> _Told:
+    """Each output with the sources of what tells of it."""
+    found: _Told = {}
+    for one in told:
+        sources = {str(uri) for uri in one.get("input", [])}
+        for made in one["output"]:
+            if "name" in made:
+                found.setdefault(str(made["name"]), []).append((sources, made))
+    return found
 
 
 class Guard:

@@ -12,15 +12,15 @@ import resource
 import shutil
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
 from tare.scale.failures import NameTaken, classify, error_of
-from tare.scale.owners import not_ours, seen
+from tare.scale.owners import Owners, not_ours, seen
 from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
@@ -29,8 +29,6 @@ __all__ = ["Made", "Writing", "run_unit"]
 
 _COUNT = itertools.count()
 _NAME_BYTES = 255
-_KNOWN: dict[str, dict[str, list[tuple[set[str], dict[str, Any]]]]] = {}
-"""Of one destination, each result by name: the sources of every receipt that tells of it, and what the receipt says."""
 
 
 @dataclass
@@ -84,6 +82,8 @@ class Writing:
         """The outputs that were renamed, or the keys that are set, also if the unit fails for another's sake."""
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
+        self.unplanned = False
+        """Whether values tell the names: what is about to be renamed is written down, as no plan says whose it is."""
 
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
@@ -153,6 +153,8 @@ class Writing:
             self._leave_others()
         if self._fsync != "none":
             self.place.settle([path for path, _ in self._parts])
+        if self.unplanned and self._state is not None:
+            self._write_intent(facts)
         new: list[str] = []
         for path, name in self._parts:
             is_new = len(self._parts) > 1 and self.place.stat(name) is None
@@ -176,6 +178,14 @@ class Writing:
                 )
             facts[number] = {**fact, **found.identity}
         return facts
+
+    def _write_intent(self, facts: Sequence[dict[str, Any]]) -> None:
+        """Say what is about to be renamed: if no receipt follows, nothing else tells that these files are from here."""
+        told = [
+            {**fact, "hash": fact["hash"] or hashed(path)[1]}
+            for fact, (path, _) in zip(facts, self._parts, strict=True)
+        ]
+        cast(State, self._state).write_intent(self.key, self._sources, told, flush=self._fsync != "none")
 
     def give_up_others(self) -> dict[str, NameTaken]:
         """Give up the outputs in whose place a file of somebody else stands; why, by name.
@@ -207,11 +217,12 @@ class Writing:
 
     def _leave_others(self) -> None:
         """Refuse to replace what another source gave, or nobody knows; what is the same is of an attempt that died."""
+        owners = Owners(self._state) if self._state is not None else None
         for path, name in self._parts:
             there = self.place.stat(name)
             if there is None or self._is_same(path, name, there.size):
                 continue
-            others = _owner(self._state, name)
+            others = owners.of(name) if owners is not None else None
             if others is None:
                 whose = "and no plan knows it"
             elif others == self._sources or not others.isdisjoint(self._sources):
@@ -234,32 +245,6 @@ class Writing:
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         self._parts.clear()
-
-
-def _owner(state: State | None, name: str) -> set[str] | None:
-    """The sources that a result is of, by the receipt that it is as it says, else by any; None if none tells of it.
-
-    All receipts are read when the last reading had none that fits.
-    """
-    if state is None:
-        return None
-    for known in (_KNOWN.get(state.uri, {}), None):
-        told = (_results(state) if known is None else known).get(name, [])
-        for sources, made in told:
-            if state.stands(made):
-                return sources
-    return set().union(*(sources for sources, _ in told)) if told else None
-
-
-def _results(state: State) -> dict[str, list[tuple[set[str], dict[str, Any]]]]:
-    _KNOWN.clear()  # of one destination at a time
-    found = _KNOWN[state.uri] = {}
-    for receipt in state.receipts():
-        sources = {str(one) for one in receipt.get("input", [])}
-        for one in receipt["output"]:
-            if "name" in one:
-                found.setdefault(str(one["name"]), []).append((sources, one))
-    return found
 
 
 def run_unit(unit: dict[str, Any], settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -321,6 +306,7 @@ def _carry_out(
     receipt["bytes_in"] = input_bytes(unit)
     base = unit.get("output", {}).get("base")
     writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
+    writing.unplanned = "partition" in unit["options"]
     try:
         made = task_of(unit["task"])(unit, writing)
         stage[0] = "writing"
@@ -382,6 +368,9 @@ def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> d
         state = State.from_settings(settings)
         if receipt["status"] == "done":
             state.write_receipt(receipt, flush=settings.get("fsync") == "all")
+            if "partition" in unit["options"]:
+                with contextlib.suppress(OSError, TareError):  # it is done; the end of a run removes it too
+                    state.drop_intent(receipt["key"])
         else:
             state.write_failure({**receipt, "unit": unit})
     except (OSError, TareError) as error:

@@ -5,6 +5,7 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
+.tare/intents/KEY.json          what an attempt is about to rename where values tell the names; until the receipt is there
 .tare/begun/PLAN.json           what was there when a plan was begun, and not ours
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/order.json                the plans in the order of their last start
@@ -140,6 +141,34 @@ class State:
         """Remove what is known of a unit that is wanted no more; its outputs are not touched."""
         self.place.remove(f"{self._prefix}done/{key[:2]}/{key}.json")
         self.place.remove(f"{self._prefix}failed/{key}.json")
+
+    # Intents
+
+    def intents(self, listed: Iterable[Entry] | None = None) -> set[str]:
+        """The keys of all units of which an attempt said what it would rename, and left no receipt; of all files if `listed`."""
+        return set(self._keys("intents", listed))
+
+    def intent(self, key: str) -> dict[str, Any] | None:
+        """What attempts at a unit were about to rename: ``input``, the URIs, and ``output``, each with size and hash."""
+        return self._read(f"intents/{key}.json")
+
+    def write_intent(
+        self, key: str, sources: Collection[str], outputs: Iterable[Mapping[str, Any]], *, flush: bool = False
+    ) -> None:
+        """Say what an attempt is about to rename, beside what earlier ones of the unit said: their files may be there.
+
+        `flush` waits until it is on the disk.
+        """
+        name = f"{self._prefix}intents/{key}.json"
+        told = [*(self.intent(key) or {}).get("output", []), *outputs]
+        once = {(one["name"], one["size"], one["hash"]): one for one in told}
+        self.place.put(name, canonical({"key": key, "input": sorted(sources), "output": list(once.values())}))
+        if flush:
+            self.place.flush([name])
+
+    def drop_intent(self, key: str) -> None:
+        """Remove it: a receipt tells of its files, or they are gone."""
+        self.place.remove(f"{self._prefix}intents/{key}.json")
 
     # Failures
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from conftest import need
+from dying import end_at_step, tree
 from pyarrow import parquet
 
 from tare import scale
@@ -35,37 +35,11 @@ def source(folder: Path, count: int = 3) -> Path:
     return folder
 
 
-def tree(folder: Path) -> dict[str, str]:
-    """What a reader sees: names and contents, without receipts."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".tare" not in path.parts
-    }
-
-
 def planned(tmp_path: Path, name: str = "out", count: int = 3, **options: Any) -> scale.Plan:
     where = tmp_path / "in"
     if not where.exists():
         source(where, count)
     return scale.plan_convert(str(where), str(tmp_path / name), to="parquet", **options)
-
-
-def end_at_step(number: int) -> None:
-    """Let this process end instead of its nth change of the file system."""
-    left = [number]
-
-    def counting(real: Any) -> Any:
-        def call(*args: Any, **options: Any) -> Any:
-            if left[0] == 0:
-                os._exit(9)
-            left[0] -= 1
-            return real(*args, **options)
-
-        return call
-
-    for name in ("replace", "fsync", "unlink", "makedirs", "rename", "rmdir"):
-        setattr(os, name, counting(getattr(os, name)))
 
 
 def test_a_death_at_every_step_loses_nothing(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
+import random
 import re
 import socket
 import subprocess
@@ -18,9 +20,10 @@ import pytest
 from conftest import need
 
 import tare
-from tare import scale
+from tare import compress, scale
 from tare.scale.failures import SourceChanged
-from tare.scale.place import place_of
+from tare.scale.place import ObjectPlace, place_of
+from tare.scale.planning import telling
 from tare.scale.planning.sources import find_sources
 from tare.scale.state import State
 from tare.scale.tasks.inputs import opened_part
@@ -386,3 +389,113 @@ def test_what_appears_there_between_plan_and_run_is_left(tmp_path: Path) -> None
     assert tree(out) == before
     assert scale.run(plan, executor="inline", overwrite=True).ok
     assert tree(out)["f1.parquet"] != before["f1.parquet"]
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("values", ["c,30 d,40", "a,10 b,20 c,30"])
+def test_a_death_between_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, values: str
+) -> None:
+    """Each is there when it is put: what the source has no more is removed, and what it has is replaced."""
+    there, source = f"s3://bucket/died-{number}-{values[0]}", tmp_path / "pk.csv"
+    source.write_text("k,v\na,1\nb,2\nc,3\n")
+    given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
+    with monkeypatch.context() as patch:
+        real, left = ObjectPlace.commit, [number]
+
+        def commit(self: ObjectPlace, path: str, name: str) -> None:
+            if name.startswith("k="):
+                if not left[0]:
+                    raise SystemExit(9)
+                left[0] -= 1
+            real(self, path, name)
+
+        def dies(*_: Any, **__: Any) -> None:
+            raise SystemExit(9)
+
+        patch.setattr(ObjectPlace, "commit", commit)
+        patch.setattr(State, "write_receipt", dies)
+        with pytest.raises(SystemExit):
+            scale.convert(str(source), there, **given)
+    assert len(tree(there)) == number
+    assert len(State(there).intents()) == 1
+    text = "".join(f"{line}\n" for line in values.split())
+    source.write_text(f"k,v\n{text}")
+    report = scale.convert(str(source), there, **given)
+    assert report.ok, report.failures
+    rows = set()
+    for name in tree(there):
+        with place_of(there).local(name) as path:
+            rows |= {(name[2], v) for v in tare.read(path).column("v").to_pylist()}
+    assert rows == {(line[0], int(line[2:])) for line in values.split()}
+    assert not State(there).intents()
+
+
+def untold(count: int = 30_000) -> dict[str, bytes]:
+    """Objects whose keys have no ending that tells, as engines and streams write them."""
+    lines = b"".join(b'{"a": %d, "b": "%x"}\n' % (n, n * 7919 % 10007) for n in range(count))
+    csv = b"a,b\n" + b"".join(b"%d,%x\n" % (n, n * 7919 % 10007) for n in range(count))
+    found = {"noext": lines, "part-0000": csv, "x.gz": gzip.compress(lines), "day=1/000000_0": lines}
+    return found | {name: compress.compress(lines, name) for name in ("zstd", "lz4", "xz", "bz2")}
+
+
+def test_what_has_no_ending_is_told_by_its_bytes(tmp_path: Path) -> None:
+    """As the same files in a folder are: a head of each is asked for, which of a compressor may have to be larger."""
+    folder, there = tmp_path / "in", place_of("s3://bucket/untold")
+    given = {**untold(), "text": b"hello\n", "empty": b"", "half.gz": gzip.compress(b"{}" * 50)[:9]}
+    for name, data in given.items():
+        there.put(name, data)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    left: dict[str, list[tuple[str, str]]] = {}
+    for where, out in ((str(folder), "near"), (there.uri, "far")):
+        passed = left[out] = []
+        report = scale.convert(where, tmp_path / out, to="parquet", executor="inline", skipped=passed)
+        assert (report.ok, report.done) == (True, len(untold())), report.failures
+    assert left["far"] == left["near"]
+    assert [type(one).__name__ for one in left["far"]] == [type(one).__name__ for one in left["near"]]
+    names = sorted(
+        str(path.relative_to(tmp_path / "near")) for path in (tmp_path / "near").rglob("*.parquet")
+    )
+    assert len(names) == len(untold())
+    for name in names:
+        assert tare.read(tmp_path / "far" / name) == tare.read(tmp_path / "near" / name)
+
+
+def test_a_head_is_all_that_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an object that is told by it; one whose head does not tell is left undone, and no data is called none."""
+    there, asked = place_of("s3://bucket/heads"), []
+    noise = random.Random(1).randbytes(3 << 20)
+    for name, data in {"lines": b'{"a": 1}\n' * 400_000, "block": compress.compress(noise, "lz4")}.items():
+        there.put(name, data)
+    real = ObjectPlace.read
+
+    def read(self: ObjectPlace, name: str, start: int = 0, end: int | None = None) -> bytes:
+        asked.append((name, start, end))
+        return real(self, name, start, end)
+
+    monkeypatch.setattr(ObjectPlace, "read", read)
+    monkeypatch.setattr(telling, "_HEADS", (64 << 10, 1 << 20))
+    left: list[tuple[str, str]] = []
+    plan = scale.plan_convert(there.uri, str(tmp_path / "out"), to="parquet", skipped=left)
+    assert plan.count == 1
+    assert sorted(asked) == [("block", 0, 64 << 10), ("block", 0, 1 << 20), ("lines", 0, 64 << 10)]
+    said = "its first 1,048,576 bytes do not tell what it holds; say its format with --from"
+    assert left == [("block", said)]
+    assert isinstance(left[0], scale.Undone)
+
+
+@pytest.mark.parametrize("name", ["noext", "x.json"])
+def test_lines_without_a_name_are_cut_there(tmp_path: Path, name: str) -> None:
+    """By their bytes, whatever the key says; their parts are read by ranges too."""
+    there = place_of("s3://bucket/cut-untold")
+    there.put(name, untold()["noext"])
+    out = tmp_path / name
+    plan = scale.plan_convert(f"{there.uri}/{name}", str(out), to="parquet", split="200KB")
+    assert plan.count >= 4
+    assert scale.run(plan, executor="inline").ok
+    rows = [n for path in sorted(out.rglob("*.parquet")) for n in tare.read(path).column("a").to_pylist()]
+    assert rows == list(range(30_000))
+    plan = scale.plan_encode(f"{there.uri}/{name}", str(tmp_path / "blit"), split="200KB")
+    assert plan.count >= 4
+    assert scale.run(plan, executor="inline").ok

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tare._version import __version__
@@ -22,7 +22,7 @@ from tare.scale.planning.schemas import fitting, layout_of_csv, schema_of_lines
 from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
 from tare.scale.planning.splitting import parts_of
 from tare.scale.planning.taken import Taken, part_name
-from tare.scale.planning.telling import format_of, unknown
+from tare.scale.planning.telling import format_of, unknown_of
 from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
 from tare.scale.tasks.inputs import as_documents, opened, opened_part
@@ -222,7 +222,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
         for one, name in targets:
             try:
                 with opened_part(one.as_part()) as held:
-                    format = format_of(held, one.name)
+                    format = format_of(held, one)
                     cut = parts_of(one, held, format, size) if size and format == "ndjson" else []
                 more = {}
             except (TareError, OSError, ValueError) as error:
@@ -269,8 +269,9 @@ def _targets(
     """Each source with the name of its result; where two would become one, their old endings stay."""
     ending = ending_of(to)
     sharing: dict[str, list[Found]] = {}
-    for one in found:
-        if not read and (told := unknown(one)):
+    asked: Iterable[tuple[str, str] | None] = [None] * len(found) if read else unknown_of(found)
+    for one, told in zip(found, asked, strict=True):
+        if told is not None:
             left.append(told)
             continue
         sharing.setdefault(kept_name(stem_of(one.name)) + ending, []).append(one)
@@ -307,7 +308,7 @@ def _cut(
     if not _may_be_cut(one, size):
         return []
     with opened_part(one.as_part()) as path:
-        format = read or format_of(path, one.name)
+        format = read or format_of(path, one)
         parts = parts_of(one, path, format, size, split_lines=split_lines)
         more: dict[str, str | int] | None = {}
         stays = as_documents(Codec.parse(to), options)

@@ -1,0 +1,36 @@
+"""Processes that end in the middle of their work, and what a reader sees of it then."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["end_at_step", "tree"]
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """What a reader sees: names and contents, without receipts."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".tare" not in path.parts
+    }
+
+
+def end_at_step(number: int) -> None:
+    """Let this process end instead of its nth change of the file system."""
+    left = [number]
+
+    def counting(real: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            if left[0] == 0:
+                os._exit(9)
+            left[0] -= 1
+            return real(*args, **options)
+
+        return call
+
+    for name in ("replace", "fsync", "unlink", "makedirs", "rename", "rmdir"):
+        setattr(os, name, counting(getattr(os, name)))

@@ -1,0 +1,227 @@
+"""Partitions of a run that died between its renames: no plan says their names, and no receipt does yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dying import end_at_step, tree
+
+import tare
+from tare import scale
+from tare.scale.place import LocalPlace
+from tare.scale.state import State
+
+BEFORE = "k,v\na,1\nb,2\nc,3\n"
+CHANGES = {
+    "unchanged": BEFORE,
+    "values gone": "k,v\nc,30\nd,40\n",
+    "values stay": "k,v\na,10\nb,20\nc,30\n",
+    "other order": "k,v\nc,3\na,1\n",
+}
+
+
+def write(path: Path, text: str) -> None:
+    """Another state of a source has another time, however soon it follows."""
+    before = path.stat().st_mtime_ns if path.exists() else 0
+    path.write_text(text)
+    os.utime(path, ns=(before + 10**9, before + 10**9))
+
+
+def convert(folder: Path, **options: Any) -> scale.Report:
+    given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline", **options}
+    return scale.convert(str(folder / "pk.csv"), str(folder / "out"), **given)
+
+
+def rows(folder: Path) -> list[tuple[str, int]]:
+    """What a reader of the folder gets."""
+    found = []
+    for name in tree(folder / "out"):
+        value = name.partition("/")[0].removeprefix("k=")
+        found += [(value, v) for v in tare.read(folder / "out" / name).column("v").to_pylist()]
+    return sorted(found)
+
+
+def expected(text: str) -> list[tuple[str, int]]:
+    return sorted((k, int(v)) for k, v in (line.split(",") for line in text.split()[1:]))
+
+
+def intents(folder: Path) -> set[str]:
+    return State((folder / "out").as_uri()).intents()
+
+
+def died(child: Callable[[], object]) -> bool:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+
+
+def died_at_rename(folder: Path, number: int, **options: Any) -> None:
+    """A run that ends instead of its nth rename of a partition; 3 of 3 is before the receipt."""
+
+    def child() -> None:
+        real, left = LocalPlace.commit, [number]
+
+        def commit(self: LocalPlace, path: str, name: str) -> None:
+            if name.startswith("k="):
+                if not left[0]:
+                    os._exit(9)
+                left[0] -= 1
+            real(self, path, name)
+
+        def receipt(*_: Any, **__: Any) -> None:
+            os._exit(9)
+
+        LocalPlace.commit = commit  # type: ignore[method-assign]
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        convert(folder, **options)
+
+    assert died(child)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("verify", ["hash", "size"])
+def test_a_death_between_renames(tmp_path: Path, number: int, change: str, verify: str) -> None:
+    """Whatever the source is then, its rows are there, each once, and nothing else."""
+    write(tmp_path / "pk.csv", BEFORE)
+    died_at_rename(tmp_path, number, verify=verify)
+    assert len(tree(tmp_path / "out")) == number
+    assert len(intents(tmp_path)) == 1
+    if CHANGES[change] != BEFORE:
+        write(tmp_path / "pk.csv", CHANGES[change])
+    report = convert(tmp_path, verify=verify)
+    assert report.ok, report.failures
+    assert rows(tmp_path) == expected(CHANGES[change])
+    assert not intents(tmp_path)
+    assert convert(tmp_path, verify=verify).skipped == 1
+
+
+def test_a_death_at_every_step(tmp_path: Path) -> None:
+    """Of the file system, the manifest and the removal of what is superseded included."""
+    texts = [BEFORE, CHANGES["values gone"]]
+    deaths = 0
+    for number in range(200):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write(folder / "pk.csv", texts[0])
+
+        def child(folder: Path = folder, number: int = number) -> None:
+            end_at_step(number)
+            convert(folder)
+            write(folder / "pk.csv", texts[1])
+            convert(folder)
+
+        ended = died(child)
+        deaths += ended
+        write(folder / "pk.csv", "k,v\na,5\ne,6\n")
+        assert convert(folder).ok
+        assert rows(folder) == [("a", 5), ("e", 6)], number
+        assert not intents(folder)
+        if not ended:
+            break
+    assert deaths >= 20
+
+
+@pytest.mark.parametrize("options", [{"overwrite": True}, {"partition": None}, {"partition": "v"}])
+def test_whatever_is_asked_for_then(tmp_path: Path, options: dict[str, Any]) -> None:
+    write(tmp_path / "pk.csv", BEFORE)
+    died_at_rename(tmp_path, 2)
+    write(tmp_path / "pk.csv", CHANGES["values gone"])
+    report = convert(tmp_path, **options)
+    assert (report.ok, report.superseded) == (True, 2)
+    assert sum(tare.read(tmp_path / "out" / name).num_rows for name in tree(tmp_path / "out")) == 2
+
+
+def test_several_deaths(tmp_path: Path) -> None:
+    """Of the same state of a source and of others; a later attempt hides nothing that an earlier one renamed."""
+    for number, text in ((3, BEFORE), (1, BEFORE), (1, "k,v\nb,7\nx,1\n"), (2, "k,v\nw,1\nx,1\nz,1\n")):
+        if not (tmp_path / "pk.csv").exists() or (tmp_path / "pk.csv").read_text() != text:
+            write(tmp_path / "pk.csv", text)
+        died_at_rename(tmp_path, number)
+    assert len(intents(tmp_path)) == 3
+    write(tmp_path / "pk.csv", "k,v\nc,9\n")
+    assert convert(tmp_path).ok
+    assert rows(tmp_path) == [("c", 9)]
+    assert not intents(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["k,v\nd,4\n", "k,v\nc,30\n"])
+def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: str) -> None:
+    """One that was there before its rename, and one that was changed since: of the same name, even of the same size."""
+    write(tmp_path / "pk.csv", BEFORE)
+    died_at_rename(tmp_path, 2)
+    out = tmp_path / "out"
+    changed = out / "k=a" / "pk.parquet"
+    changed.write_bytes(bytes(len(changed.read_bytes())))
+    (out / "k=c").mkdir()
+    (out / "k=c" / "pk.parquet").write_bytes(b"mine")
+    before = {name: digest for name, digest in tree(out).items() if name != "k=b/pk.parquet"}
+    write(tmp_path / "pk.csv", text)
+    report = convert(tmp_path)
+    if "c" in text:
+        (failed,) = report.failures
+        assert "k=c/pk.parquet: is there already, and no plan knows it" in failed["error"]["message"]
+        assert (out / "k=b" / "pk.parquet").exists(), "nothing takes its place yet"
+        assert convert(tmp_path, overwrite=True).ok
+        del before["k=c/pk.parquet"]
+    else:
+        assert report.ok
+    assert before.items() <= tree(out).items()
+    assert not (out / "k=b" / "pk.parquet").exists()
+
+
+def test_another_source_s_is_left(tmp_path: Path) -> None:
+    """Two files of one name into one folder: what an attempt at the one renamed is not the other's to replace."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    write(tmp_path / "pk.csv", BEFORE)
+    died_at_rename(tmp_path, 2)
+    before = tree(tmp_path / "out")
+    write(tmp_path / "b" / "pk.csv", "k,v\nb,7\n")
+    given: dict[str, Any] = {"to": "parquet", "partition": "k", "executor": "inline"}
+    (failed,) = scale.convert(str(tmp_path / "b" / "pk.csv"), str(tmp_path / "out"), **given).failures
+    assert f"is there already, of {tmp_path}/pk.csv" in failed["error"]["message"]
+    assert tree(tmp_path / "out") == before
+    assert convert(tmp_path).ok
+    assert rows(tmp_path) == expected(BEFORE)
+
+
+def test_what_a_source_that_fails_gave_before_stays(tmp_path: Path) -> None:
+    write(tmp_path / "pk.csv", BEFORE)
+    died_at_rename(tmp_path, 3)
+    before = tree(tmp_path / "out")
+    write(tmp_path / "pk.csv", 'k,v\n"a,1\n')
+    assert convert(tmp_path).failed == 1
+    assert tree(tmp_path / "out") == before
+    write(tmp_path / "pk.csv", CHANGES["values gone"])
+    assert convert(tmp_path).ok
+    assert rows(tmp_path) == expected(CHANGES["values gone"])
+
+
+def test_an_attempt_that_another_shard_is_at_is_left(tmp_path: Path) -> None:
+    """The end of a run takes nothing from a unit that is wanted, begun or not."""
+    write(tmp_path / "pk.csv", BEFORE)
+    write(tmp_path / "other.csv", BEFORE)
+    plan = scale.plan_convert(
+        [str(tmp_path / "pk.csv"), str(tmp_path / "other.csv")],
+        str(tmp_path / "out"),
+        to="parquet",
+        partition="k",
+    )
+    number = next(n for n, unit in enumerate(plan.units(), 1) if unit["output"]["names"] == ["pk.parquet"])
+    died_at_rename(tmp_path, 2)
+    report = scale.run(plan, executor="inline", shard=(3 - number, 2))
+    assert (report.ok, report.superseded) == (True, 0)
+    assert {"k=a/pk.parquet", "k=b/pk.parquet"} < tree(tmp_path / "out").keys()
+    assert len(intents(tmp_path)) == 1
+    assert scale.run(plan, executor="inline").ok
+    assert not intents(tmp_path)
+    assert len(rows(tmp_path)) == 6
