@@ -82,8 +82,8 @@ class Writing:
         """The outputs that were renamed, or the keys that are set, also if the unit fails for another's sake."""
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
-        self.unplanned = False
-        """Whether values tell the names: what is about to be renamed is written down, as no plan says whose it is."""
+        self.noted = False
+        """Whether what is about to be renamed is written down, as a later plan may not know of it."""
 
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
@@ -153,7 +153,7 @@ class Writing:
             self._leave_others()
         if self._fsync != "none":
             self.place.settle([path for path, _ in self._parts])
-        if self.unplanned and self._state is not None:
+        if self.noted and self._state is not None:
             self._write_intent(facts)
         new: list[str] = []
         for path, name in self._parts:
@@ -306,7 +306,8 @@ def _carry_out(
     receipt["bytes_in"] = input_bytes(unit)
     base = unit.get("output", {}).get("base")
     writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
-    writing.unplanned = "partition" in unit["options"]
+    # Values tell the names of partitions; of a source that has become shorter there are fewer parts.
+    writing.noted = "partition" in unit["options"] or any("range" in one for one in unit.get("input", ()))
     try:
         made = task_of(unit["task"])(unit, writing)
         stage[0] = "writing"

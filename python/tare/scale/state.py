@@ -5,7 +5,7 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
-.tare/intents/KEY.json          what an attempt is about to rename where values tell the names; until the receipt is there
+.tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; until the receipt is there
 .tare/begun/PLAN.json           what was there when a plan was begun, and not ours
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/order.json                the plans in the order of their last start

@@ -225,3 +225,38 @@ def test_an_attempt_that_another_shard_is_at_is_left(tmp_path: Path) -> None:
     assert scale.run(plan, executor="inline").ok
     assert not intents(tmp_path)
     assert len(rows(tmp_path)) == 6
+
+
+@pytest.mark.parametrize("task", ["convert", "encode"])
+def test_a_part_of_a_source_that_has_become_shorter(tmp_path: Path, task: str) -> None:
+    """Its attempt died before the receipt, and no later plan has a part of that number."""
+    source, out = tmp_path / "a.ndjson", tmp_path / "out"
+
+    def write_lines(count: int) -> None:
+        write(source, "".join(f'{{"n": {n}}}\n' for n in range(count)))
+
+    def run() -> scale.Report:
+        if task == "encode":
+            return scale.run(scale.plan_encode(str(source), str(out), split=2000), executor="inline")
+        return scale.convert(str(source), str(out), to="parquet", split=2000, executor="inline")
+
+    def child() -> None:
+        real = State.write_receipt
+
+        def receipt(self: State, receipt: Any, **options: Any) -> None:
+            if "part-00005" in str(receipt["output"]):
+                os._exit(9)
+            real(self, receipt, **options)
+
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        run()
+
+    write_lines(1000)
+    assert died(child)
+    assert any("part-00005" in name for name in tree(out))
+    write_lines(300)
+    assert run().ok
+    assert not any("part-00005" in name for name in tree(out))
+    values = [tare.read(path) for path in sorted(out.glob("a/*"))]
+    assert sum(len(one) for one in values) == 300
+    assert not State(out.as_uri()).intents()
