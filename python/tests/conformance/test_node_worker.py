@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from tare.measure import foreign
 from tare.measure.driver import Worker
 from tare.measure.streams import Receiver, Sender
 from tare.media import medium
+from tare.tagged import dump_text
 
 SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
 PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
@@ -352,3 +354,11 @@ def test_the_folders_of_packages_are_told(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TARE_NODE_MODULES", str(tmp_path / "mine"))
     told = CliRunner().invoke(codecs, ["--language", "node"], standalone_mode=False)
     assert f"packages from {tmp_path / 'mine'}\n" in told.stderr
+
+
+def test_what_is_no_number_is_no_change_where_it_comes_back(node: Worker, tmp_path: Path) -> None:
+    path = tmp_path / "d.values"
+    path.write_bytes(dump_text([{"v": math.nan}, {"v": -0.0}, {"v": 1.5}]))
+    ask(node, "load", path=str(path), kind="document", **{"as": "values"})
+    ask(node, "prepare", codec="v8:node")
+    assert ask(node, "verify")["verdict"] == "same"

@@ -415,3 +415,25 @@ def test_what_has_no_form_in_memory_goes_over_connections(
     ]
     assert (case["status"], case["reason"]) == ("ok", "")
     assert case["launches"][0]["samples"]["span"]["wall_ns"][0] > 0
+
+
+@pytest.mark.parametrize("codec", ["csv:r", "json:r-rjson", "json:r-jsonlite", "rds:r"])
+def test_long_whole_numbers_are_not_the_doubles_that_have_their_bits(codec: str, tmp_path: Path) -> None:
+    """What is called kept can be read as these numbers by whoever decodes it."""
+    need(shutil.which("R") is not None, "R is not installed")
+    numbers = [3_000_000_000, 4_000_000_001, -5_000_000_007]
+    path = tmp_path / "n.rds"
+    tare.write(pa.table({"n": pa.array(numbers, pa.int64())}), path)
+    with Worker("r", COMMAND) as worker:
+        need(codec in {one["id"] for one in worker.hello["codecs"]}, f"R has no {codec}")
+        ask(worker, "load", path=str(path), kind="table", **{"as": "rds"})
+        ask(worker, "prepare", codec=codec)
+        verdict = ask(worker, "verify")["verdict"]
+        out = tmp_path / "out"
+        ask(worker, "encode_to", path=str(out), codec=codec)
+        if codec == "rds:r":
+            assert (verdict, tare.read(out, format="rds")["n"].to_pylist()) == ("same", numbers)
+            return
+        held = all(str(number) in out.read_text() for number in numbers)
+        assert (verdict != "lossy") == held
+        assert held == (codec != "json:r-rjson")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -15,6 +16,7 @@ from tare.errors import WorkerError
 from tare.measure import fidelity, probes
 from tare.measure.driver import Worker
 from tare.measure.exchange import exchange
+from tare.tagged import dump_text
 
 COMMAND = ("tare-worker-rust",)
 LOSES_FLOATS = dict.fromkeys(("float_nan", "float_nan_payload", "float_inf", "float_minus_inf"), "lossy")
@@ -68,6 +70,18 @@ def test_a_shorter_float_of_the_same_value_is_another_type(hello: dict[str, Any]
             "verify", deadline_s=30, codec="flexbuffers:rust-flexbuffers", full=True, limit=9
         )
     assert {one["verdict"] for one in found["changes"]} == {"type"}, found
+
+
+def test_a_loss_behind_many_changes_of_type_is_told(hello: dict[str, Any], tmp_path: Path) -> None:
+    del hello
+    path = tmp_path / "d.values"
+    path.write_bytes(dump_text({**{f"b{n}": b"x" for n in range(1100)}, "z": math.nan}))
+    with Worker("rust", COMMAND) as worker:
+        worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
+        worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
+        found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=2000)
+    assert found["verdict"] == "lossy"
+    assert [one["path"] for one in found["changes"] if one["verdict"] == "lossy"] == ["z"]
 
 
 @pytest.fixture(scope="module", params=KEPT)

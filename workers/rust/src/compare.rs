@@ -106,10 +106,14 @@ fn verdict(before: &Doc, after: &Doc) -> &'static str {
     if same { "same" } else { "lossy" }
 }
 
+/// So many changes are told.
+const MOST: usize = 1000;
+
 fn note(path: &str, verdict: &'static str, before: &str, after: &str, found: &mut Vec<Change>) {
     if let Some(known) = found.iter_mut().find(|one| one.path == path && one.verdict == verdict) {
         known.count += 1;
-    } else if found.len() < 1000 {
+    // A loss is never left out for many changes of type.
+    } else if found.len() < MOST || (verdict == "lossy" && found.iter().all(|one| one.verdict != "lossy")) {
         let (path, before, after) = (path.to_owned(), before.to_owned(), after.to_owned());
         found.push(Change { path, verdict, count: 1, before, after });
     }

@@ -41,7 +41,7 @@ function kindOf(value) {
 function walk(a, given, path, note) {
   const b = own64(given);
   if (Object.is(a, b)) {
-    if (b !== given) note(path, "type", a, given);
+    if (!Object.is(b, given)) note(path, "type", a, given);
     return;
   }
   const kind = kindOf(a);

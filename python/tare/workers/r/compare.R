@@ -89,6 +89,13 @@ compare <- function(a, b, limit) {
   x
 }
 
+# Whole numbers of 64 bits of plain ones, or of texts; not of the doubles that have their bits, which is how they are kept.
+.rebuilt64 <- function(b) {
+  if (is.list(b) || !requireNamespace("bit64", quietly = TRUE)) return(NULL)
+  if (is.double(b) && any(b != trunc(b) | abs(b) > 2^53, na.rm = TRUE)) return(NULL)
+  unclass(bit64::as.integer64(b))
+}
+
 # What came back as the type that was sent.
 .rebuild <- function(a, b) {
   if (is.list(b) && !is.list(a)) {
@@ -98,6 +105,7 @@ compare <- function(a, b, limit) {
   }
   if (is.factor(a)) return(factor(as.character(b), levels = levels(a)))
   if (is.factor(b)) b <- as.character(b)
+  if (inherits(a, "integer64") && !inherits(b, "integer64")) return(.rebuilt64(b))
   if (inherits(a, c("POSIXct", "Date")) && is.character(b)) {
     numbers <- as.double(b)
     if (all(is.na(numbers) == (is.na(b) | b == "NA"))) b <- numbers

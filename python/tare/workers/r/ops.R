@@ -90,6 +90,13 @@ OPS$hello <- function(request) {
        clocks = I(columns()), cpu_source = CPU_SOURCE, gc = I("on"), stamps = "realtime")
 }
 
+# Codecs write whole numbers of 64 bits as such where bit64's methods are there, and else the doubles that have their bits.
+know_int64 <- function(value) {
+  is64 <- function(x) inherits(x, "integer64") || (is.list(x) && any(vapply(x, is64, NA)))
+  if (is.list(value) && is64(value)) requireNamespace("bit64", quietly = TRUE)
+  invisible()
+}
+
 OPS$load <- function(request) {
   path <- need(request, "path")
   as_ <- need(request, "as")
@@ -112,6 +119,7 @@ OPS$load <- function(request) {
           1L, 40L)), "load"))
     STATE$value <- value
   })
+  know_int64(STATE$value)
   STATE$loaded <- TRUE
   TABLE <<- is.data.frame(STATE$value) || is_frames(STATE$value)
   STATE$kind <- if (TABLE) "table" else "document"
