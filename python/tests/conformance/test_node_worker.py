@@ -64,22 +64,24 @@ TABLE = pa.table({
     "day": pa.array([dt.date(2020, 2, 29), None, dt.date(1900, 1, 1)]),
 })  # fmt: skip
 INT64, MINUS, MOMENTS = {"[*].big": "type"}, {"[*].num": "lossy"}, {"[*].at": "type", "[*].day": "type"}
+# What rows of JavaScript hold as another type, whatever the library: numbers are doubles, moments Dates.
+TYPES = {"int (type)": "type", "at (type)": "type", "day (type)": "type"}
 KEPT_OF_TABLE: dict[str, dict[str, str]] = {
-    "json:node": {**INT64, **MINUS, **MOMENTS},
-    "v8:node": {},
-    "msgpack:node-msgpackr": MINUS,
-    "msgpack:node-msgpack": {**INT64, **MINUS},
-    "msgpack:node-msgpack,bigint=yes": MINUS,
-    "cbor:node-cborx": MINUS,
-    "avro:node-avsc": {**INT64, "[*].at": "lossy", "[*].day": "lossy"},
+    "json:node": {**TYPES, **INT64, **MINUS, **MOMENTS},
+    "v8:node": TYPES,
+    "msgpack:node-msgpackr": {**TYPES, **MINUS},
+    "msgpack:node-msgpack": {**TYPES, **INT64, **MINUS},
+    "msgpack:node-msgpack,bigint=yes": {**TYPES, **MINUS},
+    "cbor:node-cborx": {**TYPES, **MINUS},
+    "avro:node-avsc": {**TYPES, **INT64, "[*].at": "lossy", "[*].day": "lossy"},
     "arrow:node-arrow": {},
     "arrow:node-arrow,form=stream": {},
-    "csv:node-papaparse": {**INT64, **MINUS, "[*].text": "lossy"},
+    "csv:node-papaparse": {**TYPES, **INT64, **MINUS, "[*].text": "lossy"},
     "csv:node-papaparse,types=text": {
-        **INT64, **MOMENTS, "[*].int": "type", "[*].num": "type", "[*].text": "lossy", "[*].flag": "type",
+        **TYPES, **INT64, **MOMENTS, "[*].int": "type", "[*].num": "type", "[*].text": "lossy", "[*].flag": "type",
     },
-    "parquet:node-hyparquet": {},
-    "parquet:node-hyparquet,compression=uncompressed": {},
+    "parquet:node-hyparquet": TYPES,
+    "parquet:node-hyparquet,compression=uncompressed": TYPES,
 }  # fmt: skip
 
 
@@ -182,15 +184,149 @@ def test_nanoseconds_are_refused_when_they_are_loaded(node: Worker, tmp_path: Pa
 
 
 def test_whole_microseconds_are_loaded(node: Worker, tmp_path: Path) -> None:
-    """Whatever the unit of the column, and whatever lies where it is null."""
+    """Whatever the unit of the column, and whatever lies where it is null. Arrow's own table holds them."""
     raw = pa.array([1_600_000_000_123_456_000, 7, -1_000], pa.int64())
     column = pa.Array.from_buffers(NS, 3, [pa.py_buffer(b"\x05"), raw.buffers()[1]])
     load_table(node, tmp_path / "t.arrow", pa.table({"at": column}))
+    ask(node, "prepare", codec="arrow:node-arrow")
+    assert changes(node, "arrow:node-arrow") == {}
+
+
+ROWS_OF = [codec for codec in KEPT_OF_TABLE if not codec.startswith("arrow:")]
+US = pa.timestamp("us", "UTC")
+MAP = pa.map_(pa.string(), pa.int64())
+DATE = 'column "at" holds moments that a Date does not'
+UNHELD = {
+    "two names": (pa.Table.from_arrays([pa.array([n]) for n in (1.5, 2.0, 0.25)], ["p", "k", "p"]), 'two columns are named "p"'),
+    "microseconds": (pa.table({"at": pa.array([0, None, 1], US)}), DATE),
+    "in a list": (pa.table({"at": pa.array([[0], [1_001]], pa.list_(US))}), DATE),
+    "far away": (pa.table({"at": pa.array([8_640_000_000_001], pa.timestamp("s"))}), DATE),
+    "far day": (pa.table({"at": pa.array([100_000_001], pa.int32()).cast(pa.date32())}), DATE),
+    "a key twice": (pa.table({"m": pa.array([[("a", 1), ("a", 2)]], MAP)}), 'column "m" holds a map with one key twice'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_what_rows_do_not_hold_is_refused(node: Worker, tmp_path: Path, name: str) -> None:
+    """By every codec of rows and columns, with the reason; the table of Arrow keeps all of it."""
+    table, reason = UNHELD[name]
+    load_table(node, tmp_path / "t.arrow", table)
+    for codec in ROWS_OF:
+        with pytest.raises(WorkerError, match=reason) as caught:
+            ask(node, "prepare", codec=codec)
+        assert (caught.value.type, caught.value.phase) == ("refused", "load")
+    ask(node, "prepare", codec="arrow:node-arrow")
+    assert changes(node, "arrow:node-arrow") == {}
+
+
+def test_rows_that_were_read_are_not_held_against_what_no_row_holds(node: Worker, tmp_path: Path) -> None:
+    """A codec that encoded nothing here is not called lossless either."""
+    load_table(node, tmp_path / "t.arrow", UNHELD["two names"][0])
+    encoded = tmp_path / "encoded"
+    encoded.write_text('[{"k": 2.0, "p": 0.25}]')
+    ask(node, "prepare", codec="json:node", encoded=str(encoded))
+    with pytest.raises(WorkerError, match='two columns are named "p"'):
+        ask(node, "verify", codec="json:node", full=True)
+
+
+def test_fields_of_one_name_are_refused_when_they_are_loaded(node: Worker, tmp_path: Path) -> None:
+    """Arrow gives structs as objects, so that nothing would see what is gone."""
+    column = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(WorkerError, match='column "s" holds two fields named "a"') as caught:
+        load_table(node, tmp_path / "t.arrow", pa.table({"s": column}))
+    assert (caught.value.type, caught.value.phase) == ("refused", "load")
+
+
+@pytest.mark.parametrize("name", ["kind", "cell", "column"])
+def test_a_planted_difference_between_tables_is_found(node: Worker, tmp_path: Path, name: str) -> None:
+    """By place: also in the first of two columns of one name."""
+    table = UNHELD["two names"][0]
+    other, found = {
+        "kind": (table.set_column(1, "k", pa.array([2.0], pa.float32())), {"k (type)": "type"}),
+        "cell": (table.set_column(0, "p", pa.array([-1.5])), {"[*].p": "lossy"}),
+        "column": (table.select([0, 1]), {"(column names)": "lossy"}),
+    }[name]
+    encoded = tmp_path / "encoded"
+    load_table(node, encoded, other)
+    load_table(node, tmp_path / "t.arrow", table)
+    ask(node, "prepare", codec="arrow:node-arrow", encoded=str(encoded))
+    assert changes(node, "arrow:node-arrow") == found
+
+
+@pytest.mark.parametrize("codec", ["json:node", "v8:node", "parquet:node-hyparquet"])
+def test_rows_are_told_what_they_do_not_hold(node: Worker, tmp_path: Path, codec: str) -> None:
+    """Columns without a row, and the order of names that are whole numbers."""
+    load_table(
+        node, tmp_path / "t.arrow", pa.table({"n": pa.array([], pa.int64()), "t": pa.array([], pa.string())})
+    )
+    ask(node, "prepare", codec=codec)
+    assert changes(node, codec) == {"(columns)": "lossy"}
+    load_table(node, tmp_path / "t.arrow", pa.table({"country": ["a"], "2021": [0.5], "2020": [1.5]}))
+    ask(node, "prepare", codec=codec)
+    assert changes(node, codec) == {"(column order)": "type"}
+
+
+def test_maps_and_structs_that_become_objects(node: Worker, tmp_path: Path) -> None:
+    """With the values of a map as those of a column, and the order of their names."""
+    moment = dt.datetime(2013, 7, 1, tzinfo=dt.UTC)
+    column = pa.array([{"10": 0.5, "2": 1.5}], pa.struct([("10", pa.float64()), ("2", pa.float64())]))
+    maps = pa.array([[("b", moment), ("1", None)]], pa.map_(pa.string(), pa.timestamp("ms", "UTC")))
+    load_table(node, tmp_path / "t.arrow", pa.table({"m": maps, "s": column, "x": ["a"]}))
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {
+        "m (key order)": "lossy", "m (type)": "type", "s (field order)": "type",
+    }  # fmt: skip
     ask(node, "prepare", codec="json:node")
     ask(node, "encode_to", path=str(tmp_path / "t.json"))
     assert json.loads((tmp_path / "t.json").read_text()) == [
-        {"at": at} for at in (1_600_000_000_123.456, None, -0.001)
+        {"m": {"1": None, "b": "2013-07-01T00:00:00.000Z"}, "s": {"2": 1.5, "10": 0.5}, "x": "a"}
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (pa.int8(), "number"), (pa.uint64(), "BigInt"), (pa.float32(), "number"), (pa.timestamp("ms"), "Date"),
+        (pa.timestamp("ms", "Europe/Paris"), "Date"), (pa.date32(), "Date"), (pa.time64("us"), "BigInt"),
+        (pa.time32("s"), "number"), (pa.duration("s"), "BigInt"), (pa.decimal128(5, 2), "string"),
+        (pa.dictionary(pa.int8(), pa.string()), "string"), (pa.large_string(), "string"), (pa.binary(3), "Uint8Array"),
+        (pa.list_(pa.int8()), "Array of number"), (pa.large_list(pa.string()), "Array of string"),
+        (pa.struct([("a", pa.int8())]), "object"), (MAP, "object"),
+        (pa.float64(), ""), (pa.int64(), ""), (pa.string(), ""), (pa.bool_(), ""), (pa.binary(), ""),
+        (pa.timestamp("ms", "UTC"), ""), (pa.list_(pa.string()), ""), (pa.struct([("a", pa.string())]), ""), (pa.null(), ""),
+    ],
+)  # fmt: skip
+def test_a_column_of_another_type_is_told(node: Worker, tmp_path: Path, kind: pa.DataType, name: str) -> None:
+    """Where the type is not one of JavaScript's, though every value is there."""
+    load_table(node, tmp_path / "t.arrow", pa.table({"c": pa.array([None], kind)}))
+    ask(node, "prepare", codec="v8:node")
+    found = ask(node, "verify", codec="v8:node", full=True)
+    assert [(one["path"], one["verdict"], one["out"]) for one in found["changes"]] == (
+        [("c (type)", "type", name)] if name else []
+    )
+
+
+def test_no_number_is_no_other_type(node: Worker, tmp_path: Path) -> None:
+    """NaN is not equal to itself, and comes back."""
+    load_table(node, tmp_path / "t.arrow", pa.table({"x": [float("nan"), 1.5]}))
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {}
+
+
+def test_a_column_that_names_a_prototype(node: Worker, tmp_path: Path) -> None:
+    """It is in the rows; what a library makes of it is in sight."""
+    load_table(node, tmp_path / "t.arrow", pa.table({"__proto__": ["a"], "x": [0.5]}))
+    for codec, wanted in {
+        "json:node": {},
+        "v8:node": {},
+        "arrow:node-arrow": {},
+        "csv:node-papaparse": {"[*].__proto__": "lossy"},
+        "msgpack:node-msgpackr": {"[*].__proto__": "lossy", "[*].__proto_": "lossy"},
+    }.items():
+        ask(node, "prepare", codec=codec)
+        assert changes(node, codec) == wanted, codec
+    ask(node, "encode_to", codec="json:node", path=str(tmp_path / "t.json"))
+    assert json.loads((tmp_path / "t.json").read_text()) == [{"__proto__": "a", "x": 0.5}]
 
 
 def test_a_key_that_names_a_prototype(node: Worker, tmp_path: Path) -> None:

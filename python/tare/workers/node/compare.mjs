@@ -15,6 +15,24 @@ function shown(value) {
 }
 
 export function compare(a, b, { limit = 20, more = [] } = {}) {
+  return told((note) => walk(a, b, "", note), limit, more);
+}
+
+// Columns of one table with those of another, by place: names may be there twice.
+export function compareColumns(a, b, { limit = 20 } = {}) {
+  return told((note) => {
+    const names = (columns) => JSON.stringify(columns.map(({ name }) => name));
+    if (names(a) !== names(b)) note("(column names)", "lossy", names(a), names(b));
+    for (let n = 0; n < Math.min(a.length, b.length); n++) {
+      const [one, other] = [a[n], b[n]];
+      if (String(one.type) !== String(other.type)) note(`${one.name} (type)`, "type", String(one.type), String(other.type));
+      if (one.data.length !== other.data.length) note("(rows)", "lossy", one.data, other.data);
+      for (let at = 0; at < Math.min(one.data.length, other.data.length); at++) walk(one.data[at], other.data[at], `[*].${one.name}`, note);
+    }
+  }, limit);
+}
+
+function told(look, limit, more = []) {
   const found = new Map();
   const note = (path, verdict, one, other) => {
     const key = `${path || "(whole)"}|${verdict}`;
@@ -22,7 +40,7 @@ export function compare(a, b, { limit = 20, more = [] } = {}) {
     if (known) known.count += 1;
     else found.set(key, { path: path || "(whole)", verdict, count: 1, in: shown(one), out: shown(other) });
   };
-  walk(a, b, "", note);
+  look(note);
   const changes = [...found.values(), ...more].sort((one, other) => RANK[one.verdict] - RANK[other.verdict]);
   return { verdict: changes.length ? changes[0].verdict : "same", changes: changes.slice(0, Math.max(1, limit)) };
 }

@@ -2,16 +2,17 @@
 
 import fs from "node:fs";
 
+import { asRows, columnsOf } from "./cells.mjs";
 import { CPU_SOURCE, COLUMNS, collect, now } from "./clocks.mjs";
 import { CODECS, parseCodec } from "./codecs.mjs";
-import { compare } from "./compare.mjs";
+import { compare, compareColumns } from "./compare.mjs";
 import { closeEnd, openEnd } from "./ends.mjs";
 import { exactJson } from "./exact.mjs";
 import { Failure, fail, inPhase } from "./failure.mjs";
+import { changedByRows, refuseRounded } from "./held.mjs";
 import { installLine, installed, load, versionOf } from "./packages.mjs";
 import { probeCells } from "./probe.mjs";
 import { STATE, asBytes, countItems, encodedOf, forget, input, preparedOf, sha256, whole } from "./state.mjs";
-import { asRows, refuseRounded } from "./tables.mjs";
 import { fromTagged, toTagged } from "./tagged.mjs";
 import { mem, run } from "./timing.mjs";
 
@@ -122,6 +123,13 @@ async function prepare(request) {
   return reply;
 }
 
+// A table that came back as one is compared by place; of rows, what they do not hold is told beside.
+function compared(value, limit) {
+  if (!STATE.table) return compare(STATE.value, value, { limit, more: STATE.orders });
+  if (value?.columns) return compareColumns(columnsOf(STATE.table), value.columns, { limit });
+  return compare(whole(), value, { limit, more: changedByRows(STATE.table, STATE.mixed) });
+}
+
 async function verify(request) {
   const ready = preparedOf(request);
   if (!STATE.loaded) fail("usage", "nothing to compare with: load first", "load");
@@ -129,7 +137,7 @@ async function verify(request) {
   const { value } = ready.last;
   ready.last = undefined;
   const limit = request.full === false ? 1 : request.limit ?? 20;
-  const found = inPhase("verify", () => compare(whole(), STATE.kind === "table" ? asRows(value) : value, { limit, more: STATE.orders }));
+  const found = inPhase("verify", () => compared(value, limit));
   return { verdict: found.verdict, items_in: STATE.items, items_out: countItems(value), changes: found.changes };
 }
 

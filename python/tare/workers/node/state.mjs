@@ -2,20 +2,33 @@
 
 import crypto from "node:crypto";
 
+import { plainColumns, rowsOf } from "./cells.mjs";
 import { plain } from "./exact.mjs";
 import { fail, inPhase } from "./failure.mjs";
-import { columnsOf, rowsOf } from "./tables.mjs";
+import { refuseUnheld } from "./held.mjs";
 
-export const STATE = { loaded: false, kind: "", value: null, table: null, items: 0, resident: 0, orders: [], forms: new Map(), prepared: new Map(), current: "" };
+const empty = () => ({
+  loaded: false, kind: "", value: null, table: null, items: 0, resident: 0, orders: [], mixed: new Set(), forms: new Map(), prepared: new Map(), current: "",
+});
+
+export const STATE = empty();
 
 export function forget() {
-  Object.assign(STATE, { loaded: false, kind: "", value: null, table: null, items: 0, resident: 0, orders: [], forms: new Map(), prepared: new Map(), current: "" });
+  Object.assign(STATE, empty());
 }
 
 // The whole value: of a table, its rows.
 export function whole() {
-  if (STATE.table && STATE.value === null) STATE.value = rowsOf(STATE.table);
+  if (STATE.table && STATE.value === null) {
+    refuseUnheld(STATE.table);
+    STATE.value = rowsOf(STATE.table, STATE.mixed);
+  }
   return STATE.value;
+}
+
+function namedColumns() {
+  refuseUnheld(STATE.table);
+  return plainColumns(STATE.table, STATE.mixed).map(({ name, data }) => ({ name, data }));
 }
 
 // The loaded value in the form that a codec takes; made once, outside every clock.
@@ -23,7 +36,7 @@ export function input(codec) {
   if (!STATE.loaded) fail("usage", "nothing to encode: load first, or give 'encoded'", "load");
   if (!STATE.forms.has(codec.form)) {
     const made = codec.form === "arrow" ? STATE.table
-      : codec.form === "columns" ? columnsOf(STATE.table).map(({ name, data }) => ({ name, data }))
+      : codec.form === "columns" ? namedColumns()
         : codec.form === "plain" ? plain(whole()) : whole();
     STATE.forms.set(codec.form, made);
   }

@@ -1,7 +1,7 @@
 // Parts of the data: a column or some rows of a lazy table, or what is picked after decoding the whole.
 
+import { columnsOf } from "./cells.mjs";
 import { fail } from "./failure.mjs";
-import { columnsOf } from "./tables.mjs";
 
 export function subsetOf(ready, text) {
   const { calls, codec } = ready;
