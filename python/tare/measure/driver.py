@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import UsageError, WorkerError
 from tare.measure import scratch
 from tare.measure.readings import readings
-from tare.measure.replies import hold_form
+from tare.measure.replies import hold_form, parse_reply
 from tare.measure.spawn import Spawned, clean_environment, spawn
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ class Worker:
 
     def _take(self, line: bytes) -> None:
         try:
-            reply = json.loads(line)
+            reply = parse_reply(line)
         except (ValueError, RecursionError):
             raise self._lose("protocol", f"not a reply: {_shown(line)}") from None
         number = reply.get("id") if isinstance(reply, dict) else None

@@ -63,12 +63,14 @@ def exchange_tables(
 
     Returns:
         What `tare.measure.exchange.exchange` returns; the values of own data are named by column, and `OWN_NAMES`.
+        With ``reason`` if own data cannot be exchanged, as where two columns have one name.
 
     Raises:
         UsageError: A codec of another format, or no such probe.
     """
-    tables = _tables(only, own)
+    tables = _tables(only)
     wanted = {name: _columns(table) for name, table in tables.items()}
+    reason = _add_own(own, tables, wanted)
     folder = scratch.make(workdir)
     try:
         values = Values(
@@ -80,20 +82,35 @@ def exchange_tables(
         pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
     finally:
         scratch.remove(folder)
-    return {"set": "columns/1", "codecs": list(codecs), "pairs": pairs}
+    return {
+        "set": "columns/1",
+        "codecs": list(codecs),
+        "pairs": pairs,
+        **({"reason": reason} if reason else {}),
+    }
 
 
-def _tables(only: Sequence[str], own: Any) -> dict[str, Any]:
+def _tables(only: Sequence[str]) -> dict[str, Any]:
     known = {one.name: one for one in COLUMNS if one.name not in _NOT_HANDED_BACK}
     for name in only:
         if name not in known:
             raise UsageError(f"no probe {name!r} of tables to exchange; there are {', '.join(known)}")
-    tables = {name: known[name].build() for name in only or known}
-    if own is not None:
-        from tare.kinds import convert
+    return {name: known[name].build() for name in only or known}
 
-        tables[OWN] = convert(own, "arrow")
-    return tables
+
+def _add_own(own: Any, tables: dict[str, Any], wanted: dict[str, dict[str, Any]]) -> str:
+    """Add the user's table, if there is one, to those that are exchanged; why it cannot be, or nothing."""
+    from tare.kinds import convert
+
+    if own is None:
+        return ""
+    try:
+        table = convert(own, "arrow")
+        wanted[OWN] = _columns(table)
+    except TareError as error:
+        return f"{OWN} was not exchanged: {' '.join(str(error).split())[:200]}"
+    tables[OWN] = table
+    return ""
 
 
 def _columns(table: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _WHOLE = {"r": (-(2**53), 2**53), "rust": (-(2**63), 2**64 - 1)}
 _NAMES = {"r": "R", "rust": "Rust's serde_json"}
 # Their own reading of a decimal gives the double beside the nearest one, once in some thousands.
 _INEXACT = frozenset({"r", "mono"})
+_R_NA = 1954  # low word of the NaN that R takes for NA
 
 
 def handed(path: str, kind: str, language: str) -> tuple[str, str]:
@@ -135,7 +136,9 @@ def _changed_in_r(table: Any) -> str:
     from tare.measure.compare_tables import compare_tables
 
     # By position: two columns may have one name.
-    asked = table.select([at for at, field in enumerate(table.schema) if not _is_held(field.type)])
+    asked = table.select(
+        [at for at, field in enumerate(table.schema) if not _is_held(field.type) or _has_na(table.column(at))]
+    )
     if not asked.num_columns:
         return ""
     back = convert(decode(encode(asked, "rds:tare"), "rds:tare"), "arrow")
@@ -143,6 +146,20 @@ def _changed_in_r(table: Any) -> str:
         if change.verdict == "lossy":
             return f"column {change.path[:60]!r} with other values ({change.in_[:80]} as {change.out[:80]})"
     return ""
+
+
+def _has_na(column: Any) -> bool:
+    """Whether a column of doubles has a NaN of the bits that are R's NA: there it is no value, but a missing one."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_float64(column.type):
+        return False
+    for chunk in column.chunks:
+        cells = chunk.to_numpy(zero_copy_only=False)  # what is null is a NaN of other bits
+        if np.any(np.isnan(cells) & (cells.view(np.uint64) & 0xFFFF_FFFF == _R_NA)):
+            return True
+    return False
 
 
 def _without_maps(table: Any) -> Any:
@@ -157,7 +174,7 @@ def _without_maps(table: Any) -> Any:
 
 
 def _is_held(kind: Any) -> bool:
-    """Whether R has every value of an Arrow type, so that none needs to be looked at."""
+    """Whether R has every value of an Arrow type, but for NaN of its NA's bits, so that none needs to be looked at."""
     import pyarrow as pa
 
     types = pa.types

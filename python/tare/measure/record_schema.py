@@ -68,6 +68,7 @@ _EXCHANGE = _object(
     set=_TEXT,
     codecs=_list(_TEXT),
     own_share=_NUMBER,
+    reason=_TEXT_OR_NULL,
     pairs=_map(
         _map(
             _object(

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tare.measure.comparison import RANK, worst
 
-__all__ = ["hold_form"]
+__all__ = ["hold_form", "parse_reply"]
 
 _KINDS = ("document", "table")
 _CELLS = ("decoded", "refused", "error", "n/a")
+# Escaped, also where two make one character, or as bytes that are no UTF-8 and that Python reads all the same.
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+
+
+def parse_reply(line: bytes) -> Any:
+    r"""The value of a line; lone surrogates in its texts, which no record can hold, are escaped as text.
+
+    Args:
+        line: JSON, as a worker wrote it.
+
+    Raises:
+        ValueError: Not JSON.
+        RecursionError: Nested too deep.
+
+    >>> parse_reply(b'{"id": 1, "error": {"message": "a\\ud800b \\ud83d\\ude00"}}')["error"]["message"]
+    'a\\ud800b \U0001f600'
+    """
+    reply = json.loads(line)
+    return _escaped(reply) if _SURROGATE.search(line) else reply
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_escaped(one) for one in value]
+    if isinstance(value, dict):
+        return {_escaped(name): _escaped(one) for name, one in value.items()}
+    return value
 
 
 def hold_form(request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:

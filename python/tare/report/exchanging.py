@@ -79,13 +79,14 @@ def rows(block: Mapping[str, Any]) -> list[list[str]]:
 
 
 def said(block: Mapping[str, Any], most: int = 40) -> list[str]:
-    """What one codec writes and another reads, in words; the rest is counted.
+    """Why something was not exchanged; what one codec writes and another reads, in words; the rest is counted.
 
     Args:
         block: The exchange of a format.
         most: Lines at most.
     """
-    lines = summary(block)
+    reason = block.get("reason")
+    lines = [*([str(reason)] if reason else []), *summary(block)]
     return (
         lines
         if len(lines) <= most

@@ -178,6 +178,44 @@ def test_a_run_keeps_it_and_reports_show_it(tmp_path: Path, monkeypatch: pytest.
     assert said in render(record)
 
 
+def test_two_columns_of_one_name_cost_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tagged values cannot hold both: that is told, and the probes are exchanged."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    table = pa.table([pa.array([1, 2]), pa.array(["a", "b"]), pa.array([3, 4])], ["p", "k", "p"])
+    out = tmp_path / "out.tare.json"
+    record = measure.run(
+        table, codecs=("csv:pyarrow",), time_s=6, exchange=True, workers=reader(tmp_path, "changes"), out=out
+    ).record
+    check(record)
+    block = record["fidelity"]["exchange"]["csv"]
+    assert block["own_share"] is None
+    assert (
+        block["reason"] == "own data was not exchanged: two columns are named 'p': columns cannot hold both"
+    )
+    assert block["pairs"]["csv:pyarrow"]["csv:pyarrow"]["counts"]["same"] > 5
+    assert block["reason"] in " ".join(terminal.render(record).split())
+    assert out.exists()
+
+
+def test_an_exchange_that_fails_costs_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the reason: all figures are there by then."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("of the exchange")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("tare.measure.exchange_tables.paired", fails)
+    record = measure.run(
+        TABLE, codecs=("csv:pyarrow",), time_s=6, exchange=True, workers=reader(tmp_path, "changes")
+    ).record
+    check(record)
+    reason = "nothing was exchanged: ZeroDivisionError: of the exchange"
+    assert record["fidelity"]["exchange"]["csv"]["reason"] == reason
+    for shown in (terminal.render(record), markdown.render(record)):
+        assert reason in " ".join(shown.split())
+    assert reason in render(record)
+
+
 def test_the_command_prints_the_matrix_of_tables() -> None:
     """Arrow has no documents: its tables are exchanged."""
     done = CliRunner().invoke(codecs_command.command, ["arrow", "--exchange"], standalone_mode=False)

@@ -397,6 +397,92 @@ def test_what_is_compared_came_by_the_route_that_is_timed(
     assert "(names)" not in found["memory"][1], found
 
 
+ROUNDED = pa.array([0.1 + 0.2, 0.5])
+WHOLE = pa.array([1, 2], pa.int32())
+NAMED = {
+    "p #2": pa.table([pa.array([1.5, 2.5]), WHOLE, ROUNDED], ["p", "k", "p"]),
+    "(column 1)": pa.table([ROUNDED, WHOLE], ["", "k"]),
+}
+
+
+@pytest.mark.parametrize("codec", ["rds:r,form=ascii", "dput:r", "csv:r"])
+@pytest.mark.parametrize("column", NAMED)
+def test_columns_of_one_name_and_of_none_are_compared(tmp_path: Path, column: str, codec: str) -> None:
+    """Looked for by name, a second column of one name was the first, and one without a name was nowhere."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path = tmp_path / "t.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(NAMED[column]))
+    with Worker("r", COMMAND) as worker:
+        load(worker, path)
+        ask(worker, "prepare", codec=codec)
+        found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    assert (found["verdict"], [one["path"] for one in found["changes"]]) == ("lossy", [column])
+
+
+def test_a_second_column_of_one_name_that_is_gone_is_lost(tmp_path: Path) -> None:
+    """The set of the names is the same; what else is there by name is compared."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path, other = tmp_path / "t.rds", tmp_path / "other.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(NAMED["p #2"]))
+    other.write_bytes(Codec.parse("rds:tare").encode(NAMED["p #2"].select([1, 0])))
+    with Worker("r", COMMAND) as worker:
+        load(worker, path)
+        ask(worker, "prepare", codec="rds:r", encoded=str(other))
+        found = ask(worker, "verify", codec="rds:r", full=True, limit=50)
+    assert [(one["path"], one["verdict"]) for one in found["changes"]] == [("(names)", "lossy")]
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "told"),
+    [
+        ('{"a": 1.5, "a": 0.30000000000000004}', "rds:r,form=ascii", {("a", "lossy")}),
+        (
+            '[{"a": 1}, {"a": 0.30000000000000004}]',
+            "json:r-rjson",
+            {("[*].a", "type"), ("[*].a", "lossy")},
+        ),
+    ],
+)
+def test_a_loss_behind_another_value_of_its_path_is_told(
+    tmp_path: Path, text: str, codec: str, told: set[tuple[str, str]]
+) -> None:
+    """A second value of one name; a place whose first value only changed its type."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path = tmp_path / "d.json"
+    path.write_text(text)
+    with Worker("r", COMMAND) as worker:
+        need(codec.partition(",")[0] in {one["id"] for one in worker.hello["codecs"]}, f"R lacks {codec}")
+        ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
+        ask(worker, "prepare", codec=codec)
+        found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    assert (found["verdict"], {(one["path"], one["verdict"]) for one in found["changes"]}) == ("lossy", told)
+
+
+LISTS = pa.array([["a", "b"], []], pa.list_(pa.string()))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (LISTS, pa.array([True, None]), "lossy"),
+        (pa.array([b"ab", b"c"]), pa.array(["ab", "c"]), "lossy"),
+        (LISTS[:0], pa.array([], pa.string()), "type"),
+    ],
+)
+def test_lists_and_bytes_that_came_back_as_values_are_told(
+    tmp_path: Path, before: pa.Array, after: pa.Array, verdict: str
+) -> None:
+    """CSV makes texts or nothing of them: a verdict, no error of the comparison."""
+    need(shutil.which("R") is not None, "R is not installed")
+    path, other = tmp_path / "t.rds", tmp_path / "other.rds"
+    path.write_bytes(Codec.parse("rds:tare").encode(pa.table({"c": before})))
+    other.write_bytes(Codec.parse("rds:tare").encode(pa.table({"c": after})))
+    with Worker("r", COMMAND) as worker:
+        load(worker, path)
+        ask(worker, "prepare", codec="rds:r", encoded=str(other))
+        assert changes(worker, "rds:r") == {"c": verdict}
+
+
 @pytest.mark.parametrize("where", ["fifo", "tcp"])
 def test_what_has_no_form_in_memory_goes_over_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

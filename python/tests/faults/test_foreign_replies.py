@@ -185,7 +185,7 @@ def test_neither_peak_nor_probes_cost_the_case(tmp_path: Path, fault: dict[str, 
     )
 
 
-def measured(folder: Path, how: str, medium: str = "memory") -> dict[str, dict[str, Any]]:
+def measured(folder: Path, how: str, medium: str = "memory", **options: Any) -> dict[str, dict[str, Any]]:
     """A short run of the worker beside a codec of Python: its cases by codec."""
     record = measure.run(
         [{"a": n} for n in range(200)],
@@ -194,6 +194,7 @@ def measured(folder: Path, how: str, medium: str = "memory") -> dict[str, dict[s
         time_s=3,
         quick=True,
         workers={"node": shlex.join(command(folder, how))},
+        **options,
     ).record
     return {
         one["labels"]["codec"]: one
@@ -221,6 +222,18 @@ def test_a_reply_that_is_none_costs_its_case(tmp_path: Path, how: str, medium: s
     else:
         assert case["status"] == "error"
         assert SAID[how] in case["reason"]
+
+
+def test_a_text_that_no_record_holds_costs_nothing_else(tmp_path: Path) -> None:
+    """A worker may quote what it was given, half a pair of surrogates too: it is told, and the record is written."""
+    lost = {**_LOST, "path": "v", "in": "a\ud800b"}
+    how = json.dumps({"op": "verify", "with": {"verdict": "lossy", "changes": [lost]}})
+    out = tmp_path / "out.tare.json"
+    cases = measured(tmp_path, how, out=out)
+    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
+    (change,) = cases["json:node"]["verify"]["changes"]
+    assert change["in"] == "a\\ud800b"
+    assert out.exists()
 
 
 def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> None:

@@ -106,6 +106,27 @@ def test_rubbish_costs_the_worker(body, message):
     assert (error.type, message in str(error)) == ("protocol", True), str(error)
 
 
+@pytest.mark.parametrize("text", ["'\\\\ud800'", "b'\\xed\\xa0\\x80'.decode('latin-1')"])
+@pytest.mark.parametrize("where", ["ok", "error"])
+def test_lone_surrogates_are_escaped(text, where):
+    """No record holds them: the run would end of what one worker said."""
+    body = f"""
+    r = read()
+    text = {text}
+    line = '{{"id":%d,"{where}":{{"message":"a%sb \\\\ud83d\\\\ude00","k%s":["%s"]}}}}\\n' % (r["id"], text, text, text)
+    os.write(1, line.encode("latin-1"))
+    reply(read())
+    """
+    with stub(body) as worker:
+        if where == "ok":
+            found = worker.request("x", deadline_s=GENEROUS_S)
+            assert found == {"message": "a\\ud800b \U0001f600", "k\\ud800": ["\\ud800"]}
+        else:
+            with pytest.raises(WorkerError, match=r"^a\\ud800b \U0001f600$"):
+                worker.request("x", deadline_s=GENEROUS_S)
+        assert worker.request("x", deadline_s=GENEROUS_S) == {}
+
+
 def test_an_endless_line_costs_the_worker():
     """A reply ends within 16 MiB; no more is kept."""
     error = loses(stub("read()\nwhile True: os.write(1, b'x' * 65536)"))

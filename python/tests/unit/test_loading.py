@@ -139,6 +139,15 @@ def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
     assert case["status"] == "lossy", case.get("reason")
 
 
+def bits(*values: str) -> pa.Array:
+    """Doubles by their bits."""
+    data = b"".join(bytes.fromhex(value)[::-1] for value in values)
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(data)])
+
+
+DOUBLES = pa.concat_arrays([bits("7ff8000000000000", "00000000000007a2"), pa.array([1.5, None])])
+
+
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
@@ -149,6 +158,9 @@ def test_a_parser_that_is_inexact_is_told_so(tmp_path: Path) -> None:
         (pa.array([decimal.Decimal("12345678901234567890.12")]), "1.2345678901234567e+19"),
         (pa.array([1600000000123456789], pa.timestamp("ns")), "12:26:40.123456789"),
         (pa.array([{"a": 1}, None]), "'a': None"),
+        (DOUBLES, ""),
+        (pa.concat_arrays([DOUBLES, bits("7ff00000000007a2")]), "nan(0x7ff00000000007a2) as null"),
+        (bits("fff80000000007a2"), "nan(0xfff80000000007a2) as null"),
     ],
 )
 def test_columns_that_r_does_not_hold_are_refused(tmp_path: Path, cells: pa.Array, said: str) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tare.measure.session import Session
@@ -33,18 +34,31 @@ def measure_exchange(session: Session) -> None:
         codecs = _asked(session, ends_of(format, given)[0])
         if session.stop_asked or len(codecs) < 2:
             continue
-        found[format] = exchange(format, codecs, given=given, own=own, has_own=True)
-        found[format]["own_share"] = share
+        found[format] = _kept(exchange, format, codecs, share, given=given, own=own, has_own=True)
         session.tell("exchange", len(found), len(found), format)
     for format in [] if document else shared_formats(given, kind="table"):
         codecs = _asked(session, ends_of(format, given, kind="table")[0])
         if session.stop_asked or len(codecs) < 2:
             continue
-        block = exchange_tables(format, codecs, given=given, own=own)
-        found[table_block(format, found)] = {**block, "own_share": share}
+        found[table_block(format, found)] = _kept(
+            exchange_tables, format, codecs, share, given=given, own=own
+        )
         session.tell("exchange", len(found), len(found), f"{format} tables")
     if session.journal is not None:
         session.journal.stage("fidelity", session.record["fidelity"])
+
+
+def _kept(
+    how: Callable[..., dict[str, Any]], format: str, codecs: list[str], share: float, **options: Any
+) -> dict[str, Any]:
+    """The exchange of a format, or why there is none: all figures are there by now, and must not go with it."""
+    from tare.measure.exchange import reason_of
+
+    try:
+        block = how(format, codecs, **options)
+    except Exception as error:  # whatever the user's data or a program of others did
+        return {"codecs": codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
+    return {**block, "own_share": None if block.get("reason") else share}
 
 
 def _asked(session: Session, codecs: list[str]) -> list[str]:

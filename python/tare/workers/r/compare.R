@@ -22,21 +22,23 @@
 compare <- function(a, b, limit) {
   found <- new.env()
   found$changes <- list()
-  note <- function(path, verdict, one, other) {
-    known <- found$changes[[path]]
-    if (is.null(known)) found$changes[[path]] <- list(path = path, verdict = verdict, count = 1,
-        `in` = .shown(one), out = .shown(other))
-    else found$changes[[path]]$count <- known$count + 1
-  }
+  # By verdict too: what changed its type first may be lost later, at another place of the same path.
   add <- function(path, verdict, count, one, other) {
-    found$changes[[path]] <- list(path = path, verdict = verdict, count = count, `in` = .shown(one),
-        out = .shown(other))
+    key <- paste(verdict, path)
+    known <- found$changes[[key]]
+    if (is.null(known)) found$changes[[key]] <- list(path = path, verdict = verdict, count = count,
+        `in` = .shown(one), out = .shown(other))
+    else found$changes[[key]]$count <- known$count + count
   }
+  note <- function(path, verdict, one, other) add(path, verdict, 1, one, other)
   if (!.same(a, b)) {
     if (is.data.frame(a)) .compare_frame(a, b, "", add)
     else if (is_frames(a)) .compare_frames(a, b, add)
     else .compare_value(a, b, "", note)
-    if (!length(found$changes)) add("(attributes)", "type", 1, a, b)
+    if (!length(found$changes)) {
+      plain <- .same(.plain(a), .plain(b))
+      add(if (plain) "(attributes)" else "(whole)", if (plain) "type" else "lossy", 1, a, b)
+    }
   }
   changes <- unname(found$changes)
   verdicts <- vapply(changes, `[[`, "", "verdict")
@@ -44,35 +46,78 @@ compare <- function(a, b, limit) {
        changes = utils::head(changes[order(match(verdicts, c("lossy", "type")))], limit))
 }
 
+# Values and names alone, at every depth.
+.plain <- function(x) {
+  if (!is.atomic(x) && !is.list(x)) return(x)
+  keys <- names(x)
+  if (is.list(x)) x <- lapply(unclass(x), .plain)
+  attributes(x) <- NULL
+  names(x) <- keys
+  x
+}
+
+# Where each name is among the others, NA if nowhere: by place if they are the same, the second of a name is the second.
+.places <- function(keys, others) {
+  if (identical(keys, others)) return(seq_along(keys))
+  if (!anyDuplicated(keys) && !anyDuplicated(others)) return(match(keys, others))
+  match(paste(.turns(keys), keys), paste(.turns(others), others))
+}
+
+# For each name, which of its kind it is: 1 for the first.
+.turns <- function(keys) {
+  kinds <- match(keys, keys)
+  turns <- integer(length(keys))
+  turns[order(kinds)] <- sequence(tabulate(kinds)[unique(sort(kinds))])
+  turns
+}
+
+# Names that only stand in another order.
+.moved <- function(places, others) length(places) == length(others) && !anyNA(places)
+
+# A path for each column, those of equal names and of none told apart.
+.paths <- function(keys) {
+  turns <- .turns(keys)
+  path <- ifelse(nzchar(keys), keys, sprintf("(column %d)", seq_along(keys)))
+  ifelse(turns > 1L, sprintf("%s #%d", path, turns), path)
+}
+
 .compare_frames <- function(a, b, add) {
   if (!is.list(b)) return(add("(whole)", "lossy", 1, a, b))
-  for (name in names(a)) {
-    if (is.null(b[[name]])) add(name, "lossy", nrow(a[[name]]), a[[name]], NULL)
-    else .compare_frame(a[[name]], b[[name]], paste0(name, "$"), add)
+  places <- .places(names(a), names(b))
+  paths <- .paths(names(a))
+  for (n in seq_along(a)) {
+    if (is.na(places[n])) add(paths[n], "lossy", nrow(a[[n]]), a[[n]], NULL)
+    else .compare_frame(a[[n]], b[[places[n]]], paste0(paths[n], "$"), add)
   }
+  if (!identical(names(a), names(b))) add("(names)", if (.moved(places, names(b))) "type" else "lossy", 1, names(a),
+      names(b))
 }
 
 .compare_frame <- function(a, b, at, add) {
-  if (!is.list(b) || is.null(names(b))) return(add("(whole)", "lossy", nrow(a), a, b))
+  if (!is.list(b) || is.null(names(b))) return(add(paste0(at, "(whole)"), "lossy", nrow(a), a, b))
   if (!is.data.frame(b)) {
     add(paste0(at, "(class)"), "type", 1, a, b)
   } else if (!identical(class(a), class(b))) {
     add(paste0(at, "(class)"), "type", 1, class(a), class(b))
   }
-  if (!identical(names(a), names(b))) add(paste0(at, "(names)"), if (setequal(names(a),
+  places <- .places(names(a), names(b))
+  if (!identical(names(a), names(b))) add(paste0(at, "(names)"), if (.moved(places,
       names(b))) "type" else "lossy", 1, names(a), names(b))
   if (is.data.frame(b) && !.same(attr(a, "row.names"), attr(b, "row.names"))) {
     automatic <- .row_names_info(a) < 0L
     add(paste0(at, "(row names)"), if (automatic) "type" else "lossy", 1, attr(a, "row.names"), attr(b, "row.names"))
   }
-  for (name in intersect(names(a), names(b))) .compare_column(a[[name]], b[[name]], paste0(at, name), add)
+  paths <- paste0(rep(at, length(a)), .paths(names(a)))
+  for (n in which(!is.na(places))) .compare_column(a[[n]], b[[places[n]]], paths[n], add)
 }
 
 .compare_column <- function(a, b, path, add) {
   if (.same(a, b)) return(invisible())
   again <- tryCatch(suppressWarnings(.rebuild(a, b)), error = function(e) NULL)
   if (!is.null(again) && .same(.bare(a), .bare(again))) return(add(path, "type", 1, a, b))
-  if (is.null(again) || length(again) != length(a) || !is.atomic(again)) return(add(path, "lossy", length(a), a, b))
+  if (!length(a) && !length(b)) return(add(path, "type", 1, a, b))
+  # Cells that are lists or bytes cannot be held against values one by one.
+  if (is.null(again) || length(again) != length(a) || is.list(a) || !is.atomic(again)) return(add(path, "lossy", length(a), a, b))
   one <- .bare(a)
   other <- .bare(again)
   differ <- which(is.na(one) != is.na(other) | (!is.na(one) & !is.na(other) & one != other))
@@ -85,7 +130,9 @@ compare <- function(a, b, limit) {
 
 .bare <- function(x) {
   if (is.factor(x)) x <- as.character(x)
+  keys <- if (is.list(x)) names(x) # columns of a table within the column
   attributes(x) <- NULL
+  names(x) <- keys
   x
 }
 
@@ -142,14 +189,12 @@ compare <- function(a, b, limit) {
     for (at in seq_len(min(length(a), length(b)))) .compare_value(a[[at]], b[[at]], paste0(path, "[*]"), note)
     return(invisible())
   }
+  # By place: a look-up by name for each of many names would walk all of them each time.
+  theirs <- .places(keys, names(b))
   if (!identical(keys, names(b))) {
-    moved <- length(keys) > 0L && setequal(keys, names(b))
+    moved <- length(keys) > 0L && .moved(theirs, names(b))
     note(if (moved) paste(where, "(key order)") else where, "lossy", if (moved) keys else a, if (moved) names(b) else b)
   }
-  # By place: a look-up by name for each of many names would walk all of them each time.
-  both <- intersect(keys, names(b))
-  ours <- match(both, keys)
-  theirs <- match(both, names(b))
-  for (n in seq_along(both)) .compare_value(a[[ours[n]]], b[[theirs[n]]], paste0(path, if (nzchar(path)) ".", both[n]), note)
+  for (n in which(!is.na(theirs))) .compare_value(a[[n]], b[[theirs[n]]], paste0(path, if (nzchar(path)) ".", keys[n]), note)
   invisible()
 }
