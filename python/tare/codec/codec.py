@@ -446,10 +446,11 @@ class Codec:
     def flags(self) -> dict[str, Any]:
         """What the record keeps of the format and the library beside the times."""
         format, library = self.format, self.library
+        own = any(self.options.get(name) == value for name, value in library.own_bytes.items())
         return {
             "executes_code": self.executes_code,
-            "spec": format.spec,
-            "languages": list(format.languages),
+            "spec": "" if own else format.spec,
+            "languages": ["python"] if own else list(format.languages),
             "streams": self.stream is not None,
             "append": library.append is not None and self.peer is None,
             "subset": list(format.subset) if library.subset is not None and self.compressor is None else [],

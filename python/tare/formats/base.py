@@ -149,6 +149,7 @@ class Library(Installable):
             crash this library; `Codec.decode` runs it first unless the data are trusted.
         slow: Whether it is written in pure Python: tried last.
         executes_code: Whether hostile bytes can run code, or crash the interpreter, when decoded.
+        own_bytes: Options with which it writes a layout of its own, which nothing else of the format reads.
         writes: False for libraries that read only.
         notes: What users should know before they choose it, one sentence each.
         missing: ``missing()`` gives the command that installs what it needs beside its modules, such as
@@ -180,6 +181,7 @@ class Library(Installable):
     check: Callable[[Buffer], None] | None = None
     slow: bool = False
     executes_code: bool = False
+    own_bytes: Mapping[str, object] = field(default_factory=dict)
     writes: bool = True
     notes: tuple[str, ...] = ()
     missing: Callable[[], str] | None = None

@@ -58,6 +58,7 @@ FORMAT = Format(
             extra="documents",
             options={"default": DEFAULT, "orient": ORIENT, "xlang": _XLANG},
             variants=DOCUMENTS_ONLY,
+            own_bytes={"xlang": False},
             max_depth=3_000,  # writing 50,000 deep overflows its stack; reading refuses more than 50 itself
             notes=("Integers above 64 bits are refused, and so is nesting deeper than 50.",),
         ),

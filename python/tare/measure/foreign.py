@@ -61,6 +61,15 @@ _PROGRAMS = {
     ),
 }
 _NAME = re.compile("[a-z][a-z0-9]{0,19}")
+# Codecs whose bytes no other library reads, whatever their format says: always, or with one of these options.
+_OWN_BYTES: Mapping[str, frozenset[tuple[str, str]]] = MappingProxyType(
+    {
+        "msgpack:node-msgpackr": frozenset({("records", "yes")}),
+        "cbor:node-cborx": frozenset({("records", "yes")}),
+        "fory:java-fory": frozenset(),
+    }
+)
+_SPOKEN = {"node": "javascript", "mono": "csharp"}
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
 
 
@@ -148,6 +157,7 @@ class Foreign:
         name = _plain(self.text)
         format_id, _, library = name.partition(":")
         known = next((one for one in formats.FORMATS if one.id == format_id), None)
+        shared = None if self._own_bytes() else known
         version = str(self.about.get("version", ""))
         return {
             "format": format_id,
@@ -162,14 +172,21 @@ class Foreign:
             "gc": self.about.get("gc"),
             "flags": {
                 "executes_code": bool(self.about.get("executes_code")),
-                "spec": known.spec if known is not None else "",
-                "languages": list(known.languages) if known is not None else [name_of(self.language).lower()],
+                "spec": shared.spec if shared is not None else "",
+                "languages": list(shared.languages)
+                if shared is not None
+                else [_SPOKEN.get(self.language, name_of(self.language).lower())],
                 "streams": "streaming" in self.about.get("delivery", ()),
                 "append": False,
                 "subset": list(self.about.get("subset", ())),
                 "text": known.text if known is not None else False,
             },
         }
+
+    def _own_bytes(self) -> bool:
+        """Whether its bytes are a layout of its own, which nothing else of the format reads."""
+        by = _OWN_BYTES.get(_plain(self.text))
+        return by is not None and (not by or any((name, str(self.options.get(name))) in by for name, _ in by))
 
     def refusal(self, labels: Mapping[str, str], kind: str | None) -> str | None:
         """Why its worker cannot measure these labels; None if it can.

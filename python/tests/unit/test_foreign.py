@@ -17,8 +17,11 @@ from tare import measure
 from tare.cli import codecs as codecs_command
 from tare.cli import measure as measure_command
 from tare.cli.measure import chosen_workers
+from tare.codec import Codec
 from tare.errors import UsageError
 from tare.measure import driver, foreign
+from tare.measure.constraints import barred, conditions
+from tare.measure.cost import PROFILES
 from tare.measure.exchange import shared_formats
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
@@ -134,6 +137,40 @@ def test_options_are_those_that_the_id_says(
 
 def inventory_of(about: dict[str, Any]) -> foreign.Inventory:
     return foreign.Inventory("node", "1", {"json:node": about})
+
+
+@pytest.mark.parametrize(
+    ("codec", "defaults", "languages"),
+    [
+        ("msgpack:node-msgpackr,records=yes", {"records": "no"}, {"javascript"}),
+        ("msgpack:node-msgpackr,records=no", {"records": "no"}, None),
+        ("msgpack:node-msgpackr", {"records": "no"}, None),
+        ("cbor:node-cborx", {"records": "yes"}, {"javascript"}),
+        ("fory:java-fory,references=0", {"references": "1"}, {"java"}),
+        ("v8:node", {}, {"javascript"}),
+    ],
+)
+def test_bytes_that_are_the_codecs_own_are_no_exchange(
+    codec: str, defaults: dict[str, str], languages: set[str] | None
+) -> None:
+    """Whatever its format is: an option can make them a layout that nothing else reads."""
+    name, _, _ = codec.partition(",")
+    language = foreign.language_of(codec)
+    here = foreign.Inventory(language, "1", {name: {**CODEC, "options": defaults}})
+    described = Foreign(codec, here).describe(1)
+    reasons = barred(described, conditions(PROFILES["exchange"].conditions, ()))
+    if languages is None:
+        assert not reasons
+        assert len(described["flags"]["languages"]) > 5
+    else:
+        assert reasons == "is read in fewer than 3 languages; has no written spec"
+        assert set(described["flags"]["languages"]) == languages
+
+
+@pytest.mark.parametrize(("xlang", "languages"), [("true", True), ("false", False)])
+def test_a_layout_for_python_alone_is_read_by_python_alone(xlang: str, languages: bool) -> None:
+    flags = Codec.parse(f"fory:pyfory,xlang={xlang}").flags()
+    assert (flags["languages"] != ["python"], bool(flags["spec"])) == (languages, languages)
 
 
 def test_the_base_is_a_codec_of_python() -> None:
