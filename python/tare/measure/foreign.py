@@ -186,7 +186,9 @@ class Foreign:
     def _own_bytes(self) -> bool:
         """Whether its bytes are a layout of its own, which nothing else of the format reads."""
         by = _OWN_BYTES.get(_plain(self.text))
-        return by is not None and (not by or any((name, str(self.options.get(name))) in by for name, _ in by))
+        return by is not None and (
+            not by or not by.isdisjoint((name, str(value)) for name, value in self.options.items())
+        )
 
     def refusal(self, labels: Mapping[str, str], kind: str | None) -> str | None:
         """Why its worker cannot measure these labels; None if it can.

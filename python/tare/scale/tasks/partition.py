@@ -40,10 +40,11 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
     at = _index(table, column)
     codes, values = _coded(table.column(at), column)
     rest = table.remove_column(at)
-    folders = _folders(column, values)
-    ordered = sorted(folders, key=lambda name: (folders[name], name))
+    names = _folders(column, values)
+    nulls = {name for name, value in zip(names, values, strict=True) if value is None}
+    ordered = sorted(set(names), key=lambda name: (name in nulls, name))
     place = {name: number for number, name in enumerate(ordered)}
-    numbers = np.array([place[folder_of(column, value)] for value in values], dtype=np.int64)
+    numbers = np.array([place[name] for name in names], dtype=np.int64)
     group = numbers[codes] if len(values) else np.zeros(0, dtype=np.int64)
     order = np.argsort(group, kind="stable")
     sorted_rows = rest.take(order)
@@ -54,15 +55,15 @@ def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
         start = end
 
 
-def _folders(column: str, values: list[Any]) -> dict[str, bool]:
-    """The folder of each value, and whether it is that of null."""
-    folders: dict[str, bool] = {}
-    for value in values:
-        name = folder_of(column, value)
-        if name in folders and value == value:  # noqa: PLR0124 - what is no number has several forms
+def _folders(column: str, values: list[Any]) -> list[str]:
+    """The folder of each value; what is no number has several forms, and one folder."""
+    names = [folder_of(column, value) for value in values]
+    seen: set[str] = set()
+    for name, value in zip(names, values, strict=True):
+        if name in seen and value == value:  # noqa: PLR0124 - not what is no number
             raise UsageError(f"--partition {column}: two of its values would both have the folder {name}")
-        folders[name] = value is None
-    return folders
+        seen.add(name)
+    return names
 
 
 def folder_of(column: str, value: Any) -> str:

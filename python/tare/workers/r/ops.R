@@ -119,13 +119,14 @@ OPS$load <- function(request) {
           1L, 40L)), "load"))
     STATE$value <- value
   })
-  know_int64(STATE$value)
   STATE$loaded <- TRUE
   TABLE <<- is.data.frame(STATE$value) || is_frames(STATE$value)
   STATE$kind <- if (TABLE) "table" else "document"
   STATE$items <- count_items(STATE$value)
   gc(full = TRUE)
   after <- resident_kb()
+  # Of JSON and tagged values none comes; what bit64 itself takes is no part of the data.
+  if (as_ %in% c("rds", "arrow")) know_int64(STATE$value)
   STATE$resident <- if (is.na(after)) as.double(utils::object.size(STATE$value)) else max(0, (after - before) * 1024)
   list(kind = STATE$kind, items = STATE$items, rows = if (TABLE) STATE$items, resident_bytes = STATE$resident)
 }
