@@ -107,7 +107,9 @@ fn child(path: &str) {
     }
 }
 
-fn round(path: &Path, wait: Duration) -> Vec<String> {
+/// What a child set before it was killed, so long after it began, or after its first key: a busy machine
+/// takes its time to start a process, and then nothing would have been at work.
+fn round(path: &Path, wait: Duration, at_work: bool) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -120,10 +122,14 @@ fn round(path: &Path, wait: Duration) -> Vec<String> {
         .spawn()
         .unwrap();
     let out = child.stdout.take().unwrap();
+    let (began, first) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
         let mut keys = Vec::new();
         for line in BufReader::new(out).lines() {
             let line = line.unwrap();
+            if line.contains('+') {
+                let _ = began.send(());
+            }
             if let Some((_, key)) = line.split_once('+') {
                 keys.push(key.to_string());
             } else if let Some(gone) = line.strip_prefix('-') {
@@ -132,6 +138,9 @@ fn round(path: &Path, wait: Duration) -> Vec<String> {
         }
         keys
     });
+    if at_work {
+        first.recv().unwrap();
+    }
     std::thread::sleep(wait);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -151,7 +160,7 @@ fn what_was_acknowledged_outlives_500_kills() {
     let mut acknowledged = 0;
     for number in 0..ROUNDS {
         let wait = Duration::from_micros(u64::from(number) * 7919 % 40_000 + 3000);
-        let keys = round(&path, wait);
+        let keys = round(&path, wait, number % 4 > 0);
         let store = open(&path, &FolderOptions::default()).unwrap();
         for key in &keys {
             assert_eq!(
@@ -172,5 +181,9 @@ fn what_was_acknowledged_outlives_500_kills() {
             assert!(problems.is_empty(), "{problems:?}");
         }
     }
-    assert!(acknowledged > 500, "only {acknowledged} keys were set");
+    let at_least = ROUNDS * 3 / 4;
+    assert!(
+        acknowledged >= at_least as usize,
+        "only {acknowledged} keys were set"
+    );
 }

@@ -246,25 +246,36 @@ class Place:
         if not self.goes_both_ways(conn):
             conn.close()
             return
+        seconds = patient(self._options["timeout"])
+        patience = min(_LEAVE_S, seconds if seconds is not None else _LEAVE_S)
+        framed = self._options["framing"] == "frame"
+        if self._secure and framed:
+            from tare.messages.tls import heard_out
+
+            said = heard_out(conn, patience)
+            conn.close()
+        else:
+            said = self._left(conn, patience, framed)
+        if not said:
+            raise Unreached(
+                f"{self.shown}: the other end closed the connection and did not take everything{self.token_hint}"
+            )
+
+    def _left(self, conn: Connection, patience: float, framed: bool) -> bool:
+        """Close, and whether what comes then is an end in order."""
         with socket.socket(fileno=os.dup(conn.fileno())) as sock:
             conn.close()
-            seconds = patient(self._options["timeout"])
-            sock.settimeout(min(_LEAVE_S, seconds if seconds is not None else _LEAVE_S))
+            sock.settimeout(patience)
             said = False
             try:
                 while sock.recv(1 << 16):
                     said = True
             except TimeoutError:
-                return  # it has the bytes, and takes its time
+                return True  # it has the bytes, and takes its time
             except ConnectionError:
-                said = False
-            else:
-                # Who reads frames to their end and closes says END too; what TLS carries is not seen here.
-                said = said or self._secure or self._options["framing"] != "frame"
-        if not said:
-            raise Unreached(
-                f"{self.shown}: the other end closed the connection and did not take everything{self.token_hint}"
-            )
+                return False
+        # Who reads frames to their end and closes says END too; what TLS carries is not seen here.
+        return said or self._secure or not framed
 
 
 def _is_socket(url: str) -> bool:

@@ -9,14 +9,16 @@ import ssl
 import threading
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import UsageError
+from tare._tare import MessageDeadline
+from tare.errors import TareError, UsageError
 from tare.messages.pulled import PulledChannel, poll_for
 from tare.messages.urls import host_and_port, tcp_url
 
 if TYPE_CHECKING:
-    from tare._tare import MessageDeadline, MessageSession
+    from tare._tare import MessageSession
+    from tare.messages.connection import Connection
 
-__all__ = ["TlsChannel", "client_context", "secured", "server_context", "shake"]
+__all__ = ["TlsChannel", "client_context", "heard_out", "secured", "server_context", "shake"]
 
 
 class TlsChannel(PulledChannel):
@@ -38,6 +40,8 @@ class TlsChannel(PulledChannel):
         try:
             with self._turn:
                 return self._sock.recv_into(place)
+        except ssl.SSLZeroReturnError:
+            return 0  # the peer's end, after ours was said
         except ssl.SSLWantReadError:
             self._reverse = False
         except ssl.SSLWantWriteError:
@@ -63,15 +67,47 @@ class TlsChannel(PulledChannel):
         return None
 
     def _finish(self) -> None:
-        # The peer's own word for it is not waited for.
-        with self._turn, contextlib.suppress(OSError):
+        # The peer's own word for it is not waited for. ValueError: both said it already.
+        with self._turn, contextlib.suppress(OSError, ValueError):
             self._sock.unwrap()
+
+    def heard_out(self, seconds: float) -> bool:
+        """Say that nothing follows and wait for the peer's END: False if it left without; True too if it takes its time.
+
+        Between frames alone: other framings have no END.
+        """
+        deadline = MessageDeadline(seconds)
+        try:
+            with self._one(self._sending, deadline):
+                self._check_writes()
+                self._session.finish()
+                self._writes = False  # so that closing says it no second time
+                self._flush(deadline)
+            self._finish()  # half of it: the other half is still read
+            while self.take(1, 0, deadline.left()) is not None:
+                pass
+        except TimeoutError:
+            return True
+        except (OSError, TareError):
+            return False
+        return self._session.status()[0] == "ended"
+
+    def _end_writing(self) -> None:
+        # unwrap() ends reading as well, sometimes before the peer's half came; the object below it does not.
+        with self._turn, contextlib.suppress(OSError):
+            self._sock._sslobj.shutdown()  # type: ignore[attr-defined]
 
     def _release(self) -> None:
         self._sock.close()
 
     def _number(self) -> int:
         return self._sock.fileno()
+
+
+def heard_out(conn: Connection, seconds: float) -> bool:
+    """Say on a connection over TLS that nothing follows; whether the other end took everything, as `TlsChannel.heard_out`."""
+    channel = conn._channel
+    return isinstance(channel, TlsChannel) and channel.heard_out(seconds)
 
 
 def client_context(given: Any) -> ssl.SSLContext:

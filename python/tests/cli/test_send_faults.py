@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -10,6 +11,7 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 from pathlib import Path
@@ -308,6 +310,30 @@ def test_tls(tmp_path: Path) -> None:
         assert "token" in run("send", url, "--raw", *named, "wrong", cwd=tmp_path, stdin=b"1\n", code=3).err
         run("send", url, "token", *named, "token", cwd=tmp_path)
         assert receiver.done().out == b"in/token\n"
+
+
+def test_tls_with_a_receiver_that_leaves_in_order(tmp_path: Path) -> None:
+    """TLS ends well, and no END was said: it is not known that anything was taken."""
+    need(shutil.which("openssl"), "the command openssl is not installed")
+    cert, key = certificate(tmp_path, "server.test")
+    papers = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    papers.load_cert_chain(cert, key)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with papers.wrap_socket(server.accept()[0], server_side=True) as conn:
+                while conn.recv(1000):
+                    pass
+                with contextlib.suppress(OSError), conn.unwrap():
+                    pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        trust = ("--tls-ca", str(cert), "--tls-name", "server.test")
+        done = run("send", url, "--raw", *trust, cwd=tmp_path, stdin=b"x\n", code=3)
+        thread.join()
+    assert "did not take everything" in done.err
 
 
 def test_a_receiver_that_is_none(big: Path, tmp_path: Path) -> None:

@@ -61,8 +61,13 @@ def expected(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 @contextlib.contextmanager
 def cluster(workers: int = 2, **options: Any) -> Iterator[Cluster]:
+    """A cluster whose workers have all come: what is tested is not how fast this machine starts them."""
     made = Cluster(workers, **options)
     try:
+        from distributed import Client
+
+        with Client(scheduler_file=made.file, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=120)
         yield made
     finally:
         made.close()
