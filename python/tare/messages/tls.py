@@ -95,7 +95,7 @@ class TlsChannel(PulledChannel):
     def _end_writing(self) -> None:
         # unwrap() ends reading as well, sometimes before the peer's half came; the object below it does not.
         with self._turn, contextlib.suppress(OSError):
-            self._sock._sslobj.shutdown()  # type: ignore[attr-defined]
+            self._sock._sslobj.shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - it has no other name
 
     def _release(self) -> None:
         self._sock.close()
@@ -106,7 +106,7 @@ class TlsChannel(PulledChannel):
 
 def heard_out(conn: Connection, seconds: float) -> bool:
     """Say on a connection over TLS that nothing follows; whether the other end took everything, as `TlsChannel.heard_out`."""
-    channel = conn._channel
+    channel = conn._channel  # noqa: SLF001 - of this package
     return isinstance(channel, TlsChannel) and channel.heard_out(seconds)
 
 

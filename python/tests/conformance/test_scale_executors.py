@@ -451,17 +451,8 @@ def test_interrupted(sources, expected, tmp_path, times) -> None:
     """Once: what runs is finished. Twice: it is given up. The same line goes on."""
     script = tmp_path / "run.py"
     script.write_text(_RUN)
-    command = [
-        sys.executable,
-        str(script),
-        "convert",
-        str(sources),
-        str(tmp_path / "out"),
-        "--to",
-        "parquet",
-        "--jobs",
-        "2",
-    ]
+    command = [sys.executable, str(script), "convert", str(sources), str(tmp_path / "out"), "--to", "parquet"]
+    command += ["--jobs", "2"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     done = tmp_path / "out" / ".tare" / "done"
     until = time.monotonic() + 60
