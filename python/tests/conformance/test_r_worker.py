@@ -279,6 +279,12 @@ def test_several_tables_are_a_list_of_data_frames(codec: str, tmp_path: Path) ->
         assert changes(worker, codec) == {}
 
 
+def test_a_single_table_is_not_several(loaded: Worker) -> None:
+    """The layout of several is refused by what to do, and not by what R says of a line that is no header of theirs."""
+    with pytest.raises(WorkerError, match="one table: leave out tables=several"):
+        ask(loaded, "prepare", codec="csv:r,tables=several")
+
+
 def test_several_tables_are_no_data_of_pythons_codecs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -143,6 +143,8 @@ OPS$prepare <- function(request) {
       paste(one$kinds, collapse = "s and "), STATE$kind), "encode")
   if (is_frames(STATE$value) && !one$several) fail("Unsupported", sprintf("%s holds one table, not several",
       one$id), "encode")
+  if (STATE$loaded && !is_frames(STATE$value) && identical(one$o$tables, "several")) fail("Unsupported",
+      "the data are one table: leave out tables=several", "encode")
   began <- wall_ns()
   in_phase("encode", if (one$package != "base") loadNamespace(one$package))
   import_ns <- round(wall_ns() - began)
