@@ -101,7 +101,7 @@ def _ending(write: str) -> str:
 
 @dataclass
 class _Undone:
-    """What units of a plan that are not done stand for: until they are, nothing takes the place of older results."""
+    """What wanted units that are not done stand for: until they are, nothing takes the place of older results."""
 
     uris: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
@@ -126,7 +126,8 @@ def finish(state: State, plan: Plan) -> int | None:
     as they were written: parts of a file that is shorter now, the folder of a value that has gone, what has another
     name now, lest its rows be there twice. So is what an attempt at a superseded unit renamed before it died, where
     values told the names and no receipt does. What a source gave that this plan does not speak of stays: it may be gone,
-    or not have been meant this time; so does what there is of a source of which this plan has not done all. Plans that
+    or not have been meant this time; so does what there is of a source of which its last plan, this one or another, has
+    not done all. Plans that
     nothing stands for any more go too, but for the last ones.
 
     Args:
@@ -140,7 +141,7 @@ def finish(state: State, plan: Plan) -> int | None:
         return None
     outputs: dict[str, dict[str, Any]] = {}
     old: list[Planned] = []
-    undone = _Undone()
+    undone, wanting = _Undone(), False
     live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
     there = state.listed()
@@ -154,8 +155,8 @@ def finish(state: State, plan: Plan) -> int | None:
             continue
         live.add(one.plan)
         if receipt is None or not state.is_done(receipt, there, unit=one.unit):
-            if one.plan == plan.id:
-                undone.add(one.unit)
+            undone.add(one.unit)
+            wanting |= one.plan == plan.id
             kept |= _names(receipt) | (_names(state.intent(one.key)) if one.key in intents else set())
             continue  # not begun, failed, or deleted since: another run's matter
         if one.key in intents:  # its attempt ended between the receipt and this
@@ -172,7 +173,7 @@ def finish(state: State, plan: Plan) -> int | None:
         removed += gone
         live |= {one.plan} if left else set()
     state.drop_plans(live, overruled={one.plan for one in old})
-    if undone.uris:
+    if wanting:
         return removed
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
     listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]

@@ -8,7 +8,7 @@
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; until the receipt is there
 .tare/begun/PLAN.json           what was there when a plan was begun, and not ours
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
-.tare/order.json                the plans in the order of their last start
+.tare/started/NUMBER-PLAN       the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
 ```
 """
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
+from tare.scale.started import Starts
 from tare.scale.unit import canonical
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class State:
         self.place: Place = place_of(uri)
         self._failures = failures
         self._prefix = ".tare/" if inner else ""
+        self._starts = Starts(self.place, f"{self._prefix}started/")
 
     @classmethod
     def of(cls, plan: Plan) -> State:
@@ -254,8 +256,7 @@ class State:
         if not plan.base or not self.inner:
             return
         self._keep(plan)
-        order = [one for one in self.order() if one != plan.id]
-        self.place.put(f"{self._prefix}order.json", json.dumps([*order, plan.id]).encode())
+        self._starts.add(plan.id)
 
     def allow(self, id: str, overwrite: bool) -> None:
         """Keep whether every run of a plan may replace what is not from here.
@@ -288,11 +289,7 @@ class State:
 
     def order(self) -> list[str]:
         """The ids of the plans that were started here, the last one last."""
-        try:
-            found = json.loads(self.place.read(f"{self._prefix}order.json"))
-        except (FileNotFoundError, NotADirectoryError, ValueError):
-            return []
-        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        return self._starts.ids()
 
     def plans(self) -> Iterator[Plan]:
         """The plans that are kept here: the one that was started last first; each is open until the next."""
@@ -331,9 +328,7 @@ class State:
                 self.place.remove(f"{self._prefix}begun/{id}.json")
                 self.allow(id, overwrite=False)
         if not keep.issuperset(order):
-            self.place.put(
-                f"{self._prefix}order.json", json.dumps([id for id in order if id in keep]).encode()
-            )
+            self._starts.keep(keep)
 
     def kept(self, plan: Plan) -> Plan:
         """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""

@@ -1,0 +1,73 @@
+"""In which order the plans of a destination were started: a file of each start, so that no two starts write one file.
+
+A list in one file, which each start reads, adds to and writes, would lose one of two starts at once; the plan that was
+lost would stand as the oldest, and another would speak over what it had just made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tare.scale.place import Place
+
+__all__ = ["Starts"]
+
+
+class Starts:
+    """The starts that are kept in a folder of a place: ``NUMBER-PLAN`` of each, without content.
+
+    Two at once may take one number: then both are there, and the plan's id decides, for everybody alike.
+
+    Args:
+        place: The destination.
+        folder: The folder, with a slash at its end.
+
+    >>> import pathlib, tempfile
+    >>> from tare.scale.place import place_of
+    >>> starts = Starts(place_of(pathlib.Path(tempfile.mkdtemp()).as_uri()), ".tare/started/")
+    >>> for plan in ("b", "a", "b"):
+    ...     starts.add(plan)
+    >>> starts.ids()
+    ['a', 'b']
+    """
+
+    def __init__(self, place: Place, folder: str) -> None:
+        self._place = place
+        self._folder = folder
+
+    def add(self, id: str) -> None:
+        """Note that a plan is started now."""
+        found = self._found()
+        name = f"{max((number for number, _ in found), default=0) + 1:08}-{id}"
+        self._place.put(self._folder + name, b"")
+        for number, plan in found:
+            if plan == id:
+                self._remove(number, plan)
+
+    def ids(self) -> list[str]:
+        """The ids of the plans, by their last start; the last one last."""
+        last = {plan: number for number, plan in self._found()}
+        return sorted(last, key=lambda plan: (last[plan], plan))
+
+    def keep(self, ids: Collection[str]) -> None:
+        """Forget the starts of all other plans."""
+        for number, plan in self._found():
+            if plan not in ids:
+                self._remove(number, plan)
+
+    def _remove(self, number: int, plan: str) -> None:
+        self._place.remove(f"{self._folder}{number:08}-{plan}")
+
+    def _found(self) -> list[tuple[int, str]]:
+        """Every start, the first first; what another hand put there is none."""
+        names = (
+            entry.name.rpartition("/")[2].partition("-")
+            for entry in self._place.entries(self._folder.rstrip("/"))
+        )
+        return sorted(
+            (int(number), plan)
+            for number, _, plan in names
+            if number.isdecimal() and number.isascii() and plan
+        )

@@ -1,0 +1,65 @@
+"""Several plans of one destination: what one has not done protects what there is, and two starts at once are both known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scale_folders import convert, lines, rows, tree
+
+from tare import scale
+from tare.scale.place import place_of
+from tare.scale.started import Starts
+from tare.scale.state import State
+
+
+@pytest.mark.parametrize("count", [1, 1005])
+def test_another_source_takes_nothing_of_one_that_failed(tmp_path: Path, count: int) -> None:
+    """What there is of a source whose new state is damaged stays, whatever is converted into the folder next."""
+    damaged, other, out = tmp_path / "in" / "0500.ndjson", tmp_path / "other", tmp_path / "out"
+    for n in range(500, 500 + count):
+        lines(tmp_path / "in" / f"{n:04}.ndjson", 1)
+    lines(other / "b.ndjson", 1)
+    assert convert(tmp_path / "in", out).ok
+    damaged.write_text('{"a":1}\n{"a":')
+    assert convert(tmp_path / "in", out).failed == 1
+    report = convert(other, out)
+    assert (report.ok, report.superseded, len(tree(out))) == (True, 0, count + 1)
+    lines(damaged, 2)
+    assert convert(tmp_path / "in", out).ok
+    assert rows(out) == count + 2
+
+
+def test_another_source_takes_nothing_of_one_whose_run_was_killed(tmp_path: Path) -> None:
+    source, out = tmp_path / "in" / "a.ndjson", tmp_path / "out"
+    lines(source, 1)
+    assert convert(tmp_path / "in", out).ok
+    lines(source, 2)
+    plan = scale.plan_convert(str(tmp_path / "in"), str(out), to="parquet")
+    State.of(plan).begin(plan)
+    lines(tmp_path / "other" / "b.ndjson", 1)
+    assert convert(tmp_path / "other", out).superseded == 0
+    assert tree(out) == ["a.parquet", "b.parquet"]
+
+
+def test_two_plans_that_are_started_at_once_are_both_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads what was started before either is noted: neither result is taken for an older one."""
+    for name in ("s1", "s2"):
+        lines(tmp_path / name / f"{name}.ndjson", 1)
+    out = tmp_path / "out"
+    assert convert(tmp_path / "s1", out).ok
+    lines(tmp_path / "s1" / "s1.ndjson", 2)
+    plans = [scale.plan_convert(str(tmp_path / name), str(out), to="parquet") for name in ("s1", "s2")]
+    (before,) = Starts(place_of(out.as_uri()), ".tare/started/")._found()
+    with monkeypatch.context() as patched:
+        patched.setattr(Starts, "_found", lambda _: [before])
+        for plan in plans:
+            State.of(plan).begin(plan)
+    order = State(out.as_uri()).order()
+    assert order[0] == before[1]
+    assert set(order[1:]) == {plan.id for plan in plans}
+    assert all(scale.run(plan, executor="inline").ok for plan in plans)
+    assert tree(out) == ["s1.parquet", "s2.parquet"]
+    assert rows(out) == 3
