@@ -200,12 +200,14 @@ def _onwards(report: Report, again: str) -> str:
     found = [(str(one["class"]), str(one["kind"])) for one in errors]
     kinds = {kind for _, kind in found}
     rest = report.missing or report.stopped
+    grouped = any(len(each.get("input", ())) > 1 for each in report.failures)
+    others = " with the small files of their groups" if grouped else ""
     if found and not rest and kinds == {"NameTaken"}:
         return f"move them away, or: {_saying(again, '--overwrite')}"
     if found and not rest and kinds <= {"UsageError", "NameTaken"}:
         return "the same line would fail again: say it another way"
     if found and not rest and {name for name, _ in found} == {"loss"}:
-        return _taking(kinds, again)
+        return _taking(kinds, again, others)
     if found and not rest and {name for name, _ in found} == {"timeout"}:
         return (
             f"units that take longer need a larger --unit-timeout; the same line does what is left: {again}"
@@ -213,16 +215,16 @@ def _onwards(report: Report, again: str) -> str:
     if kinds & {"SourceChanged", "FileNotFoundError"} and again.startswith("tare run "):
         return "sources are not what the plan was made of: `tare plan` makes a new one, of which only units that changed are done again"
     if found and not rest and {name for name, _ in found} == {"input"}:
-        return f"the same line tries these again, and does nothing else: {again}"
+        return f"the same line tries these again{others}, and does nothing else: {again}"
     return f"the same line goes on with the rest: {again}"
 
 
-def _taking(kinds: set[str], again: str) -> str:
+def _taking(kinds: set[str], again: str, others: str) -> str:
     """What takes losses that were refused: by --strict, which is part of what is asked for, or as values would change."""
     if "LossError" not in kinds:
         line = again.replace(" --on-loss fail", "").replace(" --on-loss=fail", "")
         line = _saying(line, "--on-loss", "allow")
-        return f"the same line takes them with --on-loss allow, and does nothing else again: {line}"
+        return f"the same line takes them with --on-loss allow{others}, and does nothing else again: {line}"
     if again.startswith("tare run "):
         return "the plan says --strict: of one that `tare plan` makes without it, what is lost is told, not refused"
     line = shlex.join(word for word in shlex.split(again) if word != "--strict")

@@ -93,6 +93,8 @@ class Report:
             lost = int(receipt["error"].get("count", files))  # one that fails costs no other of its unit
             self.files_failed += lost
             self.files += files - lost
+            self.rows += int(receipt["rows"])
+            self.bytes_out += int(receipt["bytes_out"])
         else:
             self.files += files
         if status in ("done", "duplicate"):

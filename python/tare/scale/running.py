@@ -80,6 +80,8 @@ class Writing:
         self._folders: set[str] = set()
         self.committed: list[str] = []
         """The outputs that were renamed, or the keys that are set, also if the unit fails for another's sake."""
+        self.rows = self.bytes = 0
+        """Of those outputs, if the unit fails."""
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
         self.noted = False
@@ -313,7 +315,7 @@ def _carry_out(
         stage[0] = "writing"
         output = _committed(state, writing, unit, receipt, before)
     except Exception:
-        receipt["committed"] = writing.committed
+        receipt |= {"committed": writing.committed, "rows": writing.rows, "bytes_out": writing.bytes}
         raise
     finally:
         writing.discard()

@@ -75,6 +75,8 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
         total["failed"] += 1
         total["inputs_failed"] += lost
         total["inputs_done"] += inputs - lost
+        total["rows"] += int(failure.get("rows", 0))
+        total["bytes_out"] += int(failure.get("bytes_out", 0))
         failures.append(failure)
     total["hosts"] = dict(hosts)
     total["failures"] = grouped(failures)

@@ -22,7 +22,9 @@ def test_another_source_takes_nothing_of_one_that_failed(tmp_path: Path, count: 
     lines(other / "b.ndjson", 1)
     assert convert(tmp_path / "in", out).ok
     damaged.write_text('{"a":1}\n{"a":')
-    assert convert(tmp_path / "in", out).failed == 1
+    report = convert(tmp_path / "in", out)
+    assert (report.failed, report.files_failed) == (1, 1)
+    assert scale.status(str(out))["rows"] == count - 1
     report = convert(other, out)
     assert (report.ok, report.superseded, len(tree(out))) == (True, 0, count + 1)
     lines(damaged, 2)
