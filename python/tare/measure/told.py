@@ -1,0 +1,190 @@
+"""What a worker told of its time, summed over a launch, beside what its parent waited for it.
+
+A sample is short, and a busy machine comes between: one wait says nothing. A sum that is far too short raises a
+suspicion, and a long sample beside a short one of the same operation, taken up to three times, decides. What a worker
+does once for each sample (it collects garbage, evicts a file, counts what came back) is in both, and so in no suspicion
+that lasts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["System", "Told", "empty_ns", "far_short"]
+
+_LONGER = 1.5
+_LONGER_WRITING = (
+    3.0  # each call of a batch has its own file, all but one of which are removed outside of the sample
+)
+_EACH_NS = 500_000  # what may come to each sample before a sum is suspected
+_LONG_NS = 200_000_000
+_SLACK_NS = 20_000_000  # two ticks of the coarsest clocks
+_SHARE = 16
+_TRIES = 3
+_MORE = 3
+_NULLS = 2
+_MOST_CALLS = 1_000_000
+
+
+@dataclass
+class _Sum:
+    """Of one operation: samples, their calls, and nanoseconds told and waited."""
+
+    samples: int = 0
+    calls: int = 0
+    told: int = 0
+    waited: int = 0
+
+    def add(self, reply: dict[str, Any], waited_ns: int) -> None:
+        self.samples += len(reply["samples"])
+        self.calls += len(reply["samples"]) * int(reply["batch"])
+        self.told += _told_ns(reply)
+        self.waited += waited_ns
+
+
+class Told:
+    """Sums of a seat, by operation.
+
+    >>> told = Told()
+    >>> reply = {"cols": ["wall_ns"], "samples": [[1_000_000]], "batch": 1}
+    >>> for _ in range(4):
+    ...     told.add("encode", reply, 3_000_000)
+    >>> told.suspected(lambda: 100_000)
+    {'encode': 69}
+    >>> told.suspected(lambda: 1_900_000)
+    {}
+    """
+
+    def __init__(self) -> None:
+        self._firsts: dict[str, _Sum] = {}
+        self._sums: dict[str, _Sum] = {}
+
+    def add(self, operation: str, reply: dict[str, Any], waited_ns: int) -> None:
+        """Add a reply; a first one counts only while it is alone: a worker may have warmed up for it."""
+        known = operation in self._firsts and "warm_calls" not in reply
+        sums = self._sums if known else self._firsts
+        sums.setdefault(operation, _Sum()).add(reply, waited_ns)
+
+    def suspected(self, empty_ns: Callable[[], int]) -> dict[str, int]:
+        """Operations whose sums are far too short, each with the calls of a sample that is long enough to tell.
+
+        Args:
+            empty_ns: How long the parent waits for an empty sample; asked only if that can matter.
+        """
+        found = {}
+        around: int | None = None
+        for operation, so_far in (self._firsts | self._sums).items():
+            if not _short(operation, so_far, 0):
+                continue
+            around = empty_ns() if around is None else around
+            if _short(operation, so_far, around):
+                taken = so_far.waited - so_far.samples * around
+                found[operation] = min(_MOST_CALLS, max(1, round(_LONG_NS * so_far.calls / taken)))
+        return found
+
+
+def _may_take(operation: str) -> float:
+    """How many times as long as the worker told the parent may have waited, the empty sample left out."""
+    return _LONGER_WRITING if operation == "write" else _LONGER
+
+
+def _told_ns(reply: dict[str, Any]) -> int:
+    """Time that a reply of ``run`` accounts for, in nanoseconds: its samples, and the freeing of their results.
+
+    >>> _told_ns({"cols": ["wall_ns", "drop_ns"], "samples": [[7, 1], [5, None]]})
+    13
+    """
+    wanted = [index for index, name in enumerate(reply["cols"]) if name in ("wall_ns", "drop_ns")]
+    return sum(row[index] or 0 for row in reply["samples"] for index in wanted)
+
+
+def _short(operation: str, so_far: _Sum, around_ns: int) -> bool:
+    taken = so_far.waited - so_far.samples * (around_ns + _EACH_NS)
+    return taken > _may_take(operation) * so_far.told
+
+
+@dataclass(frozen=True)
+class System:
+    """What the system counts so far, in nanoseconds.
+
+    Args:
+        used: CPU time of the worker; None where it is not told.
+        queued: How long worker and parent were ready and waited for a CPU; 0 where it is not told.
+    """
+
+    used: int | None
+    queued: int
+
+
+def empty_ns(ask: Callable[..., dict[str, Any]]) -> int:
+    """How long the parent waits for an empty sample, in nanoseconds: the shorter of two."""
+    none = System(None, 0)
+    return min(_timed(ask, lambda: none, "null", 1).waited for _ in range(_NULLS))
+
+
+def far_short(
+    ask: Callable[..., dict[str, Any]], counted: Callable[[], System], operation: str, batch: int
+) -> str:
+    """What is wrong with what a worker tells of long samples; empty if any of three accounts for the wait.
+
+    A clock is at fault by what it told of a long sample more than of a short one (of an empty one, if the long one is a
+    single call). Waiting for a CPU is in the worker's wall time too, unless it came outside of the sample: where the
+    system counts that it did, it excuses a worker whose CPU time is what the system counts.
+
+    Args:
+        ask: Sends ``run`` with these fields and gives its reply.
+        counted: What the system counts so far.
+        operation: What the samples are of.
+        batch: Calls of a long sample.
+    """
+    said = ""
+    for _ in range(_TRIES):
+        few = _timed(ask, counted, *((operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)))
+        many = _timed(ask, counted, operation, batch)
+        told, waited = max(0, many.wall - few.wall), many.waited - few.waited
+        most = _may_take(operation) * told + _SLACK_NS + max(0, few.waited - few.wall) / 4
+        if waited > most and (
+            waited - many.queued > most or _counted_more(_may_take(operation), many, few)
+        ):
+            said = f"of {operation}, {told} ns were told for {waited} ns that the parent waited"
+        elif (waited if waited <= most else many.used - few.used) >= _LONG_NS / 2:
+            return ""
+        else:  # too short to tell
+            said, batch = "", batch * _MORE
+    return said
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """One sample as the worker told it (``wall`` and ``cpu``, freeing among both) and as we saw it, in nanoseconds."""
+
+    wall: int
+    cpu: int | None
+    waited: int
+    used: int
+    queued: int
+
+
+def _counted_more(may_take: float, many: _Timed, few: _Timed) -> bool:
+    """Whether the system counts far more CPU time than the worker told."""
+    if many.cpu is None or few.cpu is None:
+        return False
+    told = max(0, many.cpu - few.cpu)
+    return many.used - few.used > may_take * told + _SLACK_NS + max(0, few.used - few.cpu) / 4
+
+
+def _timed(
+    ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str, batch: int
+) -> _Timed:
+    before, began = counted(), time.monotonic_ns()
+    reply = ask(what=what, samples=1, batch=batch)
+    waited, after = time.monotonic_ns() - began, counted()
+    cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
+    freed = cells.get("drop_ns") or 0
+    cpu = (cells["user_ns"] or 0) + (cells.get("sys_ns") or 0) + freed if "user_ns" in cells else None
+    known = before.used is not None and after.used is not None
+    used = after.used - before.used if known else 0  # type: ignore[operator]
+    return _Timed((cells["wall_ns"] or 0) + freed, cpu, waited, used, max(0, after.queued - before.queued))
