@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tare.errors import WorkerError
@@ -19,7 +20,7 @@ from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
 from tare.measure.readings import believable, clock_fault, cpu_ns_of, queued_ns_of
-from tare.measure.told import System, Told, empty_ns, far_short
+from tare.measure.told import System, Told, around_ns, far_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -424,7 +425,7 @@ class Seat:
             return reply
 
         try:
-            for operation, batch in self.told.suspected(lambda: empty_ns(ask)).items():
+            for operation, batch in self.told.suspected(partial(around_ns, ask)).items():
                 if said := far_short(ask, self._counted, operation, batch):
                     self._wrong_clock(said)
         except WorkerError as error:

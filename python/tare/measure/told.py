@@ -1,7 +1,7 @@
 """What a worker told of its time, summed over a launch, beside what its parent waited for it.
 
 A sample is short, and a busy machine comes between: one wait says nothing. A sum that is far too short raises a
-suspicion, and a long sample beside a short one of the same operation, taken up to three times, decides. What a worker
+suspicion, and long samples beside short ones of the same operation decide. What a worker
 does once for each sample (it collects garbage, evicts a file, counts what came back) is in both, and so in no suspicion
 that lasts.
 """
@@ -13,19 +13,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["System", "Told", "empty_ns", "far_short"]
+__all__ = ["System", "Told", "around_ns", "far_short"]
 
 _LONGER = 1.5
 _LONGER_WRITING = (
     3.0  # each call of a batch has its own file, all but one of which are removed outside of the sample
 )
 _EACH_NS = 500_000  # what may come to each sample before a sum is suspected
-_LONG_NS = 200_000_000
+_FIRST_NS = 60_000_000
+_LONG_NS = 150_000_000
 _SLACK_NS = 20_000_000  # two ticks of the coarsest clocks
 _SHARE = 16
-_TRIES = 3
-_MORE = 3
-_NULLS = 2
+_TRIES = 7
+_FAULTS = 3
+_MORE = 4
+_MANY = 8
 _MOST_CALLS = 1_000_000
 
 
@@ -52,37 +54,40 @@ class Told:
     >>> reply = {"cols": ["wall_ns"], "samples": [[1_000_000]], "batch": 1}
     >>> for _ in range(4):
     ...     told.add("encode", reply, 3_000_000)
-    >>> told.suspected(lambda: 100_000)
-    {'encode': 69}
-    >>> told.suspected(lambda: 1_900_000)
+    >>> told.suspected(lambda operation, calls: 100_000)
+    {'encode': 21}
+    >>> told.suspected(lambda operation, calls: 1_900_000)
     {}
     """
 
     def __init__(self) -> None:
+        self._warmed: set[str] = set()
         self._firsts: dict[str, _Sum] = {}
         self._sums: dict[str, _Sum] = {}
 
     def add(self, operation: str, reply: dict[str, Any], waited_ns: int) -> None:
-        """Add a reply; a first one counts only while it is alone: a worker may have warmed up for it."""
-        known = operation in self._firsts and "warm_calls" not in reply
-        sums = self._sums if known else self._firsts
+        """Add a reply; a first one counts only while it is alone, and not if it says that the worker warmed up for it."""
+        if "warm_calls" in reply and operation not in self._warmed:
+            self._warmed.add(operation)
+            return
+        sums = self._sums if operation in self._firsts else self._firsts
         sums.setdefault(operation, _Sum()).add(reply, waited_ns)
 
-    def suspected(self, empty_ns: Callable[[], int]) -> dict[str, int]:
-        """Operations whose sums are far too short, each with the calls of a sample that is long enough to tell.
+    def suspected(self, around_ns: Callable[[str, int], int]) -> dict[str, int]:
+        """Operations whose sums are far too short, each with the calls of a longer sample.
 
         Args:
-            empty_ns: How long the parent waits for an empty sample; asked only if that can matter.
+            around_ns: How long the parent waits for what is around a sample (`around_ns`), of an operation and of
+                samples of so many calls; asked only if that can matter.
         """
         found = {}
-        around: int | None = None
         for operation, so_far in (self._firsts | self._sums).items():
             if not _short(operation, so_far, 0):
                 continue
-            around = empty_ns() if around is None else around
+            around = around_ns(operation, so_far.calls // so_far.samples)
             if _short(operation, so_far, around):
                 taken = so_far.waited - so_far.samples * around
-                found[operation] = min(_MOST_CALLS, max(1, round(_LONG_NS * so_far.calls / taken)))
+                found[operation] = min(_MOST_CALLS, max(1, round(_FIRST_NS * so_far.calls / taken)))
         return found
 
 
@@ -119,48 +124,63 @@ class System:
     queued: int
 
 
-def empty_ns(ask: Callable[..., dict[str, Any]]) -> int:
-    """How long the parent waits for an empty sample, in nanoseconds: the shorter of two."""
+def around_ns(ask: Callable[..., dict[str, Any]], operation: str, calls: int) -> int:
+    """How long the parent waits for what is around a sample, in nanoseconds: of one call among many, else of an empty one.
+
+    Args:
+        ask: Sends ``run`` with these fields and gives its reply.
+        operation: What the samples are of.
+        calls: How many a usual sample has.
+    """
     none = System(None, 0)
-    return min(_timed(ask, lambda: none, "null", 1).waited for _ in range(_NULLS))
+    one = _timed(ask, lambda: none, operation if calls >= _MANY else "null", 1)
+    return max(0, one.waited - one.wall)
 
 
 def far_short(
     ask: Callable[..., dict[str, Any]], counted: Callable[[], System], operation: str, batch: int
 ) -> str:
-    """What is wrong with what a worker tells of long samples; empty if any of three accounts for the wait.
+    """What is wrong with what a worker tells of longer samples; empty if one of them accounts for the wait.
 
     A clock is at fault by what it told of a long sample more than of a short one (of an empty one, if the long one is a
-    single call). Waiting for a CPU is in the worker's wall time too, unless it came outside of the sample: where the
-    system counts that it did, it excuses a worker whose CPU time is what the system counts.
+    single call). Three long samples must say so; one that accounts for the wait without allowance is enough, however long
+    it was. Waiting for a CPU is in the worker's wall time too, unless it came outside of the sample: where the system
+    counts that it did, it excuses a worker whose CPU time is what the system counts.
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.
         counted: What the system counts so far.
         operation: What the samples are of.
-        batch: Calls of a long sample.
+        batch: Calls of the first sample.
     """
-    said = ""
+    may_take, found = _may_take(operation), 0
     for _ in range(_TRIES):
         few = _timed(ask, counted, *((operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)))
         many = _timed(ask, counted, operation, batch)
         told, waited = max(0, many.wall - few.wall), many.waited - few.waited
-        most = _may_take(operation) * told + _SLACK_NS + max(0, few.waited - few.wall) / 4
-        if waited > most and (
-            waited - many.queued > most or _counted_more(_may_take(operation), many, few)
-        ):
-            said = f"of {operation}, {told} ns were told for {waited} ns that the parent waited"
-        elif (waited if waited <= most else many.used - few.used) >= _LONG_NS / 2:
+        if waited <= may_take * told:
             return ""
-        else:  # too short to tell
-            said, batch = "", batch * _MORE
-    return said
+        most = may_take * told + _SLACK_NS + max(0, few.waited - few.wall) / 4
+        queued = many.queued if waited > most and not _counted_more(may_take, many, few) else 0
+        fault = waited - queued > most
+        longest = many.batch < batch  # its results are held: it makes no more calls
+        if fault and (waited >= _LONG_NS or longest):
+            found += 1
+            if found == _FAULTS:
+                return f"of {operation}, {told} ns were told for {waited} ns that the parent waited"
+            continue
+        lasted = many.used - few.used if queued else waited
+        if lasted >= _LONG_NS or longest:
+            return ""
+        batch = min(_MOST_CALLS, batch * _MORE)
+    return ""
 
 
 @dataclass(frozen=True)
 class _Timed:
     """One sample as the worker told it (``wall`` and ``cpu``, freeing among both) and as we saw it, in nanoseconds."""
 
+    batch: int
     wall: int
     cpu: int | None
     waited: int
@@ -187,4 +207,6 @@ def _timed(
     cpu = (cells["user_ns"] or 0) + (cells.get("sys_ns") or 0) + freed if "user_ns" in cells else None
     known = before.used is not None and after.used is not None
     used = after.used - before.used if known else 0  # type: ignore[operator]
-    return _Timed((cells["wall_ns"] or 0) + freed, cpu, waited, used, max(0, after.queued - before.queued))
+    queued = max(0, after.queued - before.queued)
+    wall = (cells["wall_ns"] or 0) + freed
+    return _Timed(int(reply["batch"]), wall, cpu, waited, used, queued)
