@@ -153,7 +153,8 @@ def far_short(
         operation: What the samples are of.
         batch: Calls of the first sample.
     """
-    may_take, found = _may_take(operation), 0
+    may_take, faults = _may_take(operation), 0
+    cpu = used = 0
     for _ in range(_TRIES):
         few = _timed(ask, counted, *((operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)))
         many = _timed(ask, counted, operation, batch)
@@ -161,18 +162,21 @@ def far_short(
         if waited <= may_take * told:
             return ""
         most = may_take * told + _SLACK_NS + max(0, few.waited - few.wall) / 4
-        queued = many.queued if waited > most and not _counted_more(may_take, many, few) else 0
-        fault = waited - queued > most
         longest = many.batch < batch  # its results are held: it makes no more calls
-        if fault and (waited >= _LONG_NS or longest):
-            found += 1
-            if found == _FAULTS:
+        lasted = waited
+        if waited > most:
+            if many.cpu is not None and few.cpu is not None:
+                cpu += max(0, many.cpu - few.cpu)
+                used += many.used - few.used
+            excused = waited - many.queued <= most and used <= may_take * cpu + _SLACK_NS
+            lasted = many.used - few.used if excused else waited
+            faults += not excused and (waited >= _LONG_NS or longest)
+            if faults == _FAULTS:
                 return f"of {operation}, {told} ns were told for {waited} ns that the parent waited"
-            continue
-        lasted = many.used - few.used if queued else waited
-        if lasted >= _LONG_NS or longest:
+        elif waited >= _LONG_NS or longest:
             return ""
-        batch = min(_MOST_CALLS, batch * _MORE)
+        if lasted < _LONG_NS and not longest:
+            batch = min(_MOST_CALLS, batch * _MORE)
     return ""
 
 
@@ -186,14 +190,6 @@ class _Timed:
     waited: int
     used: int
     queued: int
-
-
-def _counted_more(may_take: float, many: _Timed, few: _Timed) -> bool:
-    """Whether the system counts far more CPU time than the worker told."""
-    if many.cpu is None or few.cpu is None:
-        return False
-    told = max(0, many.cpu - few.cpu)
-    return many.used - few.used > may_take * told + _SLACK_NS + max(0, few.used - few.cpu) / 4
 
 
 def _timed(

@@ -21,6 +21,7 @@ class Simulated:
         drops: Whether it tells that.
         once_ms: What it does once for each sample that is not empty, outside of it.
         tick_ms: The steps of its clocks.
+        most: Calls of its largest batch.
         queue_ms: How long it waits for a CPU outside of each sample, or nothing for the next ones.
         within: Of the time of a sample, what it waited for a CPU.
         counts: Whether the system counts anything.
@@ -35,7 +36,8 @@ class Simulated:
         return int(self.now)
 
     def ask(self, **fields: Any) -> dict[str, Any]:
-        sample = 0.0 if fields["what"] == "null" else float(fields["batch"] * MS)
+        calls = min(fields["batch"], self.more.get("most", 10**9))
+        sample = 0.0 if fields["what"] == "null" else float(calls * MS)
         within = sample * self.more.get("within", 0.0)
         freed = self.more.get("free", 0.0) * sample
         once = self.more.get("once_ms", 0.0) * MS * (sample > 0)
@@ -50,7 +52,7 @@ class Simulated:
             "user_ns": int(cpu // tick * tick),
         }
         cells |= {"drop_ns": int(freed)} if self.more.get("drops") else {}
-        return {"cols": list(cells), "samples": [list(cells.values())], "batch": fields["batch"]}
+        return {"cols": list(cells), "samples": [list(cells.values())], "batch": calls}
 
     def counted(self) -> System:
         if not self.more.get("counts", True):
@@ -108,6 +110,16 @@ def test_freeing_that_is_not_told_is_lost_time(monkeypatch: pytest.MonkeyPatch) 
 def test_a_busy_machine_hides_no_clock(monkeypatch: pytest.MonkeyPatch, telling: float) -> None:
     """Most of the wait was for a CPU; what the system counts of the worker's CPU time tells all the same."""
     worker = Simulated(telling, within=0.8, queue_ms=[0, 20] * 3)
+    assert bool(said_of(monkeypatch, worker)) == (telling < 0.6)
+
+
+@pytest.mark.parametrize("telling", [0.9, 0.5, 0.05])
+@pytest.mark.parametrize("within", [0.0, 0.6])
+def test_batches_that_cannot_be_long_are_summed_up(
+    monkeypatch: pytest.MonkeyPatch, telling: float, within: float
+) -> None:
+    """Results are held, 64 MiB of them at most."""
+    worker = Simulated(telling, within=within, most=120)
     assert bool(said_of(monkeypatch, worker)) == (telling < 0.6)
 
 
