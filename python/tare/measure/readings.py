@@ -11,7 +11,7 @@ from typing import Any
 
 from tare.errors import WorkerError
 
-__all__ = ["believable", "clock_fault", "cpu_ns_of", "readings"]
+__all__ = ["believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
 
 _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
@@ -164,17 +164,31 @@ def cpu_ns_of(pid: int) -> int | None:
     >>> cpu_ns_of(os.getpid()) is None or sys.platform == "linux"
     True
     """
+    return _scheduled(pid, 0)
+
+
+def queued_ns_of(pid: int) -> int | None:
+    """How long the threads that a process has were ready and waited for a CPU, in nanoseconds; None where it is not told.
+
+    >>> import sys
+    >>> queued_ns_of(os.getpid()) is None or sys.platform == "linux"
+    True
+    """
+    return _scheduled(pid, 1)
+
+
+def _scheduled(pid: int, field: int) -> int | None:
+    """Sum of a field of ``schedstat`` over the threads of a process."""
     try:
-        threads = os.scandir(f"/proc/{pid}/task")
-        with threads:
-            return sum(_thread_ns(thread.path) for thread in threads)
+        with os.scandir(f"/proc/{pid}/task") as threads:
+            return sum(_of_thread(thread.path, field) for thread in threads)
     except OSError:
         return None
 
 
-def _thread_ns(path: str) -> int:
+def _of_thread(path: str, field: int) -> int:
     with open(f"{path}/schedstat", encoding="ascii") as file:
-        return int(file.read().split()[0])
+        return int(file.read().split()[field])
 
 
 def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None]) -> str:
@@ -182,7 +196,8 @@ def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | 
 
     A sample of encoding and one of decoding are asked for, and long ones where these say too little. What else the
     worker does for it (it collects garbage first) it does for an empty one too. Only a clock that loses two thirds of
-    the time is a fault here: freeing what was made is not part of a sample. ``tare worker --check`` holds it to a fifth.
+    the time is a fault here: freeing what was made is not part of a sample, and this is before the first figure. What
+    the samples of each launch told is summed up and held closer (`tare.measure.told`).
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.

@@ -141,6 +141,8 @@ def run_rounds(
         round_s = session.elapsed_s - began
         if on_round is not None:
             on_round(taken)
+    for seat in seats:
+        seat.hold_sums()
     return taken
 
 

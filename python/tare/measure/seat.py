@@ -12,13 +12,15 @@ import os
 import re
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tare.errors import WorkerError
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
-from tare.measure.readings import believable, clock_fault, cpu_ns_of
+from tare.measure.readings import believable, clock_fault, cpu_ns_of, queued_ns_of
+from tare.measure.told import System, Told, around_ns, far_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,6 +144,7 @@ class Seat:
         self.threads = threads_of(case)
         self.rounds_left = 1 << 30
         self.samples: dict[str, dict[str, list[int]]] = {}
+        self.told = Told()
         self.alive = True
         self.limit_s = 0.0
         """Deadline of preparing and verifying, in seconds; 0 for the run's own."""
@@ -355,24 +358,32 @@ class Seat:
         self, operation: str, *, samples: int, batch: int, budget_ms: int, warm: bool = True
     ) -> dict[str, Any]:
         self._hold_clock()
-        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
         began_ns = time.monotonic_ns()
-        reply = self._ask(
-            "run",
+        reply = self._ask_run(
             what=operation,
-            codec=str(self.codec),
-            path=self._path,
-            medium=self.medium if self.medium in ("store", "conn") else None,
             samples=samples,
             batch=batch,
-            target_ns=TARGET_NS,
-            **factors,
             budget_ms=budget_ms,
             warm_ms=self.warm_ms() if self.language and warm else None,
             deadline_s=self._deadline_s(operation),
         )
-        believable(reply, self.language or "python", time.monotonic_ns() - began_ns)
+        waited_ns = time.monotonic_ns() - began_ns
+        believable(reply, self.language or "python", waited_ns)
+        if self.language and batch:  # what calibrates makes calls that are no sample
+            self.told.add(operation, reply, waited_ns)
         return reply
+
+    def _ask_run(self, *, deadline_s: float, **fields: Any) -> dict[str, Any]:
+        factors = {name: level(self.case, name) for name in ("gc", "sync", "cache", "materialise", "subset")}
+        return self._ask(
+            "run",
+            deadline_s=deadline_s,
+            codec=str(self.codec),
+            path=self._path,
+            medium=self.medium if self.medium in ("store", "conn") else None,
+            target_ns=TARGET_NS,
+            **{**factors, **fields},
+        )
 
     def warm_ms(self) -> int:
         """How long its runtime may warm up for one operation: a small share of a run that has a time limit."""
@@ -400,9 +411,37 @@ class Seat:
                     del faults[self.language]  # its clock is not known
                     raise
         if said := faults[self.language]:
-            raise WorkerError(
-                f"the worker's clock is wrong: {said}", worker=self.language, type="clock", phase="protocol"
-            )
+            self._wrong_clock(said)
+
+    def hold_sums(self) -> None:
+        """Hold what the samples of this launch told against our wait for them; a clock that loses time ends the case."""
+        worker = self.worker
+        if not self.alive or worker is None or not worker.alive:
+            return
+
+        def ask(*, what: str, **fields: Any) -> dict[str, Any]:
+            reply = self._ask_run(what=what, deadline_s=self._deadline_s(what), **fields)
+            believable(reply, self.language)
+            return reply
+
+        try:
+            for operation, batch in self.told.suspected(partial(around_ns, ask)).items():
+                if said := far_short(ask, self._counted, operation, batch):
+                    self._wrong_clock(said)
+        except WorkerError as error:
+            # What was sampled stands where a call of many more is refused: a disk may be full of its files.
+            if error.type == "clock" or not worker.alive:
+                self.samples.clear()
+                self.lose(error)
+
+    def _wrong_clock(self, said: str) -> NoReturn:
+        raise WorkerError(
+            f"the worker's clock is wrong: {said}", worker=self.language, type="clock", phase="protocol"
+        )
+
+    def _counted(self) -> System:
+        pid = self.worker.pid if self.worker is not None else 0
+        return System(cpu_ns_of(pid), (queued_ns_of(pid) or 0) + (queued_ns_of(os.getpid()) or 0))
 
     def _used_ns(self) -> int | None:
         return cpu_ns_of(self.worker.pid) if self.worker is not None else None

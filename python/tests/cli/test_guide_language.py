@@ -19,7 +19,7 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     said = run_guide(root, "add-a-language.md", tmp_path, folder, least=4)
-    assert "18 ok, 4 not offered, 0 failed" in said, said
+    assert "19 ok, 4 not offered, 0 failed" in said, said
     assert said.count("json:perl ") >= 2, said
     record = Result.load(folder / "perl.tare.json").record
     found = {case["labels"]["codec"]: case for case in record["cases"] if "twin" not in case["labels"]}
@@ -34,7 +34,8 @@ def test_add_a_language(root: Path, tmp_path: Path) -> None:
 
 PLANTED = {
     "verify finds a difference": ("verdict => @found ? 'lossy' : 'same'", "verdict => 'same'"),
-    "bad files": ("($value, $loaded, $encoded, $back) = (); %batches = ();", "%batches = ();"),
+    "verify is exact": ("pack('d>', $v) eq pack('d>', $said)", "1"),
+    "bad files": ("($value, $loaded, $text, $encoded, $back) = (); %batches = ();", "%batches = ();"),
     "prepare proves": (
         "sha256 => sha256_hex($encoded), items => items($back) };\n    return",
         "sha256 => 'x', items => items($back) };\n    return",
@@ -91,5 +92,5 @@ def test_a_worker_of_tables_alone_is_held_against_the_lines(root: Path, tmp_path
 
 
 def test_every_check_says_what_it_asks() -> None:
-    assert len(CHECKS) == 22
+    assert len(CHECKS) == 23
     assert all((check.__doc__ or "").strip().endswith(".") for check in CHECKS)

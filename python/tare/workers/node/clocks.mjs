@@ -68,7 +68,9 @@ export async function sample(call, batch, waits, look = () => {}) {
 // The compiler makes code faster in several steps: calls before the first sample, until they have been taken.
 export async function warm(call) {
   const until = now() + WARM_NS;
-  for (let n = 0; n < WARM_CALLS && now() < until; n++) await call(0);
+  let calls = 0;
+  for (; calls < WARM_CALLS && now() < until; calls++) await call(0);
+  return calls;
 }
 
 // Calls in a batch that takes about `target` ns, at most `most`.

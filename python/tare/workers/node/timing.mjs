@@ -97,8 +97,9 @@ export async function run(request) {
 async function samples(job, ready, request) {
   const key = [request.what, request.path, request.sync, request.materialise, request.subset].join("|");
   const most = Math.max(1, Math.floor(HELD_BYTES / Math.max(1, job.result)));
+  const proof = {};
   if (request.what !== "null" && !ready.batches.has(`warm|${key}`)) {
-    await warm(job.call);
+    proof.warm_calls = await warm(job.call);
     job.clear?.(true);
     ready.batches.set(`warm|${key}`, true);
   }
@@ -110,7 +111,6 @@ async function samples(job, ready, request) {
   }
   batch = Math.min(batch, most);
   const until = now() + 1e6 * (request.budget_ms ?? Infinity);
-  const proof = {};
   const rows = [];
   do {
     job.clear?.(true);
