@@ -289,7 +289,8 @@ class _Bar:
 
         name = event["event"]
         if name == "worker_died":
-            self._line(f"a worker died; {event['suspects']} units are tried again")
+            again = f"; {event['suspects']} units are tried again" if event["suspects"] else ""
+            self._line(f"a worker died{again}")
         elif name == "retry":
             self._line(f"tried again in {event['in_seconds']} s: {event['error']['message'][:120]}")
         elif name == "interrupted":

@@ -17,7 +17,7 @@ from multiprocessing import connection
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from tare.scale.executors.base import Engine, limit_threads
+from tare.scale.executors.base import DYING, Engine, limit_threads
 
 __all__ = ["LocalEngine"]
 
@@ -40,8 +40,9 @@ class LocalEngine(Engine):
 
     def start(self) -> None:
         """Have all processes load what units need, beside whatever this one does meanwhile."""
-        for _ in range(self.workers):
-            self._pool.submit(_ready)
+        with contextlib.suppress(BrokenExecutor):  # `probe` sees it
+            for _ in range(self.workers):
+                self._pool.submit(_ready)
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit."""
@@ -64,7 +65,23 @@ class LocalEngine(Engine):
                 one.result()
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
-        """Each process that is started reaches both; all are started now, not in the midst of the work."""
+        """Each process that is started reaches both; all are started now, not in the midst of the work.
+
+        Raises:
+            EngineError: Processes die again.
+        """
+        from tare.scale.preflight import EngineError
+
+        try:
+            return self._probed(settings, uri)
+        except BrokenExecutor:  # one died since `start`
+            self.restart()
+        try:
+            return self._probed(settings, uri)
+        except BrokenExecutor as error:
+            raise EngineError(f"local: {DYING}") from error
+
+    def _probed(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         from tare.scale.preflight import probe
 
         asked = [self._pool.submit(probe, dict(settings), uri) for _ in range(self.workers)]
