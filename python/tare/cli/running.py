@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tare.cli.signals import terminated_as_interrupted
 from tare.errors import TareError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def carry_out(
     from tare.scale.runs import Running
 
     _quiet(str(options["executor"]))
-    with _display(options["progress"]) as show, _terminated_as_interrupted():
+    with _display(options["progress"]) as show, terminated_as_interrupted():
         running = Running(
             plan,
             executor=options["executor"] or "local",
@@ -117,20 +117,6 @@ def _count_before(running: Running) -> None:
         found = status_of(running.plan)
         report.skipped, report.files_before = found["done"], found["inputs_done"]
         report.missing = max(0, running.plan.count - found["done"])
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """A batch system ends a job by SIGTERM: it is to leave nothing half done, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _quiet(executor: str) -> None:
