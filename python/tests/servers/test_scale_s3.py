@@ -210,6 +210,8 @@ def test_no_such_bucket_and_no_server(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = sources(tmp_path / "in", 1)
     with pytest.raises((OSError, tare.errors.TareError), match="nobucket"):
         scale.run(scale.plan_convert(str(folder), "s3://nobucket/x", to="parquet"), executor="inline")
+    with pytest.raises(OSError, match=r"No such bucket \(404\)"):
+        scale.plan_convert("s3://nobucket/x", str(tmp_path / "out"), to="parquet")
 
 
 def test_the_command(tmp_path: Path) -> None:
