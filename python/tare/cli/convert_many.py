@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tare.cli.running import RESOURCES, carry_out, run_options, summary
+from tare.cli.running import RESOURCES, carry_out, run_options, tell
+from tare.cli.signals import terminated_as_interrupted
 
 if TYPE_CHECKING:
     from tare.scale.executors import Engine
@@ -102,6 +103,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     verify = given["check"] or ("decode" if options["verify"] else "hash")
     replaced = given["overwrite"] or options["force"]
     with contextlib.ExitStack() as held:
+        held.enter_context(terminated_as_interrupted())
         folder = held.enter_context(tempfile.TemporaryDirectory()) if given["dry_run"] else ""
         engine = None if given["dry_run"] else _started(given, held)
 
@@ -135,9 +137,8 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
         }  # fmt: skip
         report, code = carry_out(plan, rules, verify=verify)
     if report is not None:
-        if options["as_json"]:
-            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
-        summary(report, shown(plan.base), shlex.join(["tare", *sys.argv[1:]]))
+        again = shlex.join(["tare", *sys.argv[1:]])
+        tell(report, shown(plan.base), again, as_json=options["as_json"])
     return code or undone
 
 

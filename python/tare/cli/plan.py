@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tare.cli.convert_many import planned
+from tare.cli.signals import terminated_as_interrupted
 
 __all__ = ["command"]
 
@@ -172,7 +173,8 @@ def _written(out: str, make: Callable[..., Any], *given: Any, **options: Any) ->
     from tare.report import text
     from tare.scale.place import shown
 
-    plan, undone = planned(make, *given, path=out, **options)
+    with terminated_as_interrupted():
+        plan, undone = planned(make, *given, path=out, **options)
     why = _not_kept(plan, options["overwrite"]) if "overwrite" in options else ""
     click.echo(f"{plan.count:,} units, {text.size(plan.bytes_in)}: tare run {out}", err=True)
     if why:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from typing import Any
 
 import click
 
-from tare.cli.running import carry_out, run_options, summary
+from tare.cli.running import carry_out, run_options, tell
 
 __all__ = ["command"]
 
@@ -49,10 +48,8 @@ def command(plan: str, shard: str | None, verify: str, as_json: bool, **options:
     opened = read_plan(plan)
     report, code = carry_out(opened, options, verify=verify, shard=_shard(shard))
     if report is not None:
-        if as_json:
-            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
         again = shlex.join(["tare", *sys.argv[1:]])
-        summary(report, _where(opened, plan), again)
+        tell(report, _where(opened, plan), again, as_json=as_json)
     return code
 
 

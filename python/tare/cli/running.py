@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tare.cli.signals import terminated_as_interrupted
 from tare.errors import TareError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tare.scale.report import Report
     from tare.scale.runs import Running
 
-__all__ = ["carry_out", "run_options", "summary"]
+__all__ = ["carry_out", "run_options", "summary", "tell"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _EVERY_S = 0.2
@@ -66,7 +66,7 @@ def carry_out(
     from tare.scale.runs import Running
 
     _quiet(str(options["executor"]))
-    with _display(options["progress"]) as show, _terminated_as_interrupted():
+    with _display(options["progress"]) as show, terminated_as_interrupted():
         running = Running(
             plan,
             executor=options["executor"] or "local",
@@ -119,20 +119,6 @@ def _count_before(running: Running) -> None:
         report.missing = max(0, running.plan.count - found["done"])
 
 
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """A batch system ends a job by SIGTERM: it is to leave nothing half done, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def _quiet(executor: str) -> None:
     """What Dask logs of a scheduler that has gone: the command says it in a line.
 
@@ -146,6 +132,23 @@ def _quiet(executor: str) -> None:
     known = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in families]
     for name in {*families, *known}:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def tell(report: Report, where: str, again: str, *, as_json: bool) -> None:
+    """The report on standard output, if that is asked for, and the summary in any case.
+
+    Raises:
+        OSError: Standard output takes nothing.
+    """
+    try:
+        if as_json:
+            click.echo(json.dumps(report.as_dict(), indent=1, ensure_ascii=False))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        summary(report, where, again)
+        raise OSError(error.errno, error.strerror, "standard output") from error
+    summary(report, where, again)
 
 
 def summary(report: Report, where: str, again: str) -> None:
@@ -163,19 +166,20 @@ def summary(report: Report, where: str, again: str) -> None:
         units = " units of several files" if report.files > report.done + report.duplicate else ""
         parts.append(f"{report.missing:,}{units} not begun")
     rate = report.bytes_in / report.seconds if report.seconds else 0.0
-    sizes = f"  {text.size(report.bytes_in)} -> {text.size(report.bytes_out)}" if report.bytes_in else ""
+    out = f" -> {text.size(report.bytes_out)}" if report.bytes_out else ""  # none of what goes into a store
+    sizes = f"  {text.size(report.bytes_in)}{out}" if report.bytes_in else ""
     speed = f"  {text.duration(report.seconds * 1e9)}, {text.size(rate)}/s" if report.bytes_in else ""
     hosts = f", {len(report.hosts)} hosts" if len(report.hosts) > 1 else ""
     deaths = f", {report.deaths} worker{'s' * (report.deaths != 1)} died" if report.deaths else ""
     click.echo(f"{', '.join(parts)} into {_near(where)}{sizes}{speed}{hosts}{deaths}", err=True)
     if report.superseded:
         click.echo(
-            f"  {report.superseded:,} earlier results of these sources, of another state or under another name, were removed",
+            f"  {report.superseded:,} earlier result{'s' * (report.superseded != 1)} of these sources, of another state or under another name, {'were' if report.superseded != 1 else 'was'} removed",
             err=True,
         )
     if report.not_deterministic:
         click.echo(
-            f"  {report.not_deterministic:,} units gave other bytes the second time; the first were kept",
+            f"  {report.not_deterministic:,} unit{'s' * (report.not_deterministic != 1)} gave other bytes the second time; the first were kept",
             err=True,
         )
     _changed(report)
@@ -291,7 +295,8 @@ class _Bar:
 
         name = event["event"]
         if name == "worker_died":
-            self._line(f"a worker died; {event['suspects']} units are tried again")
+            again = f"; {event['suspects']} units are tried again" if event["suspects"] else ""
+            self._line(f"a worker died{again}")
         elif name == "retry":
             self._line(f"tried again in {event['in_seconds']} s: {event['error']['message'][:120]}")
         elif name == "interrupted":

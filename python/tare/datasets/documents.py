@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 from tare.datasets import encodings, jsonscan, prefixes, recognise, repeats
-from tare.datasets.numbers import has_long_number
+from tare.datasets.numbers import finite, has_long_number, may_overflow
 from tare.datasets.source import Source, printable
 from tare.errors import (
     DecodeError,
@@ -99,7 +100,7 @@ def parse_json(data: bytes) -> Any:
     """Read JSON without changing a value: integers of any length stay integers, NaN stays NaN.
 
     Raises:
-        ValueError: It is no JSON.
+        ValueError: It is no JSON, or has a number that no double holds.
         RecursionError: It is nested deeper than can be read.
 
     >>> parse_json(b'[18446744073709551616, NaN]')
@@ -112,14 +113,19 @@ def parse_json(data: bytes) -> Any:
             return orjson.loads(data)
         except orjson.JSONDecodeError:
             pass  # perhaps NaN or half a surrogate pair, which the standard library takes
-    return json.loads(data)
+    return _exactly(data, wide=may_overflow(data))
 
 
-def _parse_line(data: bytes) -> Any:
+def _exactly(data: bytes, *, wide: bool) -> Any:
+    """By the standard library, which makes an infinity of a number that no double holds, unless it is asked for each."""
+    return json.loads(data, parse_float=finite) if wide else json.loads(data)
+
+
+def _parse_line(data: bytes, *, wide: bool) -> Any:
     """As `parse_json`; of a line it is quicker to search than to stride."""
     import orjson
 
-    return json.loads(data) if _LONG.search(data) else orjson.loads(data)
+    return _exactly(data, wide=wide) if _LONG.search(data) else orjson.loads(data)
 
 
 def parse_whole(source: Source, data: bytes) -> Any:
@@ -143,7 +149,9 @@ def parse_lines(source: Source, data: bytes) -> list[Any]:
     """
     import orjson
 
-    loads = orjson.loads if not has_long_number(data) else _parse_line
+    loads: Callable[[bytes], Any] = orjson.loads
+    if has_long_number(data):
+        loads = functools.partial(_parse_line, wide=may_overflow(data))
     values = []
     at = 0
     for line in data.split(b"\n"):

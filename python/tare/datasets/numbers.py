@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["has_long_number"]
+__all__ = ["finite", "has_long_number", "may_overflow"]
 
 # An integer of 19 digits may be above 64 bits, which fast JSON parsers turn into a double.
 _DIGITS = 19
 _STRIDE = 10
 _BLOCK_BYTES = 1 << 20
+# Above 1.8e308 there is no double: an exponent of three digits is needed, or more digits than one of two leaves room for.
+_MANY_DIGITS = 200
+_FAR_STRIDE = 50
 
 
 def has_long_number(data: bytes) -> bool:
@@ -59,3 +62,48 @@ def _run(block: Any, at: Any) -> bool:
         if (sums == _DIGITS).any():
             return True
     return False
+
+
+def may_overflow(data: bytes) -> bool:
+    """Whether a number may be too large for a double; some texts that hold none say so too.
+
+    >>> [may_overflow(one) for one in (b"[1e400]", b"[-1.5E+0400]", b"[1e-400]", b"[1e99]", b"9" * 309)]
+    [True, True, False, False, True]
+    """
+    import numpy as np
+
+    view = np.frombuffer(data, np.uint8)
+    for start in range(0, len(view), _BLOCK_BYTES):
+        block = view[start : start + _BLOCK_BYTES + 4]  # what follows an e may stand over the edge
+        if len(block) < 4:
+            break
+        sign = block[1:-2] == 0x2B
+        at = np.flatnonzero(((block[:-3] | 0x20) == 0x65) & (_digits(block[1:-2]) | sign))
+        at = at + sign[at]
+        at = at[at + 3 < len(block)]
+        if (_digits(block[at + 1]) & _digits(block[at + 2]) & _digits(block[at + 3])).any():
+            return True
+    far = _digits(view[::_FAR_STRIDE])
+    # A run of so many digits covers as many of the places that are looked at, but for the one it begins behind.
+    count = _MANY_DIGITS // _FAR_STRIDE
+    if len(far) < count:
+        return False
+    runs = np.flatnonzero(np.logical_and.reduce([far[k : len(far) - count + 1 + k] for k in range(count)]))
+    return any(
+        data[at : at + (count - 1) * _FAR_STRIDE + 1].isdigit() for at in (runs * _FAR_STRIDE).tolist()
+    )
+
+
+def finite(text: str) -> float:
+    """A number of a text.
+
+    Raises:
+        ValueError: It is larger than any double.
+
+    >>> finite("1e308")
+    1e+308
+    """
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{text:.60} is no double: it is larger than any")
+    return number

@@ -6,18 +6,17 @@ on storage: a unit with a receipt, and its outputs in place, is not begun.
 
 from __future__ import annotations
 
-import itertools
 import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
 from tare._version import __version__
 from tare.datasets.source import free_memory
-from tare.scale.executors.base import Engine
+from tare.scale.executors.base import DYING, Engine
 from tare.scale.failures import RETRIED, STOPS, error_of
 from tare.scale.owners import Guard
 from tare.scale.place import LocalPlace, shown
@@ -36,7 +35,6 @@ _NEWCOMERS_S = 5.0
 _DEATHS = 3
 _ALONE_FROM = 2
 _WORKER_TIMEOUT_S = 60.0
-_REQUESTS = 16  # at a time, of an object store
 
 
 @dataclass(frozen=True)
@@ -136,6 +134,7 @@ class Loop:
         self._fresh: Iterator[_Task] = iter(())
         self._stopping = ""
         self._begun = False
+        self._refusals = 0
         self._idle_since: float | None = None
         self._look_at = time.monotonic() + _LOOK_S
         self._read = 0
@@ -181,7 +180,11 @@ class Loop:
         done = self.state.done()
         far = not isinstance(self.state.place, LocalPlace)
         listed = self._guard.listed if done and far else None
-        for unit, key, receipt in self._with_receipts(done, far):
+        own = (unit for n, unit in enumerate(self.plan.units()) if in_shard(n, self.rules.shard))
+        keyed = ((unit, unit_key(unit)) for unit in own)
+        for (unit, key), receipt in self.state.with_receipts(
+            keyed, lambda one: one[1] if one[1] in done else ""
+        ):
             if receipt is not None and self.state.is_done(
                 receipt, listed, unit=unit, verify=self.rules.verify
             ):
@@ -190,24 +193,6 @@ class Loop:
                 self._read_before += input_bytes(unit)
                 continue
             yield _Task(unit, key, made=receipt is not None)
-
-    def _with_receipts(
-        self, done: set[str], far: bool
-    ) -> Iterator[tuple[dict[str, Any], str, dict[str, Any] | None]]:
-        """This run's units with their receipts: of an object store some at a time, as each is a request."""
-        own = (unit for n, unit in enumerate(self.plan.units()) if in_shard(n, self.rules.shard))
-        keyed = ((unit, unit_key(unit)) for unit in own)
-        if not (far and done):
-            for unit, key in keyed:
-                yield unit, key, self.state.receipt(key) if key in done else None
-            return
-        with ThreadPoolExecutor(_REQUESTS) as pool:
-            while batch := list(itertools.islice(keyed, 8 * _REQUESTS)):
-                found = pool.map(
-                    lambda key: self.state.receipt(key) if key in done else None, (k for _, k in batch)
-                )
-                for (unit, key), receipt in zip(batch, found, strict=True):
-                    yield unit, key, receipt
 
     def _own_count(self) -> int:
         first, step = self.rules.shard or (1, 1)
@@ -268,9 +253,11 @@ class Loop:
             ):
                 return
             self._again.popleft()
-            self._begin(task)
+            if not self._begin(task):
+                return
 
-    def _begin(self, task: _Task) -> None:
+    def _begin(self, task: _Task) -> bool:
+        """Hand a unit to the engine; whether that takes it."""
         if not self._begun:
             self._begun = True
             self.state.drop_manifest()  # what it says may be true no more
@@ -278,8 +265,32 @@ class Loop:
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
         there = self._guard.there(task.unit, made=task.made, again=task.attempt > 1)
         settings = {**self._settings, "attempt": task.attempt, "key": task.key, "there": there}
-        future = self.engine.submit(task.unit, settings)
+        try:
+            future = self.engine.submit(task.unit, settings)
+        except Exception as error:
+            if not self.engine.is_death(error):
+                raise
+            self._refused(task)
+            return False
+        self._refusals = 0
         self._flying[future] = task
+        return True
+
+    def _refused(self, task: _Task) -> None:
+        """A pool that broke before it was given a unit, which waits for another: those in flight tell of the death.
+
+        Raises:
+            EngineError: New processes have died as soon as they were there, several times.
+        """
+        self._again.appendleft(task)
+        if self._flying:
+            return
+        self._refusals += 1
+        if self._refusals >= _DEATHS:
+            raise EngineError(f"{self.engine.name}: {DYING}")
+        self.report.deaths += 1
+        self._tell({"event": "worker_died", "suspects": 0})
+        self.engine.restart()
 
     def _wait_for_work(self) -> None:
         soonest = min(task.not_before for task in self._again)

@@ -228,7 +228,8 @@ class Guard:
             return None
         found = {}
         for name in unit.get("output", {}).get("names", []):
-            if not self._is_there(name):
+            # The listing of an object store is of before this run, and does not tell what it has made.
+            if not self._is_there(name) and not (again and self.listed is not None):
                 continue
             if name in self._others and not made:
                 found[name] = not_ours(self._others[name])

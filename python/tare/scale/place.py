@@ -27,6 +27,7 @@ from tare._tare import Blake3
 from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
 from tare.scale.left import Undone
+from tare.scale.object_file import ObjectFile
 
 __all__ = [
     "Entry",
@@ -50,6 +51,11 @@ _STEP_BYTES = 8 << 20
 _RANGE_BYTES = 4 << 20
 _FLUSHES = 16
 _CLIENTS = 64
+_AT_ONCE_BYTES = (
+    64 << 20
+)  # a put that may not replace is one request, out of memory; what is larger is looked for first
+_PLAIN: set[tuple[object, ...]] = set()
+"""Buckets of stores that do not know such a put: there a request for each asks what is there."""
 _BEHIND = re.compile("[?#]")
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})  # what this process lacks is no fault of a file
 
@@ -115,6 +121,13 @@ class Place(ABC):
     @abstractmethod
     def commit(self, path: str, name: str) -> None:
         """Make a written file the file of that name, whole or not at all."""
+
+    def create(self, path: str, name: str) -> bool:
+        """As `commit`, unless a file has that name: then nothing is done, and it is False."""
+        if self.stat(name) is not None:
+            return False
+        self.commit(path, name)
+        return True
 
     def settle(self, paths: Sequence[str]) -> None:  # noqa: B027 - an object store acknowledges what it has
         """Wait until the bytes of written files are on the disk, before any gets its name."""
@@ -480,7 +493,7 @@ class ObjectPlace(Place):
 
     def open(self, name: str) -> BinaryIO:
         """An object by requests of ranges."""
-        return cast(BinaryIO, io.BufferedReader(_Ranges(self, name, self._size(name)), _RANGE_BYTES))
+        return cast(BinaryIO, io.BufferedReader(ObjectFile(self, name, self._size(name)), _RANGE_BYTES))
 
     def scratch(self, label: str) -> str:
         """A path in this machine's temporary folder."""
@@ -493,6 +506,26 @@ class ObjectPlace(Place):
         with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
             obstore.put(self._store, name, cast(BinaryIO, file))
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+
+    def create(self, path: str, name: str) -> bool:
+        """A put that the store refuses where something is: no request more; see `_AT_ONCE_BYTES` and `_PLAIN`."""
+        import obstore
+
+        told = (*bucket_and_key(self.uri)[:1], *_said_of_aws())
+        if os.path.getsize(path) > _AT_ONCE_BYTES or told in _PLAIN:
+            return super().create(path, name)
+        try:
+            with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
+                obstore.put(self._store, name, cast(BinaryIO, file), mode="create")
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno != errno.ENOTSUP:
+                raise
+            _PLAIN.add(told)
+            return super().create(path, name)
+        shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+        return True
 
 
 def _said_of_aws() -> tuple[tuple[str, str], ...]:
@@ -523,39 +556,6 @@ def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...
     return S3Store(bucket, prefix=prefix or None, **options)
 
 
-class _Ranges(io.RawIOBase):
-    """An object as a file: each read is a request."""
-
-    def __init__(self, place: Place, name: str, size: int) -> None:
-        super().__init__()
-        self._place, self._name, self._size, self._at = place, name, size, 0
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def seekable(self) -> bool:
-        """True."""
-        return True
-
-    def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Where the next read begins."""
-        self._at = max(0, offset + (0, self._at, self._size)[whence])
-        return self._at
-
-    def tell(self) -> int:
-        """Where the next read begins."""
-        return self._at
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Up to as many bytes as fit."""
-        view = memoryview(buffer).cast("B")
-        data = self._place.read(self._name, self._at, min(self._size, self._at + len(view)))
-        view[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-
 @contextlib.contextmanager
 def _told(uri: str) -> Iterator[None]:
     """What an object store says, as the system's errors; its text is pages long."""
@@ -563,6 +563,7 @@ def _told(uri: str) -> Iterator[None]:
 
     known = {
         exceptions.NotFoundError: errno.ENOENT,
+        exceptions.AlreadyExistsError: errno.EEXIST,
         exceptions.PermissionDeniedError: errno.EACCES,
         exceptions.UnauthenticatedError: errno.EACCES,
         exceptions.InvalidPathError: errno.EINVAL,
@@ -576,7 +577,10 @@ def _told(uri: str) -> Iterator[None]:
         number = next((number for one, number in known.items() if isinstance(error, one)), errno.EIO)
         if number == errno.EIO and status and status[1] in ("400", "401", "403", "404"):
             number = errno.ENOENT if status[1] == "404" else errno.EACCES
-        words = kind[1] if kind else said.split("\n", 1)[0][:200]
+        if (kind and kind[1] == "NotImplemented") or (status and status[1] == "501"):
+            number = errno.ENOTSUP
+        code = re.sub("(?<=[a-z])(?=[A-Z])", " ", kind[1]).capitalize() if kind else ""
+        words = code or said.split("\n", 1)[0][:200]
         raise OSError(number, f"{words}{f' ({status[1]})' if status else ''}", shown(uri)) from None
 
 

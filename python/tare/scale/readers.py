@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 from tare import io, kinds
 from tare._version import __version__
 from tare.codec import Codec
-from tare.errors import DecodeError, MissingLibrary, UsageError
+from tare.datasets.source import printable
+from tare.errors import DecodeError, MissingLibrary, TareError, UsageError
+from tare.scale.left import any_undone, check_some
 from tare.scale.place import folder_uri, place_of, shown
 from tare.scale.planning.convert import parse_bytes
 from tare.scale.planning.schemas import schema_of_lines
 from tare.scale.planning.sources import Found, find_sources
 from tare.scale.planning.splitting import parts_of
+from tare.scale.planning.telling import unknown_of
 from tare.scale.ranges import read_range, schema_to_text
 from tare.scale.running import Writing
 from tare.scale.state import State
@@ -43,11 +46,21 @@ def units_of(paths: Paths, codec: str | None = None, split: str | int | None = N
         codec: Codec id, when neither bytes nor name tell.
         split: Bytes of a part of a large file; None leaves files whole.
 
+    What is no data, as the ``_SUCCESS`` of a folder of Spark's, is passed over; what may be some is not.
+
     Raises:
         FileNotFoundError: Nothing is there.
+        PlanError: What is there is no data.
+        TareError: Something that was asked for cannot be read.
     """
     listed = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    found = find_sources([os.fspath(one) for one in listed])
+    left: list[tuple[str, str]] = []
+    found = find_sources([os.fspath(one) for one in listed], skipped=left)
+    for passed in left:
+        if any_undone([passed]):
+            raise TareError(f"{printable(passed[0])}: {passed[1]}")
+    if not codec:
+        found = _with_data(found, left)
     size = parse_bytes(split)
     units = []
     for one in found:
@@ -57,6 +70,14 @@ def units_of(paths: Paths, codec: str | None = None, split: str | int | None = N
             {**unit, "input": [{**one.as_input(), "range": part}], "options": more} for part, more in parts
         ] or [unit]
     return units
+
+
+def _with_data(found: list[Found], left: list[tuple[str, str]]) -> list[Found]:
+    """Those that hold data, or may: reading them says what they lack."""
+    told = list(unknown_of(found))
+    kept = [one for one, why in zip(found, told, strict=True) if why is None or any_undone([why])]
+    check_some(kept, [*left, *(why for why in told if why is not None)])
+    return kept
 
 
 def _parts(one: Found, codec: str | None, size: int) -> list[tuple[dict[str, Any], dict[str, str]]]:
@@ -78,12 +99,18 @@ def read_unit(unit: Mapping[str, Any] | str | os.PathLike[str], columns: list[st
 
     Raises:
         TareError, OSError: As `tare.read`.
-        UsageError: What it holds is no table.
+        UsageError: What it holds is no table; or it is a folder of several files.
     """
     import pyarrow as pa
 
     if not isinstance(unit, Mapping):
-        (unit,) = units_of(unit)
+        units = units_of(unit)
+        if len(units) > 1:
+            raise UsageError(
+                f"{os.fspath(unit)}: are {len(units):,} files, and one is read here: name it; "
+                "dask_dataframe and ray_dataset read all"
+            )
+        (unit,) = units
     given = unit["input"][0]
     name = shown(str(given["uri"]))
     if given.get("range"):

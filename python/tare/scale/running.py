@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import resource
@@ -19,7 +20,7 @@ from typing import Any, cast
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
-from tare.scale.failures import NameTaken, classify, error_of
+from tare.scale.failures import NameTaken, Several, classify, error_of
 from tare.scale.owners import Owners, not_ours, seen
 from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
 from tare.scale.state import State
@@ -76,6 +77,7 @@ class Writing:
         self._state = State.from_settings(settings) if settings.get("state") else None
         self._there: Mapping[str, str] | None = settings.get("there")
         self._parts: list[tuple[str, str]] = []
+        self._free: set[str] = set()  # names that were free, or never looked at, of an object store
         self._attempts: dict[str, set[str]] = {}
         self._folders: set[str] = set()
         self.committed: list[str] = []
@@ -157,18 +159,7 @@ class Writing:
             self.place.settle([path for path, _ in self._parts])
         if self.noted and self._state is not None:
             self._write_intent(facts)
-        new: list[str] = []
-        for path, name in self._parts:
-            is_new = len(self._parts) > 1 and self.place.stat(name) is None
-            try:
-                self.place.commit(path, name)
-            except (OSError, TareError):
-                for one in new:
-                    self.place.remove(one)
-                self.committed = [one for one in self.committed if one not in new]
-                raise
-            self.committed.append(name)
-            new += [name] if is_new else []
+        self._put()
         self._parts.clear()
         if self._fsync == "all":
             self.place.flush(str(fact["name"]) for fact in facts)
@@ -180,6 +171,40 @@ class Writing:
                 )
             facts[number] = {**fact, **found.identity}
         return facts
+
+    def _put(self) -> None:
+        """Give the outputs their names: all, or none if a place fails; a name that is taken costs its output alone."""
+        new: list[str] = []
+        taken: list[Exception] = []
+        for path, name in self._parts:
+            try:
+                if name in self._free:
+                    is_new = self.place.create(path, name)
+                    if not is_new:
+                        self._check_same(path, name)
+                else:
+                    is_new = len(self._parts) > 1 and self.place.stat(name) is None
+                    self.place.commit(path, name)
+            except NameTaken as error:
+                taken.append(error)
+                continue
+            except (OSError, TareError):
+                for one in new:
+                    self.place.remove(one)
+                self.committed = [one for one in self.committed if one not in new]
+                raise
+            self.committed.append(name)
+            new += [name] if is_new else []
+        if taken:
+            raise taken[0] if len(self._parts) == 1 else Several(taken)
+
+    def _check_same(self, path: str, name: str) -> None:
+        """Of a name that was taken meanwhile: another attempt at this unit, or somebody else?"""
+        there = self.place.stat(name)
+        if there is None:  # gone again: the next attempt finds it free
+            raise OSError(errno.EAGAIN, "was there, and is not any more", name)
+        if not self._is_same(path, name, there.size):
+            raise NameTaken(f"{name}: {not_ours()}")
 
     def _write_intent(self, facts: Sequence[dict[str, Any]]) -> None:
         """Say what is about to be renamed: if no receipt follows, nothing else tells that these files are from here."""
@@ -197,11 +222,14 @@ class Writing:
         found: dict[str, NameTaken] = {}
         if self._there is None:
             return found
-        # What has appeared since is looked for here alone: of an object store it would be a request for each name.
-        unseen = not_ours() if isinstance(self.place, LocalPlace) else ""
+        # What has appeared since is looked for here: of an object store by the put itself, which is no request more.
+        is_near = isinstance(self.place, LocalPlace)
+        unseen = not_ours() if is_near else ""
         for path, name in [*self._parts]:
             why = self._there.get(name, unseen)
             there = seen(self.place, name) if why else None
+            if there is None:
+                self._free.update([] if is_near or (name in self._there and not why) else [name])
             if there is None or self._is_same(path, name, there.size):
                 continue
             found[name] = NameTaken(f"{name}: {why}")
@@ -341,7 +369,12 @@ def _committed(
     again = state.receipt(receipt["key"])
     receipt["status"] = "done"
     if again in (None, before) or not state.is_done(again, unit=unit, verify=writing.verify):
-        return writing.commit()
+        try:
+            return writing.commit()
+        except NameTaken:  # another attempt may have been faster, and its receipt be there by now
+            again = state.receipt(receipt["key"])
+            if again in (None, before) or not state.is_done(again, unit=unit, verify=writing.verify):
+                raise
     receipt["status"] = "duplicate"
     if [one["hash"] for one in writing.written()] != [one["hash"] for one in again["output"]]:
         receipt["not_deterministic"] = 1

@@ -13,8 +13,9 @@ import pytest
 
 import tare
 from tare.cli import main
-from tare.cli.running import _saying
+from tare.cli.running import _saying, summary
 from tare.scale.place import LocalPlace
+from tare.scale.report import Report
 
 TARE = (sys.executable, "-c", "from tare.cli import main; main()")
 
@@ -435,3 +436,35 @@ def test_half_a_plan_of_earlier_stops_no_start(folder: Path) -> None:
     (folder / "two.csv").write_text("n\n2\n2\n")
     done = run(*line, cwd=folder)
     assert done.returncode == 0, done.stderr
+
+
+def test_counts_and_sizes_are_said_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """One is no plural, and what goes into a store has no size of results."""
+    for count, said in ((1, "1 earlier result of these sources"), (2, "2 earlier results of these sources")):
+        report = Report(done=1, bytes_in=2000, seconds=1.0, superseded=count, not_deterministic=count)
+        summary(report, "x", "again")
+        told = capsys.readouterr().err
+        assert said in told
+        assert f"{count} unit{'s' * (count > 1)} gave other bytes" in told
+        assert "into x  2.00 kB  1.00 s" in told
+        assert "->" not in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_standard_output_hides_nothing(folder: Path) -> None:
+    """What was done is said all the same, and what failed is named."""
+    plan = run("plan", "convert", "in", "out", "--to", "parquet", "-o", "plan.jsonl", cwd=folder)
+    assert plan.returncode == 0, plan.stderr
+    for line in (("convert", "in", "out", "--to", "parquet"), ("run", "plan.jsonl")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*TARE, *line, "--json"],
+                cwd=folder,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert done.returncode == 1
+        assert "into out" in done.stderr
+        assert "tare: standard output: no space left on device" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from conftest import need
 
 import tare
 from tare import kinds, scale
-from tare.errors import DecodeError, TareError, UsageError
+from tare.errors import DecodeError, PlanError, TareError, UsageError
 from tare.scale import readers
 from tare.scale.running import Writing
 from tare.scale.state import State
@@ -270,3 +271,34 @@ def test_parts_and_results_of_files_do_not_replace_each_other(tmp_path: Path) ->
         writing.commit()
     writing.discard()
     assert tare.read(name).num_rows == 1000
+
+
+def test_what_is_no_data_is_passed_over(tmp_path: Path) -> None:
+    """As `convert` passes it over; what may be data, or is asked for, is not left out without a word."""
+    (tmp_path / "in").mkdir()
+    for n in range(3):
+        tare.write(TABLE.slice(n * 300, 300), tmp_path / "in" / f"part-{n}.parquet")
+    (tmp_path / "in" / "_SUCCESS").touch()
+    (tmp_path / "in" / "README").write_text("hello\n")
+    frame = scale.dask_dataframe(tmp_path / "in").compute()
+    assert frame["id"].tolist() == list(range(900))
+    assert scale.dask_bag(tmp_path / "in").count().compute() == 900
+    assert len(readers.units_of(tmp_path / "in")) == 3  # as of Ray
+    assert len(readers.units_of(tmp_path / "in", "ndjson")) == 5
+    with pytest.raises(TareError, match="_SUCCESS"):
+        scale.dask_dataframe([tmp_path / "in" / "_SUCCESS", tmp_path / "in" / "part-0.parquet"]).compute()
+    with pytest.raises(UsageError, match=r"in: are 3 files, and one is read here: name it"):
+        scale.read_unit(tmp_path / "in")
+    half = (tmp_path / "in" / "part-0.parquet").read_bytes()[:200]
+    (tmp_path / "in" / "part-3.gz").write_bytes(b"\x1f\x8b\x08" + half[:5])
+    with pytest.raises(TareError, match=r"part-3\.gz"):
+        scale.dask_dataframe(tmp_path / "in").compute()
+
+
+def test_where_there_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "_SUCCESS").touch()
+    with pytest.raises(PlanError, match="nothing to do: 1 file was passed over, such as _SUCCESS: is empty"):
+        scale.dask_dataframe(tmp_path)
+    os.mkfifo(tmp_path / "x.parquet")
+    with pytest.raises(TareError, match=r"x\.parquet: is a pipe"):
+        scale.dask_dataframe([tmp_path / "x.parquet", tmp_path / "_SUCCESS"])

@@ -22,11 +22,15 @@ from conftest import need
 import tare
 from tare import compress, scale
 from tare.scale.failures import SourceChanged
+from tare.scale.owners import Guard
 from tare.scale.place import ObjectPlace, place_of
-from tare.scale.planning import telling
+from tare.scale.planning import convert, telling
 from tare.scale.planning.sources import find_sources
+from tare.scale.report import errors_of
+from tare.scale.running import run_unit
 from tare.scale.state import State
 from tare.scale.tasks.inputs import opened_part
+from tare.scale.unit import unit_key
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +210,8 @@ def test_no_such_bucket_and_no_server(tmp_path: Path, monkeypatch: pytest.Monkey
     folder = sources(tmp_path / "in", 1)
     with pytest.raises((OSError, tare.errors.TareError), match="nobucket"):
         scale.run(scale.plan_convert(str(folder), "s3://nobucket/x", to="parquet"), executor="inline")
+    with pytest.raises(OSError, match=r"No such bucket \(404\)"):
+        scale.plan_convert("s3://nobucket/x", str(tmp_path / "out"), to="parquet")
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -389,6 +395,78 @@ def test_what_appears_there_between_plan_and_run_is_left(tmp_path: Path) -> None
     assert tree(out) == before
     assert scale.run(plan, executor="inline", overwrite=True).ok
     assert tree(out)["f1.parquet"] != before["f1.parquet"]
+
+
+@pytest.mark.parametrize("how", ["put", "group", "large", "old-store"])
+def test_what_appears_there_during_the_run_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Path, how: str
+) -> None:
+    """Also under the name of a result that is put in parts, of a small file in a group, and in a store of old."""
+    import obstore
+
+    from tare.scale import place
+
+    refused: list[str] = []
+    real = obstore.put
+
+    def put(store: Any, name: str, data: Any, **given: Any) -> Any:
+        if given.get("mode") == "create":
+            refused.append(name)
+            raise obstore.exceptions.GenericError(
+                "Server returned non-2xx status code: 501 Not Implemented: <Error><Code>NotImplemented</Code>"
+            )
+        return real(store, name, data, **given)
+
+    if how == "old-store":
+        monkeypatch.setattr(obstore, "put", put)
+    if how == "group":
+        monkeypatch.setattr(convert, "_GROUPED_FROM", 5)
+    monkeypatch.setattr(place, "_PLAIN", set())
+    monkeypatch.setattr(place, "_AT_ONCE_BYTES", 0 if how == "large" else 1 << 20)
+    out = place_of(f"s3://bucket/during-{how}")
+    plan = scale.plan_convert(str(sources(tmp_path / "in", 10)), out.uri, to="parquet")
+    begun: list[Requests] = []
+
+    def foreign(event: dict[str, Any]) -> None:
+        if event["event"] == "started" and not begun:
+            out.put("f9.parquet", b"somebody's")
+            begun.append(Requests(log))
+
+    report = scale.run(plan, executor="inline", on_event=foreign)
+    (error,) = [one for each in report.failures for one in errors_of(each)]
+    assert "f9.parquet: is there already, and not from here" in error["message"]
+    assert out.read("f9.parquet") == b"somebody's"
+    assert len(tree(out.uri)) == 10
+    assert len(refused) == (how == "old-store")
+    # After it is put, and before where the put cannot tell.
+    asked = [path for method, path in begun[0].since() if method == "HEAD"]
+    assert sum(path.endswith("/f3.parquet") for path in asked) == {"put": 1, "group": 0}.get(how, 2)
+
+
+def test_what_another_attempt_put_there_is_a_result(tmp_path: Path) -> None:
+    """Of the same bytes, as of a worker that was thought dead; of others too where this run may have made them."""
+    out, folder = place_of("s3://bucket/attempts"), sources(tmp_path / "in", 3)
+    tare.convert(folder / "f0.ndjson", tmp_path / "same.parquet")
+    plan = scale.plan_convert(str(folder), out.uri, to="parquet")
+
+    def another(event: dict[str, Any]) -> None:
+        if event["event"] == "started":
+            out.put("f0.parquet", (tmp_path / "same.parquet").read_bytes())
+
+    report = scale.run(plan, executor="inline", on_event=another)
+    assert (report.done, report.failed) == (3, 0), report.failures
+    unit, state = next(plan.units()), State(out.uri)
+    (name,) = unit["output"]["names"]
+    state.forget(unit_key(unit))
+    out.remove(name)
+    guard = Guard(state, plan, overwrite=False)
+    guard.begin()
+    assert guard.listed is not None
+    out.put(name, b"of an attempt that died")
+    for attempt, status in ((1, "failed"), (2, "done")):
+        there = guard.there(unit, made=False, again=attempt > 1)
+        receipt = run_unit(unit, {**state.settings(), "attempt": attempt, "there": there})
+        assert receipt["status"] == status, receipt
 
 
 @pytest.mark.parametrize("number", range(4))

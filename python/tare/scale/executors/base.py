@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-__all__ = ["THREADS", "Engine", "facts", "limit_threads"]
+__all__ = ["DYING", "THREADS", "Engine", "facts", "limit_threads"]
 
 # One thread a worker where there are several: two workers on two cores gain nothing without it.
 THREADS = (
@@ -17,6 +17,10 @@ THREADS = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
     "POLARS_MAX_THREADS",
+)
+
+DYING = (
+    "its processes die as soon as they begin: too little memory, or something ends them; what is done is kept"
 )
 
 

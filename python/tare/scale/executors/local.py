@@ -11,15 +11,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor
 from multiprocessing import connection
 from multiprocessing.synchronize import Event
-from typing import Any
+from typing import Any, TypeVar
 
-from tare.scale.executors.base import Engine, limit_threads
+from tare.scale.executors.base import DYING, Engine, limit_threads
 
 __all__ = ["LocalEngine"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_T = TypeVar("_T")
 
 
 class LocalEngine(Engine):
@@ -40,12 +43,13 @@ class LocalEngine(Engine):
 
     def start(self) -> None:
         """Have all processes load what units need, beside whatever this one does meanwhile."""
-        for _ in range(self.workers):
-            self._pool.submit(_ready)
+        with contextlib.suppress(BrokenExecutor):  # `probe` sees it
+            for _ in range(self.workers):
+                self._submitted(_ready)
 
     def submit(self, unit: dict[str, Any], settings: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Begin a unit."""
-        return self._pool.submit(_run, unit, dict(settings))
+        return self._submitted(_run, unit, dict(settings))
 
     def withdraw(self) -> None:
         """Take back what waits for a process: the pool hands units out before they can run, so these ask first."""
@@ -60,15 +64,39 @@ class LocalEngine(Engine):
         self._end()
         self._pool = self._made()
         with contextlib.suppress(BrokenExecutor):
-            for one in [self._pool.submit(_ready) for _ in range(self.workers)]:
+            for one in [self._submitted(_ready) for _ in range(self.workers)]:
                 one.result()
 
     def probe(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
-        """Each process that is started reaches both; all are started now, not in the midst of the work."""
+        """Each process that is started reaches both; all are started now, not in the midst of the work.
+
+        Raises:
+            EngineError: Processes die again.
+        """
+        from tare.scale.preflight import EngineError
+
+        try:
+            return self._probed(settings, uri)
+        except BrokenExecutor:  # one died since `start`
+            self.restart()
+        try:
+            return self._probed(settings, uri)
+        except BrokenExecutor as error:
+            raise EngineError(f"local: {DYING}") from error
+
+    def _probed(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
         from tare.scale.preflight import probe
 
-        asked = [self._pool.submit(probe, dict(settings), uri) for _ in range(self.workers)]
+        asked = [self._submitted(probe, dict(settings), uri) for _ in range(self.workers)]
         return [one.result() for one in asked]
+
+    def _submitted(self, function: Callable[..., _T], *given: Any) -> Future[_T]:
+        """Processes begin with what is given first. Until they have said what signals mean to them, these wait."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # a process inherits it
+        try:
+            return self._pool.submit(function, *given)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def close(self) -> None:
         """End all processes, also those in the midst of a unit."""
@@ -110,6 +138,7 @@ def _begin(workers: int, withdrawn: Event) -> None:
     # they mean, and its end is noticed. What units start must not inherit that: a handler is dropped where it begins.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _not_ours)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     if workers > 1:
         limit_threads()
 

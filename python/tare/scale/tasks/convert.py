@@ -14,7 +14,7 @@ from tare.converting import batches as stream
 from tare.converting import objects
 from tare.errors import EncodeError, Malformed, TareError
 from tare.r.losses import Loss, settle
-from tare.scale.failures import LossRefused, Several
+from tare.scale.failures import LossRefused, NameTaken, Several
 from tare.scale.place import shown
 from tare.scale.ranges import line_blocks, open_plain
 from tare.scale.running import Made, Writing
@@ -59,8 +59,11 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     failed += [named(error, uris[name]) for name, error in writing.give_up_others().items()]
     if failed:
         if len(unit["input"]) > len(failed):
-            # What is well is done; the rest is what a second run is for.
-            writing.bytes = sum(int(fact["size"]) for fact in writing.commit())
+            try:
+                # What is well is done; the rest is what a second run is for.
+                writing.bytes = sum(int(fact["size"]) for fact in writing.commit())
+            except (NameTaken, Several) as error:
+                failed += error.errors if isinstance(error, Several) else [error]
             writing.rows = sum(rows.get(name, 0) for name in writing.committed)
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     return made
