@@ -251,6 +251,13 @@ def test_a_planted_difference_between_tables_is_found(node: Worker, tmp_path: Pa
     load_table(node, tmp_path / "t.arrow", table)
     ask(node, "prepare", codec="arrow:node-arrow", encoded=str(encoded))
     assert changes(node, "arrow:node-arrow") == found
+    said = {
+        "kind": ("Float64", "Float32"),
+        "cell": ("1.5", "-1.5"),
+        "column": ('["p","k","p"]', '["p","k"]'),
+    }
+    told = ask(node, "verify", codec="arrow:node-arrow", full=True)["changes"]
+    assert [(one["in"], one["out"]) for one in told] == [said[name]]
 
 
 @pytest.mark.parametrize("codec", ["json:node", "v8:node", "parquet:node-hyparquet"])

@@ -7,7 +7,7 @@ import { CPU_SOURCE, COLUMNS, collect, now } from "./clocks.mjs";
 import { CODECS, parseCodec } from "./codecs.mjs";
 import { compare, compareColumns } from "./compare.mjs";
 import { closeEnd, openEnd } from "./ends.mjs";
-import { exactJson } from "./exact.mjs";
+import { exactJson, taggedJson } from "./exact.mjs";
 import { Failure, fail, inPhase } from "./failure.mjs";
 import { changedByRows, refuseRounded } from "./held.mjs";
 import { installLine, installed, load, versionOf } from "./packages.mjs";
@@ -53,7 +53,12 @@ const LOADERS = {
     STATE.orders = orders;
     return value;
   },
-  values: (bytes) => fromTagged(JSON.parse(jsonOf(bytes))),
+  values: (bytes) => {
+    const orders = new Map();
+    const value = fromTagged(taggedJson(jsonOf(bytes)), orders);
+    STATE.orders = [...orders.values()];
+    return value;
+  },
   bytes: (bytes) => bytes,
   arrow: async (bytes) => {
     const arrow = installed("apache-arrow") ? await load("apache-arrow")
