@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib
 import os
 import shutil
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -316,6 +318,26 @@ def test_an_exchange_that_fails_costs_no_record(tmp_path: Path, monkeypatch: pyt
     for shown in (terminal.render(record), markdown.render(record)):
         assert reason in " ".join(shown.split())
     assert reason in render(record)
+
+
+def test_the_exchange_is_no_part_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes, a run that kept to its limit is not called late."""
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    was = stage.measure_exchange
+
+    def slow(session: Any) -> None:
+        session.started_at -= 100.0
+        was(session)
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(stage, "measure_exchange", slow)
+    monkeypatch.setattr(stage, "_kept", lambda *_, **__: {"codecs": [], "pairs": {}, "reason": "none"})
+    record = measure.run(TABLE, codecs=("csv:pyarrow",), time_s=6, exchange=True).record
+    check(record)
+    assert record["noise"]["overrun_s"] < 50
+    assert 0 < record["elapsed_s"] < 50
+    assert record["fidelity"]["exchange"]
+    assert record["fidelity"]["own"]
 
 
 def test_the_command_prints_the_matrix_of_tables() -> None:
