@@ -55,6 +55,7 @@ A worker, in its own process
 Proof: what came back
     exchange        what one codec writes and another reads, across languages
     exchange_tables  the same for tables, column by column
+    exchange_moments  its days, times and durations that came back as another type
     fidelity        encodes, decodes and judges
     compare_tables  a table with what came back
     compare_values  a document with what came back

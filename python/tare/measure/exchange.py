@@ -7,7 +7,6 @@ worker that ends on a value costs that value in that cell, and nothing else.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -373,6 +372,4 @@ def _counted(cells: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
 def reason_of(error: BaseException) -> str:
     prefix = f"{error.type}: " if isinstance(error, WorkerError) else f"{type(error).__name__}: "
-    with contextlib.suppress(IndexError):
-        return (prefix + " ".join(str(error).split()))[:200]
-    return prefix
+    return (prefix + " ".join(str(error).split()))[:200]

@@ -18,6 +18,7 @@ from typing import Any
 from tare.errors import TareError, UsageError
 from tare.measure import scratch
 from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, Values, paired, reason_of
+from tare.measure.exchange_moments import is_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
@@ -77,7 +78,9 @@ def exchange_tables(
             "table",
             tables,
             lambda name, language: _handed(tables[name], folder / "given", language),
-            lambda seat, name, cell: _cells(seat, name, cell, folder, wanted[name]),
+            lambda seat, name, cell: _cells(
+                seat, name, cell, folder, table=tables[name], wanted=wanted[name]
+            ),
         )
         pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
     finally:
@@ -137,7 +140,7 @@ def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
 
 
 def _cells(
-    seat: Seat, name: str, written: dict[str, Any], folder: Path, wanted: dict[str, Any]
+    seat: Seat, name: str, written: dict[str, Any], folder: Path, *, table: Any, wanted: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """What the reader made of one table: a cell for a probe, one for the user's names and each of its columns."""
     kept = name == OWN
@@ -158,10 +161,12 @@ def _cells(
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
     if kept:
         cells = {
-            f"{OWN} {column}": _judged({column: wanted[column]}, _part(back, column)) for column in judged
+            f"{OWN} {column}": _judged(table, {column: wanted[column]}, _part(back, column))
+            for column in judged
         }
         return {OWN_NAMES: _named(list(wanted), list(back)), **cells}
     cell = _judged(
+        table,
         {column: wanted[column] for column in judged},
         {key: found for key, found in back.items() if key != ROW},
     )
@@ -175,7 +180,10 @@ def _part(back: Mapping[str, Any], column: str) -> dict[str, Any]:
 
 
 def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
-    """The names of a whole table: one that was added, or another order, is in no column's own cell."""
+    """The names of a whole table: one that was added, or another order, is in no column's own cell.
+
+    The verdict is that of the same names when a table is weighed: only one that is gone is lost.
+    """
     from tare.measure.comparison import show
 
     if wanted == back:
@@ -186,7 +194,7 @@ def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
     first = 0 if whole else max(0, places[0] - 1)  # of many names those around the first that differs
     return {
         "outcome": "changed",
-        "verdict": "lossy",
+        "verdict": "type" if set(wanted) <= set(back) else "lossy",
         "in": show(wanted[first:]),
         "out": show(back[first:]),
         "at": f"[{places[0]}]",
@@ -194,7 +202,8 @@ def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
     }
 
 
-def _judged(wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
+def _judged(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
+    """What became of some columns of a table; `wanted` are their cells as they would come back unchanged."""
     from tare.measure.fidelity import compare
 
     found = compare(wanted, back, kind="document", limit=5)
@@ -202,10 +211,19 @@ def _judged(wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": "same", "in": ""}
     if not found.changes:
         return {"outcome": "changed", "verdict": found.verdict, "in": ""}
+    verdict = found.verdict
+    if verdict == "lossy":
+        rebuilt = {
+            name: wanted[name]
+            for name in wanted
+            if name in back and is_rebuilt(table.column(name), back[name])
+        }
+        if rebuilt and compare(wanted, {**back, **rebuilt}, kind="document", limit=1).verdict != "lossy":
+            verdict = "type"
     first = found.changes[0]
     return {
         "outcome": "changed",
-        "verdict": found.verdict,
+        "verdict": verdict,
         "in": first.in_,
         "out": first.out,
         "at": first.at or first.path,

@@ -119,7 +119,10 @@ def run(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     with open_session(dataset, settings, record, wiring) as session:
         session.started_at = began_s  # opening is part of the time that was given
         try:
-            measure_stages(session, before)
+            try:
+                measure_stages(session, before)
+            finally:
+                note_time(session)  # before the exchange, which is no part of the time
             if settings.exchange:
                 from tare.measure.stages.exchange import measure_exchange
 
@@ -479,19 +482,23 @@ def open_session(dataset: Dataset, settings: Settings, record: dict[str, Any], w
         raise
 
 
+def note_time(session: Session) -> None:
+    """Fill in how long was measured, and how quiet it was meanwhile."""
+    record = session.record
+    record["elapsed_s"] = round(session.elapsed_s, 3)
+    record["noise"].update(session.pressure_since_start())
+    if session.settings.time_s:
+        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.time_s), 3)
+
+
 def finish(session: Session, out: str | Path | None) -> None:
-    """Fill in the noise block, derive, save, and drop the journal."""
+    """Derive, save, and drop the journal."""
     from tare.measure.derive import derive
     from tare.measure.result import Result
 
     session.reach.check_again()
     record = session.record
-    record["elapsed_s"] = round(session.elapsed_s, 3)
     record["cases"] = shown_cases(record)
-    now = session.pressure_since_start()
-    record["noise"].update(now)
-    if session.settings.time_s:
-        record["noise"]["overrun_s"] = round(max(0.0, session.elapsed_s - session.settings.time_s), 3)
     record["fidelity"]["own"] = {
         case["labels"]["codec"]: case["verify"] for case in record["cases"] if "verify" in case
     }

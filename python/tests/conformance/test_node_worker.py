@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from conftest import need
@@ -135,6 +136,34 @@ def test_what_comes_back_of_a_table(node: Worker, tmp_path: Path, codec: str) ->
     assert ask(node, "run", what="decode", batch=2)["items"] == 3
 
 
+PARQUET = pa.table({
+    "x": [1.0, 2.0, -0.0, 1e300], "late": [1.0, 2.0, 3.0, 0.5], "single": pa.array([1, 2, 3, 4], pa.float32()),
+    "none": pa.array([None] * 4, pa.int64()), "int": pa.array([1, 2, 3, None], pa.int16()), "flag": [True, None, False, True],
+    "text": pa.array(["a", "b", None, "a"]).dictionary_encode(), "big": [2**60, 1, 2, 3],
+    "at": pa.array([0, None, 1, 2], pa.timestamp("ms", "UTC")), "price": pa.array([Decimal("1.10")] * 4),
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [4, 4000])
+def test_parquet_has_the_types_of_the_columns(node: Worker, tmp_path: Path, rows: int) -> None:
+    """The writer's guess, by the first thousand values, refuses doubles that begin as whole numbers and loses -0."""
+    first = pa.concat_tables([PARQUET.slice(0, 1)] * (rows // 4 * 3)) if rows > 4 else PARQUET.slice(0, 0)
+    table = pa.concat_tables([first, PARQUET]).combine_chunks()
+    load_table(node, tmp_path / "t.arrow", table)
+    ask(node, "prepare", codec="parquet:node-hyparquet")
+    found = changes(node, "parquet:node-hyparquet")
+    assert {path for path, verdict in found.items() if verdict != "type"} == set()
+    ask(node, "encode_to", codec="parquet:node-hyparquet", path=str(tmp_path / "t.parquet"))
+    back = pq.read_table(tmp_path / "t.parquet")
+    kinds = {"single": "float", "none": "int64", "int": "int32", "text": "string", "price": "string"}
+    assert {name: str(kind) for name, kind in zip(back.column_names, back.schema.types, strict=True)} == {
+        **{field.name: str(field.type) for field in table.schema}, **kinds,
+    }  # fmt: skip
+    assert back.field("x").nullable is False
+    assert back.column("late").to_pylist() == table.column("late").to_pylist()
+    assert math.copysign(1, back.column("x")[-2].as_py()) == -1
+
+
 def test_one_column_has_no_delimiter(node: Worker, tmp_path: Path) -> None:
     """Papa Parse lists that it found none among its errors, and gives the rows."""
     load_table(node, tmp_path / "t.arrow", pa.table({"x": [1.5, 2.0, -3.25]}))
@@ -251,6 +280,13 @@ def test_a_planted_difference_between_tables_is_found(node: Worker, tmp_path: Pa
     load_table(node, tmp_path / "t.arrow", table)
     ask(node, "prepare", codec="arrow:node-arrow", encoded=str(encoded))
     assert changes(node, "arrow:node-arrow") == found
+    said = {
+        "kind": ("Float64", "Float32"),
+        "cell": ("1.5", "-1.5"),
+        "column": ('["p","k","p"]', '["p","k"]'),
+    }
+    told = ask(node, "verify", codec="arrow:node-arrow", full=True)["changes"]
+    assert [(one["in"], one["out"]) for one in told] == [said[name]]
 
 
 @pytest.mark.parametrize("codec", ["json:node", "v8:node", "parquet:node-hyparquet"])

@@ -81,12 +81,3 @@ export function rowsOf(table, mixed) {
   const columns = plainColumns(table, mixed);
   return Array.from({ length: table.numRows }, (_, n) => rowOf(columns, n));
 }
-
-// Rows of what a codec gave: columns, or rows.
-export function asRows(found) {
-  if (!found?.columns) return found;
-  const names = found.columns.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) fail("Unsupported", `two columns are named ${JSON.stringify(twice)}: rows hold one of them`, "decode");
-  return Array.from({ length: found.rows }, (_, n) => rowOf(found.columns, n));
-}

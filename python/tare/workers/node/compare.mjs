@@ -5,9 +5,11 @@ import { own64 } from "./tagged.mjs";
 
 const RANK = { lossy: 0, type: 1 };
 
+const cut = (text) => text.slice(0, 120);
+
 function shown(value) {
   if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "string") return JSON.stringify(value).slice(0, 120);
+  if (typeof value === "string") return cut(JSON.stringify(value));
   if (value === null || typeof value !== "object") return Object.is(value, -0) ? "-0" : String(value);
   if (value instanceof Date) return `Date ${Number.isNaN(value.getTime()) ? "invalid" : value.toISOString()}`;
   const kind = value.constructor?.name ?? "object";
@@ -22,10 +24,10 @@ export function compare(a, b, { limit = 20, more = [] } = {}) {
 export function compareColumns(a, b, { limit = 20 } = {}) {
   return told((note) => {
     const names = (columns) => JSON.stringify(columns.map(({ name }) => name));
-    if (names(a) !== names(b)) note("(column names)", "lossy", names(a), names(b));
+    if (names(a) !== names(b)) note("(column names)", "lossy", names(a), names(b), cut);
     for (let n = 0; n < Math.min(a.length, b.length); n++) {
       const [one, other] = [a[n], b[n]];
-      if (String(one.type) !== String(other.type)) note(`${one.name} (type)`, "type", String(one.type), String(other.type));
+      if (String(one.type) !== String(other.type)) note(`${one.name} (type)`, "type", String(one.type), String(other.type), cut);
       if (one.data.length !== other.data.length) note("(rows)", "lossy", one.data, other.data);
       for (let at = 0; at < Math.min(one.data.length, other.data.length); at++) walk(one.data[at], other.data[at], `[*].${one.name}`, note);
     }
@@ -34,11 +36,11 @@ export function compareColumns(a, b, { limit = 20 } = {}) {
 
 function told(look, limit, more = []) {
   const found = new Map();
-  const note = (path, verdict, one, other) => {
+  const note = (path, verdict, one, other, said = shown) => {
     const key = `${path || "(whole)"}|${verdict}`;
     const known = found.get(key);
     if (known) known.count += 1;
-    else found.set(key, { path: path || "(whole)", verdict, count: 1, in: shown(one), out: shown(other) });
+    else found.set(key, { path: path || "(whole)", verdict, count: 1, in: said(one), out: said(other) });
   };
   look(note);
   const changes = [...found.values(), ...more].sort((one, other) => RANK[one.verdict] - RANK[other.verdict]);
@@ -66,9 +68,13 @@ function walk(a, given, path, note) {
   const other = kindOf(b);
   if (kind === "list" && other === "list") return lists(a, b, path, note);
   if (kind === "object" && other === "object") return objects(a, b, path, note);
-  if (kind === "object" && other === "map") {
+  if (kind === "object" && other === "map" && named(b)) {
     note(path, "type", a, b);
     return objects(a, Object.fromEntries(b), path, note);
+  }
+  if (kind === "map" && other === "object" && named(a)) {
+    note(path, "type", a, b);
+    return objects(Object.fromEntries(a), b, path, note);
   }
   if (kind === "map" && other === "map") return lists([...a], [...b], path, note);
   if (kind === "set" && other === "set") return lists([...a], [...b], path, note);
@@ -87,13 +93,28 @@ function walk(a, given, path, note) {
   note(path, rebuilt(a, kind, b, other) ? "type" : "lossy", a, given);
 }
 
+// Whether a Map holds what an object can: texts as keys, in an order that objects keep.
+function named(map) {
+  const keys = [...map.keys()];
+  return keys.every((key) => typeof key === "string") && Object.keys(Object.fromEntries(map)).every((key, n) => key === keys[n]);
+}
+
+// How a number is written in base ten; Number() takes spaces and other bases too.
+const DECIMAL = /^(?:-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-?Infinity|NaN)$/;
+
+// The milliseconds of a moment that became a number or its text.
+function millisOf(b) {
+  if (typeof b === "string") return /^[+-]?\d{4,6}-\d\d-\d\d/.test(b) ? Date.parse(b) : NaN;
+  return typeof b === "number" || typeof b === "bigint" ? Number(b) : NaN;
+}
+
 function rebuilt(a, kind, b, other) {
   if (kind === "number" && other === "bigint") return Number.isSafeInteger(a) && BigInt(a) === b;
   if (kind === "bigint" && other === "number") return Number.isSafeInteger(b) && a === BigInt(b);
-  if (kind === "date") return a.getTime() === (other === "string" ? Date.parse(b) : Number(b));
+  if (kind === "date") return a.getTime() === millisOf(b);
   if (kind === "undefined") return other === "null";
   if (other === "string") {
-    if (kind === "number") return b !== "" && Object.is(Number(b), a) && (String(a) === b || !Number.isNaN(a));
+    if (kind === "number") return DECIMAL.test(b) && Object.is(Number(b), a);
     if (kind === "bigint" || kind === "boolean") return String(a) === b;
   }
   return false;

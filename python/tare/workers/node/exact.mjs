@@ -2,6 +2,7 @@
 // puts into another order are told. Documents without either are read by JSON.parse.
 
 const SUSPECT = /\d{16}|"\d+"\s*:/;
+const WHOLE_NAMES = /"\d+"\s*:/;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
 const SPACE = /[ \t\n\r]*/y;
@@ -9,9 +10,22 @@ const INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 // The value, and the paths at which the order of keys is not that of the text.
 export function exactJson(text) {
-  const plain = JSON.parse(text);
-  if (!SUSPECT.test(text)) return { value: plain, orders: [] };
   const orders = new Map();
+  const noted = (path, keys, found) => {
+    noteOrder(orders, path, keys, found);
+    return found;
+  };
+  return { value: readJson(text, SUSPECT, noted), orders: [...orders.values()] };
+}
+
+// Tagged values as JSON: an object whose order JavaScript does not keep becomes its pairs.
+export function taggedJson(text) {
+  return readJson(text, WHOLE_NAMES, (_, keys, found) => ({ $map: keys.map((key) => [key, found[key]]) }));
+}
+
+function readJson(text, suspect, moved) {
+  const plain = JSON.parse(text);
+  if (!suspect.test(text)) return plain;
   let at = 0;
   const match = (pattern) => {
     pattern.lastIndex = at;
@@ -62,13 +76,14 @@ export function exactJson(text) {
       if (!Object.hasOwn(found, key)) keys.push(key);
       Object.defineProperty(found, key, { value, writable: true, enumerable: true, configurable: true });
     } while (!ended("}"));
-    if (keys.some((key) => INDEX.test(key)) && Object.keys(found).some((key, n) => key !== keys[n])) noteOrder(orders, path, keys, found);
-    return found;
+    return keys.some((key) => INDEX.test(key)) && isMoved(keys, found) ? moved(path, keys, found) : found;
   };
-  return { value: read(""), orders: [...orders.values()] };
+  return read("");
 }
 
-function noteOrder(orders, path, keys, found) {
+export const isMoved = (keys, found) => Object.keys(found).some((key, n) => key !== keys[n]);
+
+export function noteOrder(orders, path, keys, found) {
   const where = path || "(whole)";
   const known = orders.get(where);
   if (known) known.count += 1;

@@ -2,18 +2,19 @@
 
 import fs from "node:fs";
 
-import { asRows, columnsOf } from "./cells.mjs";
+import { columnsOf } from "./cells.mjs";
 import { CPU_SOURCE, COLUMNS, collect, now } from "./clocks.mjs";
 import { CODECS, parseCodec } from "./codecs.mjs";
 import { compare, compareColumns } from "./compare.mjs";
 import { closeEnd, openEnd } from "./ends.mjs";
-import { exactJson } from "./exact.mjs";
+import { exactJson, taggedJson } from "./exact.mjs";
 import { Failure, fail, inPhase } from "./failure.mjs";
+import { handedBack } from "./handed.mjs";
 import { changedByRows, refuseRounded } from "./held.mjs";
 import { installLine, installed, load, versionOf } from "./packages.mjs";
 import { probeCells } from "./probe.mjs";
 import { STATE, asBytes, countItems, encodedOf, forget, input, preparedOf, sha256, whole } from "./state.mjs";
-import { fromTagged, toTagged } from "./tagged.mjs";
+import { fromTagged } from "./tagged.mjs";
 import { mem, run } from "./timing.mjs";
 
 const here = (one) => one.packages.every((name, n) => installed(name, n ? undefined : one.file));
@@ -53,7 +54,12 @@ const LOADERS = {
     STATE.orders = orders;
     return value;
   },
-  values: (bytes) => fromTagged(JSON.parse(jsonOf(bytes))),
+  values: (bytes) => {
+    const orders = new Map();
+    const value = fromTagged(taggedJson(jsonOf(bytes)), orders);
+    STATE.orders = [...orders.values()];
+    return value;
+  },
   bytes: (bytes) => bytes,
   arrow: async (bytes) => {
     const arrow = installed("apache-arrow") ? await load("apache-arrow")
@@ -145,7 +151,7 @@ async function decodeFrom(request) {
   const ready = preparedOf(request);
   const bytes = inPhase("io", () => fs.readFileSync(textOf(request, "path")));
   ready.last = { value: await inPhase("decode", () => ready.calls.decode(bytes)) };
-  if (request.out !== undefined) inPhase("io", () => fs.writeFileSync(request.out, JSON.stringify(toTagged(asRows(ready.last.value)))));
+  if (request.out !== undefined) inPhase("io", () => fs.writeFileSync(request.out, JSON.stringify(handedBack(ready.last.value))));
   return { items: countItems(ready.last.value) };
 }
 

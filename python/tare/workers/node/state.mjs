@@ -28,7 +28,7 @@ export function whole() {
 
 function namedColumns() {
   refuseUnheld(STATE.table);
-  return plainColumns(STATE.table, STATE.mixed).map(({ name, data }) => ({ name, data }));
+  return plainColumns(STATE.table, STATE.mixed).map((one) => ({ ...one, nullable: one.data.includes(null) }));
 }
 
 // The loaded value in the form that a codec takes; made once, outside every clock.

@@ -1,6 +1,27 @@
 // Codecs of tables.
 
-import { columnsOf } from "./cells.mjs";
+import { DICTIONARY, MAP, STRUCT, columnsOf, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
+
+const INT = 2, FLOAT = 3, TEXT = 5, BOOL = 6, LARGE_TEXT = 20, DURATION = 18;
+const BINARY = [4, 15, 19];
+const TIME = 9;
+
+// The type of a column of Parquet that holds its cells; nothing where only a guess is left. The writer's own guess looks at the
+// first thousand values, takes doubles among whole numbers for whole, and -0 with them.
+function parquetType(type) {
+  if (type.typeId === DICTIONARY) return parquetType(type.dictionary);
+  if (type.typeId === FLOAT) return type.precision === 2 ? "DOUBLE" : "FLOAT";
+  if (type.typeId === INT && !(type.bitWidth === 32 && !type.isSigned)) return type.bitWidth === 64 ? "INT64" : "INT32";
+  if (type.typeId === TIME) return type.bitWidth === 64 ? "INT64" : "INT32";
+  if (type.typeId === DURATION) return "INT64";
+  if (type.typeId === BOOL) return "BOOLEAN";
+  if ([TEXT, LARGE_TEXT].includes(type.typeId) || isDecimal(type)) return "STRING";
+  if (BINARY.includes(type.typeId)) return "BYTE_ARRAY";
+  if (isDate(type) || isTimestamp(type)) return "TIMESTAMP";
+  return isList(type) || type.typeId === STRUCT || type.typeId === MAP ? "JSON" : undefined;
+}
+
+const typed = ({ name, type, data, nullable }) => ({ name, data, nullable, type: parquetType(type) });
 
 export const TABLES = [
   {
@@ -32,7 +53,7 @@ export const TABLES = [
     id: "parquet:node-hyparquet", packages: ["hyparquet", "hyparquet-writer"], kinds: ["table"], form: "columns", waits: true,
     options: { compression: ["snappy", "uncompressed"] },
     setup: ([reader, writer], { compression }) => ({
-      encode: (columns) => Buffer.from(writer.parquetWriteBuffer({ columnData: columns, codec: compression.toUpperCase() })),
+      encode: (columns) => Buffer.from(writer.parquetWriteBuffer({ columnData: columns.map(typed), codec: compression.toUpperCase() })),
       decode: (bytes) => reader.parquetReadObjects({
         file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length),
       }),

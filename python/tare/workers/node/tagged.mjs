@@ -1,5 +1,7 @@
 // Tagged values, dialect values/1, of what JavaScript has; what it has not is told by NotHere.
 
+import { isMoved, noteOrder } from "./exact.mjs";
+
 export class NotHere extends Error {}
 
 const absent = (what) => { throw new NotHere(`JavaScript has no ${what}`); };
@@ -15,15 +17,16 @@ function own(target, key, value) {
 
 // --- reading --------------------------------------------------------------------------
 
-export function fromTagged(node, shared = new Map()) {
+// The value of a tagged tree. `orders` collects where an object's keys are in another order than the tree's.
+export function fromTagged(tree, orders = new Map()) {
+  return read(tree, "", { shared: new Map(), orders });
+}
+
+function read(node, path, state) {
   if (node === null || typeof node !== "object") return node;
-  if (Array.isArray(node)) return node.map((one) => fromTagged(one, shared));
+  if (Array.isArray(node)) return listOf(node, path, state);
   const tag = Object.keys(node).find((key) => key.startsWith("$"));
-  if (tag === undefined) {
-    const out = {};
-    for (const key of Object.keys(node)) own(out, key, fromTagged(node[key], shared));
-    return out;
-  }
+  if (tag === undefined) return objectOf(Object.keys(node).map((key) => [key, node[key]]), path, state);
   const value = node[tag];
   switch (tag) {
     case "$int": {
@@ -34,12 +37,12 @@ export function fromTagged(node, shared = new Map()) {
     case "$bytes": return Buffer.from(value, "base64");
     case "$text16": return Buffer.from(value, "hex").swap16().toString("utf16le");
     case "$ts": return moment(value, node.tz);
-    case "$set": return new Set(value.map((one) => fromTagged(one, shared)));
-    case "$map": return mapOf(value, shared);
-    case "$nest": return nested(value, fromTagged(node.of, shared));
+    case "$set": return new Set(listOf(value, path, state));
+    case "$map": return mapOf(value, path, state);
+    case "$nest": return nested(value, read(node.of, `${path}${"[*]".repeat(Math.min(value, 20))}`, state));
     case "$missing": return undefined;
-    case "$def": return defined(node, shared);
-    case "$ref": return shared.get(value);
+    case "$def": return defined(node, path, state);
+    case "$ref": return state.shared.get(value);
     default: return absent(MISSING[tag] ?? `type for ${tag}`);
   }
 }
@@ -52,9 +55,22 @@ function moment(text, tz) {
   return Number.isNaN(found.getTime()) ? absent("such a moment") : found;
 }
 
-function mapOf(pairs, shared) {
-  const found = new Map(pairs.map(([key, value]) => [fromTagged(key, shared), fromTagged(value, shared)]));
-  if (found.size !== pairs.length) absent("maps with the same key twice");
+const listOf = (nodes, path, state) => nodes.map((one) => read(one, `${path}[*]`, state));
+
+function objectOf(pairs, path, state) {
+  const out = {};
+  for (const [key, value] of pairs) own(out, key, read(value, path ? `${path}.${key}` : key, state));
+  return out;
+}
+
+// Names that are all texts are those of an object, whatever made them need a tag; others are keys of a Map.
+function mapOf(pairs, path, state) {
+  const named = pairs.map(([key, value]) => [read(key, path, state), value]);
+  const keys = named.map(([key]) => key);
+  if (new Set(keys).size !== keys.length) absent("maps with the same key twice");
+  if (!keys.every((key) => typeof key === "string")) return new Map(named.map(([key, value]) => [key, read(value, `${path}{*}`, state)]));
+  const found = objectOf(named, path, state);
+  if (isMoved(keys, found)) noteOrder(state.orders, path, keys, found);
   return found;
 }
 
@@ -63,11 +79,11 @@ function nested(depth, value) {
   return value;
 }
 
-function defined(node, shared) {
+function defined(node, path, state) {
   if (!Array.isArray(node.of)) return absent("such a shared value");
   const made = [];
-  shared.set(node.$def, made);
-  for (const one of node.of) made.push(fromTagged(one, shared));
+  state.shared.set(node.$def, made);
+  for (const one of node.of) made.push(read(one, `${path}[*]`, state));
   return made;
 }
 

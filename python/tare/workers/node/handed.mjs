@@ -1,0 +1,82 @@
+// What a reader is asked to hand back, as tagged values. Of a table of Arrow that is its columns, by their types: these
+// say what a number or a Date stands for, and neither rows nor objects keep the order of names that are whole numbers.
+
+import { DICTIONARY, MAP, STRUCT, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
+import { fail } from "./failure.mjs";
+import { hexOf, toTagged } from "./tagged.mjs";
+
+const FLOAT = 3, TIME = 9, DURATION = 18;
+const NANOSECOND = 3;
+const NANOSECONDS = [1000000000n, 1000000n, 1000n, 1n]; // of a second, a millisecond, ...
+
+export function handedBack(found) {
+  if (!found?.columns) return toTagged(found);
+  const names = found.columns.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) fail("Unsupported", `two columns are named ${JSON.stringify(twice)}: a map holds one of them`, "decode");
+  return { $map: found.columns.map(({ name, type, data }) => [toTagged(name), data.map(cellOf(type))]) };
+}
+
+const given = (tag) => (cell) => (cell === null || cell === undefined ? null : tag(cell));
+
+// How a cell of a column is written; cells are those that cells.mjs makes.
+function cellOf(type) {
+  if (type.typeId === FLOAT) return given((cell) => ({ $f64: hexOf(cell) }));
+  if (isDate(type)) return given(dateOf);
+  if (isTimestamp(type)) return given((cell) => momentOf(cell, type));
+  if (type.typeId === TIME) return given((cell) => timeOf(cell, type));
+  if (type.typeId === DURATION) return given((cell) => durationOf(cell, type));
+  if (isDecimal(type)) return given(decimalOf);
+  if (type.typeId === DICTIONARY) return cellOf(type.dictionary);
+  if (isList(type)) {
+    const one = cellOf(type.children[0].type);
+    return given((cell) => cell.map(one));
+  }
+  if (type.typeId === STRUCT) {
+    const fields = type.children.map((field) => [field.name, cellOf(field.type)]);
+    return given((cell) => ({ $map: fields.map(([name, one]) => [toTagged(name), one(cell[name])]) }));
+  }
+  if (type.typeId === MAP) {
+    const [key, value] = type.children[0].type.children.map((field) => cellOf(field.type));
+    return given((cell) => cell.map((pair) => ({ $tuple: [key(pair[0]), value(pair[1])] })));
+  }
+  return toTagged;
+}
+
+function dateOf(cell) {
+  const text = new Date(Number(cell)).toISOString();
+  return text.endsWith("T00:00:00.000Z") ? { $date: text.slice(0, -14) } : toTagged(cell);
+}
+
+// Arrow gives a moment as milliseconds, with its microseconds as their fraction.
+function momentOf(cell, type) {
+  const digits = type.unit === NANOSECOND ? 6 : 3;
+  const part = 10 ** digits;
+  let whole = Math.floor(Number(cell));
+  let rest = Math.round((Number(cell) - whole) * part);
+  if (rest === part) [whole, rest] = [whole + 1, 0];
+  const zone = type.timezone ? "+00:00" : "";
+  const text = new Date(whole).toISOString().replace("Z", String(rest).padStart(digits, "0") + zone);
+  return { $ts: text, unit: digits === 6 ? "ns" : "us", tz: zone || null };
+}
+
+function timeOf(cell, type) {
+  const nanoseconds = BigInt(cell) * NANOSECONDS[type.unit];
+  if (nanoseconds % 1000n) return toTagged(cell);
+  const micros = Number(nanoseconds / 1000n);
+  return { $time: new Date(Math.floor(micros / 1000)).toISOString().slice(11, -1) + String(micros % 1000).padStart(3, "0") };
+}
+
+function durationOf(cell, type) {
+  if (type.unit === NANOSECOND) return { $dur: toTagged(BigInt(cell)), unit: "ns" };
+  return { $dur: toTagged((BigInt(cell) * NANOSECONDS[type.unit]) / 1000n), unit: "us" };
+}
+
+// The text of a decimal as Python writes it, which has an exponent where more than five zeros would follow the point.
+function decimalOf(text) {
+  const [whole, fraction = ""] = text.replace("-", "").split(".");
+  const digits = (whole + fraction).replace(/^0+(?=\d)/, "");
+  const exponent = digits.length - 1 - fraction.length;
+  if (exponent >= -6) return { $dec: text };
+  return { $dec: `${text.startsWith("-") ? "-" : ""}${digits[0]}${digits.length > 1 ? `.${digits.slice(1)}` : ""}E${exponent}` };
+}

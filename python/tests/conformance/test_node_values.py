@@ -1,0 +1,156 @@
+"""Documents that reach Node's worker as tagged values, and what its comparison calls another type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+import tare
+from tare import measure
+from tare.measure.driver import Worker
+from tare.measure.exchange import OWN, ends_of, exchange
+from tare.measure.foreign import inventory
+from tare.tagged import dump_text
+
+SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
+PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
+SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$defs": {"name": {"type": "string", "x": 0.25}},
+    "properties": {"name": {"$ref": "#/$defs/name"}},
+}
+WITH_ID = [{"$id": n, "name": f"n{n}", "x": math.nan if n == 0 else n / 4} for n in range(200)]
+MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Worker]:
+    """One worker with every package."""
+    need(shutil.which("node") is not None, "Node is not installed")
+    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
+        yield worker
+
+
+def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
+    return worker.request(op, deadline_s=60.0, **fields)
+
+
+def load(worker: Worker, folder: Path, value: Any) -> None:
+    path = folder / "d.values"
+    path.write_bytes(dump_text(value))
+    ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
+
+
+def changes(worker: Worker, codec: str) -> dict[str, str]:
+    found = ask(worker, "verify", codec=codec, full=True, limit=50)
+    return {one["path"]: one["verdict"] for one in found["changes"]}
+
+
+def read(worker: Worker, folder: Path, codec: str, value: Any, data: str) -> dict[str, str]:
+    """What the comparison says of a value and of what somebody wrote for it."""
+    load(worker, folder, value)
+    encoded = folder / "encoded"
+    encoded.write_text(data)
+    ask(worker, "prepare", codec=codec, encoded=str(encoded))
+    return changes(worker, codec)
+
+
+@pytest.mark.parametrize("key", ["$id", "$", "\ud800"])
+def test_an_object_whose_name_needs_a_tag_is_an_object(node: Worker, tmp_path: Path, key: str) -> None:
+    """JSON's text of it is the one that a program would write, and nothing is told but what the codec does."""
+    load(node, tmp_path, [{key: 1, "x": math.inf}])
+    ask(node, "prepare", codec="json:node")
+    ask(node, "encode_to", codec="json:node", path=str(tmp_path / "out"))
+    assert json.loads((tmp_path / "out").read_text()) == [{key: 1, "x": None}]
+    assert changes(node, "json:node") == {"[*].x": "lossy"}
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {}
+
+
+def test_keys_that_are_no_texts_make_a_map(node: Worker, tmp_path: Path) -> None:
+    """Libraries that hold one keep it; what becomes of it in others is told."""
+    load(node, tmp_path, {"m": {1: "a", "1": "b"}})
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {}
+    for codec in ("json:node", "msgpack:node-msgpackr"):
+        ask(node, "prepare", codec=codec)
+        assert changes(node, codec) == {"m": "lossy"}
+
+
+def test_the_order_of_names_is_told_of_tagged_values_too(node: Worker, tmp_path: Path) -> None:
+    """JavaScript puts whole numbers first, whether a name needs a tag or not."""
+    load(node, tmp_path, [{"a": {"b": 1, "10": math.nan}}, {"a": {"$b": 1, "10": 2}}])
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {"[*].a (key order)": "lossy"}
+    found = ask(node, "verify", codec="v8:node")["changes"]
+    assert [(one["count"], one["in"], one["out"]) for one in found] == [(2, "b, 10", "10, b")]
+
+
+def test_a_document_of_names_with_a_dollar_is_measured_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NaN makes it travel as tagged values: sizes are those of all of it, and msgpack lost nothing."""
+    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
+    codecs = ("json:stdlib", "json:node", "msgpack:node-msgpackr")
+    record = measure.run(WITH_ID, codecs=codecs, time_s=6).record
+    of_node = {
+        case["labels"]["codec"]: case for case in record["cases"] if ":node" in case["labels"]["codec"]
+    }
+    assert of_node["json:node"]["bytes"] > 15 * len(WITH_ID)
+    assert [
+        (one["path"], one["verdict"], one["count"]) for one in of_node["json:node"]["verify"]["changes"]
+    ] == [("[*].x", "lossy", 1)]
+    assert of_node["msgpack:node-msgpackr"]["verify"]["verdict"] == "same"
+
+
+def test_a_schema_crosses_between_all_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Own data reach every worker as tagged values, whatever their names."""
+    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
+    theirs = [
+        found[0]
+        for language in ("node", "r", "java", "mono", "rust")
+        if not inventory(language, {}).reason and (found := ends_of("json", languages=[language])[0])
+    ]
+    assert "json:node" in theirs
+    block = exchange("json", ["json:stdlib", *theirs], only=["text_empty"], own=SCHEMA, has_own=True)
+    for writer, readers in block["pairs"].items():
+        for reader, pair in readers.items():
+            assert pair["values"].get(OWN, {"outcome": "same"})["outcome"] == "same", (writer, reader, pair)
+
+
+@pytest.mark.parametrize("data", ["null", "false", "[]", '""', '"0"', '{"a": 0}'])
+def test_what_is_no_moment_does_not_stand_for_one(node: Worker, tmp_path: Path, data: str) -> None:
+    """Though JavaScript makes 0 of it, which is the first moment of 1970."""
+    assert read(node, tmp_path, "json:node", MOMENT, data) == {"(whole)": "lossy"}
+
+
+@pytest.mark.parametrize("data", ["0", '"1970-01-01T00:00:00.000Z"'])
+def test_a_moment_can_be_rebuilt(node: Worker, tmp_path: Path, data: str) -> None:
+    assert read(node, tmp_path, "json:node", MOMENT, data) == {"(whole)": "type"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "verdict"),
+    [
+        (0, " ", "lossy"), (0, "\n", "lossy"), (0, "", "lossy"), (10, "0xa", "lossy"), (2, "0b10", "lossy"),
+        (10, " 10", "lossy"), (10, "10", "type"), (1000, "1e3", "type"), (0.5, "0.50", "type"),
+        (-1.5e300, "-1.5e300", "type"), (-0.0, "-0", "type"), (math.nan, "NaN", "type"), (math.nan, "x", "lossy"),
+        (-math.inf, "-Infinity", "type"),
+    ],
+)  # fmt: skip
+def test_a_number_is_rebuilt_from_its_decimal_text_alone(
+    node: Worker, tmp_path: Path, value: float, text: str, verdict: str
+) -> None:
+    assert read(node, tmp_path, "json:node", value, json.dumps(text)) == {"(whole)": verdict}
