@@ -60,12 +60,8 @@ def refuse_other_values(path: str, kind: str, language: str) -> None:
 
 
 def _refused(language: str, what: str) -> WorkerError:
-    return WorkerError(
-        f"{_NAMES[language]} loads {what}, so that nothing could be held against it",
-        worker=language,
-        type="refused",
-        phase="load",
-    )
+    said = f"{_NAMES[language]} loads {what}, so that nothing could be held against it"
+    return WorkerError(said, worker=language, type="refused", phase="load")
 
 
 @functools.lru_cache(maxsize=64)
@@ -122,30 +118,65 @@ def _as_rds(path: str) -> str:
     from tare.dataset import load_saved
 
     table = load_saved(path, "arrow")
-    if changed := _changed_in_r(table):
+    changed, unknown = _changed_in_r(table)
+    if changed:
         raise _refused("r", changed)
+    if unknown:
+        raise WorkerError(unknown, worker="r", type="refused", phase="load")
     with open(f"{path}.rds", "wb") as out:
         Codec.parse("rds:tare").write(table, out)
     return f"{path}.rds"
 
 
-def _changed_in_r(table: Any) -> str:
-    """The first column whose values R holds as others, and the first such value; empty if there is none."""
-    from tare.codec import decode, encode
-    from tare.kinds import convert
+def _changed_in_r(table: Any) -> tuple[str, str]:
+    """What refuses a table for R; both empty if nothing does.
+
+    Returns:
+        The first column whose values R holds as others, with the first such value, and the first of which nothing
+        can be said.
+    """
     from tare.measure.compare_tables import compare_tables
 
     # By position: two columns may have one name.
     asked = table.select(
         [at for at, field in enumerate(table.schema) if not _is_held(field.type) or _has_na(table.column(at))]
     )
-    if not asked.num_columns:
-        return ""
-    back = convert(decode(encode(asked, "rds:tare"), "rds:tare"), "arrow")
-    for change in compare_tables(_without_maps(asked), back).changes:
+    if not asked.num_columns or not asked.num_rows:
+        return "", ""
+    back = _as_r_has_it(asked, "auto")
+    if opaque := _opaque(asked, back):
+        # Lists of whole numbers, some of 32 and some of 64 bits: R holds each in either.
+        wide = _as_r_has_it(asked.select(opaque), "integer64")
+        for at, column in zip(opaque, wide.columns, strict=True):
+            back = back.set_column(at, back.schema.field(at).name, column)
+        opaque = _opaque(asked, back)
+    plain = [at for at in range(asked.num_columns) if at not in opaque]
+    for change in compare_tables(_without_maps(asked.select(plain)), back.select(plain)).changes:
         if change.verdict == "lossy":
-            return f"column {change.path[:60]!r} with other values ({change.in_[:80]} as {change.out[:80]})"
-    return ""
+            shown = f"{change.in_[:80]} as {change.out[:80]}"
+            return f"column {change.path[:60]!r} with other values ({shown})", ""
+    if not opaque:
+        return "", ""
+    field = asked.schema.field(opaque[0])
+    what = f"column {field.name[:60]!r} ({str(field.type)[:80]}) cannot be checked"
+    return "", f"{what}: in R its values are of several types, and no table of ours holds those"
+
+
+def _as_r_has_it(table: Any, int64: str) -> Any:
+    """A table that was R's in between, once more of Arrow: whole numbers as ``auto`` or ``integer64`` has them."""
+    from tare._tare import r_from_arrow, r_write
+    from tare.codec import decode
+    from tare.kinds import convert
+
+    data, _ = r_write(r_from_arrow(table, {"int64": int64})[0], None, {"format": "rds", "compressor": "none"})
+    assert isinstance(data, bytes)  # no sink was given
+    return convert(decode(data, "rds:tare"), "arrow")
+
+
+def _opaque(given: Any, back: Any) -> list[int]:
+    """Columns that came back as the bytes of R's objects: no type of Arrow holds all of their values."""
+    pairs = zip(given.schema.types, back.schema.types, strict=True)
+    return [at for at, (was, now) in enumerate(pairs) if str(now).count("binary") > str(was).count("binary")]
 
 
 def _has_na(column: Any) -> bool:

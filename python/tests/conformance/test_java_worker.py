@@ -91,6 +91,14 @@ def test_what_comes_back_of_a_document(loaded: Worker, codec: str, tmp_path: Pat
     assert changes(loaded, codec) == KEPT[codec]
 
 
+def test_a_name_that_is_gone_is_told_as_missing(loaded: Worker) -> None:
+    """Gson leaves out what is null: that is no null that came back as null."""
+    available(loaded, "json:java-gson")
+    ask(loaded, "prepare", codec="json:java-gson")
+    found = ask(loaded, "verify", codec="json:java-gson", full=True, limit=50)["changes"]
+    assert [(one["in"], one["out"]) for one in found if one["path"] == "a.none"] == [("null", "(missing)")]
+
+
 @pytest.mark.parametrize("codec", KEPT)
 def test_the_same_bytes_are_decoded_again(loaded: Worker, codec: str) -> None:
     """As every sample does."""

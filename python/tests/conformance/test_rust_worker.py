@@ -84,6 +84,28 @@ def test_a_loss_behind_many_changes_of_type_is_told(hello: dict[str, Any], tmp_p
     assert [one["path"] for one in found["changes"] if one["verdict"] == "lossy"] == ["z"]
 
 
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({1: "x"}, "(whole) (keys)"),
+        ({"m": {1: "x"}}, "m (keys)"),
+        ({"m": {"o": [{1: "x"}]}}, "m.o[*] (keys)"),
+        (math.nan, "(whole)"),
+        ({".n": math.nan}, ".n"),
+    ],
+)
+def test_a_change_names_its_place(hello: dict[str, Any], tmp_path: Path, value: Any, told: str) -> None:
+    """As other workers do: no dot before the first name, and the whole is called so."""
+    del hello
+    path = tmp_path / "d.values"
+    path.write_bytes(dump_text(value))
+    with Worker("rust", COMMAND) as worker:
+        worker.request("load", deadline_s=30, path=str(path), kind="document", **{"as": "values"})
+        worker.request("prepare", deadline_s=30, codec="json:rust-serdejson")
+        found = worker.request("verify", deadline_s=30, codec="json:rust-serdejson", full=True, limit=9)
+    assert [one["path"] for one in found["changes"]] == [told]
+
+
 @pytest.fixture(scope="module", params=KEPT)
 def judged(request: pytest.FixtureRequest, hello: dict[str, Any]) -> tuple[str, dict[str, str]]:
     """The verdicts on all probes of one codec; one that ends the process costs itself only."""

@@ -155,6 +155,12 @@ DOUBLES = pa.concat_arrays([bits("7ff8000000000000", "00000000000007a2"), pa.arr
         (pa.array([2**53 + 1, None]), ""),
         (pa.array([1600000000123456000], pa.timestamp("ns")), ""),
         (pa.array([[("a", 1)], None], pa.map_(pa.string(), pa.int64())), ""),
+        (pa.array([[3_000_000_000], [1], None, [], [2**62 + 1, None]], pa.list_(pa.int64())), ""),
+        (pa.array([[[-3_000_000_000]], [[1], []]], pa.list_(pa.list_(pa.int64()))), ""),
+        (pa.array([{"a": [3_000_000_000]}, {"a": [1]}]), ""),
+        (pa.array([[("a", 3_000_000_000)], []], pa.map_(pa.string(), pa.int64())), ""),
+        (pa.array([[2**63], [1]], pa.list_(pa.uint64())), ""),
+        (pa.array([[-(2**63)], [1]], pa.list_(pa.int64())), "[-9223372036854775808]"),
         (pa.array([decimal.Decimal("12345678901234567890.12")]), "1.2345678901234567e+19"),
         (pa.array([1600000000123456789], pa.timestamp("ns")), "12:26:40.123456789"),
         (pa.array([{"a": 1}, None]), "'a': None"),
@@ -175,4 +181,18 @@ def test_columns_that_r_does_not_hold_are_refused(tmp_path: Path, cells: pa.Arra
     with pytest.raises(WorkerError, match="R loads column 'c' with other values") as caught:
         handed(str(path), "arrow", "r")
     assert said in str(caught.value)
+    assert (caught.value.type, caught.value.phase) == ("refused", "load")
+
+
+def test_a_column_that_cannot_be_checked_says_so(tmp_path: Path) -> None:
+    """Whole numbers beyond 63 bits are doubles, the others beside them whole numbers of 64: no type of Arrow holds both."""
+    table = pa.table({"held": [1, 2], "c": pa.array([[2**63], [2**40]], pa.list_(pa.uint64()))})
+    path = tmp_path / "t.arrow"
+    with pa.ipc.new_file(str(path), table.schema) as out:
+        out.write_table(table)
+    with pytest.raises(WorkerError) as caught:
+        handed(str(path), "arrow", "r")
+    said = str(caught.value)
+    assert "column 'c' (list<item: uint64>) cannot be checked: in R its values are of several types" in said
+    assert ("loads" in said, "X\\n" in said) == (False, False)
     assert (caught.value.type, caught.value.phase) == ("refused", "load")

@@ -32,33 +32,41 @@ fn walk(before: &Doc, after: &Doc, path: &str, found: &mut Vec<Change>) {
                 walk(a, b, &format!("{path}[*]"), found);
             }
             if one.len() != other.len() {
-                note(&format!("{path} (length)"), "lossy", &one.len().to_string(), &other.len().to_string(), found);
+                note(&format!("{} (length)", named(path)), "lossy", &one.len().to_string(), &other.len().to_string(), found);
             }
         }
         (Doc::Map(one), Doc::Map(other)) if one.len() == other.len() => {
             let moved = one.iter().zip(other).any(|((key, _), (name, _))| verdict(key, name) != "same");
             if let Some(pairs) = moved.then(|| paired(one, other)).flatten() {
                 let names = |entries: &[(Doc, Doc)]| entries.iter().map(|(key, _)| shown(key)).collect::<Vec<_>>().join(", ");
-                let of = if path.is_empty() { "(whole)" } else { path };
-                note(&format!("{of} (key order)"), "lossy", &short(&names(one)), &short(&names(other)), found);
+                note(&format!("{} (key order)", named(path)), "lossy", &short(&names(one)), &short(&names(other)), found);
                 for (key, a, b) in pairs {
-                    walk(a, b, &format!("{path}.{key}"), found);
+                    walk(a, b, &below(path, key), found);
                 }
                 return;
             }
             for ((key, a), (name, b)) in one.iter().zip(other) {
                 if verdict(key, name) == "same" {
-                    walk(a, b, &format!("{path}.{}", shown(key).trim_matches('"')), found);
+                    walk(a, b, &below(path, shown(key).trim_matches('"')), found);
                 } else {
-                    note(&format!("{path} (keys)"), "lossy", &shown(key), &shown(name), found);
+                    note(&format!("{} (keys)", named(path)), "lossy", &shown(key), &shown(name), found);
                 }
             }
         }
         _ => match verdict(before, after) {
             "same" => {}
-            worse => note(path.trim_start_matches('.'), worse, &shown(before), &shown(after), found),
+            worse => note(named(path), worse, &shown(before), &shown(after), found),
         },
     }
+}
+
+/// The path of what stands under a key.
+fn below(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+fn named(path: &str) -> &str {
+    if path.is_empty() { "(whole)" } else { path }
 }
 
 /// The values of one map beside those that the other has under the same names; None if the names are not the same texts.

@@ -2,21 +2,21 @@
 #
 # Verdicts: same; type, when the value can be rebuilt knowing only its type; lossy.
 
-.same <- function(a, b) identical(a, b, num.eq = FALSE, single.NA = TRUE)
-
-.shown <- function(x) {
-  text <- if (is.null(x)) "NULL" else if (is.atomic(x) && length(x) == 1L) paste0(.number_shown(x), " (",
-      class(x)[1L], ")")
-          else sprintf("%s of %d", class(x)[1L], length(x))
-  substr(iconv(text, "UTF-8", "UTF-8", sub = "?"), 1L, 120L)
+# Bit by bit, but that a NaN is one whatever its other bits: not those of whole numbers of 64 bits, which R keeps in
+# doubles. Of these, all negative ones above -2^52 are NaN.
+.same <- function(a, b) {
+  identical(a, b, num.eq = FALSE, single.NA = FALSE) ||
+    (identical(a, b, num.eq = FALSE, single.NA = TRUE) && .same64(a, b))
 }
 
-# A negative zero has its sign, and a text that reads as a missing one its quotes.
-.number_shown <- function(x) {
-  if (is.character(x) && x %in% "NA") return("\"NA\"")
-  if (inherits(x, "integer64") && requireNamespace("bit64", quietly = TRUE)) return(bit64::as.character.integer64(x))
-  if (is.double(x) && !is.object(x) && x %in% 0 && 1 / x < 0) return("-0")
-  format(x, digits = 17L)
+# Whether whole numbers of 64 bits are the same in two values that are identical but for NaN.
+.same64 <- function(a, b) {
+  if (.is64(a)) return(identical(as.double(unclass(a)), as.double(unclass(b)), num.eq = FALSE, single.NA = FALSE))
+  inside <- if (is.list(a)) unclass(a)
+  other <- if (is.list(a)) unclass(b)
+  marks <- setdiff(names(attributes(a)), c("names", "class", "row.names"))
+  all(vapply(seq_along(inside), function(at) .same64(inside[[at]], other[[at]]), NA)) &&
+    all(vapply(marks, function(name) .same64(attr(a, name, exact = TRUE), attr(b, name, exact = TRUE)), NA))
 }
 
 compare <- function(a, b, limit) {
@@ -26,9 +26,12 @@ compare <- function(a, b, limit) {
   add <- function(path, verdict, count, one, other) {
     key <- paste(verdict, path)
     known <- found$changes[[key]]
-    if (is.null(known)) found$changes[[key]] <- list(path = path, verdict = verdict, count = count,
-        `in` = .shown(one), out = .shown(other))
-    else found$changes[[key]]$count <- known$count + count
+    if (!is.null(known)) {
+      found$changes[[key]]$count <- known$count + count
+      return(invisible())
+    }
+    shown <- .shown_pair(one, other)
+    found$changes[[key]] <- list(path = path, verdict = verdict, count = count, `in` = shown[1L], out = shown[2L])
   }
   note <- function(path, verdict, one, other) add(path, verdict, 1, one, other)
   if (!.same(a, b)) {
@@ -50,6 +53,7 @@ compare <- function(a, b, limit) {
 .plain <- function(x) {
   if (!is.atomic(x) && !is.list(x)) return(x)
   keys <- names(x)
+  if (.is64(x)) x <- .halves(x)
   if (is.list(x)) x <- lapply(unclass(x), .plain)
   attributes(x) <- NULL
   names(x) <- keys
@@ -113,61 +117,25 @@ compare <- function(a, b, limit) {
 
 .compare_column <- function(a, b, path, add) {
   if (.same(a, b)) return(invisible())
-  again <- tryCatch(suppressWarnings(.rebuild(a, b)), error = function(e) NULL)
-  if (!is.null(again) && .same(.bare(a), .bare(again))) return(add(path, "type", 1, a, b))
   if (!length(a) && !length(b)) return(add(path, "type", 1, a, b))
+  again <- tryCatch(suppressWarnings(.rebuild(a, b)), error = function(e) NULL)
   # Cells that are lists or bytes cannot be held against values one by one.
-  if (is.null(again) || length(again) != length(a) || is.list(a) || !is.atomic(again)) return(add(path, "lossy", length(a), a, b))
-  one <- .bare(a)
-  other <- .bare(again)
-  differ <- which(is.na(one) != is.na(other) | (!is.na(one) & !is.na(other) & one != other))
-  if (!length(differ) && is.double(one) && is.double(other)) {
-    differ <- which(is.nan(one) != is.nan(other) | (one == 0 & other == 0 & 1 / one != 1 / other))
+  if (is.list(a) || !typeof(a) %in% c("integer", "double", "logical", "character") || is.null(again) ||
+      !is.atomic(again$cells) || length(again$cells) != length(a)) {
+    kept <- !is.null(again) && .same(.bare(a), .bare(again$cells))
+    return(add(path, if (kept) "type" else "lossy", if (kept) 1 else length(a), a, b))
   }
-  if (!length(differ)) differ <- 1L # what only the whole shows
-  add(path, "lossy", length(differ), a[differ[1L]], b[[differ[1L]]])
+  differ <- which(.differ(.bare(a), .bare(again$cells)) | again$lost)
+  if (!length(differ)) return(add(path, "type", 1, a, b))
+  add(path, "lossy", length(differ), .cell(a, differ[1L]), .cell(b, differ[1L]))
 }
 
-.bare <- function(x) {
-  if (is.factor(x)) x <- as.character(x)
-  keys <- if (is.list(x)) names(x) # columns of a table within the column
-  attributes(x) <- NULL
-  names(x) <- keys
-  x
-}
-
-# Whole numbers of 64 bits of plain ones, or of texts; not of the doubles that have their bits, which is how they are kept.
-.rebuilt64 <- function(b) {
-  if (is.list(b) || !requireNamespace("bit64", quietly = TRUE)) return(NULL)
-  if (is.double(b) && any(b != trunc(b) | abs(b) > 2^53, na.rm = TRUE)) return(NULL)
-  unclass(bit64::as.integer64(b))
-}
-
-# What came back as the type that was sent.
-.rebuild <- function(a, b) {
-  if (is.list(b) && !is.list(a)) {
-    b[lengths(b) == 0L] <- NA
-    if (any(lengths(b) != 1L)) return(NULL)
-    b <- unlist(b, use.names = FALSE)
-  }
-  if (is.factor(a)) return(factor(as.character(b), levels = levels(a)))
-  if (is.factor(b)) b <- as.character(b)
-  if (inherits(a, "integer64") && !inherits(b, "integer64")) return(.rebuilt64(b))
-  if (inherits(a, c("POSIXct", "Date")) && is.character(b)) {
-    numbers <- as.double(b)
-    if (all(is.na(numbers) == (is.na(b) | b == "NA"))) b <- numbers
-  }
-  if (inherits(a, "POSIXct")) {
-    if (!is.character(b)) return(as.double(b))
-    zone <- attr(a, "tzone")
-    universal <- grepl("Z$", b[!is.na(b)][1L])
-    form <- if (grepl("T", b[!is.na(b)][1L], fixed = TRUE)) "%Y-%m-%dT%H:%M:%OS" else "%Y-%m-%d %H:%M:%OS"
-    return(as.double(as.POSIXct(b, tz = if (universal || is.null(zone)) "UTC" else zone[1L], format = form)))
-  }
-  if (inherits(a, "Date") && is.character(b)) return(as.double(as.Date(b)))
-  switch(typeof(a),
-    integer = { made <- as.integer(b); if (is.character(b) || all(is.na(b) | made == b)) made else as.double(b) },
-    double = as.double(b), logical = as.logical(b), character = as.character(b), b)
+# Numbers of a document that are of another type only.
+.alike <- function(a, b) {
+  if (!is.numeric(a) || !is.numeric(b) || length(a) != length(b)) return(FALSE)
+  if (!.is64(a) && !.is64(b)) return(.same(as.double(a), as.double(b)))
+  again <- .rebuild(a, b)
+  !any(.differ(.bare(a), again$cells) | again$lost)
 }
 
 .compare_value <- function(a, b, path, note) {
@@ -176,14 +144,13 @@ compare <- function(a, b, limit) {
   if (is.list(a) && is.atomic(b) && !is.null(b) && length(a) == length(b) && length(a)) {
     # A vector of several came of a list; one value might as well have been no list.
     note(where, if (length(a) == 1L) "lossy" else "type", a, b)
-    b <- as.list(b)
+    b <- if (.is64(b)) lapply(seq_along(b), function(at) .cell(b, at)) else as.list(b)
   }
   if (!is.list(a) || !is.list(b)) {
-    alike <- is.numeric(a) && is.numeric(b) && length(a) == length(b) && .same(as.double(a), as.double(b))
-    return(note(where, if (alike) "type" else "lossy", a, b))
+    return(note(where, if (.alike(a, b)) "type" else "lossy", a, b))
   }
   keys <- names(a)
-  if (is.null(keys) != is.null(names(b)) && length(a)) return(note(where, "lossy", a, b))
+  if (is.null(keys) != is.null(names(b))) return(note(where, "lossy", a, b))
   if (is.null(keys)) {
     if (length(a) != length(b)) note(where, "lossy", a, b)
     for (at in seq_len(min(length(a), length(b)))) .compare_value(a[[at]], b[[at]], paste0(path, "[*]"), note)

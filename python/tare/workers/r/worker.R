@@ -10,8 +10,8 @@ MESSAGE_BYTES <- 2000L
 local({
   file <- sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1L])
   folder <- dirname(file)
-  for (part in c("json", "tagged", "clocks", "dput", "codecs", "packages", "compare", "media", "ends",
-                 "ops", "timing", "probe")) {
+  for (part in c("json", "tagged", "clocks", "dput", "codecs", "packages", "compare", "rebuild", "shown", "media",
+                 "ends", "ops", "timing", "probe")) {
     sys.source(file.path(folder, paste0(part, ".R")), envir = globalenv())
   }
   assign("FOLDER", folder, envir = globalenv())

@@ -17,6 +17,9 @@ import java.util.Objects;
  * a tree holds each in the narrowest, or as its library likes.
  */
 final class Compare {
+    /** What stands where a name is gone. */
+    private static final Object MISSING = new Object();
+
     private final Map<String, Map<String, Object>> changes = new LinkedHashMap<>();
 
     static Map<String, Object> of(Object in, Object out, int limit) {
@@ -75,7 +78,7 @@ final class Compare {
             } else if (!(key instanceof String) && b.containsKey(String.valueOf(key))) {
                 note(inner, "lossy", key, String.valueOf(key)); // nothing tells a number's name from a text
             } else {
-                note(inner, "lossy", one.getValue(), null);
+                note(inner, "lossy", one.getValue(), MISSING);
             }
         }
         if (a.size() != b.size()) note(path, "lossy", a, b);
@@ -123,6 +126,7 @@ final class Compare {
 
     private static String shown(Object x) {
         if (x == null) return "null";
+        if (x == MISSING) return "(missing)";
         String kind = x.getClass().getSimpleName();
         if (x instanceof Map) return kind + " of " + ((Map<?, ?>) x).size();
         if (x instanceof java.util.Collection) return kind + " of " + ((java.util.Collection<?>) x).size();

@@ -1,0 +1,197 @@
+"""What R's worker says of two values: the verdict, how many cells, and an example that shows the difference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+
+import tare
+
+FOLDER = Path(tare.__file__).parent / "workers" / "r"
+
+# Whole numbers of 64 bits by bit64; a column is a table of its own.
+PRELUDE = """
+for (part in c("json", "tagged", "dput", "codecs", "compare", "rebuild", "shown"))
+  if (file.exists(file.path(FOLDER, paste0(part, ".R")))) sys.source(file.path(FOLDER, paste0(part, ".R")), globalenv())
+f <- function(x) structure(list(l = x), class = "data.frame", row.names = .set_row_names(length(x)))
+i <- function(...) bit64::as.integer64(c(...))
+at <- function(seconds, zone = "UTC") .POSIXct(seconds, tz = zone)
+empty <- structure(list(), names = character())
+nan <- function(low) readBin(as.raw(c(low, 0, 0, 0, 0, 0, 0xf8, 0x7f)), "double", 1L)
+"""
+
+# What was given, what came back, the verdict.
+VERDICTS = {
+    "negative whole numbers": ("f(i(-1, -2, -3))", "f(i(-7, -8, -9))", "lossy"),
+    "whole numbers of 64 bits": ("f(i(-1, 5, NA))", "f(i(-1, 5, NA))", "same"),
+    "NaN in the place of negative ones": (
+        "f(i(-1, -2))",
+        "f(structure(c(NaN, NaN), class = 'integer64'))",
+        "lossy",
+    ),
+    "one of many": ("f(i(-3e9, -4e9))", "f(i(-3e9, -4e9 - 1))", "lossy"),
+    "negative ones in lists": ("f(list(i(-1), 2L))", "f(list(i(-2), 2L))", "lossy"),
+    "negative ones in documents": ("list(a = i(-1), b = 1)", "list(a = i(-2), b = 1)", "lossy"),
+    "negative ones as plain": ("list(a = i(-5))", "list(a = -5)", "type"),
+    "negative ones as other plain ones": ("list(a = i(-5))", "list(a = -6)", "lossy"),
+    "a column of negative ones as plain": ("f(i(-5, NA))", "f(c(-5, NA))", "type"),
+    "plain ones as 64 bits": ("f(c(-5, NA))", "f(i(-5, NA))", "type"),
+    "an attribute": ("f(i(1, 2^40))", "f(structure(i(1, 2^40), foo = 1))", "type"),
+    "a NaN of other bits": ("f(c(NaN, 1))", "f(c(nan(7), 1))", "same"),
+    "a NaN of other bits in a document": ("list(NaN, 1)", "list(nan(7), 1)", "same"),
+    "NA for NaN": ("f(c(NaN, 1))", "f(c(NA, 1))", "lossy"),
+    "halves for whole numbers": ("f(c(1L, 2L))", "f(c('1.5', '2.9'))", "lossy"),
+    "whole numbers as texts": ("f(c(1L, 2L, NA))", "f(c('1', '2.0', ''))", "type"),
+    "halves for whole numbers of 64 bits": ("f(i(1, 2))", "f(c('1.5', '2.9'))", "lossy"),
+    "doubles for whole numbers of 64 bits": ("f(i(1, 2))", "f(c(1.5, 2))", "lossy"),
+    "one beyond the largest": ("f(i('9223372036854775807'))", "f('9223372036854775808')", "lossy"),
+    "the largest": ("f(i('9223372036854775807'))", "f('9223372036854775807')", "type"),
+    "five for yes": ("f(TRUE)", "f(5)", "lossy"),
+    "one for yes": ("f(c(TRUE, FALSE, NA))", "f(c(1, 0, NA))", "type"),
+    "words for yes": ("f(c(TRUE, NA))", "f(c('TRUE', 'no'))", "lossy"),
+    "a time for a day": ("f(as.Date('2020-01-01'))", "f('2020-01-01 23:59:59')", "lossy"),
+    "midnight for a day": ("f(as.Date('2020-01-01'))", "f('2020-01-01T00:00:00Z')", "type"),
+    "a day as text": ("f(as.Date(c('2020-01-01', NA)))", "f(c('2020-01-01', 'NA'))", "type"),
+    "more behind a time": ("f(at(0))", "f('1970-01-01 00:00:00 +05:00')", "lossy"),
+    "a time as text": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', NA))", "type"),
+    "a time that is none": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', 'soon'))", "lossy"),
+    "a zone": ("f(at(0))", "f(at(0, 'America/New_York'))", "type"),
+    "minutes for seconds": (
+        "f(as.difftime(c(60, 120), units = 'secs'))",
+        "f(as.difftime(c(60, 120), units = 'mins'))",
+        "lossy",
+    ),
+    "seconds as minutes": (
+        "f(as.difftime(c(60, 120), units = 'secs'))",
+        "f(as.difftime(c(1, 2), units = 'mins'))",
+        "type",
+    ),
+    "no number for a missing one of 64 bits": ("f(i(1, NA))", "f(c('1', 'abc'))", "lossy"),
+    "no number for a missing one": ("f(c(1.5, NA))", "f(c('1.5', 'abc'))", "lossy"),
+    "no level for a missing one": (
+        "f(factor(c('a', NA), levels = c('a', 'b')))",
+        "f(c('a', 'zzz'))",
+        "lossy",
+    ),
+    "a category as text": ("f(factor(c('a', NA)))", "f(c('a', NA))", "type"),
+    "an object for an array": ("list(a = list(), b = list(1L, 2L))", "list(a = empty, b = c(1L, 2L))", "lossy"),
+    "an array for an object": ("list(a = empty, b = list(1L, 2L))", "list(a = list(), b = c(1L, 2L))", "lossy"),
+    "a negative zero beside texts": ("f(c(-0, NaN, NA, 0.1 + 0.2))", "f(list(-0, 'NaN', 'NA', 0.1 + 0.2))", "type"),
+    "a zero for a negative one beside texts": ("f(c(-0, NaN))", "f(list(0, 'NaN'))", "lossy"),
+    "cells of a list": ("f(c(1L, NA, 3L))", "f(list(1, NULL, 3L))", "type"),
+    "cells of a list, texts": ("f(c('a', NA))", "f(list('a', NULL))", "type"),
+}  # fmt: skip
+
+# What was given, what came back: how many cells, and the example.
+EXAMPLES = {
+    "whole numbers of 64 bits": (
+        "f(i(3e9, 2^62, 5))",
+        "f(i(3e9, 2^62, 7))",
+        (1, "5 (integer64)", "7 (integer64)"),
+    ),
+    "a negative one": (
+        "f(i(-3e9, -1))",
+        "f(i(-3e9, -2))",
+        (1, "-1 (integer64)", "-2 (integer64)"),
+    ),
+    "a sign beside a number": ("f(c(1, -0, 0.5))", "f(c(2, 0, 0.5))", (2, "1 (numeric)", "2 (numeric)")),
+    "no object": ("list(a = empty)", "list(a = list())", (1, "named list of 0", "list of 0")),
+    "a millisecond": (
+        "f(at(1700000000.123))",
+        "f(at(1700000000.124))",
+        (1, "2023-11-14 22:13:20.123 UTC (POSIXct)", "2023-11-14 22:13:20.124 UTC (POSIXct)"),
+    ),
+    "before 1970": (
+        "f(at(-1e-6))",
+        "f(at(0))",
+        (1, "1969-12-31 23:59:59.999999 UTC (POSIXct)", "1970-01-01 00:00:00 UTC (POSIXct)"),
+    ),
+    "less than a microsecond": (
+        "f(at(1e-9))",
+        "f(at(2e-9))",
+        (1, "1970-01-01 00:00:00 UTC, 1.0000000000000001e-09 (POSIXct)", "1970-01-01 00:00:00 UTC, 2.0000000000000001e-09 (POSIXct)"),
+    ),
+    "a zone": (
+        "f(at(0))",
+        "f(at(0, 'America/New_York'))",
+        (1, "1970-01-01 00:00:00 UTC (POSIXct)", "1969-12-31 19:00:00 EST (POSIXct)"),
+    ),
+    "half a day": (
+        "f(as.Date('2020-01-01'))",
+        "f(as.Date('2020-01-01') + 0.5)",
+        (1, "2020-01-01, 18262 (Date)", "2020-01-01, 18262.5 (Date)"),
+    ),
+    "names": (
+        "structure(list(a = 1, b = 2, c = 3), class = 'data.frame', row.names = 1L)",
+        "structure(list(a = 1, b = 2, d = 3), class = 'data.frame', row.names = 1L)",
+        (1, "[3] c (character)", "[3] d (character)"),
+    ),
+    "the end of a text": (
+        "f(paste0(strrep('x', 300), 'a'))",
+        "f(paste0(strrep('x', 300), 'b'))",
+        (1, "...xxxxxxxxxxxxxxxxxxxxa (character)", "...xxxxxxxxxxxxxxxxxxxxb (character)"),
+    ),
+    "an attribute": (
+        "f(structure(c(1, 2), unit = 'm'))",
+        "f(structure(c(1, 2), unit = 's'))",
+        (1, 'numeric of 2 (unit: "m")', 'numeric of 2 (unit: "s")'),
+    ),
+    "no attribute": (
+        "f(structure(c(1, 2), unit = 'm'))",
+        "f(c(1, 2))",
+        (1, 'numeric of 2 (unit: "m")', "numeric of 2 (unit: NULL)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    """All that it says, of one process."""
+    need(shutil.which("Rscript") is not None, "R is not installed")
+    pairs = {f"v {name}": case[:2] for name, case in VERDICTS.items()}
+    pairs |= {f"e {name}": case[:2] for name, case in EXAMPLES.items()}
+    lines = [
+        f"FOLDER <- {json.dumps(str(FOLDER))}",
+        PRELUDE,
+        "if (requireNamespace('bit64', quietly = TRUE)) {",
+    ]
+    for name, (one, other) in pairs.items():
+        lines.append(
+            f"said <- tryCatch(compare({one}, {other}, 9), error = function(e) list(error = conditionMessage(e)))"
+        )
+        lines.append(f'cat({json.dumps(json.dumps(name))}, ":", json_write(said), "\\n")')
+    lines.append("}")
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    need(bool(done.stdout), "R has no package bit64")
+    return {
+        json.loads(key): json.loads(said)
+        for key, said in (line.split(" :", 1) for line in done.stdout.splitlines())
+    }
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_verdict(told: dict[str, Any], name: str) -> None:
+    """What can be rebuilt knowing only its type is of another type; what cannot is lost."""
+    said = told[f"v {name}"]
+    assert said.get("verdict") == VERDICTS[name][2], said
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_shows_what_differs(told: dict[str, Any], name: str) -> None:
+    """Two equal texts tell nothing."""
+    change = told[f"e {name}"]["changes"][0]
+    assert (change["count"], change["in"], change["out"]) == EXAMPLES[name][2]
