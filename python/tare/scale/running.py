@@ -19,6 +19,7 @@ from typing import Any, cast
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
+from tare.scale.attempts import attempt_of
 from tare.scale.failures import NameTaken, classify, error_of
 from tare.scale.owners import Owners, not_ours, seen
 from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
@@ -116,7 +117,7 @@ class Writing:
             if base not in names:
                 names.add(base)
                 return attempt
-        attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
+        attempt = attempt_of(self.key, next(_COUNT))
         self._attempts[attempt] = {base}
         return attempt
 

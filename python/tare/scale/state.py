@@ -23,12 +23,12 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
+from tare.scale.attempts import attempt_of, is_over, last_written
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
 from tare.scale.unit import canonical
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["State"]
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-_OLD_S = 24 * 3600.0
 _REQUESTS = 16  # at a time, of an object store
 _T = TypeVar("_T")
 _LAST_PLANS = 16
@@ -352,7 +351,7 @@ class State:
         """The name under which a plan is kept; it is copied if it is not there."""
         name = f"{self._prefix}plans/{plan.id}.jsonl"
         if self.place.stat(name) is None:
-            path = self.place.scratch(f"{plan.id}.{os.uname().nodename}-{os.getpid()}-plan/plan.jsonl")
+            path = self.place.scratch(f"{attempt_of(plan.id, 'plan')}/plan.jsonl")
             shutil.copyfile(plan.path, path)
             self.place.settle([path])  # half a plan would stop every later start
             self.place.commit(path, name)
@@ -379,14 +378,14 @@ class State:
     def sweep(self) -> int:
         """Remove what attempts that are over left half written; how many files.
 
-        Over is what is older than a day, or was written by a process of this host that is gone.
+        Over is what is older than a day, or was written by a process that is gone, of this host and of our namespace.
         """
         if not isinstance(self.place, LocalPlace) or not self.inner:
             return 0
         removed = 0
         with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
             for one in found:
-                if _is_over(one.name, _last_written(one)):
+                if is_over(one.name, last_written(one)):
                     removed += len(os.listdir(one.path)) if one.is_dir() else 1
                     shutil.rmtree(one.path, ignore_errors=True)
         return removed
@@ -404,31 +403,3 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
-
-
-def _last_written(attempt: os.DirEntry[str]) -> float:
-    """When anything of it was written: the folder alone keeps the time of its first file."""
-    times = [attempt.stat().st_mtime]
-    if attempt.is_dir():
-        with contextlib.suppress(FileNotFoundError), os.scandir(attempt.path) as files:
-            times += [one.stat().st_mtime for one in files]
-    return max(times)
-
-
-def _is_over(attempt: str, mtime_s: float) -> bool:
-    """Whether nobody writes there any more: its process has gone, or it is a day old."""
-    if time.time() - mtime_s > _OLD_S:
-        return True
-    host, _, pid = attempt.partition(".")[2].rpartition("-")[0].rpartition("-")
-    if host != os.uname().nodename or not pid.isdigit():
-        return False
-    return os.path.isdir("/proc/self") and not _lives(pid)
-
-
-def _lives(pid: str) -> bool:
-    """Whether a process runs: one that ended and whose parent has not asked does not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (OSError, IndexError):
-        return False
