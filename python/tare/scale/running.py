@@ -85,6 +85,8 @@ class Writing:
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
         self.noted = False
         """Whether what is about to be renamed is written down, as a later plan may not know of it."""
+        self.to_replace = "say --overwrite"
+        """What whoever asked can do to replace a file that is somebody else's."""
 
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
@@ -231,7 +233,7 @@ class Writing:
             else:
                 whose = f"of {shown(min(others))}" if others else "of a data frame"
             raise NameTaken(
-                f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
+                f"{name}: is there already, {whose}. Move it away, or {self.to_replace} to replace it."
             )
 
     def before(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""Partitions of a run that died between its renames: no plan says their names, and no receipt does yet."""
+"""What an attempt renamed, or set, before it died: no receipt tells of it yet, and of partitions no plan."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import need
 from dying import end_at_step, tree
 
 import tare
 from tare import scale
+from tare.errors import UsageError
 from tare.scale.place import LocalPlace
 from tare.scale.state import State
 
@@ -260,3 +262,77 @@ def test_a_part_of_a_source_that_has_become_shorter(tmp_path: Path, task: str) -
     values = [tare.read(path) for path in sorted(out.glob("a/*"))]
     assert sum(len(one) for one in values) == 300
     assert not State(out.as_uri()).intents()
+
+
+@pytest.fixture
+def dask() -> None:
+    try:
+        import dask.dataframe  # noqa: F401
+    except ImportError as error:
+        need(False, f"{error.name} is not installed")
+
+
+def write_parts(folder: Path, rows: int, parts: int, **options: Any) -> None:
+    import dask
+    import pandas as pd
+    from dask import dataframe
+
+    with dask.config.set(scheduler="sync"):
+        frame = dataframe.from_pandas(pd.DataFrame({"v": range(rows)}), npartitions=parts)
+        scale.write_parts(frame, folder / "out", **{"to": "parquet", **options})
+
+
+def write_frame(folder: Path, rows: int, parts: int, *, died_at: int = 0, **options: Any) -> bool:
+    """Write a frame in a process; it may end between the rename of a part and its receipt. Whether it did."""
+
+    def child() -> None:
+        real, left = State.write_receipt, [died_at]
+
+        def receipt(self: State, receipt: Any, **more: Any) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                os._exit(9)
+            real(self, receipt, **more)
+
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        write_parts(folder, rows, parts, **options)
+
+    return died(child)
+
+
+def rows_of_parts(folder: Path) -> list[int]:
+    found = [tare.read(folder / "out" / name)["v"].to_pylist() for name in tree(folder / "out")]
+    return [v for one in found for v in one]
+
+
+@pytest.mark.usefixtures("dask")
+@pytest.mark.parametrize("died_at", [1, 2, 4])
+@pytest.mark.parametrize(("parts", "to"), [(2, "parquet"), (4, "parquet"), (1, "parquet:polars")])
+def test_a_part_of_a_frame_that_died_before_its_receipt(
+    tmp_path: Path, died_at: int, parts: int, to: str
+) -> None:
+    """The next frame replaces it, or removes it if it has fewer parts, whatever it holds."""
+    assert write_frame(tmp_path, 80, 4, died_at=died_at)
+    assert len(tree(tmp_path / "out")) == died_at
+    assert len(intents(tmp_path)) == 1
+    assert not write_frame(tmp_path, 20, parts, to=to)
+    assert len(tree(tmp_path / "out")) == parts
+    assert sorted(rows_of_parts(tmp_path)) == [*range(20)]
+    assert not intents(tmp_path)
+
+
+@pytest.mark.usefixtures("dask")
+def test_a_part_that_somebody_replaced_since_is_his(tmp_path: Path) -> None:
+    """It is neither removed nor replaced, and what is said can be done from Python."""
+    assert write_frame(tmp_path, 80, 4, died_at=1)
+    (name,) = tree(tmp_path / "out")
+    there = tmp_path / "out" / name
+    there.write_bytes(bytes(len(there.read_bytes())))
+    before = tree(tmp_path / "out")
+    with pytest.raises(UsageError, match="Move it away, or pass overwrite=True to replace it"):
+        write_parts(tmp_path, 20, 4)
+    write_parts(tmp_path, 20, 1)
+    assert before.items() <= tree(tmp_path / "out").items()
+    write_parts(tmp_path, 20, 4, overwrite=True)
+    assert len(rows_of_parts(tmp_path)) == 20
+    assert not intents(tmp_path)
