@@ -5,7 +5,7 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
-.tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; until the receipt is there
+.tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
 .tare/begun/PLAN.json           what was there when a plan was begun, and not ours
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/order.json                the plans in the order of their last start
@@ -51,13 +51,17 @@ class State:
         uri: The folder of the outputs, or ``PLAN.state`` of a plan that writes none.
         inner: Whether receipts stand under ``.tare`` of that folder, beside outputs.
         failures: Whether units may have failed here before; None if nobody has looked.
+        intents: Whether attempts of before may have left intents here; None if nobody has looked.
     """
 
-    def __init__(self, uri: str, *, inner: bool = True, failures: bool | None = None) -> None:
+    def __init__(
+        self, uri: str, *, inner: bool = True, failures: bool | None = None, intents: bool | None = None
+    ) -> None:
         self.uri = uri
         self.inner = inner
         self.place: Place = place_of(uri)
         self._failures = failures
+        self._intents = intents
         self._prefix = ".tare/" if inner else ""
 
     @classmethod
@@ -70,21 +74,24 @@ class State:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> State:
         """As `settings` of another process gave it."""
-        failures = settings.get("failures")
+        failures, intents = settings.get("failures"), settings.get("intents")
         return cls(
             str(settings["state"]),
             inner=bool(settings.get("inner", True)),
             failures=None if failures is None else bool(failures),
+            intents=None if intents is None else bool(intents),
         )
 
     def settings(self) -> dict[str, Any]:
-        """What a worker needs to find it, and whether it need look for failures of an earlier start."""
+        """What a worker needs to find it, and whether it need look for failures and intents of an earlier start."""
         found: dict[str, Any] = {"state": self.uri, "inner": int(self.inner)}
         if isinstance(self.place, LocalPlace):
             return found
         if self._failures is None:
             self._failures = bool(next(self._keys("failed"), ""))
-        return {**found, "failures": int(self._failures)}
+        if self._intents is None:
+            self._intents = bool(next(self._keys("intents"), ""))
+        return {**found, "failures": int(self._failures), "intents": int(self._intents)}
 
     # Receipts
 
@@ -152,15 +159,27 @@ class State:
         return self._read(f"intents/{key}.json")
 
     def write_intent(
-        self, key: str, sources: Collection[str], outputs: Iterable[Mapping[str, Any]], *, flush: bool = False
+        self,
+        key: str,
+        sources: Collection[str],
+        outputs: Iterable[Mapping[str, Any]],
+        *,
+        attempt: int = 0,
+        flush: bool = False,
     ) -> None:
         """Say what an attempt is about to rename, beside what earlier ones of the unit said: their files may be there.
 
-        `flush` waits until it is on the disk.
+        Args:
+            key: Of the unit.
+            sources: The URIs that it reads.
+            outputs: Each with name, size and hash; without a hash, with what else tells its content.
+            attempt: Of this run; the first asks for nothing where no earlier run left any intent.
+            flush: Whether to wait until it is on the disk.
         """
         name = f"{self._prefix}intents/{key}.json"
-        told = [*(self.intent(key) or {}).get("output", []), *outputs]
-        once = {(one["name"], one["size"], one["hash"]): one for one in told}
+        before = None if self._intents is False and attempt == 1 else self.intent(key)
+        told = [*(before or {}).get("output", []), *outputs]
+        once = {canonical(dict(one)): one for one in told}
         self.place.put(name, canonical({"key": key, "input": sorted(sources), "output": list(once.values())}))
         if flush:
             self.place.flush([name])
@@ -168,6 +187,16 @@ class State:
     def drop_intent(self, key: str) -> None:
         """Remove it: a receipt tells of its files, or they are gone."""
         self.place.remove(f"{self._prefix}intents/{key}.json")
+
+    def drop_intents(self, keys: Collection[str]) -> None:
+        """Remove several; of an object store some at a time, as each is a request."""
+        if isinstance(self.place, LocalPlace):
+            for key in keys:
+                self.drop_intent(key)
+            return
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            for _ in pool.map(self.drop_intent, keys):
+                pass
 
     # Failures
 

@@ -155,11 +155,12 @@ def test_several_deaths(tmp_path: Path) -> None:
     assert not intents(tmp_path)
 
 
+@pytest.mark.parametrize("verify", ["hash", "size"])
 @pytest.mark.parametrize("text", ["k,v\nd,4\n", "k,v\nc,30\n"])
-def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: str, verify: str) -> None:
     """One that was there before its rename, and one that was changed since: of the same name, even of the same size."""
     write(tmp_path / "pk.csv", BEFORE)
-    died_at_rename(tmp_path, 2)
+    died_at_rename(tmp_path, 2, verify=verify)
     out = tmp_path / "out"
     changed = out / "k=a" / "pk.parquet"
     changed.write_bytes(bytes(len(changed.read_bytes())))
@@ -262,6 +263,42 @@ def test_a_part_of_a_source_that_has_become_shorter(tmp_path: Path, task: str) -
     values = [tare.read(path) for path in sorted(out.glob("a/*"))]
     assert sum(len(one) for one in values) == 300
     assert not State(out.as_uri()).intents()
+
+
+@pytest.mark.parametrize("options", [{"split": 2000}, {"partition": "n"}])
+def test_an_intent_lasts_until_its_receipt(tmp_path: Path, options: dict[str, Any]) -> None:
+    """The end of a run removes what a death between the two left, and nothing else is left to it."""
+    source, out = tmp_path / "a.ndjson", tmp_path / "out"
+    write(source, "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(1000)))
+    plan = scale.plan_convert(str(source), str(out), to="parquet", **options)
+    count = sum(not intents(tmp_path) for _ in scale.iter_run(plan, executor="inline"))
+    assert count == plan.count
+    write(source, "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(900)))
+
+    def run() -> scale.Report:
+        return scale.convert(str(source), str(out), to="parquet", executor="inline", **options)
+
+    def child() -> None:
+        State.drop_intent = lambda *_: os._exit(9)  # type: ignore[method-assign, assignment]
+        run()
+
+    assert died(child)
+    assert len(intents(tmp_path)) == 1
+    assert run().ok
+    assert not intents(tmp_path)
+    assert sum(tare.read(out / name).num_rows for name in tree(out)) == 900
+
+
+@pytest.mark.parametrize("options", [{"split": 2000}, {"partition": "n"}])
+def test_where_sizes_are_enough_nothing_is_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    write(tmp_path / "a.ndjson", "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(1000)))
+    hashed: list[str] = []
+    monkeypatch.setattr("tare.scale.running.hashed", lambda path: hashed.append(path) or (0, ""))
+    given: dict[str, Any] = {"to": "parquet", "executor": "inline", "verify": "size", **options}
+    assert scale.convert(str(tmp_path / "a.ndjson"), str(tmp_path / "out"), **given).ok
+    assert not hashed
 
 
 @pytest.fixture
