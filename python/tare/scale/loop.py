@@ -10,7 +10,7 @@ import itertools
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +101,7 @@ class Loop:
         tell: Takes events.
         look: Looks at workers that joined meanwhile, now and then; raises what a run ends with.
         guard: Knows what may not be replaced.
+        more: What units of this task are told beside.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Loop:
         look: Callable[[], None] | None = None,
         *,
         guard: Guard,
+        more: Mapping[str, Any],
     ) -> None:
         self.plan = plan
         self.engine = engine
@@ -124,6 +126,7 @@ class Loop:
         self._newcomers_at = time.monotonic() + _NEWCOMERS_S
         self._settings = {
             **self.state.settings(),
+            **more,
             "engine": engine.name,
             **{
                 name: getattr(rules, name)

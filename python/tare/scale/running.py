@@ -58,7 +58,7 @@ class Writing:
         place: Where they go.
         key: Of the unit.
         settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``there``,
-            as `Guard.there` gives it.
+            as `Guard.there` gives it; of `put` ``plan``, its id, and ``begun``, whether an earlier run began it.
         sources: The URIs of what is read.
     """
 
@@ -75,6 +75,8 @@ class Writing:
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
         self._attempt_number = int(settings.get("attempt", 0))
+        self._plan = str(settings.get("plan", ""))
+        self._begun = bool(settings.get("begun"))
         self._state = State.from_settings(settings) if settings.get("state") else None
         self._there: Mapping[str, str] | None = settings.get("there")
         self._parts: list[tuple[str, str]] = []
@@ -251,6 +253,12 @@ class Writing:
             return set()
         receipt, failure = self._state.receipt(self.key) or {}, self._state.failure(self.key) or {}
         return {str(one["key"]) for one in receipt.get("objects", [])}.union(failure.get("committed", []))
+
+    def begun_keys(self) -> Mapping[str, str] | None:
+        """What keys named when their plan was begun, as hashes; None if no attempt can have set any since."""
+        if self._state is None or not self._plan or not (self._begun or self._attempt_number > 1):
+            return None
+        return self._state.begun_keys(self._plan)
 
     def discard(self) -> None:
         """Remove what was not renamed, and the folders that it was written in."""

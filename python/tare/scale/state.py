@@ -6,7 +6,7 @@
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
-.tare/begun/PLAN.json           what was there when a plan was begun, and not ours
+.tare/begun/PLAN.json           what was there when a plan was begun, and not ours; of `put`, what its keys named
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/order.json                the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -314,6 +315,17 @@ class State:
         """Keep that a plan is begun, before it makes anything, and what was somebody else's then."""
         self.place.put(f"{self._prefix}begun/{id}.json", canonical(dict(others)))
 
+    def begun_keys(self, id: str) -> Mapping[str, str] | None:
+        """What the keys of a plan named when it was begun, as hashes; None if nobody kept it."""
+        name = f"{self._prefix}begun/{id}.json"
+        found = self.place.stat(name)
+        return None if found is None else _begun_keys(self.uri, name, canonical(found.identity))
+
+    def write_begun_keys(self, id: str, hashes: Mapping[str, str]) -> None:
+        """Keep what the keys of a plan name, on the disk, before it sets any."""
+        self.write_begun(id, hashes)
+        self.place.flush([f"{self._prefix}begun/{id}.json"])
+
     def order(self) -> list[str]:
         """The ids of the plans that were started here, the last one last."""
         try:
@@ -432,3 +444,11 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+@functools.lru_cache(maxsize=1)
+def _begun_keys(uri: str, name: str, identity: bytes) -> dict[str, str]:
+    """Read once, for each unit asks; another state of the file is another."""
+    del identity
+    found = json.loads(place_of(uri).read(name))
+    return {str(key): str(hash) for key, hash in found.items()}

@@ -16,6 +16,7 @@ from tare import scale
 from tare.errors import UsageError
 from tare.scale.place import LocalPlace
 from tare.scale.state import State
+from tare.store import Store
 
 BEFORE = "k,v\na,1\nb,2\nc,3\n"
 CHANGES = {
@@ -373,3 +374,98 @@ def test_a_part_that_somebody_replaced_since_is_his(tmp_path: Path) -> None:
     write_parts(tmp_path, 20, 4, overwrite=True)
     assert len(rows_of_parts(tmp_path)) == 20
     assert not intents(tmp_path)
+
+
+KEYS = ("absent", "older", "newer", "gone")
+
+
+def put_plan(folder: Path) -> scale.Plan:
+    """Four files for a store that has keys of two of their names."""
+    for key in KEYS:
+        (folder / "in").mkdir(exist_ok=True)
+        (folder / "in" / key).write_text(f"file {key}")
+    with tare.open_store(str(folder / "store")) as store:
+        store.set("older", b"before")
+        store.set("newer", b"before")
+    return scale.plan_put(str(folder / "in"), str(folder / "store"), folder / "put.jsonl")
+
+
+def died_putting(plan: scale.Plan, step: str) -> bool:
+    """A run that ends before any key is set, when a half is, or when all are; whether it did."""
+
+    def child() -> None:
+        real = Store.mset
+
+        def mset(self: Store, keys: list[str], values: list[Any], **options: Any) -> Any:
+            if step == "half":
+                real(self, keys[::2], values[::2], **options)
+            if step in ("before", "half"):
+                os._exit(9)
+            return real(self, keys, values, **options)
+
+        def receipt(*_: Any, **__: Any) -> None:
+            os._exit(9)
+
+        Store.mset = mset  # type: ignore[method-assign]
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        scale.run(plan, executor="inline")
+
+    return died(child)
+
+
+@pytest.mark.parametrize("steps", [["before"], ["half"], ["after"], ["before", "after"], ["half", "before"]])
+def test_a_key_that_was_set_since_an_attempt_died_stays(tmp_path: Path, steps: list[str]) -> None:
+    """All others name their files, also those that named something else before."""
+    plan = put_plan(tmp_path)
+    for step in steps:
+        assert died_putting(plan, step)
+        with tare.open_store(str(tmp_path / "store")) as store:
+            store.set("newer", b"since")
+            store.del_("gone")
+    report = scale.run(plan, executor="inline")
+    assert report.ok, report.failures
+    with tare.open_store(str(tmp_path / "store")) as store:
+        found = {key: bytes(store.get(key)).decode() for key in KEYS}
+    assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since"}
+    assert scale.run(plan, executor="inline").skipped == plan.count
+
+
+def test_keys_that_were_there_are_replaced_once(tmp_path: Path) -> None:
+    """By the first start; what a file that could not be read then is to replace, it replaces when it can."""
+    plan = put_plan(tmp_path)
+    (tmp_path / "in" / "older").rename(tmp_path / "kept")
+    assert scale.run(plan, executor="inline").files_failed == 1
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert bytes(store.get("older")) == b"before"
+        assert bytes(store.get("newer")) == b"file newer"
+        store.set("newer", b"since")
+    (tmp_path / "kept").rename(tmp_path / "in" / "older")
+    assert died_putting(plan, "after")
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert bytes(store.get("older")) == b"file older"
+        store.set("older", b"since")
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert (bytes(store.get("older")), bytes(store.get("newer"))) == (b"since", b"since")
+
+
+def test_a_store_that_fails_while_keys_are_set_forgets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it set before it failed is as good as set: who sets it then is right."""
+    plan = put_plan(tmp_path)
+    real = Store.mset
+
+    def failing(self: Store, keys: list[str], values: list[Any], **options: Any) -> Any:
+        real(self, keys[:3], values[:3], **options)
+        raise OSError("the disk fails")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "mset", failing)
+        assert scale.run(plan, executor="inline", retries=0).failed == 1
+    with tare.open_store(str(tmp_path / "store")) as store:
+        store.set("newer", b"since")
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(tmp_path / "store")) as store:
+        found = {key: bytes(store.get(key)).decode() for key in KEYS}
+    assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since"}
