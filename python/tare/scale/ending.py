@@ -141,6 +141,7 @@ def finish(state: State, plan: Plan) -> int | None:
         return None
     outputs: dict[str, dict[str, Any]] = {}
     old: list[Planned] = []
+    told_twice: list[str] = []  # intents whose attempt died behind the receipt
     undone, wanting = _Undone(), False
     live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
@@ -159,9 +160,10 @@ def finish(state: State, plan: Plan) -> int | None:
             wanting |= one.plan == plan.id
             kept |= _names(receipt) | (_names(state.intent(one.key)) if one.key in intents else set())
             continue  # not begun, failed, or deleted since: another run's matter
-        if one.key in intents:  # its attempt ended between the receipt and this
-            state.drop_intent(one.key)
+        if one.key in intents:
+            told_twice.append(one.key)
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
+    state.drop_intents(told_twice)
     removed = 0
     for one in old:
         gone, left = _removed(state, one, outputs, undone)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Any
@@ -99,6 +99,7 @@ class Loop:
         tell: Takes events.
         look: Looks at workers that joined meanwhile, now and then; raises what a run ends with.
         guard: Knows what may not be replaced.
+        more: What units of this task are told beside.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Loop:
         look: Callable[[], None] | None = None,
         *,
         guard: Guard,
+        more: Mapping[str, Any],
     ) -> None:
         self.plan = plan
         self.engine = engine
@@ -122,6 +124,7 @@ class Loop:
         self._newcomers_at = time.monotonic() + _NEWCOMERS_S
         self._settings = {
             **self.state.settings(),
+            **more,
             "engine": engine.name,
             **{
                 name: getattr(rules, name)

@@ -314,27 +314,41 @@ def _part_key(name: str, to: str) -> str:
 
 
 def _remove_older(state: State, names: list[str], ending: str, to: str) -> None:
-    """What earlier frames left here: a reader of the folder would take the rows of a larger one for ours."""
+    """What earlier frames left here: a reader of the folder would take the rows of a larger one for ours.
+
+    An attempt that died before its receipt has said in an intent what it would rename.
+    """
     keys = {_part_key(name, to) for name in names}
     for receipt in state.receipts():
-        if receipt["key"] in keys or receipt.get("input") != []:  # of a unit: it has inputs
-            continue
-        made = [
-            one for one in receipt["output"] if re.fullmatch(r"part-\d{5,}" + re.escape(ending), one["name"])
-        ]
-        for one in made:
-            if one["name"] not in names and state.stands(one):
-                state.place.remove(one["name"])
-        if made:
+        if receipt["key"] not in keys and _removed(state, receipt, names, ending):
             state.forget(receipt["key"])
+    for key in sorted(state.intents()):
+        intent = state.intent(key)
+        if intent is not None and _removed(state, intent, names, ending, read=True):
+            state.drop_intent(key)
+
+
+def _removed(
+    state: State, told: Mapping[str, Any], names: list[str], ending: str, *, read: bool = False
+) -> bool:
+    """Away with parts that a receipt, or an intent, tells of and that are as it says; whether it is of a frame."""
+    if told.get("input") != []:  # of a unit: it has inputs
+        return False
+    part = re.compile(r"part-\d{5,}" + re.escape(ending))
+    made = [one for one in told["output"] if part.fullmatch(one["name"])]
+    for one in made:
+        if one["name"] not in names and state.stands(one, read=read):
+            state.place.remove(one["name"])
+    return bool(made)
 
 
 def _write_part(part: Any, base: str, name: str, to: str, *, counts: bool, overwrite: bool) -> str:
-    """Write beside, rename, then the receipt, as units do."""
+    """Write beside, say what is renamed, rename, then the receipt, as units do."""
     state = State(base)
     key = _part_key(name, to)
-    writing = Writing(place_of(base), key, {**state.settings(), "overwrite": overwrite})
-    writing.guarded = not overwrite
+    writing = Writing(place_of(base), key, {"state": base, "overwrite": overwrite})
+    writing.guarded, writing.noted = not overwrite, True
+    writing.to_replace = "pass overwrite=True"
     table = kinds.convert(_with_index(part, counts), "arrow")
     try:
         with writing.output(name) as target:
@@ -346,6 +360,7 @@ def _write_part(part: Any, base: str, name: str, to: str, *, counts: bool, overw
         "key": key, "status": "done", "output": output, "input": [], "bytes_in": 0, "rows": table.num_rows,
         "bytes_out": sum(int(one["size"]) for one in output), "fidelity": [], "tare": __version__,
     })  # fmt: skip
+    state.drop_intent(key)
     return shown(f"{base}/{name}")
 
 

@@ -20,9 +20,10 @@ from typing import Any, cast
 from tare._version import __version__
 from tare.datasets.source import printable
 from tare.errors import EncodeError, TareError, UsageError
+from tare.scale.attempts import attempt_of
 from tare.scale.failures import NameTaken, Several, classify, error_of
 from tare.scale.owners import Owners, not_ours, seen
-from tare.scale.place import LocalPlace, Place, hashed, place_of, shown
+from tare.scale.place import LocalPlace, Place, entry_of, hashed, place_of, shown
 from tare.scale.state import State
 from tare.scale.unit import check_unit, input_bytes, unit_key
 
@@ -57,8 +58,8 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``; ``there``, as
-            `Guard.there` gives it.
+        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``there``,
+            as `Guard.there` gives it; of `put` ``plan``, its id, and ``begun``, whether an earlier run began it.
         sources: The URIs of what is read.
     """
 
@@ -74,6 +75,9 @@ class Writing:
         self.engine = str(settings.get("engine", ""))
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
+        self._attempt_number = int(settings.get("attempt", 0))
+        self._plan = str(settings.get("plan", ""))
+        self._begun = bool(settings.get("begun"))
         self._state = State.from_settings(settings) if settings.get("state") else None
         self._there: Mapping[str, str] | None = settings.get("there")
         self._parts: list[tuple[str, str]] = []
@@ -88,6 +92,8 @@ class Writing:
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
         self.noted = False
         """Whether what is about to be renamed is written down, as a later plan may not know of it."""
+        self.to_replace = "say --overwrite"
+        """What whoever asked can do to replace a file that is somebody else's."""
 
     @contextlib.contextmanager
     def output(self, name: str) -> Iterator[str]:
@@ -120,7 +126,7 @@ class Writing:
             if base not in names:
                 names.add(base)
                 return attempt
-        attempt = f"{self.key}.{os.uname().nodename}-{os.getpid()}-{next(_COUNT)}"
+        attempt = attempt_of(self.key, next(_COUNT))
         self._attempts[attempt] = {base}
         return attempt
 
@@ -209,10 +215,18 @@ class Writing:
     def _write_intent(self, facts: Sequence[dict[str, Any]]) -> None:
         """Say what is about to be renamed: if no receipt follows, nothing else tells that these files are from here."""
         told = [
-            {**fact, "hash": fact["hash"] or hashed(path)[1]}
+            fact if fact["hash"] else {**fact, **self._known_by(path)}
             for fact, (path, _) in zip(facts, self._parts, strict=True)
         ]
-        cast(State, self._state).write_intent(self.key, self._sources, told, flush=self._fsync != "none")
+        cast(State, self._state).write_intent(
+            self.key, self._sources, told, attempt=self._attempt_number, flush=self._fsync != "none"
+        )
+
+    def _known_by(self, path: str) -> dict[str, Any]:
+        """What tells a file from another of its size, if nothing was hashed: its time, which a rename leaves as it is."""
+        if isinstance(self.place, LocalPlace):
+            return {**entry_of("", os.stat(path)).identity}
+        return {"hash": hashed(path)[1]}
 
     def give_up_others(self) -> dict[str, NameTaken]:
         """Give up the outputs in whose place a file of somebody else stands; why, by name.
@@ -260,7 +274,7 @@ class Writing:
             else:
                 whose = f"of {shown(min(others))}" if others else "of a data frame"
             raise NameTaken(
-                f"{name}: is there already, {whose}. Move it away, or say --overwrite to replace it."
+                f"{name}: is there already, {whose}. Move it away, or {self.to_replace} to replace it."
             )
 
     def before(self) -> set[str]:
@@ -269,6 +283,12 @@ class Writing:
             return set()
         receipt, failure = self._state.receipt(self.key) or {}, self._state.failure(self.key) or {}
         return {str(one["key"]) for one in receipt.get("objects", [])}.union(failure.get("committed", []))
+
+    def begun_keys(self) -> Mapping[str, str] | None:
+        """What keys named when their plan was begun, as hashes; None if no attempt can have set any since."""
+        if self._state is None or not self._plan or not (self._begun or self._attempt_number > 1):
+            return None
+        return self._state.begun_keys(self._plan)
 
     def discard(self) -> None:
         """Remove what was not renamed, and the folders that it was written in."""
@@ -336,8 +356,7 @@ def _carry_out(
     receipt["bytes_in"] = input_bytes(unit)
     base = unit.get("output", {}).get("base")
     writing = Writing(place_of(base) if base else state.place, receipt["key"], settings, receipt["input"])
-    # Values tell the names of partitions; of a source that has become shorter there are fewer parts.
-    writing.noted = "partition" in unit["options"] or any("range" in one for one in unit.get("input", ()))
+    writing.noted = _is_noted(unit)
     try:
         made = task_of(unit["task"])(unit, writing)
         stage[0] = "writing"
@@ -381,6 +400,14 @@ def _committed(
     return list(again["output"])
 
 
+def _is_noted(unit: Mapping[str, Any]) -> bool:
+    """Whether a later plan may not know what a unit has renamed, so that it must be said before.
+
+    Values tell the names of partitions; of a source that has become shorter there are fewer parts.
+    """
+    return "partition" in unit["options"] or any("range" in one for one in unit.get("input", ()))
+
+
 def _begin_peak() -> None:
     """From now on the peak of this process is that of the unit; where it cannot be said, of all units before it too."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as file:
@@ -404,7 +431,7 @@ def _filed(receipt: dict[str, Any], settings: Mapping[str, Any], unit: Any) -> d
         state = State.from_settings(settings)
         if receipt["status"] == "done":
             state.write_receipt(receipt, flush=settings.get("fsync") == "all")
-            if "partition" in unit["options"]:
+            if _is_noted(unit):
                 with contextlib.suppress(OSError, TareError):  # it is done; the end of a run removes it too
                     state.drop_intent(receipt["key"])
         else:

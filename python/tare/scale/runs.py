@@ -176,6 +176,7 @@ class Running:
                 self._events,
                 lambda: check_newcomers(engine, state.settings(), first, allow_mixed=self._mixed),
                 guard=guard,
+                more=_told_to_units(state, self.plan),
             )
             self.report = loop.report
             try:
@@ -191,6 +192,15 @@ class Running:
             )
         finally:
             engine.close()
+
+
+def _told_to_units(state: State, plan: Plan) -> dict[str, Any]:
+    """Of `put` whether its keys may have been set by an earlier run: what they named before is kept first."""
+    if plan.task != "put":
+        return {}
+    from tare.scale.stored import begin
+
+    return {"plan": plan.id, "begun": int(begin(state, plan))}
 
 
 def _measuring(executor: Any, patience: float) -> Engine:

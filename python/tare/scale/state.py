@@ -5,8 +5,8 @@
 .tare/writing/...               outputs that are being written
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
-.tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; until the receipt is there
-.tare/begun/PLAN.json           what was there when a plan was begun, and not ours
+.tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
+.tare/begun/PLAN.json           what was there when a plan was begun, and not ours; of `put`, what its keys named
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/started/NUMBER-PLAN       the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import itertools
 import json
 import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tare.errors import PlanError
+from tare.scale.attempts import attempt_of, is_over, last_written
 from tare.scale.place import Entry, LocalPlace, Place, hashed, place_of
 from tare.scale.started import Starts
 from tare.scale.unit import canonical
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["State"]
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-_OLD_S = 24 * 3600.0
 _REQUESTS = 16  # at a time, of an object store
 _T = TypeVar("_T")
 _LAST_PLANS = 16
@@ -53,13 +53,17 @@ class State:
         uri: The folder of the outputs, or ``PLAN.state`` of a plan that writes none.
         inner: Whether receipts stand under ``.tare`` of that folder, beside outputs.
         failures: Whether units may have failed here before; None if nobody has looked.
+        intents: Whether attempts of before may have left intents here; None if nobody has looked.
     """
 
-    def __init__(self, uri: str, *, inner: bool = True, failures: bool | None = None) -> None:
+    def __init__(
+        self, uri: str, *, inner: bool = True, failures: bool | None = None, intents: bool | None = None
+    ) -> None:
         self.uri = uri
         self.inner = inner
         self.place: Place = place_of(uri)
         self._failures = failures
+        self._intents = intents
         self._prefix = ".tare/" if inner else ""
         self._starts = Starts(self.place, f"{self._prefix}started/")
 
@@ -73,21 +77,24 @@ class State:
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> State:
         """As `settings` of another process gave it."""
-        failures = settings.get("failures")
+        failures, intents = settings.get("failures"), settings.get("intents")
         return cls(
             str(settings["state"]),
             inner=bool(settings.get("inner", True)),
             failures=None if failures is None else bool(failures),
+            intents=None if intents is None else bool(intents),
         )
 
     def settings(self) -> dict[str, Any]:
-        """What a worker needs to find it, and whether it need look for failures of an earlier start."""
+        """What a worker needs to find it, and whether it need look for failures and intents of an earlier start."""
         found: dict[str, Any] = {"state": self.uri, "inner": int(self.inner)}
         if isinstance(self.place, LocalPlace):
             return found
         if self._failures is None:
             self._failures = bool(next(self._keys("failed"), ""))
-        return {**found, "failures": int(self._failures)}
+        if self._intents is None:
+            self._intents = bool(next(self._keys("intents"), ""))
+        return {**found, "failures": int(self._failures), "intents": int(self._intents)}
 
     # Receipts
 
@@ -155,15 +162,27 @@ class State:
         return self._read(f"intents/{key}.json")
 
     def write_intent(
-        self, key: str, sources: Collection[str], outputs: Iterable[Mapping[str, Any]], *, flush: bool = False
+        self,
+        key: str,
+        sources: Collection[str],
+        outputs: Iterable[Mapping[str, Any]],
+        *,
+        attempt: int = 0,
+        flush: bool = False,
     ) -> None:
         """Say what an attempt is about to rename, beside what earlier ones of the unit said: their files may be there.
 
-        `flush` waits until it is on the disk.
+        Args:
+            key: Of the unit.
+            sources: The URIs that it reads.
+            outputs: Each with name, size and hash; without a hash, with what else tells its content.
+            attempt: Of this run; the first asks for nothing where no earlier run left any intent.
+            flush: Whether to wait until it is on the disk.
         """
         name = f"{self._prefix}intents/{key}.json"
-        told = [*(self.intent(key) or {}).get("output", []), *outputs]
-        once = {(one["name"], one["size"], one["hash"]): one for one in told}
+        before = None if self._intents is False and attempt == 1 else self.intent(key)
+        told = [*(before or {}).get("output", []), *outputs]
+        once = {canonical(dict(one)): one for one in told}
         self.place.put(name, canonical({"key": key, "input": sorted(sources), "output": list(once.values())}))
         if flush:
             self.place.flush([name])
@@ -171,6 +190,16 @@ class State:
     def drop_intent(self, key: str) -> None:
         """Remove it: a receipt tells of its files, or they are gone."""
         self.place.remove(f"{self._prefix}intents/{key}.json")
+
+    def drop_intents(self, keys: Collection[str]) -> None:
+        """Remove several; of an object store some at a time, as each is a request."""
+        if isinstance(self.place, LocalPlace):
+            for key in keys:
+                self.drop_intent(key)
+            return
+        with ThreadPoolExecutor(_REQUESTS) as pool:
+            for _ in pool.map(self.drop_intent, keys):
+                pass
 
     # Failures
 
@@ -287,6 +316,17 @@ class State:
         """Keep that a plan is begun, before it makes anything, and what was somebody else's then."""
         self.place.put(f"{self._prefix}begun/{id}.json", canonical(dict(others)))
 
+    def begun_keys(self, id: str) -> Mapping[str, str] | None:
+        """What the keys of a plan named when it was begun, as hashes; None if nobody kept it."""
+        name = f"{self._prefix}begun/{id}.json"
+        found = self.place.stat(name)
+        return None if found is None else _begun_keys(self.uri, name, canonical(found.identity))
+
+    def write_begun_keys(self, id: str, hashes: Mapping[str, str]) -> None:
+        """Keep what the keys of a plan name, on the disk, before it sets any."""
+        self.write_begun(id, hashes)
+        self.place.flush([f"{self._prefix}begun/{id}.json"])
+
     def order(self) -> list[str]:
         """The ids of the plans that were started here, the last one last."""
         return self._starts.ids()
@@ -347,7 +387,7 @@ class State:
         """The name under which a plan is kept; it is copied if it is not there."""
         name = f"{self._prefix}plans/{plan.id}.jsonl"
         if self.place.stat(name) is None:
-            path = self.place.scratch(f"{plan.id}.{os.uname().nodename}-{os.getpid()}-plan/plan.jsonl")
+            path = self.place.scratch(f"{attempt_of(plan.id, 'plan')}/plan.jsonl")
             shutil.copyfile(plan.path, path)
             self.place.settle([path])  # half a plan would stop every later start
             self.place.commit(path, name)
@@ -374,14 +414,14 @@ class State:
     def sweep(self) -> int:
         """Remove what attempts that are over left half written; how many files.
 
-        Over is what is older than a day, or was written by a process of this host that is gone.
+        Over is what is older than a day, or was written by a process that is gone, of this host and of our namespace.
         """
         if not isinstance(self.place, LocalPlace) or not self.inner:
             return 0
         removed = 0
         with contextlib.suppress(FileNotFoundError), os.scandir(self.place.path(".tare/writing")) as found:
             for one in found:
-                if _is_over(one.name, _last_written(one)):
+                if is_over(one.name, last_written(one)):
                     removed += len(os.listdir(one.path)) if one.is_dir() else 1
                     shutil.rmtree(one.path, ignore_errors=True)
         return removed
@@ -401,29 +441,9 @@ class State:
         return found if isinstance(found, dict) else None
 
 
-def _last_written(attempt: os.DirEntry[str]) -> float:
-    """When anything of it was written: the folder alone keeps the time of its first file."""
-    times = [attempt.stat().st_mtime]
-    if attempt.is_dir():
-        with contextlib.suppress(FileNotFoundError), os.scandir(attempt.path) as files:
-            times += [one.stat().st_mtime for one in files]
-    return max(times)
-
-
-def _is_over(attempt: str, mtime_s: float) -> bool:
-    """Whether nobody writes there any more: its process has gone, or it is a day old."""
-    if time.time() - mtime_s > _OLD_S:
-        return True
-    host, _, pid = attempt.partition(".")[2].rpartition("-")[0].rpartition("-")
-    if host != os.uname().nodename or not pid.isdigit():
-        return False
-    return os.path.isdir("/proc/self") and not _lives(pid)
-
-
-def _lives(pid: str) -> bool:
-    """Whether a process runs: one that ended and whose parent has not asked does not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (OSError, IndexError):
-        return False
+@functools.lru_cache(maxsize=1)
+def _begun_keys(uri: str, name: str, identity: bytes) -> dict[str, str]:
+    """Read once, for each unit asks; another state of the file is another."""
+    del identity
+    found = json.loads(place_of(uri).read(name))
+    return {str(key): str(hash) for key, hash in found.items()}

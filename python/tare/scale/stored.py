@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tare.errors import TareError
 from tare.store import open_store
 
-__all__ = ["has", "hashes"]
+if TYPE_CHECKING:
+    from tare.scale.plan import Plan
+    from tare.scale.state import State
+
+__all__ = ["begin", "has", "hashes"]
+
+
+def begin(state: State, plan: Plan) -> bool:
+    """Keep what the keys of a plan name before it sets any; whether an earlier run, or another shard, has kept it.
+
+    A store that cannot be asked is what each unit will tell: then nothing is kept, and the next run does.
+    """
+    if state.begun_keys(plan.id) is not None:
+        return True
+    named: dict[str, str] = {}
+    with contextlib.suppress(OSError, TareError):
+        for number, unit in enumerate(plan.units()):
+            if not number and not _has_keys(unit["options"]):
+                break
+            named |= hashes(unit["options"], list(map(str, unit["options"]["keys"])))
+        state.write_begun_keys(plan.id, named)
+    return False
+
+
+def _has_keys(options: Mapping[str, Any]) -> bool:
+    """Whether a store has any key of the namespace: of an empty one no key need be asked for."""
+    try:
+        store = open_store(str(options["store"]), mode="r")
+    except FileNotFoundError:
+        return False
+    with store:
+        return next(store.iter_keys(str(options.get("namespace", "")) or None), None) is not None
 
 
 def has(options: Mapping[str, Any], objects: Sequence[Mapping[str, str]]) -> bool:

@@ -1,4 +1,4 @@
-"""Partitions of a run that died between its renames: no plan says their names, and no receipt does yet."""
+"""What an attempt renamed, or set, before it died: no receipt tells of it yet, and of partitions no plan."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import need
 from dying import end_at_step, tree
 
 import tare
 from tare import scale
+from tare.errors import UsageError
 from tare.scale.place import LocalPlace
 from tare.scale.state import State
+from tare.store import Store
 
 BEFORE = "k,v\na,1\nb,2\nc,3\n"
 CHANGES = {
@@ -153,11 +156,12 @@ def test_several_deaths(tmp_path: Path) -> None:
     assert not intents(tmp_path)
 
 
+@pytest.mark.parametrize("verify", ["hash", "size"])
 @pytest.mark.parametrize("text", ["k,v\nd,4\n", "k,v\nc,30\n"])
-def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_as_it_was_to_be_is_nobody_s(tmp_path: Path, text: str, verify: str) -> None:
     """One that was there before its rename, and one that was changed since: of the same name, even of the same size."""
     write(tmp_path / "pk.csv", BEFORE)
-    died_at_rename(tmp_path, 2)
+    died_at_rename(tmp_path, 2, verify=verify)
     out = tmp_path / "out"
     changed = out / "k=a" / "pk.parquet"
     changed.write_bytes(bytes(len(changed.read_bytes())))
@@ -260,3 +264,208 @@ def test_a_part_of_a_source_that_has_become_shorter(tmp_path: Path, task: str) -
     values = [tare.read(path) for path in sorted(out.glob("a/*"))]
     assert sum(len(one) for one in values) == 300
     assert not State(out.as_uri()).intents()
+
+
+@pytest.mark.parametrize("options", [{"split": 2000}, {"partition": "n"}])
+def test_an_intent_lasts_until_its_receipt(tmp_path: Path, options: dict[str, Any]) -> None:
+    """The end of a run removes what a death between the two left, and nothing else is left to it."""
+    source, out = tmp_path / "a.ndjson", tmp_path / "out"
+    write(source, "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(1000)))
+    plan = scale.plan_convert(str(source), str(out), to="parquet", **options)
+    count = sum(not intents(tmp_path) for _ in scale.iter_run(plan, executor="inline"))
+    assert count == plan.count
+    write(source, "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(900)))
+
+    def run() -> scale.Report:
+        return scale.convert(str(source), str(out), to="parquet", executor="inline", **options)
+
+    def child() -> None:
+        State.drop_intent = lambda *_: os._exit(9)  # type: ignore[method-assign, assignment]
+        run()
+
+    assert died(child)
+    assert len(intents(tmp_path)) == 1
+    assert run().ok
+    assert not intents(tmp_path)
+    assert sum(tare.read(out / name).num_rows for name in tree(out)) == 900
+
+
+@pytest.mark.parametrize("options", [{"split": 2000}, {"partition": "n"}])
+def test_where_sizes_are_enough_nothing_is_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    write(tmp_path / "a.ndjson", "".join(f'{{"n": {n % 5}, "v": {n}}}\n' for n in range(1000)))
+    hashed: list[str] = []
+    monkeypatch.setattr("tare.scale.running.hashed", lambda path: hashed.append(path) or (0, ""))
+    given: dict[str, Any] = {"to": "parquet", "executor": "inline", "verify": "size", **options}
+    assert scale.convert(str(tmp_path / "a.ndjson"), str(tmp_path / "out"), **given).ok
+    assert not hashed
+
+
+@pytest.fixture
+def dask() -> None:
+    try:
+        import dask.dataframe  # noqa: F401
+    except ImportError as error:
+        need(False, f"{error.name} is not installed")
+
+
+def write_parts(folder: Path, rows: int, parts: int, **options: Any) -> None:
+    import dask
+    import pandas as pd
+    from dask import dataframe
+
+    with dask.config.set(scheduler="sync"):
+        frame = dataframe.from_pandas(pd.DataFrame({"v": range(rows)}), npartitions=parts)
+        scale.write_parts(frame, folder / "out", **{"to": "parquet", **options})
+
+
+def write_frame(folder: Path, rows: int, parts: int, *, died_at: int = 0, **options: Any) -> bool:
+    """Write a frame in a process; it may end between the rename of a part and its receipt. Whether it did."""
+
+    def child() -> None:
+        real, left = State.write_receipt, [died_at]
+
+        def receipt(self: State, receipt: Any, **more: Any) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                os._exit(9)
+            real(self, receipt, **more)
+
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        write_parts(folder, rows, parts, **options)
+
+    return died(child)
+
+
+def rows_of_parts(folder: Path) -> list[int]:
+    found = [tare.read(folder / "out" / name)["v"].to_pylist() for name in tree(folder / "out")]
+    return [v for one in found for v in one]
+
+
+@pytest.mark.usefixtures("dask")
+@pytest.mark.parametrize("died_at", [1, 2, 4])
+@pytest.mark.parametrize(("parts", "to"), [(2, "parquet"), (4, "parquet"), (1, "parquet:polars")])
+def test_a_part_of_a_frame_that_died_before_its_receipt(
+    tmp_path: Path, died_at: int, parts: int, to: str
+) -> None:
+    """The next frame replaces it, or removes it if it has fewer parts, whatever it holds."""
+    assert write_frame(tmp_path, 80, 4, died_at=died_at)
+    assert len(tree(tmp_path / "out")) == died_at
+    assert len(intents(tmp_path)) == 1
+    assert not write_frame(tmp_path, 20, parts, to=to)
+    assert len(tree(tmp_path / "out")) == parts
+    assert sorted(rows_of_parts(tmp_path)) == [*range(20)]
+    assert not intents(tmp_path)
+
+
+@pytest.mark.usefixtures("dask")
+def test_a_part_that_somebody_replaced_since_is_his(tmp_path: Path) -> None:
+    """It is neither removed nor replaced, and what is said can be done from Python."""
+    assert write_frame(tmp_path, 80, 4, died_at=1)
+    (name,) = tree(tmp_path / "out")
+    there = tmp_path / "out" / name
+    there.write_bytes(bytes(len(there.read_bytes())))
+    before = tree(tmp_path / "out")
+    with pytest.raises(UsageError, match="Move it away, or pass overwrite=True to replace it"):
+        write_parts(tmp_path, 20, 4)
+    write_parts(tmp_path, 20, 1)
+    assert before.items() <= tree(tmp_path / "out").items()
+    write_parts(tmp_path, 20, 4, overwrite=True)
+    assert len(rows_of_parts(tmp_path)) == 20
+    assert not intents(tmp_path)
+
+
+KEYS = ("absent", "older", "newer", "gone")
+
+
+def put_plan(folder: Path) -> scale.Plan:
+    """Four files for a store that has keys of two of their names."""
+    for key in KEYS:
+        (folder / "in").mkdir(exist_ok=True)
+        (folder / "in" / key).write_text(f"file {key}")
+    with tare.open_store(str(folder / "store")) as store:
+        store.set("older", b"before")
+        store.set("newer", b"before")
+    return scale.plan_put(str(folder / "in"), str(folder / "store"), folder / "put.jsonl")
+
+
+def died_putting(plan: scale.Plan, step: str) -> bool:
+    """A run that ends before any key is set, when a half is, or when all are; whether it did."""
+
+    def child() -> None:
+        real = Store.mset
+
+        def mset(self: Store, keys: list[str], values: list[Any], **options: Any) -> Any:
+            if step == "half":
+                real(self, keys[::2], values[::2], **options)
+            if step in ("before", "half"):
+                os._exit(9)
+            return real(self, keys, values, **options)
+
+        def receipt(*_: Any, **__: Any) -> None:
+            os._exit(9)
+
+        Store.mset = mset  # type: ignore[method-assign]
+        State.write_receipt = receipt  # type: ignore[method-assign]
+        scale.run(plan, executor="inline")
+
+    return died(child)
+
+
+@pytest.mark.parametrize("steps", [["before"], ["half"], ["after"], ["before", "after"], ["half", "before"]])
+def test_a_key_that_was_set_since_an_attempt_died_stays(tmp_path: Path, steps: list[str]) -> None:
+    """All others name their files, also those that named something else before."""
+    plan = put_plan(tmp_path)
+    for step in steps:
+        assert died_putting(plan, step)
+        with tare.open_store(str(tmp_path / "store")) as store:
+            store.set("newer", b"since")
+            store.del_("gone")
+    report = scale.run(plan, executor="inline")
+    assert report.ok, report.failures
+    with tare.open_store(str(tmp_path / "store")) as store:
+        found = {key: bytes(store.get(key)).decode() for key in KEYS}
+    assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since"}
+    assert scale.run(plan, executor="inline").skipped == plan.count
+
+
+def test_keys_that_were_there_are_replaced_once(tmp_path: Path) -> None:
+    """By the first start; what a file that could not be read then is to replace, it replaces when it can."""
+    plan = put_plan(tmp_path)
+    (tmp_path / "in" / "older").rename(tmp_path / "kept")
+    assert scale.run(plan, executor="inline").files_failed == 1
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert bytes(store.get("older")) == b"before"
+        assert bytes(store.get("newer")) == b"file newer"
+        store.set("newer", b"since")
+    (tmp_path / "kept").rename(tmp_path / "in" / "older")
+    assert died_putting(plan, "after")
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert bytes(store.get("older")) == b"file older"
+        store.set("older", b"since")
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(tmp_path / "store")) as store:
+        assert (bytes(store.get("older")), bytes(store.get("newer"))) == (b"since", b"since")
+
+
+def test_a_store_that_fails_while_keys_are_set_forgets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it set before it failed is as good as set: who sets it then is right."""
+    plan = put_plan(tmp_path)
+    real = Store.mset
+
+    def failing(self: Store, keys: list[str], values: list[Any], **options: Any) -> Any:
+        real(self, keys[:3], values[:3], **options)
+        raise OSError("the disk fails")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "mset", failing)
+        assert scale.run(plan, executor="inline", retries=0).failed == 1
+    with tare.open_store(str(tmp_path / "store")) as store:
+        store.set("newer", b"since")
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(tmp_path / "store")) as store:
+        found = {key: bytes(store.get(key)).decode() for key in KEYS}
+    assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since"}

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pyarrow import parquet
 
 from tare import scale
 from tare.scale import place, running
+from tare.scale.attempts import attempt_of
 from tare.scale.failures import classify, unwritable
 from tare.scale.planning import convert
 from tare.scale.report import grouped
@@ -484,7 +486,9 @@ def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
     with child.stdout as said:
         said.readline()
     writing = tmp_path / "out" / ".tare" / "writing"
-    attempt = writing / f"{'a' * 64}.{os.uname().nodename}-{child.pid}-0"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "getpid", lambda: child.pid)
+        attempt = writing / attempt_of("a" * 64, 0)
     attempt.mkdir(parents=True)
     (attempt / "x.parquet").write_bytes(b"half")
     assert scale.clean(str(tmp_path / "out")) == 0
@@ -492,6 +496,31 @@ def test_what_a_killed_run_left_is_swept(tmp_path: Path) -> None:
     child.wait()
     assert scale.clean(str(tmp_path / "out")) == 1
     assert scale.run(plan, executor="inline").ok
+
+
+@pytest.mark.parametrize("named", ["by another namespace", "by an older version", "by another host"])
+def test_an_attempt_whose_process_this_one_cannot_see_is_swept_by_its_age(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Two containers may have one host name, and a number of a process in the one says nothing in the other."""
+    planned(tmp_path)
+    own = os.stat("/proc/self/ns/pid").st_ino
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "getpid", lambda: 2**22 + 1)  # beyond all numbers that there are
+        name = attempt_of("a" * 64, 0)
+    assert f"-{own}." in name
+    gone = {
+        "by another namespace": name.replace(f"-{own}.", f"-{own + 1}."),
+        "by an older version": name.replace(f"-{own}.", "-"),
+        "by another host": name.replace(os.uname().nodename, "other-host"),
+    }
+    attempt = tmp_path / "out" / ".tare" / "writing" / gone[named]
+    attempt.mkdir(parents=True)
+    (attempt / "x.parquet").write_bytes(b"half")
+    assert scale.clean(str(tmp_path / "out")) == 0
+    for path in (attempt / "x.parquet", attempt):
+        os.utime(path, (time.time() - 90_000,) * 2)
+    assert scale.clean(str(tmp_path / "out")) == 1
 
 
 def test_a_partition_whose_name_is_too_long_leaves_nothing(tmp_path: Path) -> None:

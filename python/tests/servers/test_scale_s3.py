@@ -190,6 +190,37 @@ def test_parts_are_ranges_of_requests(tmp_path: Path) -> None:
     assert rows == list(range(20_000))
 
 
+def test_what_a_part_is_to_be_is_two_requests(tmp_path: Path, log: Path) -> None:
+    """Said before it is put, removed behind its receipt; what an earlier attempt said is read where there may be one."""
+    source, out = tmp_path / "a.ndjson", "s3://bucket/said"
+    source.write_bytes(b"".join(b'{"n": %d}\n' % n for n in range(20_000)))
+    plan = scale.plan_convert(str(source), out, to="parquet", split="20KB")
+    requests = Requests(log)
+
+    def asked() -> list[str]:
+        """Each request about an intent; and each removal, whose path does not tell of what."""
+        return [
+            "removed" if path.endswith("?delete") else method
+            for method, path in requests.since()
+            if path.endswith("?delete") or re.search("intents/[0-9a-f]{64}", path)
+        ]
+
+    for receipt in scale.iter_run(plan, executor="inline"):
+        found = asked()
+        assert (receipt["status"], found[-2:], "GET" in found) == ("done", ["PUT", "removed"], False)
+    assert not asked()
+    first, *others = plan.units()
+    state, made = State.of(plan), [{"name": "gone", "size": 1, "hash": "0" * 64}]
+    state.place.remove(first["output"]["names"][0])
+    for unit in (first, *others):  # all but the first have receipts
+        state.write_intent(unit_key(unit), [], made)
+    asked()
+    assert scale.run(plan, executor="inline").done == 1
+    found = asked()
+    assert (found.count("GET"), found.count("PUT")) == (1, 1)
+    assert not state.intents()
+
+
 def test_what_is_told_has_no_credentials(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = sources(tmp_path / "in", 1)
     (folder / "bad.ndjson").write_bytes(b"{")

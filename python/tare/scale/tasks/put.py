@@ -1,6 +1,8 @@
 """`put`: files into a store, each under its name; the objects first, then the keys that name them.
 
-A key is set once. One that is there when its unit is done again has been left, or set by somebody, and stays.
+A key is set once, whatever it named before. One that is there when its unit is done again has been left, or set by
+somebody, and stays. So it is of a unit that died, which no receipt tells of: what keys named when the plan was begun is kept,
+and one that names something else in a later attempt was set by an earlier one, or since.
 """
 
 from __future__ import annotations
@@ -30,7 +32,13 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     keys = [str(key) for key in options["keys"]]
     before = writing.before()
     writing.committed = sorted(before)  # whatever happens from here: what was set once is not set again
-    found = stored.hashes(options, sorted(before)) if before else {}
+    begun = writing.begun_keys()
+    asked = before if begun is None else before.union(keys)
+    there = stored.hashes(options, sorted(asked)) if asked else {}
+    if begun is not None:
+        before |= {key for key, hash in there.items() if hash != begun.get(key, "")}
+        writing.committed = sorted(before)
+    found = {key: hash for key, hash in there.items() if key in before}
     values: dict[str, Any] = {}
     failed: list[Exception] = []
     notes = ["keys that were there already stay as they are"] if found else []
