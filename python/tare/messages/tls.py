@@ -83,7 +83,8 @@ class TlsChannel(PulledChannel):
                 self._session.finish()
                 self._writes = False  # so that closing says it no second time
                 self._flush(deadline)
-            self._finish()  # half of it: the other half is still read
+            if self._end_writing():
+                return True
             while self.take(1, 0, deadline.left()) is not None:
                 pass
         except TimeoutError:
@@ -92,10 +93,19 @@ class TlsChannel(PulledChannel):
             return False
         return self._session.status()[0] == "ended"
 
-    def _end_writing(self) -> None:
-        # unwrap() ends reading as well, sometimes before the peer's half came; the object below it does not.
-        with self._turn, contextlib.suppress(OSError):
-            self._sock._sslobj.shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - it has no other name
+    def _end_writing(self) -> bool:
+        """End our half; whether the peer was heard meanwhile: what it said then can be read no more.
+
+        Not by unwrap(), which takes the object away that the other half is read by.
+        """
+        with self._turn:
+            try:
+                self._sock._sslobj.shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - it has no other name
+            except ssl.SSLError as error:
+                return error.reason == "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"
+            except OSError:
+                pass  # it is gone: reading will say so
+        return False
 
     def _release(self) -> None:
         self._sock.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,11 @@ class Planned:
     key: str
     superseded: bool
     spoken: frozenset[int] = frozenset()
+
+    @property
+    def is_history(self) -> bool:
+        """Whether a later plan speaks of all that it stands for."""
+        return len(self.spoken) == len(self.unit["input"])
 
     def speaks_of(self, name: str) -> bool:
         """Whether a later plan speaks of the source that an output is made of."""
@@ -107,10 +112,11 @@ class _Undone:
     names: set[str] = field(default_factory=set)
     partitions: set[str] = field(default_factory=set)
 
-    def add(self, unit: dict[str, Any]) -> None:
-        self.uris.update(str(one["uri"]) for one in unit["input"])
+    def add(self, unit: dict[str, Any], besides: Collection[int] = ()) -> None:
+        """Add a unit, but for those of its inputs that a later plan speaks of."""
+        self.uris.update(str(one["uri"]) for n, one in enumerate(unit["input"]) if n not in besides)
         names = self.partitions if "partition" in unit["options"] else self.names
-        names.update(map(str, unit["output"].get("names", [])))
+        names.update(str(name) for n, name in enumerate(unit["output"].get("names", [])) if n not in besides)
 
     def needs(self, old: Planned, name: str) -> bool:
         """Whether a result of an older unit is all that there is of its source, or under its name."""
@@ -127,8 +133,7 @@ def finish(state: State, plan: Plan) -> int | None:
     name now, lest its rows be there twice. So is what an attempt at a superseded unit renamed before it died, where
     values told the names and no receipt does. What a source gave that this plan does not speak of stays: it may be gone,
     or not have been meant this time; so does what there is of a source of which its last plan, this one or another, has
-    not done all. Plans that
-    nothing stands for any more go too, but for the last ones.
+    not done all. Plans that nothing stands for any more go too, but for the last ones.
 
     Args:
         state: Of the plan's destination.
@@ -150,9 +155,13 @@ def finish(state: State, plan: Plan) -> int | None:
     kept: set[str] = set()  # what units that are wanted tell of, although they are not done
     others = (one for one in state.plans() if one.id != plan.id)
     units = planned(itertools.chain([plan], others), alone=alone)
-    for one, receipt in state.with_receipts(units, lambda one: "" if one.superseded else one.key):
+    for one, receipt in state.with_receipts(units, lambda one: "" if one.is_history else one.key):
         if one.superseded:
             old.append(one)
+            if not one.is_history and (receipt is None or not state.is_done(receipt, there, unit=one.unit)):
+                # Small files are grouped: what a later plan says of one says nothing of its neighbours.
+                live.add(one.plan)
+                undone.add(one.unit, besides=one.spoken)
             continue
         live.add(one.plan)
         if receipt is None or not state.is_done(receipt, there, unit=one.unit):

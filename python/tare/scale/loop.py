@@ -74,6 +74,7 @@ class _Task:
     key: str
     made: bool = False
     attempt: int = 1
+    again: bool = False  # whether it may have been begun before, whatever its attempt is
     deaths: int = 0
     timeouts: int = 0
     not_before: float = 0.0
@@ -266,8 +267,11 @@ class Loop:
             self.state.drop_manifest()  # what it says may be true no more
         task.began = time.monotonic()
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
-        there = self._guard.there(task.unit, made=task.made, again=task.attempt > 1)
-        settings = {**self._settings, "attempt": task.attempt, "key": task.key, "there": there}
+        again = task.again or task.attempt > 1
+        there = self._guard.there(task.unit, made=task.made, again=again)
+        settings = {
+            **self._settings, "attempt": task.attempt, "again": int(again or self.engine.repeats), "key": task.key, "there": there,
+        }  # fmt: skip
         try:
             future = self.engine.submit(task.unit, settings)
         except Exception as error:
@@ -330,6 +334,7 @@ class Loop:
             return future.result()
         except CancelledError:
             if not self._stopping:
+                task.again = True
                 self._again.append(task)
             return None
         except BaseException as error:
@@ -444,6 +449,8 @@ class Loop:
             future.cancel()
         self._flying.clear()
         self.engine.give_up()
+        for task in innocent:
+            task.again = True
         self._again.extend(innocent)
         for task in late:
             task.timeouts += 1

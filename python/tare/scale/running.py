@@ -58,8 +58,8 @@ class Writing:
     Args:
         place: Where they go.
         key: Of the unit.
-        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``attempt``; ``there``,
-            as `Guard.there` gives it; of `put` ``plan``, its id, and ``begun``, whether an earlier run began it.
+        settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``again``, whether this
+            run may have been at it before; ``there``, as `Guard.there` gives it; of `put` ``plan``, its id, and ``begun``, whether an earlier run began it.
         sources: The URIs of what is read.
     """
 
@@ -75,7 +75,7 @@ class Writing:
         self.engine = str(settings.get("engine", ""))
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
-        self._attempt_number = int(settings.get("attempt", 0))
+        self._again = bool(settings.get("again", settings.get("attempt", 0) != 1))
         self._plan = str(settings.get("plan", ""))
         self._begun = bool(settings.get("begun"))
         self._state = State.from_settings(settings) if settings.get("state") else None
@@ -86,8 +86,9 @@ class Writing:
         self._folders: set[str] = set()
         self.committed: list[str] = []
         """The outputs that were renamed, or the keys that are set, also if the unit fails for another's sake."""
-        self.rows = self.bytes = 0
-        """Of those outputs, if the unit fails."""
+        self.rows: dict[str, int] = {}
+        """Of each output, where a unit has several: some may be well if it fails."""
+        self._bytes: dict[str, int] = {}
         self.guarded = False
         """Whether names that no plan knows beforehand may take the place of nobody else's file."""
         self.noted = False
@@ -159,6 +160,7 @@ class Writing:
         if others := self.give_up_others():
             raise next(iter(others.values()))
         facts = self.written()
+        self._bytes |= {str(fact["name"]): int(fact["size"]) for fact in facts}
         if self.guarded:
             self._leave_others()
         if self._fsync != "none":
@@ -219,7 +221,7 @@ class Writing:
             for fact, (path, _) in zip(facts, self._parts, strict=True)
         ]
         cast(State, self._state).write_intent(
-            self.key, self._sources, told, attempt=self._attempt_number, flush=self._fsync != "none"
+            self.key, self._sources, told, again=self._again, flush=self._fsync != "none"
         )
 
     def _known_by(self, path: str) -> dict[str, Any]:
@@ -286,9 +288,14 @@ class Writing:
 
     def begun_keys(self) -> Mapping[str, str] | None:
         """What keys named when their plan was begun, as hashes; None if no attempt can have set any since."""
-        if self._state is None or not self._plan or not (self._begun or self._attempt_number > 1):
+        if self._state is None or not self._plan or not (self._begun or self._again):
             return None
         return self._state.begun_keys(self._plan)
+
+    def well(self) -> dict[str, int]:
+        """Rows and bytes of the outputs that are in their place."""
+        rows, sizes = (sum(each.get(name, 0) for name in self.committed) for each in (self.rows, self._bytes))
+        return {"rows": rows, "bytes_out": sizes}
 
     def discard(self) -> None:
         """Remove what was not renamed, and the folders that it was written in."""
@@ -362,7 +369,7 @@ def _carry_out(
         stage[0] = "writing"
         output = _committed(state, writing, unit, receipt, before)
     except Exception:
-        receipt |= {"committed": writing.committed, "rows": writing.rows, "bytes_out": writing.bytes}
+        receipt |= {"committed": writing.committed, **writing.well()}
         raise
     finally:
         writing.discard()
@@ -390,7 +397,7 @@ def _committed(
     if again in (None, before) or not state.is_done(again, unit=unit, verify=writing.verify):
         try:
             return writing.commit()
-        except NameTaken:  # another attempt may have been faster, and its receipt be there by now
+        except (NameTaken, Several):  # another attempt may have been faster, and its receipt be there by now
             again = state.receipt(receipt["key"])
             if again in (None, before) or not state.is_done(again, unit=unit, verify=writing.verify):
                 raise

@@ -51,10 +51,10 @@ class Starts:
         last = {plan: number for number, plan in self._found()}
         return sorted(last, key=lambda plan: (last[plan], plan))
 
-    def keep(self, ids: Collection[str]) -> None:
-        """Forget the starts of all other plans."""
-        for number, plan in self._found():
-            if plan not in ids:
+    def drop(self, ids: Collection[str]) -> None:
+        """Forget the starts of some plans."""
+        for number, plan in self._found() if ids else ():
+            if plan in ids:
                 self._remove(number, plan)
 
     def _remove(self, number: int, plan: str) -> None:

@@ -167,7 +167,7 @@ class State:
         sources: Collection[str],
         outputs: Iterable[Mapping[str, Any]],
         *,
-        attempt: int = 0,
+        again: bool = True,
         flush: bool = False,
     ) -> None:
         """Say what an attempt is about to rename, beside what earlier ones of the unit said: their files may be there.
@@ -176,11 +176,11 @@ class State:
             key: Of the unit.
             sources: The URIs that it reads.
             outputs: Each with name, size and hash; without a hash, with what else tells its content.
-            attempt: Of this run; the first asks for nothing where no earlier run left any intent.
+            again: Whether this run may have been at it before; else nothing is asked where no earlier run left any intent.
             flush: Whether to wait until it is on the disk.
         """
         name = f"{self._prefix}intents/{key}.json"
-        before = None if self._intents is False and attempt == 1 else self.intent(key)
+        before = None if self._intents is False and not again else self.intent(key)
         told = [*(before or {}).get("output", []), *outputs]
         once = {canonical(dict(one)): one for one in told}
         self.place.put(name, canonical({"key": key, "input": sorted(sources), "output": list(once.values())}))
@@ -367,8 +367,7 @@ class State:
                 self.place.remove(f"{self._prefix}plans/{id}.jsonl")
                 self.place.remove(f"{self._prefix}begun/{id}.json")
                 self.allow(id, overwrite=False)
-        if not keep.issuperset(order):
-            self._starts.keep(keep)
+        self._starts.drop({*order} - keep)  # and no other: it may have been started meanwhile
 
     def kept(self, plan: Plan) -> Plan:
         """The plan as it is kept beside the receipts; of an object store, a copy on this machine."""

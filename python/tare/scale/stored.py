@@ -29,6 +29,8 @@ def begin(state: State, plan: Plan) -> bool:
             if not number and not _has_keys(unit["options"]):
                 break
             named |= hashes(unit["options"], list(map(str, unit["options"]["keys"])))
+        if state.begun_keys(plan.id) is not None:
+            return True  # another shard was faster, and may have set some by now
         state.write_begun_keys(plan.id, named)
     return False
 

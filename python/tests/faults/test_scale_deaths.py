@@ -14,6 +14,7 @@ import pytest
 
 from tare import scale
 from tare.scale import EngineError
+from tare.scale.executors.inline import InlineEngine
 from tare.scale.executors.local import LocalEngine
 from tare.scale.plan import Plan
 
@@ -79,3 +80,50 @@ def test_a_process_that_dies_between_two_receipts(tmp_path: Path) -> None:
             kill_one(engine)
             time.sleep(0.3)
     assert done == ["done"] * 40
+
+
+def test_what_was_withdrawn_may_have_been_begun(tmp_path: Path) -> None:
+    """A unit that comes back to the queue is told so, whatever number its attempt has; so is all of an engine that repeats."""
+    given: list[tuple[str, int, int]] = []
+
+    class Withdrawing(InlineEngine):
+        def submit(self, unit: dict[str, Any], settings: Any) -> Future[dict[str, Any]]:
+            given.append((str(settings["key"]), settings["attempt"], settings["again"]))
+            if len(given) == 1:
+                lost: Future[dict[str, Any]] = Future()
+                lost.cancel()
+                lost.set_running_or_notify_cancel()
+                return lost
+            return super().submit(unit, settings)
+
+    class Repeating(Withdrawing):
+        repeats = True
+
+    plan = planned(tmp_path, 2)
+    assert scale.run(plan, executor=Withdrawing()).ok
+    assert sorted((attempt, again) for _, attempt, again in given) == [(1, 0), (1, 0), (1, 1)]
+    given.clear()
+    for path in (tmp_path / "out").glob("*.parquet"):
+        path.unlink()
+    assert scale.run(plan, executor=Repeating()).ok
+    assert {again for _, _, again in given} == {1}
+
+
+def test_a_signal_while_a_unit_is_handed_over_blocks_none_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The handler of one that was pending may raise as soon as it is looked for: later ones must still come."""
+    engine = LocalEngine(1)
+    real = signal.pthread_sigmask
+    before = real(signal.SIG_BLOCK, ())
+
+    def interrupted(how: int, mask: Any) -> set[Any]:
+        found = real(how, mask)
+        if how == signal.SIG_BLOCK and mask:
+            raise KeyboardInterrupt
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(signal, "pthread_sigmask", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine._submitted(os.getpid)
+    assert real(signal.SIG_BLOCK, ()) == before
+    engine.close()

@@ -9,6 +9,7 @@ from scale_folders import convert, lines, rows, tree
 
 from tare import scale
 from tare.scale.place import place_of
+from tare.scale.planning import convert as planning
 from tare.scale.started import Starts
 from tare.scale.state import State
 
@@ -65,3 +66,43 @@ def test_two_plans_that_are_started_at_once_are_both_known(
     assert all(scale.run(plan, executor="inline").ok for plan in plans)
     assert tree(out) == ["s1.parquet", "s2.parquet"]
     assert rows(out) == 3
+
+
+def test_a_neighbour_that_is_converted_alone_takes_nothing_of_a_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group that failed for one of its files: what there is of the others stays, whichever is meant next."""
+    monkeypatch.setattr(planning, "_GROUPED_FROM", 1)
+    source, out = tmp_path / "in", tmp_path / "out"
+    for n in range(4):
+        lines(source / f"{n}.ndjson", 1)
+    assert convert(source, out).ok
+    (source / "2.ndjson").write_text('{"a":1}\n{"a":')
+    assert convert(source, out).files_failed == 1
+    lines(source / "0.ndjson", 2)
+    report = convert(source / "0.ndjson", out)
+    assert (report.done, report.superseded) == (1, 0)
+    assert tree(out) == [f"{n}.parquet" for n in range(4)]
+    lines(source / "2.ndjson", 3)
+    assert convert(source, out).ok
+    assert rows(out) == 2 + 1 + 3 + 1
+
+
+def test_a_start_is_forgotten_by_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that another process starts while old ones are removed stays known."""
+    lines(tmp_path / "in" / "a.ndjson", 1)
+    out = tmp_path / "out"
+    assert convert(tmp_path / "in", out).ok
+    state = State(out.as_uri())
+    starts = Starts(state.place, ".tare/started/")
+    real = State.order
+
+    def order(self: State) -> list[str]:
+        found = real(self)
+        starts.add("b" * 64)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(State, "order", order)
+        state.drop_plans([], overruled=[])
+    assert "b" * 64 in state.order()

@@ -468,6 +468,8 @@ def test_what_appears_there_during_the_run_is_left(
     assert "f9.parquet: is there already, and not from here" in error["message"]
     assert out.read("f9.parquet") == b"somebody's"
     assert len(tree(out.uri)) == 10
+    one = len(tare.read(tmp_path / "in" / "f0.ndjson"))
+    assert (report.files, report.rows, report.bytes_out > 9 * 100) == (9, 9 * one, True)
     assert len(refused) == (how == "old-store")
     # After it is put, and before where the put cannot tell.
     asked = [path for method, path in begun[0].since() if method == "HEAD"]

@@ -14,6 +14,7 @@ from message_places import certificate
 
 import tare
 from tare.messages import EndOfStream, aio
+from tare.messages.tls import heard_out
 
 SECONDS = 10
 
@@ -226,3 +227,22 @@ def test_tls_of_asyncio(papers) -> None:
                     return [*got, await client.receive()]
 
     assert asyncio.run(talk()) == [1, "x" * 100_000, "back"]
+
+
+def test_a_peer_that_took_everything_is_heard_out(papers):
+    """Many times, as its END may come at any moment of our own goodbye."""
+    serving, trusting = contexts(papers)
+    with tare.listen("tcp://127.0.0.1:0", "json", tls=serving, timeout=SECONDS) as server:
+        for _ in range(200):
+            client, accepted = meet(server, codec="json", tls=trusting, server_hostname="server.test")
+
+            def take(conn=accepted) -> None:
+                with conn:
+                    assert list(conn) == [1]
+
+            thread = threading.Thread(target=take)
+            thread.start()
+            client.send(1)
+            assert heard_out(client, SECONDS)
+            client.close()
+            thread.join(SECONDS)

@@ -32,6 +32,9 @@ class Engine(ABC):
     is_pool = False
     """Whether its workers share the memory of this machine, and all go when one dies."""
 
+    repeats = False
+    """Whether it may carry out a unit again of its own accord, as clusters do whose worker died."""
+
     @property
     def most(self) -> int:
         """How many units may be in flight: enough that no worker waits for the next."""

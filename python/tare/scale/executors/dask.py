@@ -141,6 +141,8 @@ class DaskEngine(Engine):
             started here are known to come.
     """
 
+    repeats = True
+
     def __init__(self, text: str, workers: int, patience: float = _START_S) -> None:
         try:
             distributed: Any = importlib.import_module("distributed")

@@ -22,6 +22,8 @@ class FuturesEngine(Engine):
 
     name = "futures"
 
+    repeats = True
+
     def __init__(self, executor: Any) -> None:
         if not callable(getattr(executor, "submit", None)):
             raise UsageError(

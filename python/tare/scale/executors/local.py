@@ -92,8 +92,9 @@ class LocalEngine(Engine):
 
     def _submitted(self, function: Callable[..., _T], *given: Any) -> Future[_T]:
         """Processes begin with what is given first. Until they have said what signals mean to them, these wait."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # a process inherits it
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
         try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # a process inherits it
             return self._pool.submit(function, *given)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

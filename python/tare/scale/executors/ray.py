@@ -32,6 +32,8 @@ class RayEngine(Engine):
         workers: How many cores one of our own has.
     """
 
+    repeats = True
+
     def __init__(self, text: str, workers: int) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:

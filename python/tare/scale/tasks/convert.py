@@ -39,7 +39,6 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
     """
     made = Made(libraries=dict(_libraries(str(unit["write"]))))
     failed: list[Exception] = []
-    rows: dict[str, int] = {}
     for given, name in zip(unit["input"], unit["output"]["names"], strict=True):
         mark, before = writing.mark(), made.rows
         try:
@@ -54,17 +53,15 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
                 mark
             )  # what was written before it failed, or before its source changed, is no result
             failed.append(named(error, str(given["uri"])))
-        rows[name] = made.rows - before
+        writing.rows[name] = made.rows - before
     uris = dict(zip(unit["output"]["names"], (str(one["uri"]) for one in unit["input"]), strict=True))
     failed += [named(error, uris[name]) for name, error in writing.give_up_others().items()]
     if failed:
         if len(unit["input"]) > len(failed):
             try:
-                # What is well is done; the rest is what a second run is for.
-                writing.bytes = sum(int(fact["size"]) for fact in writing.commit())
+                writing.commit()  # what is well is done; the rest is what a second run is for
             except (NameTaken, Several) as error:
                 failed += error.errors if isinstance(error, Several) else [error]
-            writing.rows = sum(rows.get(name, 0) for name in writing.committed)
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     return made
 
