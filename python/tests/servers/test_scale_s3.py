@@ -7,10 +7,8 @@ import hashlib
 import os
 import random
 import re
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 import pytest
 from conftest import need
+from moto_server import bucket
 
 import tare
 from tare import compress, scale
@@ -47,28 +46,8 @@ def server(log: Path) -> Iterator[str]:
         import obstore  # noqa: F401
     except ImportError as error:
         need(False, f"{error.name} is not installed")
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        port = chosen.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        until = time.monotonic() + 60
-        while True:
-            try:
-                request = urllib.request.Request(f"{url}/bucket", method="PUT")
-                with urllib.request.urlopen(request, timeout=5):
-                    break
-            except OSError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.1)
+    with bucket(log) as url:
         yield url
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture(autouse=True)
