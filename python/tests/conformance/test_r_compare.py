@@ -21,6 +21,7 @@ for (part in c("json", "tagged", "dput", "codecs", "compare", "rebuild", "shown"
   if (file.exists(file.path(FOLDER, paste0(part, ".R")))) sys.source(file.path(FOLDER, paste0(part, ".R")), globalenv())
 f <- function(x) structure(list(l = x), class = "data.frame", row.names = .set_row_names(length(x)))
 i <- function(...) bit64::as.integer64(c(...))
+span <- function(n, units) as.difftime(n, units = units)
 at <- function(seconds, zone = "UTC") .POSIXct(seconds, tz = zone)
 empty <- structure(list(), names = character())
 nan <- function(low) readBin(as.raw(c(low, 0, 0, 0, 0, 0, 0xf8, 0x7f)), "double", 1L)
@@ -86,6 +87,16 @@ VERDICTS = {
     "a zero for a negative one beside texts": ("f(c(-0, NaN))", "f(list(0, 'NaN'))", "lossy"),
     "cells of a list": ("f(c(1L, NA, 3L))", "f(list(1, NULL, 3L))", "type"),
     "cells of a list, texts": ("f(c('a', NA))", "f(list('a', NULL))", "type"),
+    "cells that are other durations": ("f(span(60, 'secs'))", "f(list(span(60, 'mins')))", "lossy"),
+    "cells that are durations": (
+        "f(span(c(60, 0.3, 7200, NA), 'secs'))",
+        "f(list(span(1, 'mins'), span(0.3, 'secs'), span(2, 'hours'), NULL))",
+        "type",
+    ),
+    "cells that are times for days": ("f(as.Date(c('2020-01-01', NA)))", "f(list(at(1577836800), NULL))", "type"),
+    "cells that are other times for days": ("f(as.Date('2020-01-01'))", "f(list(at(1577836801)))", "lossy"),
+    "cells that are days for times": ("f(at(c(86400, 5)))", "f(list(as.Date('1970-01-02'), at(5, 'Asia/Tokyo')))", "type"),
+    "cells that are days for texts": ("f(c('2020-01-01', 'a'))", "f(list(as.Date('2020-01-01'), 'a'))", "type"),
 }  # fmt: skip
 
 # What was given, what came back: how many cells, and the example.

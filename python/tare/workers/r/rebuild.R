@@ -70,6 +70,16 @@
     list(cells = b, lost = FALSE))
 }
 
+# The attributes that say what a cell's number means; unlist drops them.
+.meaning <- function(cell) {
+  if (!inherits(cell, c("integer64", "Date", "POSIXct", "difftime"))) return(NULL)
+  marks <- attributes(cell)
+  marks[names(marks) %in% c("class", "units", "tzone")]
+}
+
+# What cells have in common that can be rebuilt at once: minutes and seconds cannot.
+.kind <- function(cell) paste(c(class(cell)[1L], attr(cell, "units"), attr(cell, "tzone")), collapse = " ")
+
 # A column that came back as a list. Cells of one type at once: together, a number beside a text would become a text,
 # without the sign of its zero.
 .rebuild_cells <- function(a, b) {
@@ -80,14 +90,14 @@
   plain <- is.logical(flat) || (is.numeric(flat) && !is.character(a) && !is.factor(a))
   if (!length(classed) && plain && length(flat) == length(b)) return(.rebuild(a, flat))
   kinds <- vapply(b, typeof, "")
-  kinds[classed] <- vapply(b[classed], function(one) class(one)[1L], "")
+  kinds[classed] <- vapply(b[classed], .kind, "")
   cells <- NULL
   lost <- logical(length(b))
   for (kind in unique(kinds)) {
     at <- which(kinds == kind)
     flat <- if (kind == "factor") vapply(b[at], as.character, "") else unlist(b[at], use.names = FALSE)
     if (length(flat) != length(at)) return(NULL)
-    if (kind == "integer64") class(flat) <- kind
+    attributes(flat) <- .meaning(b[[at[1L]]])
     part <- .rebuild(a, flat)
     if (is.null(part)) return(NULL)
     if (is.null(cells)) cells <- rep(part$cells[NA_integer_], length(b))
