@@ -61,6 +61,27 @@ VERDICTS = {
     "a day as text": ("f(as.Date(c('2020-01-01', NA)))", "f(c('2020-01-01', 'NA'))", "type"),
     "more behind a time": ("f(at(0))", "f('1970-01-01 00:00:00 +05:00')", "lossy"),
     "a time as text": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', NA))", "type"),
+    "times as texts with an offset": (
+        "f(at(c(0, 0, 3600.1, -3600, -0.5), 'Europe/Berlin'))",
+        "f(c('1970-01-01T00:00:00+00:00', '1970-01-01 01:00+0100', '1970-01-01T02:00:00.1+01:00',"
+        " '1969-12-31 17:30:00 -0530', '1970-01-01T04:59:59.500+05:00'))",
+        "type",
+    ),
+    "times as texts that say UTC": (
+        "f(at(c(0, 0, 5), 'Europe/Berlin'))",
+        "f(c('1970-01-01 UTC', '1970-01-01T00:00 UTC', '1970-01-01 00:00:05 UTC'))",
+        "type",
+    ),
+    "a time as text of its own zone": ("f(at(0, 'Europe/Berlin'))", "f('1970-01-01 01:00:00')", "type"),
+    "a time of another offset": ("f(at(0))", "f('1970-01-01T00:00:00+01:00')", "lossy"),
+    "a day with an offset": ("f(at(0))", "f('1970-01-01+00:00')", "lossy"),
+    "an offset that is none": ("f(at(0))", "f('1970-01-01T00:00:00+00:75')", "lossy"),
+    "an offset and a Z": ("f(at(0))", "f('1970-01-01T00:00:00+00:00Z')", "lossy"),
+    "fractions of a second": (
+        "f(at(c(60.3, 0.1, 1700000000.123)))",
+        "f(c('1970-01-01T00:01:00.3Z', '1970-01-01 01:00:00.1+01:00', '2023-11-14T23:13:20.123+0100'))",
+        "type",
+    ),
     "a time that is none": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', 'soon'))", "lossy"),
     "a zone": ("f(at(0))", "f(at(0, 'America/New_York'))", "type"),
     "minutes for seconds": (

@@ -174,23 +174,37 @@
   made
 }
 
-# Moments as texts of their own zone or, with a Z, of UTC; a day alone is its midnight.
+# A moment's text: day, time, seconds, their fraction, offset, UTC. A day has no offset.
+MOMENT <- paste0("^([0-9]{1,4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})([.][0-9]*)?)?",
+                 "(?: ?([+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])\\z)?)?(Z| UTC)?\\z")
+
+# Moments as texts of their own zone or, with an offset or a sign of UTC, of that; a day alone is its midnight.
 .as_moments <- function(b, zone) {
   if (inherits(b, "Date")) b <- format(b)
   made <- .numbers(b)
   if (!is.character(b)) return(made)
-  form <- "^[0-9]{1,4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?)?Z?$"
-  formed <- grepl(form, b, perl = TRUE)
-  for (universal in c(TRUE, FALSE)) {
-    at <- which(formed & endsWith(b, "Z") == universal)
-    text <- chartr("TZ", "  ", b[at])
-    short <- !grepl(":", text, fixed = TRUE)
-    text[short] <- paste(text[short], "00:00")
-    short <- !grepl(":.*:", text, perl = TRUE)
-    text[short] <- paste0(sub(" $", "", text[short]), ":00")
-    tz <- if (universal || is.null(zone)) "UTC" else zone[1L]
-    made$cells[at] <- as.double(as.POSIXct(text, tz = tz, format = "%Y-%m-%d %H:%M:%OS"))
-    made$lost[at] <- is.na(made$cells[at])
+  at <- grep(MOMENT, b, perl = TRUE)
+  part <- function(n, absent = "") {
+    found <- sub(MOMENT, paste0("\\", n), b[at], perl = TRUE)
+    ifelse(nzchar(found), found, absent)
   }
+  text <- paste0(part(1L), " ", part(2L, "00:00"), part(3L, ":00"))
+  offset <- part(5L)
+  universal <- nzchar(offset) | nzchar(part(6L))
+  seconds <- rep(NA_real_, length(at))
+  for (these in list(which(universal), which(!universal))) {
+    tz <- if (all(universal[these]) || is.null(zone)) "UTC" else zone[1L]
+    seconds[these] <- as.double(as.POSIXct(text[these], tz = tz, format = "%Y-%m-%d %H:%M:%S"))
+  }
+  # The fraction last: what is subtracted from it takes its last digits along.
+  made$cells[at] <- seconds - .offset(offset) + as.double(paste0("0", part(4L)))
+  made$lost[at] <- is.na(seconds)
   made
+}
+
+# Seconds of an offset such as +01:00; none are 0.
+.offset <- function(text) {
+  text[!nzchar(text)] <- "+0000"
+  minutes <- as.double(substr(text, 2L, 3L)) * 60 + as.double(substr(text, nchar(text) - 1L, nchar(text)))
+  ifelse(startsWith(text, "-"), -60, 60) * minutes
 }
