@@ -123,14 +123,21 @@
   list(cells = text, lost = lost)
 }
 
+# How a number is written in base ten, as Node's worker has it, and as R writes what is infinite; as.double takes
+# spaces and other bases too.
+DECIMAL <- "^(?:-?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|-?Inf(?:inity)?|NaN)\\z"
+
 .numbers <- function(b) {
   if (is.complex(b)) return(NULL)
   if (.is64(b)) {
     cells <- .doubles64(b)
     return(list(cells = cells, lost = !is.na(cells) & abs(cells) > 2^53))
   }
-  cells <- as.double(b)
-  list(cells = cells, lost = if (is.character(b)) is.na(cells) & !is.nan(cells) & !.no_text(b) else FALSE)
+  if (!is.character(b)) return(list(cells = as.double(b), lost = FALSE))
+  written <- grepl(DECIMAL, b, perl = TRUE)
+  cells <- rep(NA_real_, length(b))
+  cells[written] <- as.double(b[written])
+  list(cells = cells, lost = !written & !.no_text(b))
 }
 
 .as_halves <- function(b) {
@@ -140,7 +147,7 @@
   made <- .halves_of(numbers$cells)
   made$lost <- made$lost | numbers$lost
   # Digits are read as what they are: the doubles beside would be others.
-  digits <- if (is.character(b)) grep("^[+-]?[0-9]+([.]0*)?$", b, perl = TRUE)
+  digits <- if (is.character(b)) grep("^-?[0-9]+([.]0*)?\\z", b, perl = TRUE)
   if (length(digits) && requireNamespace("bit64", quietly = TRUE)) {
     text <- sub("[.]0*$", "", b[digits], perl = TRUE)
     read <- bit64::as.integer64(text)
