@@ -21,6 +21,7 @@ for (part in c("json", "tagged", "dput", "codecs", "compare", "rebuild", "shown"
   if (file.exists(file.path(FOLDER, paste0(part, ".R")))) sys.source(file.path(FOLDER, paste0(part, ".R")), globalenv())
 f <- function(x) structure(list(l = x), class = "data.frame", row.names = .set_row_names(length(x)))
 i <- function(...) bit64::as.integer64(c(...))
+span <- function(n, units) as.difftime(n, units = units)
 at <- function(seconds, zone = "UTC") .POSIXct(seconds, tz = zone)
 empty <- structure(list(), names = character())
 nan <- function(low) readBin(as.raw(c(low, 0, 0, 0, 0, 0, 0xf8, 0x7f)), "double", 1L)
@@ -47,6 +48,24 @@ VERDICTS = {
     "a NaN of other bits in a document": ("list(NaN, 1)", "list(nan(7), 1)", "same"),
     "NA for NaN": ("f(c(NaN, 1))", "f(c(NA, 1))", "lossy"),
     "halves for whole numbers": ("f(c(1L, 2L))", "f(c('1.5', '2.9'))", "lossy"),
+    "other bases and spaces for numbers": ("f(c(16, 16))", "f(c('0x10', '16'))", "lossy"),
+    "spaces around a number": ("f(16L)", "f(' 16 ')", "lossy"),
+    "a line end behind a number": ("f(16)", "f('16\\n')", "lossy"),
+    "a plus before a number": ("f(16)", "f('+16')", "lossy"),
+    "other bases for whole numbers of 64 bits": ("f(i(16))", "f('0x10')", "lossy"),
+    "spaces around one of 64 bits": ("f(i(16))", "f(' 16')", "lossy"),
+    "a line end behind one of 64 bits": ("f(i(16))", "f('16\\n')", "lossy"),
+    "a plus before one of 64 bits": ("f(i(16))", "f('+16')", "lossy"),
+    "another base beside texts": ("f(c(16, 1))", "f(list('0x10', 1))", "lossy"),
+    "another base for a day": ("f(structure(16, class = 'Date'))", "f('0x10')", "lossy"),
+    "another base for a time": ("f(at(16))", "f('0x10')", "lossy"),
+    "numbers as R writes them": (
+        "f(c(1e5, -1.5, 1e-300, 0.5, Inf, -Inf, NaN, NA, NA, -0))",
+        "f(c('1e+05', '-1.5', '1E-300', '.5', 'Inf', '-Inf', 'NaN', 'NA', '', '-0'))",
+        "type",
+    ),
+    "numbers as others write them": ("f(c(Inf, -Inf, 5))", "f(c('Infinity', '-Infinity', '5.'))", "type"),
+    "powers of ten for one of 64 bits": ("f(i(100000))", "f('1e+05')", "type"),
     "whole numbers as texts": ("f(c(1L, 2L, NA))", "f(c('1', '2.0', ''))", "type"),
     "halves for whole numbers of 64 bits": ("f(i(1, 2))", "f(c('1.5', '2.9'))", "lossy"),
     "doubles for whole numbers of 64 bits": ("f(i(1, 2))", "f(c(1.5, 2))", "lossy"),
@@ -60,6 +79,27 @@ VERDICTS = {
     "a day as text": ("f(as.Date(c('2020-01-01', NA)))", "f(c('2020-01-01', 'NA'))", "type"),
     "more behind a time": ("f(at(0))", "f('1970-01-01 00:00:00 +05:00')", "lossy"),
     "a time as text": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', NA))", "type"),
+    "times as texts with an offset": (
+        "f(at(c(0, 0, 3600.1, -3600, -0.5), 'Europe/Berlin'))",
+        "f(c('1970-01-01T00:00:00+00:00', '1970-01-01 01:00+0100', '1970-01-01T02:00:00.1+01:00',"
+        " '1969-12-31 17:30:00 -0530', '1970-01-01T04:59:59.500+05:00'))",
+        "type",
+    ),
+    "times as texts that say UTC": (
+        "f(at(c(0, 0, 5), 'Europe/Berlin'))",
+        "f(c('1970-01-01 UTC', '1970-01-01T00:00 UTC', '1970-01-01 00:00:05 UTC'))",
+        "type",
+    ),
+    "a time as text of its own zone": ("f(at(0, 'Europe/Berlin'))", "f('1970-01-01 01:00:00')", "type"),
+    "a time of another offset": ("f(at(0))", "f('1970-01-01T00:00:00+01:00')", "lossy"),
+    "a day with an offset": ("f(at(0))", "f('1970-01-01+00:00')", "lossy"),
+    "an offset that is none": ("f(at(0))", "f('1970-01-01T00:00:00+00:75')", "lossy"),
+    "an offset and a Z": ("f(at(0))", "f('1970-01-01T00:00:00+00:00Z')", "lossy"),
+    "fractions of a second": (
+        "f(at(c(60.3, 0.1, 1700000000.123)))",
+        "f(c('1970-01-01T00:01:00.3Z', '1970-01-01 01:00:00.1+01:00', '2023-11-14T23:13:20.123+0100'))",
+        "type",
+    ),
     "a time that is none": ("f(at(c(0, NA)))", "f(c('1970-01-01T00:00:00Z', 'soon'))", "lossy"),
     "a zone": ("f(at(0))", "f(at(0, 'America/New_York'))", "type"),
     "minutes for seconds": (
@@ -84,8 +124,21 @@ VERDICTS = {
     "an array for an object": ("list(a = empty, b = list(1L, 2L))", "list(a = list(), b = c(1L, 2L))", "lossy"),
     "a negative zero beside texts": ("f(c(-0, NaN, NA, 0.1 + 0.2))", "f(list(-0, 'NaN', 'NA', 0.1 + 0.2))", "type"),
     "a zero for a negative one beside texts": ("f(c(-0, NaN))", "f(list(0, 'NaN'))", "lossy"),
+    "names of a vector of 64 bits": ("list(x = 1L, y = 2L)", "structure(i(1, 2), names = c('x', 'y'))", "type"),
+    "other names of a vector of 64 bits": ("list(x = 1L, y = 2L)", "structure(i(1, 2), names = c('x', 'z'))", "lossy"),
+    "a vector of 64 bits without names": ("list(x = 1L, y = 2L)", "i(1, 2)", "lossy"),
     "cells of a list": ("f(c(1L, NA, 3L))", "f(list(1, NULL, 3L))", "type"),
     "cells of a list, texts": ("f(c('a', NA))", "f(list('a', NULL))", "type"),
+    "cells that are other durations": ("f(span(60, 'secs'))", "f(list(span(60, 'mins')))", "lossy"),
+    "cells that are durations": (
+        "f(span(c(60, 0.3, 7200, NA), 'secs'))",
+        "f(list(span(1, 'mins'), span(0.3, 'secs'), span(2, 'hours'), NULL))",
+        "type",
+    ),
+    "cells that are times for days": ("f(as.Date(c('2020-01-01', NA)))", "f(list(at(1577836800), NULL))", "type"),
+    "cells that are other times for days": ("f(as.Date('2020-01-01'))", "f(list(at(1577836801)))", "lossy"),
+    "cells that are days for times": ("f(at(c(86400, 5)))", "f(list(as.Date('1970-01-02'), at(5, 'Asia/Tokyo')))", "type"),
+    "cells that are days for texts": ("f(c('2020-01-01', 'a'))", "f(list(as.Date('2020-01-01'), 'a'))", "type"),
 }  # fmt: skip
 
 # What was given, what came back: how many cells, and the example.

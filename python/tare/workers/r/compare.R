@@ -144,7 +144,9 @@ compare <- function(a, b, limit) {
   if (is.list(a) && is.atomic(b) && !is.null(b) && length(a) == length(b) && length(a)) {
     # A vector of several came of a list; one value might as well have been no list.
     note(where, if (length(a) == 1L) "lossy" else "type", a, b)
+    keys <- names(b)
     b <- if (.is64(b)) lapply(seq_along(b), function(at) .cell(b, at)) else as.list(b)
+    names(b) <- keys
   }
   if (!is.list(a) || !is.list(b)) {
     return(note(where, if (.alike(a, b)) "type" else "lossy", a, b))

@@ -70,6 +70,16 @@
     list(cells = b, lost = FALSE))
 }
 
+# The attributes that say what a cell's number means; unlist drops them.
+.meaning <- function(cell) {
+  if (!inherits(cell, c("integer64", "Date", "POSIXct", "difftime"))) return(NULL)
+  marks <- attributes(cell)
+  marks[names(marks) %in% c("class", "units", "tzone")]
+}
+
+# What cells have in common that can be rebuilt at once: minutes and seconds cannot.
+.kind <- function(cell) paste(c(class(cell)[1L], attr(cell, "units"), attr(cell, "tzone")), collapse = " ")
+
 # A column that came back as a list. Cells of one type at once: together, a number beside a text would become a text,
 # without the sign of its zero.
 .rebuild_cells <- function(a, b) {
@@ -80,14 +90,14 @@
   plain <- is.logical(flat) || (is.numeric(flat) && !is.character(a) && !is.factor(a))
   if (!length(classed) && plain && length(flat) == length(b)) return(.rebuild(a, flat))
   kinds <- vapply(b, typeof, "")
-  kinds[classed] <- vapply(b[classed], function(one) class(one)[1L], "")
+  kinds[classed] <- vapply(b[classed], .kind, "")
   cells <- NULL
   lost <- logical(length(b))
   for (kind in unique(kinds)) {
     at <- which(kinds == kind)
     flat <- if (kind == "factor") vapply(b[at], as.character, "") else unlist(b[at], use.names = FALSE)
     if (length(flat) != length(at)) return(NULL)
-    if (kind == "integer64") class(flat) <- kind
+    attributes(flat) <- .meaning(b[[at[1L]]])
     part <- .rebuild(a, flat)
     if (is.null(part)) return(NULL)
     if (is.null(cells)) cells <- rep(part$cells[NA_integer_], length(b))
@@ -113,14 +123,21 @@
   list(cells = text, lost = lost)
 }
 
+# How a number is written in base ten, as Node's worker has it, and as R writes what is infinite; as.double takes
+# spaces and other bases too.
+DECIMAL <- "^(?:-?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|-?Inf(?:inity)?|NaN)\\z"
+
 .numbers <- function(b) {
   if (is.complex(b)) return(NULL)
   if (.is64(b)) {
     cells <- .doubles64(b)
     return(list(cells = cells, lost = !is.na(cells) & abs(cells) > 2^53))
   }
-  cells <- as.double(b)
-  list(cells = cells, lost = if (is.character(b)) is.na(cells) & !is.nan(cells) & !.no_text(b) else FALSE)
+  if (!is.character(b)) return(list(cells = as.double(b), lost = FALSE))
+  written <- grepl(DECIMAL, b, perl = TRUE)
+  cells <- rep(NA_real_, length(b))
+  cells[written] <- as.double(b[written])
+  list(cells = cells, lost = !written & !.no_text(b))
 }
 
 .as_halves <- function(b) {
@@ -130,7 +147,7 @@
   made <- .halves_of(numbers$cells)
   made$lost <- made$lost | numbers$lost
   # Digits are read as what they are: the doubles beside would be others.
-  digits <- if (is.character(b)) grep("^[+-]?[0-9]+([.]0*)?$", b, perl = TRUE)
+  digits <- if (is.character(b)) grep("^-?[0-9]+([.]0*)?\\z", b, perl = TRUE)
   if (length(digits) && requireNamespace("bit64", quietly = TRUE)) {
     text <- sub("[.]0*$", "", b[digits], perl = TRUE)
     read <- bit64::as.integer64(text)
@@ -164,23 +181,37 @@
   made
 }
 
-# Moments as texts of their own zone or, with a Z, of UTC; a day alone is its midnight.
+# A moment's text: day, time, seconds, their fraction, offset, UTC. A day has no offset.
+MOMENT <- paste0("^([0-9]{1,4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2})(?:(:[0-9]{2})([.][0-9]*)?)?",
+                 "(?: ?([+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])\\z)?)?(Z| UTC)?\\z")
+
+# Moments as texts of their own zone or, with an offset or a sign of UTC, of that; a day alone is its midnight.
 .as_moments <- function(b, zone) {
   if (inherits(b, "Date")) b <- format(b)
   made <- .numbers(b)
   if (!is.character(b)) return(made)
-  form <- "^[0-9]{1,4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]*)?)?)?Z?$"
-  formed <- grepl(form, b, perl = TRUE)
-  for (universal in c(TRUE, FALSE)) {
-    at <- which(formed & endsWith(b, "Z") == universal)
-    text <- chartr("TZ", "  ", b[at])
-    short <- !grepl(":", text, fixed = TRUE)
-    text[short] <- paste(text[short], "00:00")
-    short <- !grepl(":.*:", text, perl = TRUE)
-    text[short] <- paste0(sub(" $", "", text[short]), ":00")
-    tz <- if (universal || is.null(zone)) "UTC" else zone[1L]
-    made$cells[at] <- as.double(as.POSIXct(text, tz = tz, format = "%Y-%m-%d %H:%M:%OS"))
-    made$lost[at] <- is.na(made$cells[at])
+  at <- grep(MOMENT, b, perl = TRUE)
+  part <- function(n, absent = "") {
+    found <- sub(MOMENT, paste0("\\", n), b[at], perl = TRUE)
+    ifelse(nzchar(found), found, absent)
   }
+  text <- paste0(part(1L), " ", part(2L, "00:00"), part(3L, ":00"))
+  offset <- part(5L)
+  universal <- nzchar(offset) | nzchar(part(6L))
+  seconds <- rep(NA_real_, length(at))
+  for (these in list(which(universal), which(!universal))) {
+    tz <- if (all(universal[these]) || is.null(zone)) "UTC" else zone[1L]
+    seconds[these] <- as.double(as.POSIXct(text[these], tz = tz, format = "%Y-%m-%d %H:%M:%S"))
+  }
+  # The fraction last: what is subtracted from it takes its last digits along.
+  made$cells[at] <- seconds - .offset(offset) + as.double(paste0("0", part(4L)))
+  made$lost[at] <- is.na(seconds)
   made
+}
+
+# Seconds of an offset such as +01:00; none are 0.
+.offset <- function(text) {
+  text[!nzchar(text)] <- "+0000"
+  minutes <- as.double(substr(text, 2L, 3L)) * 60 + as.double(substr(text, nchar(text) - 1L, nchar(text)))
+  ifelse(startsWith(text, "-"), -60, 60) * minutes
 }
