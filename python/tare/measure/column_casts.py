@@ -111,7 +111,9 @@ def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
     ``left`` holds how many more casts may fail; then the rules for single values take over.
     """
     try:
-        return differences(a, b.cast(a.type))
+        back = b.cast(a.type)
+        found = differences(a, back)
+        return found if found.value is not None else found._replace(value=_left_out(back, b))
     except pa.ArrowNotImplementedError:
         return _by_value(a, b, np.arange(len(a)))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
@@ -133,6 +135,41 @@ def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
         for x, y in zip(first, second, strict=True)
     ]
     return Differences(*parts)
+
+
+def _left_out(back: Any, b: Any) -> Any:
+    """Rows of which Arrow's cast to days or times took a part: it floors moments without a word.
+
+    The day must give the moment again, which is midnight in UTC; the time one of the first day of 1970.
+    """
+    if pa.types.is_time(back.type) and pa.types.is_timestamp(b.type):
+        small = b.type.unit in ("s", "ms")
+        clock = back.cast(pa.time32(b.type.unit) if small else pa.time64(b.type.unit))
+        since = clock.cast(pa.int32() if small else pa.int64()).cast(pa.int64())
+        return differences(since, b.cast(pa.int64())).value
+    moments = _moments(back.type, b.type)
+    if moments.equals(back.type):
+        return None
+    return differences(back.cast(moments), b.cast(moments)).value
+
+
+def _moments(kind: Any, other: Any) -> Any:
+    """The first type with the second's moments for its days, wherever both have the same parts."""
+    if pa.types.is_date(kind):
+        return other if pa.types.is_timestamp(other) else kind
+    if pa.types.is_struct(kind) and pa.types.is_struct(other):
+        types = {field.name: field.type for field in other}
+        return pa.struct(
+            [field.with_type(_moments(field.type, types.get(field.name, field.type))) for field in kind]
+        )
+    if (
+        (pa.types.is_list(kind) or pa.types.is_large_list(kind))
+        and pa.types.is_nested(other)
+        and other.num_fields == 1
+    ):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(_moments(kind.value_type, other.field(0).type)))
+    return kind
 
 
 def _is_text(kind: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from tare.errors import TareError, UsageError
 from tare.measure import scratch
 from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, Values, paired, reason_of
-from tare.measure.exchange_moments import is_rebuilt
+from tare.measure.exchange_moments import has_moments, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
@@ -204,6 +204,8 @@ def _named(wanted: list[str], back: list[str]) -> dict[str, Any]:
 
 def _judged(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[str, Any]:
     """What became of some columns of a table; `wanted` are their cells as they would come back unchanged."""
+    import pyarrow as pa
+
     from tare.measure.fidelity import compare
 
     found = compare(wanted, back, kind="document", limit=5)
@@ -213,10 +215,11 @@ def _judged(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[st
         return {"outcome": "changed", "verdict": found.verdict, "in": ""}
     verdict = found.verdict
     if verdict == "lossy":
+        kinds = {name: table.schema.field(name).type for name in wanted if name in back}
         rebuilt = {
-            name: wanted[name]
-            for name in wanted
-            if name in back and is_rebuilt(table.column(name), back[name])
+            name: with_rebuilt(pa.list_(kind), wanted[name], back[name])
+            for name, kind in kinds.items()
+            if has_moments(kind)
         }
         if rebuilt and compare(wanted, {**back, **rebuilt}, kind="document", limit=1).verdict != "lossy":
             verdict = "type"

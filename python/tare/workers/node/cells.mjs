@@ -56,6 +56,14 @@ function objectOf(name, mixed) {
   };
 }
 
+// A table as its columns. A class of its own: a document may have a name "columns" too, and is no table for that.
+export class Columns {
+  constructor(table) {
+    this.columns = columnsOf(table);
+    this.rows = table.numRows;
+  }
+}
+
 // Every value of every column: what is decoded lazily is decoded here. Maps are lists of pairs.
 export function columnsOf(table, mapped = () => pairs) {
   return table.schema.fields.map((field, at) => {

@@ -1,7 +1,7 @@
 // What a reader is asked to hand back, as tagged values. Of a table of Arrow that is its columns, by their types: these
 // say what a number or a Date stands for, and neither rows nor objects keep the order of names that are whole numbers.
 
-import { DICTIONARY, MAP, STRUCT, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
+import { Columns, DICTIONARY, MAP, STRUCT, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
 import { fail } from "./failure.mjs";
 import { hexOf, toTagged } from "./tagged.mjs";
 
@@ -10,7 +10,7 @@ const NANOSECOND = 3;
 const NANOSECONDS = [1000000000n, 1000000n, 1000n, 1n]; // of a second, a millisecond, ...
 
 export function handedBack(found) {
-  if (!found?.columns) return toTagged(found);
+  if (!(found instanceof Columns)) return toTagged(found);
   const names = found.columns.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) fail("Unsupported", `two columns are named ${JSON.stringify(twice)}: a map holds one of them`, "decode");

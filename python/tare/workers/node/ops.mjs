@@ -2,7 +2,7 @@
 
 import fs from "node:fs";
 
-import { columnsOf } from "./cells.mjs";
+import { Columns, columnsOf } from "./cells.mjs";
 import { CPU_SOURCE, COLUMNS, collect, now } from "./clocks.mjs";
 import { CODECS, parseCodec } from "./codecs.mjs";
 import { compare, compareColumns } from "./compare.mjs";
@@ -132,7 +132,7 @@ async function prepare(request) {
 // A table that came back as one is compared by place; of rows, what they do not hold is told beside.
 function compared(value, limit) {
   if (!STATE.table) return compare(STATE.value, value, { limit, more: STATE.orders });
-  if (value?.columns) return compareColumns(columnsOf(STATE.table), value.columns, { limit });
+  if (value instanceof Columns) return compareColumns(columnsOf(STATE.table), value.columns, { limit });
   return compare(whole(), value, { limit, more: changedByRows(STATE.table, STATE.mixed) });
 }
 

@@ -2,7 +2,7 @@
 
 import crypto from "node:crypto";
 
-import { plainColumns, rowsOf } from "./cells.mjs";
+import { Columns, plainColumns, rowsOf } from "./cells.mjs";
 import { plain } from "./exact.mjs";
 import { fail, inPhase } from "./failure.mjs";
 import { refuseUnheld } from "./held.mjs";
@@ -47,8 +47,8 @@ export function countItems(found) {
   if (found === undefined) return 0;
   if (found === null) return STATE.loaded && STATE.value === null && !STATE.table ? 1 : 0;
   if (Array.isArray(found)) return found.length;
-  if (STATE.kind === "table" || found.columns) return found.rows ?? found.numRows ?? 1;
-  return 1;
+  if (found instanceof Columns) return found.rows;
+  return STATE.table ? found.numRows ?? 1 : 1;
 }
 
 export function preparedOf(request) {

@@ -1,6 +1,6 @@
 // Parts of the data: a column or some rows of a lazy table, or what is picked after decoding the whole.
 
-import { columnsOf } from "./cells.mjs";
+import { Columns } from "./cells.mjs";
 import { fail } from "./failure.mjs";
 
 export function subsetOf(ready, text) {
@@ -8,17 +8,14 @@ export function subsetOf(ready, text) {
   const at = text.indexOf(":");
   const [kind, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
   if (codec.subset && kind === "column") {
-    return (bytes) => {
-      const table = calls.open(bytes);
-      return { columns: columnsOf(table.select([rest])), rows: table.numRows };
-    };
+    return (bytes) => new Columns(calls.open(bytes).select([rest]));
   }
   if (codec.subset && kind === "rows" && /^\d+(\.\d+)?%$/.test(rest)) {
     return (bytes) => {
       const table = calls.open(bytes);
       const count = Math.max(1, Math.round((table.numRows * parseFloat(rest)) / 100));
       const from = Math.floor((table.numRows - count) / 2);
-      return { columns: columnsOf(table.slice(from, from + count)), rows: count };
+      return new Columns(table.slice(from, from + count));
     };
   }
   if (codec.kinds.includes("document") && !codec.waits && kind === "path") {

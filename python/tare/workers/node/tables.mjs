@@ -1,6 +1,6 @@
 // Codecs of tables.
 
-import { DICTIONARY, MAP, STRUCT, columnsOf, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
+import { Columns, DICTIONARY, MAP, STRUCT, isDate, isDecimal, isList, isTimestamp } from "./cells.mjs";
 
 const INT = 2, FLOAT = 3, TEXT = 5, BOOL = 6, LARGE_TEXT = 20, DURATION = 18;
 const BINARY = [4, 15, 19];
@@ -11,7 +11,7 @@ const TIME = 9;
 function parquetType(type) {
   if (type.typeId === DICTIONARY) return parquetType(type.dictionary);
   if (type.typeId === FLOAT) return type.precision === 2 ? "DOUBLE" : "FLOAT";
-  if (type.typeId === INT && !(type.bitWidth === 32 && !type.isSigned)) return type.bitWidth === 64 ? "INT64" : "INT32";
+  if (type.typeId === INT) return type.bitWidth === 64 ? "INT64" : "INT32";
   if (type.typeId === TIME) return type.bitWidth === 64 ? "INT64" : "INT32";
   if (type.typeId === DURATION) return "INT64";
   if (type.typeId === BOOL) return "BOOLEAN";
@@ -21,7 +21,27 @@ function parquetType(type) {
   return isList(type) || type.typeId === STRUCT || type.typeId === MAP ? "JSON" : undefined;
 }
 
-const typed = ({ name, type, data, nullable }) => ({ name, data, nullable, type: parquetType(type) });
+// The element of Parquet's schema for numbers without a sign, for which the writer's types have no name: as signed ones they
+// would not fit. Of 8 and 16 bits they do.
+function unsigned({ name, type, nullable }) {
+  const { typeId, bitWidth, isSigned } = type.typeId === DICTIONARY ? type.dictionary : type;
+  if (typeId !== INT || isSigned || bitWidth < 32) return undefined;
+  return { name, type: `INT${bitWidth}`, converted_type: `UINT_${bitWidth}`, repetition_type: nullable ? "OPTIONAL" : "REQUIRED" };
+}
+
+// What the writer is given: the columns, and the schema that says their types.
+function typed(columns, writer) {
+  const schemaOverrides = Object.create(null); // names may be those of what every object has
+  for (const column of columns) {
+    const element = unsigned(column);
+    if (element) schemaOverrides[column.name] = element;
+  }
+  const columnData = columns.map((column) => {
+    const { name, data } = column;
+    return name in schemaOverrides ? { name, data } : { name, data, type: parquetType(column.type), nullable: column.nullable };
+  });
+  return { columnData: columns.map(({ name, data }) => ({ name, data })), schema: writer.schemaFromColumnData({ columnData, schemaOverrides }) };
+}
 
 export const TABLES = [
   {
@@ -29,10 +49,7 @@ export const TABLES = [
     subset: true,
     setup: ([arrow], { form }) => ({
       encode: (table) => Buffer.from(arrow.tableToIPC(table, form)),
-      decode: (bytes) => {
-        const table = arrow.tableFromIPC(bytes);
-        return { columns: columnsOf(table), rows: table.numRows };
-      },
+      decode: (bytes) => new Columns(arrow.tableFromIPC(bytes)),
       open: (bytes) => arrow.tableFromIPC(bytes),
     }),
   },
@@ -53,7 +70,7 @@ export const TABLES = [
     id: "parquet:node-hyparquet", packages: ["hyparquet", "hyparquet-writer"], kinds: ["table"], form: "columns", waits: true,
     options: { compression: ["snappy", "uncompressed"] },
     setup: ([reader, writer], { compression }) => ({
-      encode: (columns) => Buffer.from(writer.parquetWriteBuffer({ columnData: columns.map(typed), codec: compression.toUpperCase() })),
+      encode: (columns) => Buffer.from(writer.parquetWriteBuffer({ ...typed(columns, writer), codec: compression.toUpperCase() })),
       decode: (bytes) => reader.parquetReadObjects({
         file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length),
       }),
