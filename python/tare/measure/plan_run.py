@@ -16,7 +16,7 @@ from tare.measure.named_data import nominal_bytes
 from tare.measure.plan_resume import Earlier, data_key, has_ended, take
 from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.run import describe, finish, open_session, start_record
+from tare.measure.run import describe, finish, note_time, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Session, Settings, Stopped, Wiring
 from tare.measure.stages.fit import available_bytes, load_bytes
@@ -135,6 +135,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         for line in [] if record.get("interrupted") else record["resumed"]["lines"]:
             last.tell("open", 1, 1, line)
     last.started_at, last.settings = began_s, settings  # the whole run, not its last data set
+    note_time(last)
     finish(last, wiring.out)
     return Result(record)
 
