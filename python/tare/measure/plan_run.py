@@ -310,7 +310,7 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
         total_s = sum(seat.expected_s(operation) for operation in seat.operations)
         if total_s > plan.grow.stop_s:
             seat.case["note"] = f"the curve ends here: {total_s:.1f} s is above {plan.grow.stop_s:g} s"
-        if not seat.alive or total_s > plan.grow.stop_s:
+        if not seat.stands or total_s > plan.grow.stop_s:
             ended.append(curve)
         session.save_case(seat.case)
         seat.close()
