@@ -283,10 +283,7 @@ def _verify_tells_the_same(bench: _Bench) -> None:
     with bench.worker() as worker:
         bench.ready(worker)
         found = bench.ask(worker, "verify", full=True, limit=5)
-        _need(
-            found["verdict"] == "same",
-            f"verdict {found['verdict']} of a value that came back: {found.get('changes')}",
-        )
+        _need(found["verdict"] == "same", f"verdict {found['verdict']}: {found.get('changes')}")
         _need(
             found["items_in"] == found["items_out"] == len(_DOCUMENT),
             f"items {found['items_in']}, {found['items_out']}",
@@ -311,10 +308,15 @@ def _verify_is_exact(bench: _Bench) -> None:
     for name, here, there, always in _PLANTED:
         with bench.worker() as worker:
             made = []
-            for number, value in enumerate((here, there)):
-                bench.ready(worker, [{"id": 1, "v": value}])
-                bench.ask(worker, "encode_to", path=str(path := bench.folder / f"planted{number}"))
-                made.append(path.read_bytes())
+            try:
+                for number, value in enumerate((here, there)):
+                    bench.ready(worker, [{"id": 1, "v": value}])
+                    bench.ask(worker, "encode_to", path=str(path := bench.folder / f"planted{number}"))
+                    made.append(path.read_bytes())
+            except (_NotOffered, WorkerError):
+                if always or not worker.alive:
+                    raise
+                continue  # the language has no such value
             if not always and made[0] == made[1]:
                 continue  # the language has one value for both
             bench.ready(worker, [{"id": 1, "v": here}], encoded=str(bench.folder / "planted1"))

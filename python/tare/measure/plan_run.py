@@ -16,7 +16,7 @@ from tare.measure.named_data import nominal_bytes
 from tare.measure.plan_resume import Earlier, data_key, has_ended, take
 from tare.measure.planning import linked, narrowed
 from tare.measure.rounds import launch_seats, run_rounds
-from tare.measure.run import describe, finish, open_session, start_record
+from tare.measure.run import describe, finish, note_time, open_session, start_record
 from tare.measure.seat import Seat
 from tare.measure.session import Session, Settings, Stopped, Wiring
 from tare.measure.stages.fit import available_bytes, load_bytes
@@ -135,6 +135,7 @@ def run_plan(plan: Plan, data: Any, settings: Settings, wiring: Wiring) -> Resul
         for line in [] if record.get("interrupted") else record["resumed"]["lines"]:
             last.tell("open", 1, 1, line)
     last.started_at, last.settings = began_s, settings  # the whole run, not its last data set
+    note_time(last)
     finish(last, wiring.out)
     return Result(record)
 
@@ -309,7 +310,7 @@ def _grow_once(session: Session, plan: Plan, due: dict[str, Case], size: float) 
         total_s = sum(seat.expected_s(operation) for operation in seat.operations)
         if total_s > plan.grow.stop_s:
             seat.case["note"] = f"the curve ends here: {total_s:.1f} s is above {plan.grow.stop_s:g} s"
-        if not seat.alive or total_s > plan.grow.stop_s:
+        if not seat.stands or total_s > plan.grow.stop_s:
             ended.append(curve)
         session.save_case(seat.case)
         seat.close()

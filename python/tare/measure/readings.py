@@ -130,7 +130,7 @@ def _stood_still(reply: dict[str, Any]) -> str:
     still = 0
     for row in reply["samples"]:
         cells = dict(zip(reply["cols"], row, strict=True))
-        ran = "user_ns" in cells and cells.get("nvcsw") == 0 and cells.get("nivcsw") == 0
+        ran = cells.get("user_ns") is not None and cells.get("nvcsw") == 0 and cells.get("nivcsw") == 0
         still += (
             ran and (cells["wall_ns"] or 0) >= _LONG_NS and _cpu_ns(cells) < (cells["wall_ns"] or 0) / _STOLEN
         )
@@ -248,6 +248,6 @@ def _timed(
     waited, after = time.monotonic_ns() - began, used_ns()
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
     freed = cells.get("drop_ns") or 0
-    told = used is not None and after is not None and "user_ns" in cells
+    told = used is not None and after is not None and cells.get("user_ns") is not None
     counted = after - used if told else 0  # type: ignore[operator]
     return _Timed((cells["wall_ns"] or 0) + freed, _cpu_ns(cells) + freed, waited, counted)

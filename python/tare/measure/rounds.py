@@ -7,7 +7,7 @@ one round do not. Exactly one worker runs at any moment of a round.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tare.measure.seat import calls_ns
 
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from tare.measure.seat import Seat
     from tare.measure.session import Session
 
-__all__ = ["Loading", "launch_seats", "run_rounds"]
+__all__ = ["Loading", "Taken", "launch_seats", "run_rounds"]
 
 _LOADERS = 2
 _WORTH = 3
 _STEADY = 0.05
+
+
+class Taken(NamedTuple):
+    """What was taken of rounds: how many, and their time in seconds, without that of holding clocks afterwards."""
+
+    rounds: int
+    seconds: float
 
 
 class Loading:
@@ -100,7 +107,7 @@ def run_rounds(
     most: int = 0,
     first: int = 0,
     on_round: Callable[[int], None] | None = None,
-) -> int:
+) -> Taken:
     """Sample every living seat in ABBA rounds, all on the CPU that is measured on.
 
     Args:
@@ -115,10 +122,11 @@ def run_rounds(
         on_round: Called between rounds with the number done.
 
     Returns:
-        Rounds taken.
+        Rounds taken, and how long they took.
     """
     for seat in seats:
         seat.settle()
+    began_s = session.elapsed_s
     order: list[tuple[Seat, str]] = []
     taken = 0
     # The first round's length is what the first calls took.
@@ -141,9 +149,10 @@ def run_rounds(
         round_s = session.elapsed_s - began
         if on_round is not None:
             on_round(taken)
+    sampled_s = session.elapsed_s - began_s
     for seat in seats:
         seat.hold_sums()
-    return taken
+    return Taken(taken, sampled_s)
 
 
 def _steady(seat: Seat) -> bool:

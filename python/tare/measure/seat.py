@@ -163,6 +163,7 @@ class Seat:
         self._path = session.new_path() if self.medium in ("file", "store") else None
         self._hash_seed = session.rng.randrange(1, 2**32 - 1)
         self._began = time.time()
+        self._pid: int | None = None
 
     # --- life -----------------------------------------------------------------
 
@@ -430,9 +431,13 @@ class Seat:
                     self._wrong_clock(said)
         except WorkerError as error:
             # What was sampled stands where a call of many more is refused: a disk may be full of its files.
-            if error.type == "clock" or not worker.alive:
-                self.samples.clear()
+            # So it does where our longer sample was too much for the worker.
+            if error.type == "clock":
+                self.samples = {}  # what the record has of an earlier launch is another's
                 self.lose(error)
+            elif self.worker is not None and not self.worker.alive:
+                self._pid = worker.pid
+                self.close()
 
     def _wrong_clock(self, said: str) -> NoReturn:
         raise WorkerError(
@@ -478,7 +483,7 @@ class Seat:
         worker = self.worker
         return {
             "n": number,
-            "pid": worker.pid if worker is not None else None,
+            "pid": worker.pid if worker is not None else self._pid,
             "cpu": self.session.cpus[-1] if self.threads == 1 and len(self.session.cpus) > 1 else None,
             "hash_seed": self._hash_seed,
             "started": round(self._began, 3),
@@ -486,6 +491,11 @@ class Seat:
             "load": load,
             "samples": self.samples,
         }
+
+    @property
+    def stands(self) -> bool:
+        """Whether no failure has ended it: its samples count, though its worker may be gone."""
+        return self.alive or self.case["status"] in ("ok", "lossy", "unproven")
 
     def floor_ns(self) -> float | None:
         """What timing one empty call costs, in nanoseconds; None if the worker cannot say."""

@@ -8,9 +8,13 @@ that lasts.
 
 from __future__ import annotations
 
+import math
+import operator
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from statistics import stdev
 from typing import Any
 
 __all__ = ["System", "Told", "around_ns", "far_short"]
@@ -28,6 +32,8 @@ _TRIES = 7
 _FAULTS = 3
 _MORE = 4
 _MANY = 8
+_MOST_PAIRS = 16
+_SURE = 2  # standard errors
 _MOST_CALLS = 1_000_000
 
 
@@ -144,8 +150,9 @@ def far_short(
 
     A clock is at fault by what it told of a long sample more than of a short one (of an empty one, if the long one is a
     single call). Three long samples must say so; one that accounts for the wait without allowance is enough, however long
-    it was. Waiting for a CPU is in the worker's wall time too, unless it came outside of the sample: where the system
-    counts that it did, it excuses a worker whose CPU time is what the system counts.
+    it was. Where a batch cannot be long, for its results are held, several samples are one. Waiting for a CPU is in the
+    worker's wall time too, unless it came outside of the sample: where the system counts that it did, it excuses a worker
+    whose CPU time is what the system counts.
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.
@@ -154,15 +161,25 @@ def far_short(
         batch: Calls of the first sample.
     """
     may_take, faults = _may_take(operation), 0
-    cpu = used = 0
+    pairs, full = 1, False
+    cpu = used = around = 0
     for _ in range(_TRIES):
-        few = _timed(ask, counted, *((operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)))
-        many = _timed(ask, counted, operation, batch)
+        few, many, apart = _beside(ask, counted, operation, batch, pairs)
+        if (
+            many.batch < batch
+        ):  # a sample of a sixteenth of what was asked for may have as many calls: it says nothing
+            batch, pairs, full = many.batch, _MORE, True
+            # Beside an empty sample what is done once for each sample is all the long one's.
+            may_take = _LONGER_WRITING if batch == 1 else may_take
+            continue
         told, waited = max(0, many.wall - few.wall), many.waited - few.waited
         if waited <= may_take * told:
             return ""
-        most = may_take * told + _SLACK_NS + max(0, few.waited - few.wall) / 4
-        longest = many.batch < batch  # its results are held: it makes no more calls
+        around = max(around, few.waited - few.wall)
+        long_ns = (
+            _LONG_NS if full else max(_LONG_NS, 2 * around)
+        )  # what is around a sample may be twice as long
+        most = may_take * told + _SLACK_NS * math.sqrt(pairs) + max(0, few.waited - few.wall) / 4 + apart
         lasted = waited
         if waited > most:
             if many.cpu is not None and few.cpu is not None:
@@ -170,19 +187,40 @@ def far_short(
                 used += many.used - few.used
             excused = waited - many.queued <= most and used <= may_take * cpu + _SLACK_NS
             lasted = many.used - few.used if excused else waited
-            faults += not excused and (waited >= _LONG_NS or longest)
+            faults += not excused and waited >= long_ns and (not full or pairs == _MOST_PAIRS)
             if faults == _FAULTS:
                 return f"of {operation}, {told} ns were told for {waited} ns that the parent waited"
-        elif waited >= _LONG_NS or longest:
+        elif waited >= long_ns:
             return ""
-        if lasted < _LONG_NS and not longest:
+        if full:
+            pairs = min(_MOST_PAIRS, pairs * _MORE)
+        elif lasted < long_ns:
             batch = min(_MOST_CALLS, batch * _MORE)
     return ""
 
 
+def _beside(
+    ask: Callable[..., dict[str, Any]], counted: Callable[[], System], operation: str, batch: int, pairs: int
+) -> tuple[_Timed, _Timed, float]:
+    """Short samples and long ones in turn, each kind summed up, and how far the sum of the waits may be off.
+
+    In turn, for what a long one leaves behind is collected before the next.
+    """
+    less = (operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)
+    found: list[tuple[_Timed, _Timed]] = []
+    while len(found) < pairs and all(many.batch >= batch for _, many in found):
+        found.append((_timed(ask, counted, *less), _timed(ask, counted, operation, batch)))
+    few, many = (reduce(operator.add, some) for some in zip(*found, strict=True))
+    waits = [many.waited - few.waited for few, many in found]
+    return few, many, _SURE * math.sqrt(len(waits)) * stdev(waits) if len(waits) > 1 else 0.0
+
+
 @dataclass(frozen=True)
 class _Timed:
-    """One sample as the worker told it (``wall`` and ``cpu``, freeing among both) and as we saw it, in nanoseconds."""
+    """Samples as the worker told them (``wall`` and ``cpu``, freeing among both) and as we saw them, in nanoseconds.
+
+    ``batch`` is the calls of the smallest, ``cpu`` None if the worker does not tell it.
+    """
 
     batch: int
     wall: int
@@ -190,6 +228,16 @@ class _Timed:
     waited: int
     used: int
     queued: int
+
+    def __add__(self, other: _Timed) -> _Timed:
+        return _Timed(
+            min(self.batch, other.batch),
+            self.wall + other.wall,
+            None if self.cpu is None or other.cpu is None else self.cpu + other.cpu,
+            self.waited + other.waited,
+            self.used + other.used,
+            self.queued + other.queued,
+        )
 
 
 def _timed(
@@ -200,7 +248,8 @@ def _timed(
     waited, after = time.monotonic_ns() - began, counted()
     cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
     freed = cells.get("drop_ns") or 0
-    cpu = (cells["user_ns"] or 0) + (cells.get("sys_ns") or 0) + freed if "user_ns" in cells else None
+    user = cells.get("user_ns")
+    cpu = None if user is None else user + (cells.get("sys_ns") or 0) + freed
     known = before.used is not None and after.used is not None
     used = after.used - before.used if known else 0  # type: ignore[operator]
     queued = max(0, after.queued - before.queued)

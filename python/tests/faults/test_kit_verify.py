@@ -38,6 +38,19 @@ def compare(a, b, **more):
         return true(a, a if a == b else b, **more)
     return true(seen(a), seen(b), **more)
 fidelity.compare = compare
+from tare.errors import Unsupported
+from tare.measure import ops
+load = ops.Ops.op_load
+def op_load(self, request):
+    with open(request["path"]) as file:
+        large = str(2**53 + 1) in file.read()
+    if large and how.startswith("refuses"):
+        raise Unsupported("no such numbers") if how == "refuses, as not offered" else OverflowError("no such numbers")
+    if large and how == "dies":
+        import os
+        os._exit(3)
+    return load(self, request)
+ops.Ops.op_load = op_load
 from tare.measure.worker import main
 main()
 """
@@ -54,6 +67,9 @@ main()
         ("whole", "a whole number: 1 was loaded, 1.0 came back: verdict same"),
         ("doubles", "above 2^53: 9007199254740993 was loaded, 9007199254740992 came back: verdict same"),
         ("equal", "a zero's sign: "),
+        ("refuses", ""),  # a language without such numbers may say so: there is nothing to hold apart
+        ("refuses, as not offered", ""),
+        ("dies", "WorkerError: exited with code 3"),
     ],
 )
 def test_a_comparison_that_overlooks_something_is_told_so(tmp_path: Path, how: str, said: str) -> None:

@@ -52,7 +52,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
         finally:
             seen.open.pop((self.pid, number), None)
 
-    def watched_rounds(session: Any, seats: Any, **options: Any) -> int:
+    def watched_rounds(session: Any, seats: Any, **options: Any) -> Any:
         seen.in_rounds = True
         taken = run_rounds(session, seats, **options)
         seen.in_rounds = False

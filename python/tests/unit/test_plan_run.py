@@ -128,6 +128,10 @@ def test_the_verdict_is_of_the_largest_data_set(tmp_path):
     began = min(launch["started"] for case in labelled(result) for launch in case["launches"])
     ended = max(launch["started"] for case in labelled(result) for launch in case["launches"])
     assert result.record["elapsed_s"] > ended - began, "the time of all data sets"
+    noise = result.record["noise"]
+    assert noise["overrun_s"] == round(max(0.0, result.record["elapsed_s"] - 30), 3)
+    assert {"psi_some", "steal", "load", "sample_share", "parent_share"} < set(noise)
+    assert 0 < noise["sample_share"] < 1
     chosen = main_cases(result.record)
     assert {str(large)} == {case["labels"]["dataset"] for case in chosen.values()}
 

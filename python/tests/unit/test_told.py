@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +23,9 @@ class Simulated:
         once_ms: What it does once for each sample that is not empty, outside of it.
         tick_ms: The steps of its clocks.
         most: Calls of its largest batch.
+        call_ms: What a call takes.
+        collects_ms: Between what the collector takes before each sample, the empty one too, and a seed.
+        no_cpu: Whether it has the column of CPU time, and nothing in it.
         queue_ms: How long it waits for a CPU outside of each sample, or nothing for the next ones.
         within: Of the time of a sample, what it waited for a CPU.
         counts: Whether the system counts anything.
@@ -30,6 +34,7 @@ class Simulated:
     def __init__(self, telling: float = 1.0, **more: Any) -> None:
         self.telling, self.more = telling, more
         self.now = self.used = self.queued = 0.0
+        self.random: Random | None = None
         self.queue = list(more.get("queue_ms", ()))
 
     def clock(self) -> int:
@@ -37,19 +42,22 @@ class Simulated:
 
     def ask(self, **fields: Any) -> dict[str, Any]:
         calls = min(fields["batch"], self.more.get("most", 10**9))
-        sample = 0.0 if fields["what"] == "null" else float(calls * MS)
+        sample = 0.0 if fields["what"] == "null" else float(calls * MS * self.more.get("call_ms", 1))
+        least, longest, seed = self.more.get("collects_ms", (0, 0, 0))
+        self.random = self.random or Random(seed)
+        collected = self.random.uniform(least, longest) * MS
         within = sample * self.more.get("within", 0.0)
         freed = self.more.get("free", 0.0) * sample
         once = self.more.get("once_ms", 0.0) * MS * (sample > 0)
         tick = self.more.get("tick_ms", 1e-6) * MS
         queue = (self.queue.pop(0) * MS if self.queue else 0.0) if sample else 0.0
-        self.now += sample + freed + once + queue + 2 * MS
-        self.used += sample - within + freed + once + 2 * MS
+        self.now += sample + freed + once + queue + collected + 2 * MS
+        self.used += sample - within + freed + once + collected + 2 * MS
         self.queued += within + queue
         cpu = (sample - within) * self.telling * self.more.get("cpu_told", 1.0)
         cells = {
             "wall_ns": int(sample * self.telling // tick * tick) or 1,
-            "user_ns": int(cpu // tick * tick),
+            "user_ns": None if self.more.get("no_cpu") else int(cpu // tick * tick),
         }
         cells |= {"drop_ns": int(freed)} if self.more.get("drops") else {}
         return {"cols": list(cells), "samples": [list(cells.values())], "batch": calls}
@@ -121,6 +129,41 @@ def test_batches_that_cannot_be_long_are_summed_up(
     """Results are held, 64 MiB of them at most."""
     worker = Simulated(telling, within=within, most=120)
     assert bool(said_of(monkeypatch, worker)) == (telling < 0.6)
+
+
+@pytest.mark.parametrize("call_ms", [2, 10, 20, 33, 60])
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("collects_ms", [(15, 90), (0, 0)])
+def test_a_few_long_calls_that_fill_a_batch_are_no_fault(
+    monkeypatch: pytest.MonkeyPatch, call_ms: float, most: int, collects_ms: tuple[int, int]
+) -> None:
+    """A short sample had as many calls as a long one, and what the collector took by chance was held against the clock."""
+    for seed in range(60):
+        for queue_ms in ([], [0, 75] * 3):
+            worker = Simulated(
+                most=most,
+                call_ms=call_ms,
+                collects_ms=(*collects_ms, seed),
+                queue_ms=queue_ms,
+                counts=bool(seed % 2),
+            )
+            assert not said_of(monkeypatch, worker, batch=max(1, round(60 / call_ms)))
+
+
+@pytest.mark.parametrize("call_ms", [20, 33, 60])
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_few_calls_that_fill_a_batch_are_summed_up(
+    monkeypatch: pytest.MonkeyPatch, call_ms: float, most: int
+) -> None:
+    worker = Simulated(0.05, most=most, call_ms=call_ms, collects_ms=(2, 5, 1))
+    said = said_of(monkeypatch, worker, batch=max(2, round(60 / call_ms)))
+    assert said
+    assert int(said.split()[-6]) >= 150 * MS
+
+
+def test_cpu_time_that_is_not_told_is_not_nought(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column without a number says as little as no column: waiting for a CPU excuses the worker."""
+    assert not said_of(monkeypatch, Simulated(no_cpu=True, queue_ms=[0, 900] * 7))
 
 
 @pytest.mark.parametrize("telling", [1.0, 0.5, 0.05])

@@ -63,6 +63,16 @@ def test_cpu_time_that_moves_by_steps_is_at_fault(rows: list[list[int]], said: b
     assert ("its CPU clock stood still in 8 of 10 samples" in found) == said, found
 
 
+def test_cpu_time_without_a_number_is_not_nought() -> None:
+    """A worker may have the column, and no clock: that says as little as no column."""
+
+    def ask(**fields: Any) -> dict[str, Any]:
+        return {"cols": COLS, "samples": [[2_000_000, None, None, 0, 0]] * fields["samples"], "batch": 1}
+
+    used = iter(range(0, 10**12, 10**9))
+    assert not readings.clock_fault(ask, lambda: next(used))
+
+
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
     readings.believable(
         {"cols": ["wall_ns", "nivcsw", "nvcsw"], "samples": [[2_000_000, 0, 0]], "batch": 1}, "perl"

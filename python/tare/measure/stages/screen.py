@@ -175,7 +175,7 @@ def _sample(session: Session, seats: Sequence[Seat], until_s: float, taken: int)
         at_least=1,
         first=taken,
         on_round=lambda n: session.tell("screen", len(seats), len(seats), f"round {n}"),
-    )
+    ).rounds
     after = pressure.snapshot()
     for seat in unsaved:
         if seat.samples:

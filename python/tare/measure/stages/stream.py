@@ -326,14 +326,12 @@ def _launch(  # noqa: PLR0917 - what a launch is of, and when it ends
         seats.append(twin)
     launch_seats(seats, verify=False)
     before = pressure.snapshot()
-    sampling_s = session.elapsed_s
     wanted = max((seat.rounds_left for seat in seats), default=0)
     taken = run_rounds(session, seats, rounds=wanted, until_s=until_s)
-    sampled_s = session.elapsed_s - sampling_s
     after = pressure.snapshot()
     for seat in seats:
-        if seat.alive and seat.samples:
+        if seat.stands and seat.samples:
             session.save_launch(seat.case, seat.launch(number, before.stalled_share(after), after.load))
         session.save_case(seat.case)
         seat.close()
-    return session.elapsed_s - began_s - sampled_s + sampled_s / max(1, taken)
+    return session.elapsed_s - began_s - taken.seconds + taken.seconds / max(1, taken.rounds)

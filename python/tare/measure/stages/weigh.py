@@ -160,9 +160,8 @@ class _Launch:
             for seat in self._seats:
                 seat.rounds_left = _rounds_of(seat.case, turn)
         self._before = pressure.snapshot()
-        began_s = session.elapsed_s
         wanted, most = turn.rounds
-        rounds = run_rounds(
+        taken = run_rounds(
             session,
             self._seats,
             rounds=wanted,
@@ -173,19 +172,19 @@ class _Launch:
                 "weigh", turn.number - 1, turn.wanted, f"launch {turn.number}, round {r}"
             ),
         )
-        sampled_s = session.elapsed_s - began_s
         self._after = pressure.snapshot()
         for seat in self._seats:
             if isinstance(seat, _PeakSeat) and seat.peak is not None:
                 seat.case["memory"][seat.peak_of] = seat.peak
             seat.quit()
-        self.least_s = session.elapsed_s - self._began_s - sampled_s + sampled_s / max(1, rounds)
+        one_s = taken.seconds / max(1, taken.rounds)
+        self.least_s = session.elapsed_s - self._began_s - taken.seconds + one_s
 
     def fold(self) -> None:
         """Put the results into the cases and the journal; see the workers end."""
         before, after = self._before, self._after
         for seat in self._seats:
-            if seat.alive and seat.samples:
+            if seat.stands and seat.samples:
                 launch = seat.launch(self._turn.number, before.stalled_share(after), after.load)
                 self._session.save_launch(seat.case, launch)
             self._session.save_case(seat.case)
