@@ -20,9 +20,8 @@ from typing import Any
 __all__ = ["System", "Told", "around_ns", "far_short"]
 
 _LONGER = 1.5
-_LONGER_WRITING = (
-    3.0  # each call of a batch has its own file, all but one of which are removed outside of the sample
-)
+# Each call of a batch has its own file, all but one of which are removed outside of the sample.
+_LONGER_WRITING = 3.0
 _EACH_NS = 500_000  # what may come to each sample before a sum is suspected
 _FIRST_NS = 60_000_000
 _LONG_NS = 150_000_000
@@ -165,9 +164,8 @@ def far_short(
     cpu = used = around = 0
     for _ in range(_TRIES):
         few, many, apart = _beside(ask, counted, operation, batch, pairs)
-        if (
-            many.batch < batch
-        ):  # a sample of a sixteenth of what was asked for may have as many calls: it says nothing
+        if many.batch < batch:
+            # A sample of a sixteenth of what was asked for may have as many calls: it says nothing.
             batch, pairs, full = many.batch, _MORE, True
             # Beside an empty sample what is done once for each sample is all the long one's.
             may_take = _LONGER_WRITING if batch == 1 else may_take
@@ -176,9 +174,8 @@ def far_short(
         if waited <= may_take * told:
             return ""
         around = max(around, few.waited - few.wall)
-        long_ns = (
-            _LONG_NS if full else max(_LONG_NS, 2 * around)
-        )  # what is around a sample may be twice as long
+        # What is around a sample may be twice as long.
+        long_ns = _LONG_NS if full else max(_LONG_NS, 2 * around)
         most = may_take * told + _SLACK_NS * math.sqrt(pairs) + max(0, few.waited - few.wall) / 4 + apart
         lasted = waited
         if waited > most:
