@@ -26,6 +26,7 @@ A run, in the parent
     kit             a worker of anybody's, held against the protocol
     hello           what it must say of itself
     readings        what a worker's clocks said, as whole numbers
+    waited          one sample by the worker's clocks and by the parent's
     told            sums of what a worker told beside what its parent waited
     replies         what each of its replies must hold
     driver          one worker process: requests, replies, deadlines

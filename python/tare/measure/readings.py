@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from tare.errors import WorkerError
+from tare.measure.waited import System, timed
 
 __all__ = ["believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
 
@@ -211,43 +210,20 @@ def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | 
 
 
 def _lost(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None], what: str) -> str:
+    def counted() -> System:
+        return System(used_ns(), 0)
+
     said = ""
     for target_ns, slower, slack_ns in _LIMITS:
         batch = int(ask(what=what, samples=1, batch=0, target_ns=target_ns)["batch"])
         for _ in range(_TRIES):
-            around, sample = _timed(ask, used_ns, "null", 1), _timed(ask, used_ns, what, batch)
+            around, sample = timed(ask, counted, "null", 1), timed(ask, counted, what, batch)
             waited = sample.waited - around.waited
             used = sample.used - around.used
             if waited > sample.wall * slower + slack_ns:
                 said = f"{sample.wall} ns were told for {waited} ns that the parent waited"
-            elif used > sample.cpu * slower + slack_ns:
+            elif sample.cpu is not None and used > sample.cpu * slower + slack_ns:
                 said = f"{sample.cpu} ns of CPU time were told for {used} ns that the system counted"
             else:
                 return ""
     return said
-
-
-@dataclass(frozen=True)
-class _Timed:
-    """One sample by the worker's clocks (``wall``, ``cpu``, what was freed among it) and by ours, in nanoseconds.
-
-    ``used`` is the CPU time that the system counted; 0 where it, or the worker, does not tell.
-    """
-
-    wall: int
-    cpu: int
-    waited: int
-    used: int
-
-
-def _timed(
-    ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None], what: str, batch: int
-) -> _Timed:
-    used, began = used_ns(), time.monotonic_ns()
-    reply = ask(what=what, samples=1, batch=batch)
-    waited, after = time.monotonic_ns() - began, used_ns()
-    cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-    freed = cells.get("drop_ns") or 0
-    told = used is not None and after is not None and cells.get("user_ns") is not None
-    counted = after - used if told else 0  # type: ignore[operator]
-    return _Timed((cells["wall_ns"] or 0) + freed, _cpu_ns(cells) + freed, waited, counted)

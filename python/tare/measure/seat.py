@@ -20,7 +20,8 @@ from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
 from tare.measure.readings import believable, clock_fault, cpu_ns_of, queued_ns_of
-from tare.measure.told import System, Told, around_ns, far_short
+from tare.measure.told import Told, around_ns, far_short
+from tare.measure.waited import System
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 import operator
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from statistics import stdev
 from typing import Any
 
-__all__ = ["System", "Told", "around_ns", "far_short"]
+from tare.measure.waited import System, Timed, timed
+
+__all__ = ["Told", "around_ns", "far_short"]
 
 _LONGER = 1.5
 # Each call of a batch has its own file, all but one of which are removed outside of the sample.
@@ -116,19 +117,6 @@ def _short(operation: str, so_far: _Sum, around_ns: int) -> bool:
     return taken > _may_take(operation) * so_far.told
 
 
-@dataclass(frozen=True)
-class System:
-    """What the system counts so far, in nanoseconds.
-
-    Args:
-        used: CPU time of the worker; None where it is not told.
-        queued: How long worker and parent were ready and waited for a CPU; 0 where it is not told.
-    """
-
-    used: int | None
-    queued: int
-
-
 def around_ns(ask: Callable[..., dict[str, Any]], operation: str, calls: int) -> int:
     """How long the parent waits for what is around a sample, in nanoseconds: of one call among many, else of an empty one.
 
@@ -138,7 +126,7 @@ def around_ns(ask: Callable[..., dict[str, Any]], operation: str, calls: int) ->
         calls: How many a usual sample has.
     """
     none = System(None, 0)
-    one = _timed(ask, lambda: none, operation if calls >= _MANY else "null", 1)
+    one = timed(ask, lambda: none, operation if calls >= _MANY else "null", 1)
     return max(0, one.waited - one.wall)
 
 
@@ -198,57 +186,15 @@ def far_short(
 
 def _beside(
     ask: Callable[..., dict[str, Any]], counted: Callable[[], System], operation: str, batch: int, pairs: int
-) -> tuple[_Timed, _Timed, float]:
+) -> tuple[Timed, Timed, float]:
     """Short samples and long ones in turn, each kind summed up, and how far the sum of the waits may be off.
 
     In turn, for what a long one leaves behind is collected before the next.
     """
     less = (operation, max(1, batch // _SHARE)) if batch > 1 else ("null", 1)
-    found: list[tuple[_Timed, _Timed]] = []
+    found: list[tuple[Timed, Timed]] = []
     while len(found) < pairs and all(many.batch >= batch for _, many in found):
-        found.append((_timed(ask, counted, *less), _timed(ask, counted, operation, batch)))
+        found.append((timed(ask, counted, *less), timed(ask, counted, operation, batch)))
     few, many = (reduce(operator.add, some) for some in zip(*found, strict=True))
     waits = [many.waited - few.waited for few, many in found]
     return few, many, _SURE * math.sqrt(len(waits)) * stdev(waits) if len(waits) > 1 else 0.0
-
-
-@dataclass(frozen=True)
-class _Timed:
-    """Samples as the worker told them (``wall`` and ``cpu``, freeing among both) and as we saw them, in nanoseconds.
-
-    ``batch`` is the calls of the smallest, ``cpu`` None if the worker does not tell it.
-    """
-
-    batch: int
-    wall: int
-    cpu: int | None
-    waited: int
-    used: int
-    queued: int
-
-    def __add__(self, other: _Timed) -> _Timed:
-        return _Timed(
-            min(self.batch, other.batch),
-            self.wall + other.wall,
-            None if self.cpu is None or other.cpu is None else self.cpu + other.cpu,
-            self.waited + other.waited,
-            self.used + other.used,
-            self.queued + other.queued,
-        )
-
-
-def _timed(
-    ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str, batch: int
-) -> _Timed:
-    before, began = counted(), time.monotonic_ns()
-    reply = ask(what=what, samples=1, batch=batch)
-    waited, after = time.monotonic_ns() - began, counted()
-    cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-    freed = cells.get("drop_ns") or 0
-    user = cells.get("user_ns")
-    cpu = None if user is None else user + (cells.get("sys_ns") or 0) + freed
-    known = before.used is not None and after.used is not None
-    used = after.used - before.used if known else 0  # type: ignore[operator]
-    queued = max(0, after.queued - before.queued)
-    wall = (cells["wall_ns"] or 0) + freed
-    return _Timed(int(reply["batch"]), wall, cpu, waited, used, queued)

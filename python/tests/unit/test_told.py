@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tare.measure import told
-from tare.measure.told import System, Told, far_short
+from tare.measure import waited
+from tare.measure.told import Told, far_short
+from tare.measure.waited import System
 
 MS = 1_000_000
 
@@ -71,7 +72,7 @@ class Simulated:
 def said_of(
     monkeypatch: pytest.MonkeyPatch, worker: Simulated, operation: str = "encode", batch: int = 200
 ) -> str:
-    monkeypatch.setattr(told.time, "monotonic_ns", worker.clock)
+    monkeypatch.setattr(waited.time, "monotonic_ns", worker.clock)
     return far_short(worker.ask, worker.counted, operation, batch)
 
 

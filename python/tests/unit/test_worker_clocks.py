@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tare.errors import WorkerError
-from tare.measure import readings
+from tare.measure import readings, waited
 from tare.measure.stages.stream import hold_stamps
 
 COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
@@ -86,7 +86,7 @@ def test_cpu_time_that_loses_two_thirds_is_at_fault(
 ) -> None:
     """It is held against what the system counts of the process, where it tells."""
     now, used, batch = [0.0], [0.0], [1]
-    monkeypatch.setattr(readings.time, "monotonic_ns", lambda: int(now[0]))
+    monkeypatch.setattr(waited.time, "monotonic_ns", lambda: int(now[0]))
 
     def ask(**fields: Any) -> dict[str, Any]:
         if target := fields.get("target_ns"):
