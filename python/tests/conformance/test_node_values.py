@@ -5,23 +5,19 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
+from node_worker import PACKAGES, ask, changes, need_packages, node_worker
 
-import tare
 from tare import measure
 from tare.measure.driver import Worker
 from tare.measure.exchange import OWN, ends_of, exchange
 from tare.measure.foreign import inventory
 from tare.tagged import dump_text, from_tagged
 
-SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
-PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
 SCHEMA = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$defs": {"name": {"type": "string", "x": 0.25}},
@@ -33,26 +29,14 @@ MOMENT = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Worker]:
-    """One worker with every package."""
-    need(shutil.which("node") is not None, "Node is not installed")
-    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
-    with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
+    with node_worker() as worker:
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=60.0, **fields)
 
 
 def load(worker: Worker, folder: Path, value: Any) -> None:
     path = folder / "d.values"
     path.write_bytes(dump_text(value))
     ask(worker, "load", path=str(path), kind="document", **{"as": "values"})
-
-
-def changes(worker: Worker, codec: str) -> dict[str, str]:
-    found = ask(worker, "verify", codec=codec, full=True, limit=50)
-    return {one["path"]: one["verdict"] for one in found["changes"]}
 
 
 def read(worker: Worker, folder: Path, codec: str, value: Any, data: str) -> dict[str, str]:
@@ -99,7 +83,7 @@ def test_a_document_of_names_with_a_dollar_is_measured_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NaN makes it travel as tagged values: sizes are those of all of it, and msgpack lost nothing."""
-    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    need_packages()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
     codecs = ("json:stdlib", "json:node", "msgpack:node-msgpackr")
@@ -118,7 +102,7 @@ def test_a_document_of_names_with_a_dollar_is_measured_whole(
 
 def test_a_schema_crosses_between_all_languages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Own data reach every worker as tagged values, whatever their names."""
-    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
+    need_packages()
     monkeypatch.setenv("TARE_NODE_MODULES", str(PACKAGES))
     theirs = [
         found[0]

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from conftest import need
+from node_worker import DEADLINE_S, PACKAGES, SCRIPT, ask, changes, node_worker
 
-import tare
 from tare.cli.codecs import command as codecs
 from tare.codec import Codec
 from tare.errors import WorkerError
@@ -29,9 +29,6 @@ from tare.measure.streams import Receiver, Sender
 from tare.media import medium
 from tare.tagged import dump_text
 
-SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
-PACKAGES = Path(__file__).parents[3] / "workers" / "node" / "node_modules"
-DEADLINE_S = 60.0
 ORDER = {"(whole) (key order)": "lossy"}  # JavaScript puts "10" before "b", whatever the library
 LONE = {"surrogate": "lossy"}
 ZERO = {"minus": "lossy"}
@@ -88,15 +85,8 @@ KEPT_OF_TABLE: dict[str, dict[str, str]] = {
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Worker]:
-    """One worker with every package."""
-    need(shutil.which("node") is not None, "Node is not installed")
-    need(PACKAGES.is_dir(), "npm ci --prefix workers/node was not run")
-    with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
+    with node_worker() as worker:
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=DEADLINE_S, **fields)
 
 
 def load(worker: Worker, path: Path, text: str) -> dict[str, Any]:
@@ -108,11 +98,6 @@ def load_table(worker: Worker, path: Path, table: pa.Table) -> dict[str, Any]:
     with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
         writer.write_table(table)
     return ask(worker, "load", path=str(path), kind="table", **{"as": "arrow"})
-
-
-def changes(worker: Worker, codec: str) -> dict[str, str]:
-    found = ask(worker, "verify", codec=codec, full=True, limit=50)
-    return {one["path"]: one["verdict"] for one in found["changes"]}
 
 
 @pytest.mark.parametrize("codec", KEPT)
