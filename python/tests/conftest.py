@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,10 @@ _LONGEST_NAME = 200
 # No deadline for one example: a busy machine is no fault of the code.
 settings.register_profile("tare", deadline=None)
 settings.load_profile("tare")
+
+# A shell ignores Ctrl-C for what it starts in the background, and every child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
