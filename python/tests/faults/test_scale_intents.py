@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,13 +59,25 @@ def intents(folder: Path) -> set[str]:
 
 
 def died(child: Callable[[], object]) -> bool:
+    """Run it in a fork of this process, and whether it ended as a death does.
+
+    Never with what keeps threads of its own, as polars does: in a fork of a process that used it already, it waits for
+    them for ever.
+    """
     pid = os.fork()
     if pid == 0:
         try:
             child()
         finally:
             os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    until = time.monotonic() + 120
+    while (ended := os.waitpid(pid, os.WNOHANG))[0] == 0:
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            pytest.fail("the child hangs")
+        time.sleep(0.002)
+    return os.waitstatus_to_exitcode(ended[1]) == 9
 
 
 def died_at_rename(folder: Path, number: int, **options: Any) -> None:
@@ -320,8 +334,8 @@ def write_parts(folder: Path, rows: int, parts: int, **options: Any) -> None:
         scale.write_parts(frame, folder / "out", **{"to": "parquet", **options})
 
 
-def write_frame(folder: Path, rows: int, parts: int, *, died_at: int = 0, **options: Any) -> bool:
-    """Write a frame in a process; it may end between the rename of a part and its receipt. Whether it did."""
+def write_frame(folder: Path, rows: int, parts: int, *, died_at: int) -> bool:
+    """Write a frame in a process that ends between the rename of a part and its receipt; whether it did."""
 
     def child() -> None:
         real, left = State.write_receipt, [died_at]
@@ -333,7 +347,7 @@ def write_frame(folder: Path, rows: int, parts: int, *, died_at: int = 0, **opti
             real(self, receipt, **more)
 
         State.write_receipt = receipt  # type: ignore[method-assign]
-        write_parts(folder, rows, parts, **options)
+        write_parts(folder, rows, parts)
 
     return died(child)
 
@@ -353,7 +367,7 @@ def test_a_part_of_a_frame_that_died_before_its_receipt(
     assert write_frame(tmp_path, 80, 4, died_at=died_at)
     assert len(tree(tmp_path / "out")) == died_at
     assert len(intents(tmp_path)) == 1
-    assert not write_frame(tmp_path, 20, parts, to=to)
+    write_parts(tmp_path, 20, parts, to=to)
     assert len(tree(tmp_path / "out")) == parts
     assert sorted(rows_of_parts(tmp_path)) == [*range(20)]
     assert not intents(tmp_path)
