@@ -287,10 +287,10 @@ class Writing:
         return {str(one["key"]) for one in receipt.get("objects", [])}.union(failure.get("committed", []))
 
     def begun_keys(self) -> Mapping[str, str] | None:
-        """What keys named when their plan was begun, as hashes; None if no attempt can have set any since."""
+        """What the unit's keys named when the plan was begun, as hashes; None if no attempt can have set any since."""
         if self._state is None or not self._plan or not (self._begun or self._again):
             return None
-        return self._state.begun_keys(self._plan)
+        return self._state.begun_keys(self._plan, self.key)
 
     def well(self) -> dict[str, int]:
         """Rows and bytes of the outputs that are in their place."""

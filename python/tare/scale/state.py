@@ -6,7 +6,8 @@
 .tare/done/ab/KEY.json          receipts: written after the output, never before
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
-.tare/begun/PLAN.json           what was there when a plan was begun, and not ours; of `put`, what its keys named
+.tare/begun/PLAN.json           what was there when a plan was begun, and not ours
+.tare/begun/PLAN-KEY.json       of `put`, what the keys of a unit named then
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/started/NUMBER-PLAN       the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
@@ -17,7 +18,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import itertools
 import json
 import os
@@ -316,15 +316,24 @@ class State:
         """Keep that a plan is begun, before it makes anything, and what was somebody else's then."""
         self.place.put(f"{self._prefix}begun/{id}.json", canonical(dict(others)))
 
-    def begun_keys(self, id: str) -> Mapping[str, str] | None:
-        """What the keys of a plan named when it was begun, as hashes; None if nobody kept it."""
-        name = f"{self._prefix}begun/{id}.json"
-        found = self.place.stat(name)
-        return None if found is None else _begun_keys(self.uri, name, canonical(found.identity))
+    def keys_are_kept(self, id: str) -> bool:
+        """Whether what the keys of a plan named when it was begun is kept, of every unit."""
+        return self.place.stat(f"{self._prefix}begun/{id}.json") is not None
 
-    def write_begun_keys(self, id: str, hashes: Mapping[str, str]) -> None:
-        """Keep what the keys of a plan name, on the disk, before it sets any."""
-        self.write_begun(id, hashes)
+    def begun_keys(self, id: str, key: str) -> Mapping[str, str] | None:
+        """What the keys of a unit named when its plan was begun, as hashes; None if that was not kept."""
+        if not self.keys_are_kept(id):
+            return None
+        return self._read(f"begun/{id}-{key}.json") or {}
+
+    def write_begun_keys(self, id: str, key: str, hashes: Mapping[str, str]) -> None:
+        """Write what the keys of a unit name; it counts from `keep_keys` on."""
+        self.place.put(f"{self._prefix}begun/{id}-{key}.json", canonical(dict(hashes)))
+
+    def keep_keys(self, id: str, written: Iterable[str]) -> None:
+        """Keep what the keys of a plan name, on the disk, before any is set: of the units ``written``; no other names any."""
+        self.place.flush(f"{self._prefix}begun/{id}-{key}.json" for key in written)
+        self.write_begun(id, {})
         self.place.flush([f"{self._prefix}begun/{id}.json"])
 
     def order(self) -> list[str]:
@@ -359,14 +368,18 @@ class State:
         order = self.order()
         started = {id: number for number, id in enumerate(order)}
         keep, pinned = {*live, *order[-_LAST_PLANS:]}, False
+        gone = set()
         for id in sorted(self.plan_ids(), key=lambda one: started.get(one, -1)):
             if id in keep or pinned:
                 keep.add(id)
                 pinned |= id in overruled
             else:
                 self.place.remove(f"{self._prefix}plans/{id}.jsonl")
-                self.place.remove(f"{self._prefix}begun/{id}.json")
                 self.allow(id, overwrite=False)
+                gone.add(id)
+        for entry in self.place.entries(f"{self._prefix}begun") if gone else ():
+            if entry.name.rpartition("/")[2].removesuffix(".json").partition("-")[0] in gone:
+                self.place.remove(entry.name)
         self._starts.drop({*order} - keep)  # and no other: it may have been started meanwhile
 
     def kept(self, plan: Plan) -> Plan:
@@ -438,11 +451,3 @@ class State:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
         return found if isinstance(found, dict) else None
-
-
-@functools.lru_cache(maxsize=1)
-def _begun_keys(uri: str, name: str, identity: bytes) -> dict[str, str]:
-    """Read once, for each unit asks; another state of the file is another."""
-    del identity
-    found = json.loads(place_of(uri).read(name))
-    return {str(key): str(hash) for key, hash in found.items()}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import TareError
+from tare.scale.unit import unit_key
 from tare.store import open_store
 
 if TYPE_CHECKING:
@@ -21,17 +22,19 @@ def begin(state: State, plan: Plan) -> bool:
 
     A store that cannot be asked is what each unit will tell: then nothing is kept, and the next run does.
     """
-    if state.begun_keys(plan.id) is not None:
+    if state.keys_are_kept(plan.id):
         return True
-    named: dict[str, str] = {}
+    written = []
     with contextlib.suppress(OSError, TareError):
-        for number, unit in enumerate(plan.units()):
-            if not number and not _has_keys(unit["options"]):
-                break
-            named |= hashes(unit["options"], list(map(str, unit["options"]["keys"])))
-        if state.begun_keys(plan.id) is not None:
-            return True  # another shard was faster, and may have set some by now
-        state.write_begun_keys(plan.id, named)
+        first = next(plan.units(), None)
+        for unit in plan.units() if first and _has_keys(first["options"]) else ():
+            named = hashes(unit["options"], list(map(str, unit["options"]["keys"])))
+            if state.keys_are_kept(plan.id):
+                return True  # another shard was faster, and may have set some by now
+            if named:
+                written.append(unit_key(unit))
+                state.write_begun_keys(plan.id, written[-1], named)
+        state.keep_keys(plan.id, written)
     return False
 
 

@@ -17,7 +17,10 @@ import tare
 from tare import scale
 from tare.errors import UsageError
 from tare.scale.place import LocalPlace
+from tare.scale.planning import others
+from tare.scale.planning.grouping import Limits
 from tare.scale.state import State
+from tare.scale.unit import unit_key
 from tare.store import Store
 
 BEFORE = "k,v\na,1\nb,2\nc,3\n"
@@ -483,3 +486,23 @@ def test_a_store_that_fails_while_keys_are_set_forgets_none(
     with tare.open_store(str(tmp_path / "store")) as store:
         found = {key: bytes(store.get(key)).decode() for key in KEYS}
     assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since"}
+
+
+def test_what_keys_name_is_kept_of_each_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of those that name something: no process need hold all keys of a plan."""
+    monkeypatch.setattr(others, "_GROUPS", Limits(usual=1, most=1))
+    plan = put_plan(tmp_path)
+    assert plan.count == len(KEYS)
+    assert died_putting(plan, "before")
+    begun = next(tmp_path.rglob("begun"))
+    named = {unit_key(unit) for unit in plan.units() if unit["options"]["keys"][0] in ("older", "newer")}
+    assert {path.name for path in begun.iterdir()} == {
+        f"{plan.id}.json", *(f"{plan.id}-{key}.json" for key in named)
+    }  # fmt: skip
+    with tare.open_store(str(tmp_path / "store")) as store:
+        store.set("newer", b"since")
+        store.set("absent", b"since")
+    assert scale.run(plan, executor="inline").ok
+    with tare.open_store(str(tmp_path / "store")) as store:
+        found = {key: bytes(store.get(key)).decode() for key in KEYS}
+    assert found == {**{key: f"file {key}" for key in KEYS}, "newer": "since", "absent": "since"}
