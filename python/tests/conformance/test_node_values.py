@@ -207,3 +207,18 @@ def test_the_place_of_another_order_and_of_whole_numbers(node: Worker, tmp_path:
     back = handed_back(node, tmp_path, "v8:node")
     assert back == [{"b": False, "1": {}, "x": [[{"z": 0, "7": 100}], -12345678901234567890, True, None]}]
     assert math.copysign(1, back[0]["x"][0][0]["z"]) == -1
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"size": 10, "x": 1}, "Object of 2"), ({"length": 7}, "Object of 1"), ({"length": {"toString": None}}, "Object of 1"),
+        ({"size": {"toString": None}, "x": 1}, "Object of 2"), ({"constructor": {"name": "Z"}}, "Object of 1"),
+        ({"constructor": {"name": {"toString": None}}}, "Object of 1"), ([1, 2, 3], "Array of 3"),
+        (b"abcd", "Buffer of 4"), ({1, 2}, "Set of 2"), ({1: 2}, "Map of 1"),
+    ],
+)  # fmt: skip
+def test_a_document_is_shown_by_its_own_size(node: Worker, tmp_path: Path, value: Any, shown: str) -> None:
+    """Whatever its names are called."""
+    assert read(node, tmp_path, "json:node", value, "null") == {"(whole)": "lossy"}
+    assert ask(node, "verify", codec="json:node")["changes"][0]["in"] == shown
