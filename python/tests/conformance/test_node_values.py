@@ -222,3 +222,12 @@ def test_a_document_is_shown_by_its_own_size(node: Worker, tmp_path: Path, value
     """Whatever its names are called."""
     assert read(node, tmp_path, "json:node", value, "null") == {"(whole)": "lossy"}
     assert ask(node, "verify", codec="json:node")["changes"][0]["in"] == shown
+
+
+@pytest.mark.parametrize("name", ["Long", "Binary"])
+def test_a_document_that_says_a_type_of_bson_is_a_document(node: Worker, tmp_path: Path, name: str) -> None:
+    """Objects of old dumps do; only the library's own are numbers and bytes."""
+    load(node, tmp_path, {"_bsontype": name, "low": 1})
+    ask(node, "prepare", codec="json:node")
+    assert changes(node, "json:node") == {}
+    assert handed_back(node, tmp_path, "json:node") == {"_bsontype": name, "low": 1}
