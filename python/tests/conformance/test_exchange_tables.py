@@ -152,6 +152,21 @@ def test_node_hands_columns_back_by_their_types(form: str, monkeypatch: pytest.M
             assert pair["counts"] == {"same": len(MOMENTS) + 1 + MIX.num_columns}, pair
 
 
+def test_node_hands_back_decimals_of_negative_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With their exponent: 1.2E+3 is no 1200 to Python."""
+    columns = {}
+    for scale in (-1, -2, -9):
+        cells = [text and Decimal(f"{text}E{-scale}") for text in ("12", "-5", "0", "-12345", "100", None)]
+        columns[f"narrow{scale}"] = pa.array(cells, pa.decimal128(5, scale))
+        columns[f"wide{scale}"] = pa.array(cells, pa.decimal256(60, scale))
+        columns[f"list{scale}"] = pa.array([cells] * 6, pa.list_(pa.decimal128(5, scale)))
+    theirs = node_codec("arrow:node-arrow", monkeypatch)
+    block = exchange_tables("arrow", ["arrow:pyarrow", theirs], only=["decimal"], own=pa.table(columns))
+    for readers in block["pairs"].values():
+        for pair in readers.values():
+            assert pair["counts"] == {"same": 2 + len(columns)}, pair
+
+
 @pytest.mark.parametrize("codec", ["parquet:node-hyparquet", "msgpack:node-msgpackr", "json:node"])
 def test_moments_in_rows_of_javascript_are_another_type(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Date for a day, and a whole number of the column's unit: as when they are weighed, nothing is lost."""

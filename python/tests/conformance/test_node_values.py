@@ -1,4 +1,4 @@
-"""Documents that reach Node's worker as tagged values, and what its comparison calls another type."""
+"""Documents as Node's worker reads them, as tagged values too, and what its comparison tells of them."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def read(worker: Worker, folder: Path, codec: str, value: Any, data: str) -> dic
     encoded.write_text(data)
     ask(worker, "prepare", codec=codec, encoded=str(encoded))
     return changes(worker, codec)
+
+
+def handed_back(worker: Worker, folder: Path, codec: str) -> Any:
+    """What was loaded, as it is after the codec wrote and read it."""
+    encoded, out = folder / "encoded", folder / "out"
+    ask(worker, "encode_to", codec=codec, path=str(encoded))
+    ask(worker, "decode_from", codec=codec, path=str(encoded), out=str(out))
+    return from_tagged(json.loads(out.read_bytes()))
 
 
 @pytest.mark.parametrize("key", ["$id", "$", "\ud800"])
@@ -155,3 +163,71 @@ def test_a_document_of_columns_is_no_table(node: Worker, tmp_path: Path, value: 
     ask(node, "encode_to", codec="json:node", path=str(encoded))
     assert ask(node, "decode_from", codec="json:node", path=str(encoded), out=str(out))["items"] == 1
     assert from_tagged(json.loads(out.read_bytes())) == value
+
+
+@pytest.mark.parametrize("way", ["json", "values"])
+@pytest.mark.parametrize("unit", ["a", "\n", '\\"'])
+def test_a_long_text_is_loaded_beside_a_name_of_digits(
+    node: Worker, tmp_path: Path, unit: str, way: str
+) -> None:
+    """Such a name, or sixteen digits, has the end of every text looked for; a pattern does not reach it."""
+    text = unit * ((9 << 20) // len(unit))
+    value = {"2020": 1, "big": 2**60, "s": text, '"': "\\", "\\": ['"', "", "\\\\"]}
+    path = tmp_path / "d"
+    path.write_bytes(dump_text(value) if way == "values" else json.dumps(value).encode())
+    ask(node, "load", path=str(path), kind="document", **{"as": way})
+    ask(node, "prepare", codec="v8:node")
+    assert changes(node, "v8:node") == {}
+    same = handed_back(node, tmp_path, "v8:node") == value
+    assert same  # without pytest's account of nine million characters
+
+
+@pytest.mark.parametrize(("left", "right"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_a_document_is_loaded_as_deep_as_without_a_name_of_digits(
+    node: Worker, tmp_path: Path, left: str, right: str
+) -> None:
+    """Lists and objects; which codec goes as deep is the codec's."""
+    path = tmp_path / "d.json"
+    for inner in ("1", '{"2020": 1, "x": 1234567890123456789}'):
+        path.write_text(left * 6000 + inner + right * 6000)
+        assert ask(node, "load", path=str(path), kind="document", **{"as": "json"})["items"] == 1
+
+
+def test_the_place_of_another_order_and_of_whole_numbers(node: Worker, tmp_path: Path) -> None:
+    """Whatever stands around them; of a name that is there twice, the last value counts in the place of the first."""
+    text = """ [ {"b" : [ ] , "\\u0031" : { } , "x":[[{"z":-0,"7":1E2}], -12345678901234567890 ,true,null], "b":false } ] """
+    path = tmp_path / "d.json"
+    path.write_text(text)
+    ask(node, "load", path=str(path), kind="document", **{"as": "json"})
+    ask(node, "prepare", codec="v8:node")
+    found = ask(node, "verify", codec="v8:node", full=True)["changes"]
+    assert {one["path"]: (one["in"], one["out"]) for one in found} == {
+        "[*] (key order)": ("b, 1, x", "1, b, x"), "[*].x[*][*] (key order)": ("z, 7", "7, z"),
+    }  # fmt: skip
+    back = handed_back(node, tmp_path, "v8:node")
+    assert back == [{"b": False, "1": {}, "x": [[{"z": 0, "7": 100}], -12345678901234567890, True, None]}]
+    assert math.copysign(1, back[0]["x"][0][0]["z"]) == -1
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ({"size": 10, "x": 1}, "Object of 2"), ({"length": 7}, "Object of 1"), ({"length": {"toString": None}}, "Object of 1"),
+        ({"size": {"toString": None}, "x": 1}, "Object of 2"), ({"constructor": {"name": "Z"}}, "Object of 1"),
+        ({"constructor": {"name": {"toString": None}}}, "Object of 1"), ([1, 2, 3], "Array of 3"),
+        (b"abcd", "Buffer of 4"), ({1, 2}, "Set of 2"), ({1: 2}, "Map of 1"),
+    ],
+)  # fmt: skip
+def test_a_document_is_shown_by_its_own_size(node: Worker, tmp_path: Path, value: Any, shown: str) -> None:
+    """Whatever its names are called."""
+    assert read(node, tmp_path, "json:node", value, "null") == {"(whole)": "lossy"}
+    assert ask(node, "verify", codec="json:node")["changes"][0]["in"] == shown
+
+
+@pytest.mark.parametrize("name", ["Long", "Binary"])
+def test_a_document_that_says_a_type_of_bson_is_a_document(node: Worker, tmp_path: Path, name: str) -> None:
+    """Objects of old dumps do; only the library's own are numbers and bytes."""
+    load(node, tmp_path, {"_bsontype": name, "low": 1})
+    ask(node, "prepare", codec="json:node")
+    assert changes(node, "json:node") == {}
+    assert handed_back(node, tmp_path, "json:node") == {"_bsontype": name, "low": 1}

@@ -326,6 +326,24 @@ def test_maps_and_structs_that_become_objects(node: Worker, tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("codec", ["json:node", "parquet:node-hyparquet"])
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        (pa.date32(), dt.date(2020, 1, 1)), (pa.date64(), dt.date(1969, 1, 1)), (pa.timestamp("us"), dt.datetime(2020, 1, 1)),
+        (pa.timestamp("ms", "UTC"), dt.datetime(2020, 1, 1, 12)), (pa.int32(), 7), (pa.decimal128(9, 2), Decimal("1.50")),
+    ],
+)  # fmt: skip
+def test_keys_of_a_map_that_are_no_texts_keep_their_order(
+    node: Worker, tmp_path: Path, kind: pa.DataType, key: Any, codec: str
+) -> None:
+    """It is that of their names in the object."""
+    table = pa.table({"m": pa.array([[(key, 0.5)]], pa.map_(kind, pa.float64()))})
+    load_table(node, tmp_path / "t.arrow", table)
+    ask(node, "prepare", codec=codec)
+    assert changes(node, codec) == {"m (type)": "type"}
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

@@ -45,13 +45,16 @@ function cellOf(type, mapped) {
 
 const pairs = (cell) => cell;
 
+// The name that a key of a map has in an object: a moment's is the one that JSON gives it.
+const nameOf = (key) => (key instanceof Date ? key.toISOString() : String(key));
+
 // Keys as texts; where those are as many, none was lost.
 function objectOf(name, mixed) {
   return (cell) => {
-    const found = Object.fromEntries(cell.map(([key, value]) => [key instanceof Date ? key.toISOString() : String(key), value]));
+    const found = Object.fromEntries(cell.map(([key, value]) => [nameOf(key), value]));
     const keys = Object.keys(found);
     if (keys.length !== cell.length) fail("refused", `column ${JSON.stringify(name)} holds a map with one key twice, which no object holds`, "load");
-    if (keys.some((key, n) => key !== String(cell[n][0]))) mixed.add(name);
+    if (keys.some((key, n) => key !== nameOf(cell[n][0]))) mixed.add(name);
     return found;
   };
 }

@@ -12,8 +12,15 @@ function shown(value) {
   if (typeof value === "string") return cut(JSON.stringify(value));
   if (value === null || typeof value !== "object") return Object.is(value, -0) ? "-0" : String(value);
   if (value instanceof Date) return `Date ${Number.isNaN(value.getTime()) ? "invalid" : value.toISOString()}`;
-  const kind = value.constructor?.name ?? "object";
-  return `${kind} of ${value.length ?? value.size ?? Object.keys(value).length}`;
+  // Of the prototype, and the rest by its kind: a document has names of its own, `constructor`, `length` and `size` too.
+  const name = Object.getPrototypeOf(value)?.constructor?.name ?? "object";
+  return `${name} of ${sizeOf(value)}`;
+}
+
+function sizeOf(value) {
+  const kind = kindOf(value);
+  if (kind === "list" || kind === "bytes") return value.length;
+  return kind === "map" || kind === "set" ? value.size : Object.keys(value).length;
 }
 
 export function compare(a, b, { limit = 20, more = [] } = {}) {

@@ -3,9 +3,9 @@
 
 const SUSPECT = /\d{16}|"\d+"\s*:/;
 const WHOLE_NAMES = /"\d+"\s*:/;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\.)*"/y;
-const SPACE = /[ \t\n\r]*/y;
+const BETWEEN = /[ \t\n\r,:]*/y;
+const BARE = /[^ \t\n\r,:\]}]+/y; // numbers, true, false and null
+const WORDS = new Map([["true", true], ["false", false], ["null", null]]);
 const INDEX = /^(?:0|[1-9]\d{0,9})$/;
 
 // The value, and the paths at which the order of keys is not that of the text.
@@ -25,60 +25,75 @@ export function taggedJson(text) {
 
 function readJson(text, suspect, moved) {
   const plain = JSON.parse(text);
-  if (!suspect.test(text)) return plain;
+  return suspect.test(text) ? walk(text, moved) : plain;
+}
+
+// The value of a text that JSON.parse has taken, so that nothing of it is proved again. Open lists and objects are a chain of
+// our own: JavaScript's stack is full at some two thousand of them, where JSON.parse goes on.
+function walk(text, moved) {
   let at = 0;
+  let open = { path: null, found: [], keys: null, around: null };
   const match = (pattern) => {
     pattern.lastIndex = at;
     const found = pattern.exec(text)[0];
     at = pattern.lastIndex;
     return found;
   };
-  const read = (path) => {
-    match(SPACE);
+  const scalar = (first) => {
+    if (first !== '"') return scalarOf(match(BARE));
+    const from = at;
+    at = endOfText(text, from);
+    return JSON.parse(text.slice(from, at));
+  };
+  for (;;) {
+    match(BETWEEN);
+    if (at === text.length) return open.found[0];
     const first = text[at];
-    if (first === '"') return JSON.parse(match(STRING));
-    if (first === "[") return list(path);
-    if (first === "{") return map(path);
-    for (const [word, value] of [["true", true], ["false", false], ["null", null]]) {
-      if (text.startsWith(word, at)) {
-        at += word.length;
-        return value;
-      }
-    }
-    const number = match(NUMBER);
-    const value = Number(number);
-    return /^-?\d+$/.test(number) && !Number.isSafeInteger(value) ? BigInt(number) : value;
-  };
-  const ended = (close) => {
-    match(SPACE);
-    const done = text[at] === close;
-    if (done || text[at] === ",") at += 1;
-    return done;
-  };
-  const list = (path) => {
-    const found = [];
-    at += 1;
-    if (ended("]")) return found;
-    do found.push(read(`${path}[*]`)); while (!ended("]"));
-    return found;
-  };
-  const map = (path) => {
-    const found = {};
-    const keys = [];
-    at += 1;
-    if (ended("}")) return found;
-    do {
-      match(SPACE);
-      const key = JSON.parse(match(STRING));
-      match(SPACE);
-      at += 1; // the colon
-      const value = read(path ? `${path}.${key}` : key);
-      if (!Object.hasOwn(found, key)) keys.push(key);
-      Object.defineProperty(found, key, { value, writable: true, enumerable: true, configurable: true });
-    } while (!ended("}"));
-    return keys.some((key) => INDEX.test(key)) && isMoved(keys, found) ? moved(path, keys, found) : found;
-  };
-  return read("");
+    if (first === "[" || first === "{") {
+      open = { path: pathIn(open), found: first === "[" ? [] : {}, keys: first === "[" ? null : [], around: open };
+      at += 1;
+    } else if (first === "]" || first === "}") {
+      put(open.around, closed(open, moved));
+      open = open.around;
+      at += 1;
+    } else put(open, scalar(first));
+  }
+}
+
+// Behind the next quote with an even number of backslashes before it. No pattern looks for it: one for texts keeps every
+// place that it could go back to, and has no room for those of 8 MiB.
+function endOfText(text, from) {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text[first - 1] === "\\") first -= 1;
+    if ((end - first) % 2 === 0) return end + 1;
+  }
+}
+
+function scalarOf(word) {
+  if (WORDS.has(word)) return WORDS.get(word);
+  const value = Number(word);
+  return /^-?\d+$/.test(word) && !Number.isSafeInteger(value) ? BigInt(word) : value;
+}
+
+// A value that is read, where it belongs. Of an object, the first text and every one after a value is a name.
+function put(open, value) {
+  if (open.keys === null) open.found.push(value);
+  else if (open.key === undefined) open.key = value;
+  else {
+    if (!Object.hasOwn(open.found, open.key)) open.keys.push(open.key);
+    Object.defineProperty(open.found, open.key, { value, writable: true, enumerable: true, configurable: true });
+    open.key = undefined;
+  }
+}
+
+function pathIn({ path, key, keys }) {
+  if (keys === null) return path === null ? "" : `${path}[*]`;
+  return path ? `${path}.${key}` : key;
+}
+
+function closed({ path, found, keys }, moved) {
+  return keys?.some((key) => INDEX.test(key)) && isMoved(keys, found) ? moved(path, keys, found) : found;
 }
 
 export const isMoved = (keys, found) => Object.keys(found).some((key, n) => key !== keys[n]);

@@ -26,7 +26,7 @@ function cellOf(type) {
   if (isTimestamp(type)) return given((cell) => momentOf(cell, type));
   if (type.typeId === TIME) return given((cell) => timeOf(cell, type));
   if (type.typeId === DURATION) return given((cell) => durationOf(cell, type));
-  if (isDecimal(type)) return given(decimalOf);
+  if (isDecimal(type)) return given((cell) => decimalOf(cell, type.scale));
   if (type.typeId === DICTIONARY) return cellOf(type.dictionary);
   if (isList(type)) {
     const one = cellOf(type.children[0].type);
@@ -72,11 +72,13 @@ function durationOf(cell, type) {
   return { $dur: toTagged((BigInt(cell) * NANOSECONDS[type.unit]) / 1000n), unit: "us" };
 }
 
-// The text of a decimal as Python writes it, which has an exponent where more than five zeros would follow the point.
-function decimalOf(text) {
-  const [whole, fraction = ""] = text.replace("-", "").split(".");
-  const digits = (whole + fraction).replace(/^0+(?=\d)/, "");
-  const exponent = digits.length - 1 - fraction.length;
-  if (exponent >= -6) return { $dec: text };
-  return { $dec: `${text.startsWith("-") ? "-" : ""}${digits[0]}${digits.length > 1 ? `.${digits.slice(1)}` : ""}E${exponent}` };
+// The text of a decimal as Python writes it, which has an exponent where more than five zeros would follow the point, and
+// for every negative scale: the zeros that the cell has for it are no digits of its own.
+function decimalOf(text, scale) {
+  const all = text.replace(/[-.]/g, "").replace(/^0+(?=\d)/, "");
+  const digits = scale < 0 ? all.slice(0, scale) || "0" : all;
+  const exponent = digits.length - 1 - scale;
+  if (scale >= 0 && exponent >= -6) return { $dec: text };
+  const unsigned = `${digits[0]}${digits.length > 1 ? `.${digits.slice(1)}` : ""}E${exponent < 0 ? "" : "+"}${exponent}`;
+  return { $dec: text.startsWith("-") ? `-${unsigned}` : unsigned };
 }

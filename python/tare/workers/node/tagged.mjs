@@ -95,10 +95,12 @@ export function hexOf(number) {
   return bits.toString("hex");
 }
 
-// What a library has of its own for bytes and 64-bit integers, as what JavaScript has.
+// What a library has of its own for bytes and 64-bit integers, as what JavaScript has. Its name for them is the prototype's:
+// a document may say it of itself.
 export function own64(value) {
-  if (value?._bsontype === "Long") return value.toBigInt();
-  if (value?._bsontype === "Binary") return value.buffer.subarray(0, value.position);
+  if (value === null || typeof value !== "object" || Object.hasOwn(value, "_bsontype")) return value;
+  if (value._bsontype === "Long") return value.toBigInt();
+  if (value._bsontype === "Binary") return value.buffer.subarray(0, value.position);
   return value;
 }
 
