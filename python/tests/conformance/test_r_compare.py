@@ -139,6 +139,9 @@ VERDICTS = {
     "cells that are other times for days": ("f(as.Date('2020-01-01'))", "f(list(at(1577836801)))", "lossy"),
     "cells that are days for times": ("f(at(c(86400, 5)))", "f(list(as.Date('1970-01-02'), at(5, 'Asia/Tokyo')))", "type"),
     "cells that are days for texts": ("f(c('2020-01-01', 'a'))", "f(list(as.Date('2020-01-01'), 'a'))", "type"),
+    "functions in lists": ("f(list(sum, mean))", "f(list(sum, max))", "lossy"),
+    "a line end behind a day": ("f(as.Date('2020-01-01'))", "f('2020-01-01\\n')", "lossy"),
+    "a text that is no UTF-8": ("f('caf\\xe9')", "f('caf\\xe9')", "same"),
 }  # fmt: skip
 
 # What was given, what came back: how many cells, and the example.
@@ -199,6 +202,26 @@ EXAMPLES = {
         "f(structure(c(1, 2), unit = 'm'))",
         "f(c(1, 2))",
         (1, 'numeric of 2 (unit: "m")', "numeric of 2 (unit: NULL)"),
+    ),
+    "a question mark for a byte": (
+        "f(c('a', 'caf\\xe9'))",
+        "f(c('a', 'caf?'))",
+        (1, "...caf<e9> (character)", "...caf? (character)"),
+    ),
+    "one byte for another": (
+        "list('\\xff')",
+        "list('\\xfe')",
+        (1, "...<ff> (character)", "...<fe> (character)"),
+    ),
+    "a byte at the end of a text": (
+        "f(paste0(strrep('x', 300), '\\xe9'))",
+        "f(paste0(strrep('x', 300), '?'))",
+        (1, "...xxxxxxxxxxxxxxxxxxxx<e9> (character)", "...xxxxxxxxxxxxxxxxxxxx? (character)"),
+    ),
+    "a name with a byte": (
+        "structure(list(1), names = 'a\\xe9', class = 'data.frame', row.names = 1L)",
+        "structure(list(1), names = 'a?', class = 'data.frame', row.names = 1L)",
+        (1, "...a<e9> (character)", "...a? (character)"),
     ),
 }  # fmt: skip
 
