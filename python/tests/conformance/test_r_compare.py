@@ -25,6 +25,7 @@ span <- function(n, units) as.difftime(n, units = units)
 at <- function(seconds, zone = "UTC") .POSIXct(seconds, tz = zone)
 empty <- structure(list(), names = character())
 nan <- function(low) readBin(as.raw(c(low, 0, 0, 0, 0, 0, 0xf8, 0x7f)), "double", 1L)
+p <- function(...) { d <- data.frame(k = seq_along(..1)); d$p <- data.frame(...); d }
 """
 
 # What was given, what came back, the verdict.
@@ -139,6 +140,46 @@ VERDICTS = {
     "cells that are other times for days": ("f(as.Date('2020-01-01'))", "f(list(at(1577836801)))", "lossy"),
     "cells that are days for times": ("f(at(c(86400, 5)))", "f(list(as.Date('1970-01-02'), at(5, 'Asia/Tokyo')))", "type"),
     "cells that are days for texts": ("f(c('2020-01-01', 'a'))", "f(list(as.Date('2020-01-01'), 'a'))", "type"),
+    "whole numbers in lists": ("f(list(c(1, 2), c(3, NA), 5))", "f(list(1:2, c(3L, NA), 5L))", "type"),
+    "other whole numbers in lists": ("f(list(c(1, 2), c(3, 4)))", "f(list(1:2, c(3L, 5L)))", "lossy"),
+    "halves in lists of whole numbers": ("f(list(1:2, 3:4))", "f(list(c(1, 2), c(3, 4.5)))", "lossy"),
+    "whole numbers of 64 bits in lists": ("f(list(i(-5, 6)))", "f(list(c(-5, 6)))", "type"),
+    "lists of several types": ("f(list(1, 2L, TRUE, 'a', NA, NULL))", "f(list(1L, 2, 1, 'a', NA, NULL))", "type"),
+    "others in lists of several types": ("f(list(1, 2L, TRUE, 'a'))", "f(list(1L, 2, 1, 'b'))", "lossy"),
+    "no zero below in a list": ("f(list(c(1, -0)))", "f(list(c(1L, 0L)))", "lossy"),
+    "a missing one for a number in a list": ("f(list(c(1, NaN)))", "f(list(c(1L, NA)))", "lossy"),
+    "fewer in a list": ("f(list(c(1, 2), c(3, 4)))", "f(list(1:2, 3L))", "lossy"),
+    "fewer lists": ("f(list(c(1, 2), c(3, 4)))", "f(list(1:2))", "lossy"),
+    "days in lists as texts": (
+        "f(list(as.Date(c('2020-01-01', NA)), as.Date(character())))",
+        "f(list(c('2020-01-01', NA), list()))",
+        "type",
+    ),
+    "an empty list of a type that nothing says": ("f(list('a', character()))", "f(list('a', list()))", "type"),
+    "no rows of a type that nothing says": ("f(list(f(1), f(numeric())))", "f(list(f(1L), list()))", "type"),
+    "no list for an empty one": ("f(list(1, numeric()))", "f(list(1, NULL))", "lossy"),
+    "an empty list for none": ("f(list(1, NULL))", "f(list(1, list()))", "lossy"),
+    "an empty object for no list": ("f(list(1, NULL))", "f(list(1, empty))", "lossy"),
+    "an empty object for an empty list": ("f(list(1, numeric()))", "f(list(1, empty))", "lossy"),
+    "an empty list for an empty object": ("f(list(1, empty))", "f(list(1, list()))", "lossy"),
+    "names in lists": ("f(list(c(x = 1, y = 2)))", "f(list(1:2))", "lossy"),
+    "functions in lists": ("f(list(sum, mean))", "f(list(sum, max))", "lossy"),
+    "objects in lists": ("f(list(list(a = 1, b = 'x')))", "f(list(list(a = 1L, b = 'x')))", "type"),
+    "other objects in lists": ("f(list(list(a = 1, b = 'x')))", "f(list(list(a = 1L, b = 'y')))", "lossy"),
+    "lists in lists": ("f(list(list(c(1, 2), 3), list()))", "f(list(list(1:2, 3L), list()))", "type"),
+    "others in lists in lists": ("f(list(list(c(1, 2), 3), list()))", "f(list(list(1:2, 4L), list()))", "lossy"),
+    "tables in lists": ("f(list(f(c(1, 2)), f(3)))", "f(list(f(1:2), f(3L)))", "type"),
+    "other tables in lists": ("f(list(f(c(1, 2)), f(3)))", "f(list(f(1:2), f(4L)))", "lossy"),
+    "a column of columns": ("p(x = c(1, 2), y = c('a', NA))", "p(x = 1:2, y = c('a', NA))", "type"),
+    "other columns of a column": ("p(x = c(1, 2), y = c('a', NA))", "p(x = c(1L, 3L), y = c('a', NA))", "lossy"),
+    "a column gone of a column": ("p(x = c(1, 2), y = c('a', NA))", "p(x = 1:2)", "lossy"),
+    "a list of columns for a column of them": (
+        "p(x = c(1, 2))",
+        "structure(list(k = 1:2, p = list(x = 1:2)), class = 'data.frame', row.names = 1:2)",
+        "type",
+    ),
+    "a line end behind a day": ("f(as.Date('2020-01-01'))", "f('2020-01-01\\n')", "lossy"),
+    "a text that is no UTF-8": ("f('caf\\xe9')", "f('caf\\xe9')", "same"),
 }  # fmt: skip
 
 # What was given, what came back: how many cells, and the example.
@@ -199,6 +240,41 @@ EXAMPLES = {
         "f(structure(c(1, 2), unit = 'm'))",
         "f(c(1, 2))",
         (1, 'numeric of 2 (unit: "m")', "numeric of 2 (unit: NULL)"),
+    ),
+    "the lists that are lost": (
+        "f(list(c(1, 2), c(3, 4), c(5, 6), c(7, 8)))",
+        "f(list(1:2, c(3L, 9L), 5:6, 8:7))",
+        (2, "4 (numeric)", "9 (integer)"),
+    ),
+    "lists of another type": (
+        "f(list(c(1, 2), c(3, 4)))",
+        "f(list(1:2, 3:4))",
+        (1, "[1] numeric of 2", "[1] integer of 2"),
+    ),
+    "what is lost of a column of columns": (
+        "p(x = c(1, 2, 3), y = 1:3)",
+        "p(x = c(1, 5, 6), y = 1:3)",
+        (2, "2 (numeric)", "5 (numeric)"),
+    ),
+    "a question mark for a byte": (
+        "f(c('a', 'caf\\xe9'))",
+        "f(c('a', 'caf?'))",
+        (1, "...caf<e9> (character)", "...caf? (character)"),
+    ),
+    "one byte for another": (
+        "list('\\xff')",
+        "list('\\xfe')",
+        (1, "...<ff> (character)", "...<fe> (character)"),
+    ),
+    "a byte at the end of a text": (
+        "f(paste0(strrep('x', 300), '\\xe9'))",
+        "f(paste0(strrep('x', 300), '?'))",
+        (1, "...xxxxxxxxxxxxxxxxxxxx<e9> (character)", "...xxxxxxxxxxxxxxxxxxxx? (character)"),
+    ),
+    "a name with a byte": (
+        "structure(list(1), names = 'a\\xe9', class = 'data.frame', row.names = 1L)",
+        "structure(list(1), names = 'a?', class = 'data.frame', row.names = 1L)",
+        (1, "...a<e9> (character)", "...a? (character)"),
     ),
 }  # fmt: skip
 

@@ -489,6 +489,26 @@ def test_lists_and_bytes_that_came_back_as_values_are_told(
         assert changes(worker, "rds:r") == {"c": verdict}
 
 
+def test_lists_of_another_number_type_are_no_loss(tmp_path: Path) -> None:
+    """JSON says 1 for 1.0, and nothing of what would stand in an empty list; as in a column of plain numbers."""
+    need(bool(inventory("r", {}).codecs.get("json:r-jsonlite")), "R has no jsonlite")
+    path = tmp_path / "t.rds"
+    table = pa.table({
+        "list": [[1.0, 2.0], [], [3.0, None]],
+        "rows": [[{"x": 1.0}], [], [{"x": 2.0}, {"x": 3.0}]],
+        "one": [{"x": 1.0}, {"x": 2.0}, {"x": None}],
+        "day": [[dt.date(2020, 1, 1)], [], [None]],
+        "half": [[1.0], [0.5], [0.1 + 0.2]],
+    })  # fmt: skip
+    path.write_bytes(Codec.parse("rds:tare").encode(table))
+    with Worker("r", COMMAND) as worker:
+        load(worker, path)
+        ask(worker, "prepare", codec="json:r-jsonlite")
+        assert changes(worker, "json:r-jsonlite") == {
+            "list": "type", "rows": "type", "one$x": "type", "day": "type", "half": "lossy",
+        }  # fmt: skip
+
+
 @pytest.mark.parametrize("where", ["fifo", "tcp"])
 def test_what_has_no_form_in_memory_goes_over_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -118,6 +118,11 @@ compare <- function(a, b, limit) {
 .compare_column <- function(a, b, path, add) {
   if (.same(a, b)) return(invisible())
   if (!length(a) && !length(b)) return(add(path, "type", 1, a, b))
+  if (is.data.frame(a) && is.list(b)) return(.compare_frame(a, b, paste0(path, "$"), add))
+  if (is.list(a) && is.list(b) && length(unclass(a)) == length(unclass(b)) &&
+      identical(names(unclass(a)), names(unclass(b)))) {
+    return(.compare_cells(a, b, path, add))
+  }
   again <- tryCatch(suppressWarnings(.rebuild(a, b)), error = function(e) NULL)
   # Cells that are lists or bytes cannot be held against values one by one.
   if (is.list(a) || !typeof(a) %in% c("integer", "double", "logical", "character") || is.null(again) ||
@@ -129,6 +134,59 @@ compare <- function(a, b, limit) {
   if (!length(differ)) return(add(path, "type", 1, a, b))
   add(path, "lossy", length(differ), .cell(a, differ[1L]), .cell(b, differ[1L]))
 }
+
+# Cells that are vectors, lists or tables: each as the column that it would be; shown is the first loss in them.
+.compare_cells <- function(a, b, path, add) {
+  one <- unclass(a)
+  other <- unclass(b)
+  lost <- .lost_cells(one, other)
+  if (!length(lost)) return(add(path, "type", 1, a, b))
+  shown <- .lost_of_cell(one[[lost[1L]]], other[[lost[1L]]])
+  add(path, "lossy", length(lost), shown[[1L]], shown[[2L]])
+}
+
+# Plain vectors of one type all at once: each on its own took most of a tenth of a millisecond.
+.lost_cells <- function(one, other) {
+  kinds <- paste(.plain_kinds(one), .plain_kinds(other))
+  long <- lengths(one)
+  kinds[long != lengths(other) | long == 0L | !kinds %in% .plain_pairs] <- ""
+  lost <- logical(length(one))
+  for (kind in setdiff(unique(kinds), "")) {
+    at <- which(kinds == kind)
+    cells <- unlist(one[at], use.names = FALSE)
+    again <- .rebuild(cells, unlist(other[at], use.names = FALSE))
+    lost[rep(at, long[at])[which(.differ(cells, again$cells) | again$lost)]] <- TRUE
+  }
+  alone <- which(kinds == "")
+  lost[alone] <- vapply(alone, function(at) !is.null(.lost_of_cell(one[[at]], other[[at]])), NA)
+  which(lost)
+}
+
+.plain_pairs <- local({
+  numbers <- c("logical", "integer", "double")
+  c("character character", outer(numbers, numbers, paste))
+})
+
+# Of each cell; "" where attributes say more.
+.plain_kinds <- function(cells) {
+  kinds <- vapply(cells, typeof, "")
+  kinds[!vapply(cells, function(cell) is.null(attributes(cell)), NA)] <- ""
+  kinds
+}
+
+# The first loss in two cells, as a pair; NULL if there is none. A missing list is no empty one, and an object no
+# array; but of which type an empty list would be need not be known.
+.lost_of_cell <- function(a, b) {
+  if (.same(a, b) || (.no_items(a) && .no_items(b))) return(NULL)
+  if (is.null(a) || is.null(b) || !(is.atomic(a) || is.list(a)) || !identical(names(a), names(b))) return(list(a, b))
+  lost <- NULL
+  .compare_column(a, b, "", function(path, verdict, count, one, other) {
+    if (verdict == "lossy" && is.null(lost)) lost <<- list(one, other)
+  })
+  lost
+}
+
+.no_items <- function(x) NROW(x) == 0L && !is.null(x) && (is.data.frame(x) || is.null(names(x)))
 
 # Numbers of a document that are of another type only.
 .alike <- function(a, b) {

@@ -174,7 +174,7 @@ DECIMAL <- "^(?:-?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?|-?Inf(?:ini
   if (inherits(b, "POSIXct")) return(list(cells = as.double(b) / 86400, lost = FALSE))
   made <- .numbers(b)
   if (!is.character(b)) return(made)
-  at <- grep("^[0-9]{1,4}([-/])[0-9]{2}\\1[0-9]{2}([T ]00:00(:00([.]0*)?)?)?(Z| UTC)?$", b, perl = TRUE)
+  at <- grep("^[0-9]{1,4}([-/])[0-9]{2}\\1[0-9]{2}([T ]00:00(:00([.]0*)?)?)?(Z| UTC)?\\z", b, perl = TRUE)
   day <- as.Date(chartr("/", "-", sub("[T Z].*$", "", b[at], perl = TRUE)), format = "%Y-%m-%d")
   made$cells[at] <- as.double(day)
   made$lost[at] <- is.na(day)

@@ -42,7 +42,7 @@ SHOWN <- 120L # characters
     return(paste("names", .shown_inside(names(a), names(b), pair)))
   }
   differ <- if (is.list(a)) vapply(seq_along(a), function(at) !.same(a[[at]], b[[at]]), NA)
-            else if (is.atomic(a) && is.atomic(b)) .differ(.bare(a), .bare(b))
+            else if (is.atomic(a) && is.atomic(b)) .differ(.bare(a), .bare(b)) else FALSE
   at <- which(differ)[1L]
   if (is.na(at)) return(.shown_marks(a, b, pair))
   paste(sprintf("[%d]", at), .shown_pair(.cell(a, at), .cell(b, at)))
@@ -51,11 +51,15 @@ SHOWN <- 120L # characters
 # Single values: texts from where they differ, others also as the number that they are.
 .shown_finer <- function(a, b, pair) {
   if (is.character(a) && is.character(b) && !is.na(a) && !is.na(b) && a != b) {
-    one <- utf8ToInt(enc2utf8(paste(a)))
-    other <- utf8ToInt(enc2utf8(paste(b)))
+    # Bytes that are no UTF-8 as <e9>: of a text with such bytes nothing can be cut.
+    kind <- class(a)[1L]
+    a <- iconv(enc2utf8(paste(a)), "UTF-8", "UTF-8", sub = "byte")
+    b <- iconv(enc2utf8(paste(b)), "UTF-8", "UTF-8", sub = "byte")
+    one <- utf8ToInt(a)
+    other <- utf8ToInt(b)
     most <- max(length(one), length(other))
     from <- max(1L, which(!mapply(identical, one[seq_len(most)], other[seq_len(most)]))[1L] - 20L)
-    return(sprintf("...%s (%s)", substr(c(a, b), from, from + 80L), class(a)[1L]))
+    return(sprintf("...%s (%s)", substr(c(a, b), from, from + 80L), kind))
   }
   if (is.numeric(unclass(a)) && is.numeric(unclass(b)) && !.is64(a)) {
     finer <- vapply(list(a, b), function(x) format(as.double(x), digits = 17L), "")

@@ -89,12 +89,14 @@ from_tagged <- function(node) {
   if (grepl(":60", text, fixed = TRUE)) na_here("leap seconds")
   if (grepl("^[+-]", tz) && tz != "+00:00") na_here("times with an offset")
   zone <- if (tz == "+00:00") "UTC" else tz
-  offset <- regmatches(text, regexpr("[+-][0-9]{2}:[0-9]{2}$", text))
-  plain <- sub("[+-][0-9]{2}:[0-9]{2}$", "", text)
+  shape <- "[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?$" # with seconds before there were zones
+  offset <- regmatches(text, regexpr(shape, text))
+  plain <- sub(shape, "", text)
   seconds <- as.double(as.POSIXct(plain, tz = "UTC", format = "%Y-%m-%dT%H:%M:%OS"))
   if (length(offset)) {
-    parts <- as.integer(strsplit(substr(offset, 2L, 6L), ":", fixed = TRUE)[[1L]])
-    seconds <- seconds - (if (startsWith(offset, "-")) -60 else 60) * (parts[1L] * 60L + parts[2L])
+    parts <- c(as.integer(strsplit(substring(offset, 2L), ":", fixed = TRUE)[[1L]]), 0L)
+    away <- sum(parts[1:3] * c(3600L, 60L, 1L))
+    seconds <- if (startsWith(offset, "-")) seconds + away else seconds - away
   }
   .POSIXct(seconds, tz = zone)
 }
@@ -115,16 +117,22 @@ to_tagged <- function(x) {
     one <- if (is.data.frame(x)) .tagged_column else to_tagged
     items <- vapply(seq_along(x), function(at) one(x[[at]]), "")
     if (is.null(keys)) return(paste0("[", paste(items, collapse = ","), "]"))
-    if (anyDuplicated(keys) || any(startsWith(keys, "$"))) {
-      return(paste0("{\"$map\":[", paste0("[", json_text(keys), ",", items, "]", collapse = ","), "]}"))
-    }
-    return(paste0("{", paste(json_text(keys), items, sep = ":", collapse = ","), "}"))
+    return(.tagged_names(keys, items))
   }
   if (!is.atomic(x)) na_here(paste("tag for", class(x)[1L]))
   cells <- .tagged_cells(x)
-  if (length(cells) == 1L && is.null(names(x))) return(cells)
-  if (!is.null(names(x))) return(paste0("{", paste(json_text(names(x)), cells, sep = ":", collapse = ","), "}"))
+  if (!is.null(names(x))) return(if (length(x)) .tagged_names(names(x), cells) else "{}")
+  if (length(cells) == 1L) return(cells)
   paste0("[", paste(cells, collapse = ","), "]")
+}
+
+# An object; pairs, where a name would be read as a tag or stands twice.
+.tagged_names <- function(keys, items) {
+  keys <- json_text(keys)
+  if (anyDuplicated(keys) || any(startsWith(keys, "\"$"))) {
+    return(paste0("{\"$map\":[", paste0("[", keys, ",", items, "]", collapse = ","), "]}"))
+  }
+  paste0("{", paste(keys, items, sep = ":", collapse = ","), "}")
 }
 
 # A column as the list of its cells: of a table with one row it is no scalar, and what names its cells is no column.
@@ -158,22 +166,42 @@ to_tagged <- function(x) {
   paste0(if (negative) "-", text)
 }
 
+# The text of a day or a moment, of which the year has four digits; R writes 987.
+.four_digits <- function(text, missing, what) {
+  short <- grep("^[0-9]{1,3}-", text)
+  text[short] <- paste0(strrep("0", 5L - regexpr("-", text[short], fixed = TRUE)), text[short])
+  if (!all(missing | grepl("^(?!0000)[0-9]{4}-", text, perl = TRUE))) {
+    na_here(sprintf("tag for %s outside the years 1 to 9999", what))
+  }
+  text
+}
+
+.tagged_moments <- function(x, missing) {
+  zone <- attr(x, "tzone")
+  zone <- if (is.null(zone) || !nzchar(zone[1L]) || zone[1L] == "UTC") "+00:00" else zone[1L]
+  seconds <- as.double(x)
+  micro <- round((seconds - floor(seconds)) * 1e6)
+  seconds <- floor(seconds) + micro %/% 1e6
+  text <- format(.POSIXct(seconds, tz = if (zone == "+00:00") "UTC" else zone), "%Y-%m-%dT%H:%M:%S")
+  text <- .four_digits(text, missing, "moments")
+  # By what the clock there says: %z leaves out the seconds, which places had before there were zones.
+  away <- as.double(as.POSIXct(text, tz = "UTC", format = "%Y-%m-%dT%H:%M:%S")) - seconds
+  far <- abs(away)
+  offset <- sprintf("%s%02.0f:%02.0f", ifelse(away < 0, "-", "+"), far %/% 3600, far %/% 60 %% 60)
+  odd <- which(far %% 60 != 0)
+  offset[odd] <- sprintf("%s:%02.0f", offset[odd], far[odd] %% 60)
+  sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", text, micro %% 1e6, offset, zone)
+}
+
 .tagged_cells <- function(x) {
   if (!length(x)) return(character(0)) # quotes around no text would be one that is empty
   missing <- is.na(x)
   if (inherits(x, "Date")) {
-    cells <- sprintf("{\"$date\":\"%s\"}", format(x, "%Y-%m-%d"))
+    cells <- sprintf("{\"$date\":\"%s\"}", .four_digits(format(x, "%Y-%m-%d"), missing, "days"))
   } else if (inherits(x, "POSIXct")) {
-    zone <- attr(x, "tzone")
-    zone <- if (is.null(zone) || !nzchar(zone[1L]) || zone[1L] == "UTC") "+00:00" else zone[1L]
-    seconds <- as.double(x)
-    micro <- round((seconds - floor(seconds)) * 1e6)
-    local_ <- format(.POSIXct(floor(seconds) + micro %/% 1e6, tz = if (zone == "+00:00") "UTC" else zone),
-        "%Y-%m-%dT%H:%M:%S|%z")
-    offset <- sub("^(...)(..)$", "\\1:\\2", sub("^.*\\|", "", local_))
-    cells <- sprintf("{\"$ts\":\"%s.%06.0f%s\",\"unit\":\"us\",\"tz\":\"%s\"}", sub("\\|.*$", "", local_),
-        micro %% 1e6, offset, zone)
+    cells <- .tagged_moments(x, missing)
   } else if (inherits(x, "difftime")) {
+    if (any(is.infinite(x))) na_here("tag for infinite durations")
     cells <- sprintf("{\"$dur\":%.0f,\"unit\":\"us\"}", round(as.double(x, units = "secs") * 1e6))
   } else if (inherits(x, "integer64")) {
     bits <- matrix(writeBin(as.double(unclass(x)), raw(), endian = "big"), nrow = 8L)
