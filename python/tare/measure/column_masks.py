@@ -14,11 +14,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
 
-__all__ = ["INTEGERS", "Differences", "differences", "has_floats", "storage"]
+__all__ = [
+    "INTEGERS",
+    "Differences",
+    "as_pairs",
+    "differences",
+    "either",
+    "has_floats",
+    "in_rows",
+    "storage",
+]
 
 
 class Differences(NamedTuple):
@@ -60,8 +71,7 @@ def differences(a: Any, b: Any) -> Differences:
     if pa.types.is_struct(kind):
         return _structs(a, b)
     if pa.types.is_map(kind):
-        plain = pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
-        return _lists(a.cast(plain), b.cast(plain))
+        return _lists(as_pairs(a), as_pairs(b))
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return _lists(a, b)
     return _plain(a, b)
@@ -109,7 +119,8 @@ def _some(mask: Mask | None) -> Mask | None:
     return mask if mask is not None and mask.any() else None
 
 
-def _or(a: Mask | None, b: Mask | None) -> Mask | None:
+def either(a: Mask | None, b: Mask | None) -> Mask | None:
+    """Rows that are marked in one of two masks, of which None marks none."""
     if a is None or b is None:
         return b if a is None else a
     return a | b
@@ -122,7 +133,7 @@ def _plain(a: Any, b: Any) -> Differences:
         unequal = pc.fill_null(pc.not_equal(a, b), False)
     except pa.ArrowNotImplementedError:
         return Differences(_some(_one_by_one(a, b)))
-    return Differences(_some(_or(_numpy(unequal), _nulls_differ(a, b))))
+    return Differences(_some(either(_numpy(unequal), _nulls_differ(a, b))))
 
 
 def _one_by_one(a: Any, b: Any) -> Mask:
@@ -141,7 +152,7 @@ def _floats(a: Any, b: Any) -> Differences:
     if a.type.bit_width == 16:
         a, b = a.cast(pa.float32()), b.cast(pa.float32())
     nan = _numpy(pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), False)) & unequal
-    value = _or(unequal & ~nan, _nulls_differ(a, b))
+    value = either(unequal & ~nan, _nulls_differ(a, b))
     if not nan.any():
         return Differences(_some(value))
     sign_off = pa.scalar(2 ** (whole.bit_width - 1) - 1, whole)
@@ -155,8 +166,8 @@ def _structs(a: Any, b: Any) -> Differences:
     payload = sign = None
     for left, right in zip(a.flatten(), b.flatten(), strict=True):
         inner = differences(left, right)
-        value = _or(value, inner.value)
-        payload, sign = _or(payload, inner.payload), _or(sign, inner.sign)
+        value = either(value, inner.value)
+        payload, sign = either(payload, inner.payload), either(sign, inner.sign)
     return Differences(_some(value), payload, sign)
 
 
@@ -170,16 +181,31 @@ def _lists(a: Any, b: Any) -> Differences:
         keep = pa.array(alike)
         inner_a, inner_b = a.filter(keep), b.filter(keep)
     inner = differences(inner_a.flatten(), inner_b.flatten())
-    rows = np.flatnonzero(alike)
-    lengths = np.maximum(lengths_a.to_numpy(zero_copy_only=False)[rows], 0)
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:
             return None
-        owner = np.repeat(rows, lengths)
         out = np.zeros(len(a), dtype=bool)
-        out[owner[mask]] = True
+        out[alike] = in_rows(mask, inner_a)
         return out
 
-    value = _or(fold(inner.value), None if alike.all() else ~alike)
+    value = either(fold(inner.value), None if alike.all() else ~alike)
     return Differences(_some(value), fold(inner.payload), fold(inner.sign))
+
+
+def in_rows(mask: Mask, lists: Any) -> Mask:
+    """Which lists have a marked item, of marks on the items of all lists that are not null.
+
+    >>> in_rows(np.array([False, True, False]), pa.array([[1, 2], None, [3]])).tolist()
+    [True, False, False]
+    """
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    out = np.zeros(len(lists), dtype=bool)
+    out[np.repeat(np.arange(len(lists)), lengths)[mask]] = True
+    return out
+
+
+def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
+    """A map as a list of its pairs, which have these names."""
+    kind = array.type
+    return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
