@@ -20,6 +20,7 @@ from tare.measure.column_masks import (
     either,
     in_rows,
     storage,
+    without_views,
 )
 from tare.measure.rebuild import verdict_of
 
@@ -83,7 +84,7 @@ def cast_differences(a: Any, b: Any) -> Differences:
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
-    a, b = decoded(a), decoded(b)
+    a, b = without_views(decoded(a)), without_views(decoded(b))
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b

@@ -29,6 +29,7 @@ __all__ = [
     "has_floats",
     "in_rows",
     "storage",
+    "without_views",
 ]
 
 
@@ -209,3 +210,33 @@ def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
     """A map as a list of its pairs, which have these names."""
     kind = array.type
     return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
+
+
+def without_views(array: Any) -> Any:
+    """The array with lists in the place of list views: Arrow's cast of these loses items, or reads beyond them.
+
+    >>> without_views(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
+    [[1], None, [2, 3]]
+    """
+    kind = array.type
+    if not _has_views(kind):
+        return array
+    if pa.types.is_struct(kind):
+        parts = [without_views(part) for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+    lists = as_pairs(array) if pa.types.is_map(kind) else array
+    items = without_views(lists.flatten())
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if pa.types.is_map(kind):
+        ends_of_maps: Any = pa.array(ends, pa.int32())
+        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
+
+
+def _has_views(kind: Any) -> bool:
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        return True
+    if pa.types.is_map(kind):
+        return _has_views(kind.key_type) or _has_views(kind.item_type)
+    return pa.types.is_nested(kind) and any(_has_views(kind.field(at).type) for at in range(kind.num_fields))

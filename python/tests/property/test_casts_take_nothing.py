@@ -123,11 +123,7 @@ LISTS: dict[str, Callable[[Any, int], Any]] = {
     "view": lambda kind, size: pa.list_view(kind),
     "large view": lambda kind, size: pa.large_list_view(kind),
 }
-SHAPES = [
-    "struct",
-    "map",
-    *(f"{a}>{b}" for a in ("list", "large", "fixed") for b in ("list", "large", "fixed")),
-]
+SHAPES = ["struct", "map", *(f"{a}>{b}" for a in LISTS for b in LISTS)]
 
 
 def _made(kind: Kind, cell: Any) -> Any:
