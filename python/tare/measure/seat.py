@@ -407,7 +407,7 @@ class Seat:
                 return reply
 
             try:
-                faults[self.language] = clock_fault(ask, self._used_ns)
+                faults[self.language] = clock_fault(ask, self._counted)
             except WorkerError as error:  # one that cannot encode, or has died: the case tells that
                 if error.type == "timeout":
                     del faults[self.language]  # its clock is not known
@@ -448,9 +448,6 @@ class Seat:
     def _counted(self) -> System:
         pid = self.worker.pid if self.worker is not None else 0
         return System(cpu_ns_of(pid), (queued_ns_of(pid) or 0) + (queued_ns_of(os.getpid()) or 0))
-
-    def _used_ns(self) -> int | None:
-        return cpu_ns_of(self.worker.pid) if self.worker is not None else None
 
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""
