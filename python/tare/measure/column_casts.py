@@ -7,14 +7,25 @@ nothing else. Where Arrow has no cast, the rules for single values decide.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.measure.column_masks import Differences, differences, storage
+from tare.measure.column_masks import (
+    Differences,
+    as_pairs,
+    differences,
+    either,
+    in_rows,
+    storage,
+    without_views,
+)
 from tare.measure.rebuild import verdict_of
+
+if TYPE_CHECKING:
+    from tare.measure.column_masks import Mask
 
 __all__ = ["alike", "cast_differences", "decoded"]
 
@@ -73,7 +84,7 @@ def cast_differences(a: Any, b: Any) -> Differences:
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
-    a, b = decoded(a), decoded(b)
+    a, b = without_views(decoded(a)), without_views(decoded(b))
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
@@ -137,39 +148,68 @@ def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
     return Differences(*parts)
 
 
-def _left_out(back: Any, b: Any) -> Any:
-    """Rows of which Arrow's cast to days or times took a part: it floors moments without a word.
+def _left_out(back: Any, b: Any) -> Mask | None:
+    """Rows of which Arrow's cast took a part without a word, at whatever depth; None where it took none.
+
+    Args:
+        back: What the cast made.
+        b: What it was made of.
+    """
+    back, b = decoded(back), decoded(b)
+    if pa.types.is_struct(back.type) and pa.types.is_struct(b.type):
+        return _fields_left_out(back, b)
+    if pa.types.is_nested(back.type) and pa.types.is_nested(b.type):
+        back, b = _as_lists(back, b)
+        inner = _left_out(back.flatten(), b.flatten())
+        return None if inner is None else in_rows(inner, b)
+    if pa.types.is_boolean(back.type) and (pa.types.is_integer(b.type) or pa.types.is_floating(b.type)):
+        return _other_numbers(back.cast(pa.int8()).cast(b.type), b)
+    if pa.types.is_decimal(back.type) and pa.types.is_floating(b.type):
+        # By its text, for Arrow's cast of a decimal to a float is not always to the nearest one.
+        return _other_numbers(back.cast(pa.string()).cast(b.type), b)
+    again = _moments_again(back, b.type)
+    return None if again is None else differences(again, b).value
+
+
+def _fields_left_out(back: Any, b: Any) -> Mask | None:
+    """A cast takes fields by their names, the first of a name first, and leaves those out that are no more wanted."""
+    fields: dict[str, list[Any]] = {}
+    for field, array in zip(b.type, b.flatten(), strict=True):
+        fields.setdefault(field.name, []).append(array)
+    out = None
+    for field, array in zip(back.type, back.flatten(), strict=True):
+        if fields.get(field.name):
+            out = either(out, _left_out(array, fields[field.name].pop(0)))
+    return out
+
+
+def _as_lists(back: Any, b: Any) -> tuple[Any, Any]:
+    """Both as lists; those of a map hold its pairs, by whatever names the cast gave them."""
+    names = ["key", "value"]
+    if not pa.types.is_map(back.type) and pa.types.is_map(b.type):
+        names = [field.name for field in back.type.value_type]
+    pairs = (as_pairs(array, names) if pa.types.is_map(array.type) else array for array in (back, b))
+    return next(pairs), next(pairs)
+
+
+def _other_numbers(a: Any, b: Any) -> Mask | None:
+    """Rows with other numbers; that a zero has a sign is no other number where none can be held."""
+    mask: Mask = pc.fill_null(pc.not_equal(a, b), False).to_numpy(zero_copy_only=False)
+    return mask if mask.any() else None
+
+
+def _moments_again(back: Any, kind: Any) -> Any:
+    """The moments of another type that days or times of day stand for; None if that is not what was cast.
 
     The day must give the moment again, which is midnight in UTC; the time one of the first day of 1970.
     """
-    if pa.types.is_time(back.type) and pa.types.is_timestamp(b.type):
-        small = b.type.unit in ("s", "ms")
-        clock = back.cast(pa.time32(b.type.unit) if small else pa.time64(b.type.unit))
-        since = clock.cast(pa.int32() if small else pa.int64()).cast(pa.int64())
-        return differences(since, b.cast(pa.int64())).value
-    moments = _moments(back.type, b.type)
-    if moments.equals(back.type):
-        return None
-    return differences(back.cast(moments), b.cast(moments)).value
-
-
-def _moments(kind: Any, other: Any) -> Any:
-    """The first type with the second's moments for its days, wherever both have the same parts."""
-    if pa.types.is_date(kind):
-        return other if pa.types.is_timestamp(other) else kind
-    if pa.types.is_struct(kind) and pa.types.is_struct(other):
-        types = {field.name: field.type for field in other}
-        return pa.struct(
-            [field.with_type(_moments(field.type, types.get(field.name, field.type))) for field in kind]
-        )
-    if (
-        (pa.types.is_list(kind) or pa.types.is_large_list(kind))
-        and pa.types.is_nested(other)
-        and other.num_fields == 1
-    ):
-        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return make(kind.value_field.with_type(_moments(kind.value_type, other.field(0).type)))
-    return kind
+    if pa.types.is_date(back.type) and pa.types.is_timestamp(kind):
+        return back.cast(kind)
+    if pa.types.is_time(back.type) and pa.types.is_timestamp(kind):
+        small = kind.unit in ("s", "ms")
+        clock = back.cast(pa.time32(kind.unit) if small else pa.time64(kind.unit))
+        return clock.cast(pa.int32() if small else pa.int64()).cast(pa.int64()).cast(kind)
+    return None
 
 
 def _is_text(kind: Any) -> bool:

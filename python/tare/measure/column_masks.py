@@ -14,11 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
 
-__all__ = ["INTEGERS", "Differences", "differences", "has_floats", "storage"]
+__all__ = [
+    "INTEGERS",
+    "Differences",
+    "as_pairs",
+    "differences",
+    "either",
+    "has_floats",
+    "in_rows",
+    "storage",
+    "without_views",
+]
 
 
 class Differences(NamedTuple):
@@ -60,8 +72,7 @@ def differences(a: Any, b: Any) -> Differences:
     if pa.types.is_struct(kind):
         return _structs(a, b)
     if pa.types.is_map(kind):
-        plain = pa.list_(pa.struct([("key", kind.key_type), ("value", kind.item_type)]))
-        return _lists(a.cast(plain), b.cast(plain))
+        return _lists(as_pairs(a), as_pairs(b))
     if pa.types.is_nested(kind) and not pa.types.is_union(kind):
         return _lists(a, b)
     return _plain(a, b)
@@ -109,7 +120,8 @@ def _some(mask: Mask | None) -> Mask | None:
     return mask if mask is not None and mask.any() else None
 
 
-def _or(a: Mask | None, b: Mask | None) -> Mask | None:
+def either(a: Mask | None, b: Mask | None) -> Mask | None:
+    """Rows that are marked in one of two masks, of which None marks none."""
     if a is None or b is None:
         return b if a is None else a
     return a | b
@@ -122,7 +134,7 @@ def _plain(a: Any, b: Any) -> Differences:
         unequal = pc.fill_null(pc.not_equal(a, b), False)
     except pa.ArrowNotImplementedError:
         return Differences(_some(_one_by_one(a, b)))
-    return Differences(_some(_or(_numpy(unequal), _nulls_differ(a, b))))
+    return Differences(_some(either(_numpy(unequal), _nulls_differ(a, b))))
 
 
 def _one_by_one(a: Any, b: Any) -> Mask:
@@ -141,7 +153,7 @@ def _floats(a: Any, b: Any) -> Differences:
     if a.type.bit_width == 16:
         a, b = a.cast(pa.float32()), b.cast(pa.float32())
     nan = _numpy(pc.fill_null(pc.and_(pc.is_nan(a), pc.is_nan(b)), False)) & unequal
-    value = _or(unequal & ~nan, _nulls_differ(a, b))
+    value = either(unequal & ~nan, _nulls_differ(a, b))
     if not nan.any():
         return Differences(_some(value))
     sign_off = pa.scalar(2 ** (whole.bit_width - 1) - 1, whole)
@@ -155,8 +167,8 @@ def _structs(a: Any, b: Any) -> Differences:
     payload = sign = None
     for left, right in zip(a.flatten(), b.flatten(), strict=True):
         inner = differences(left, right)
-        value = _or(value, inner.value)
-        payload, sign = _or(payload, inner.payload), _or(sign, inner.sign)
+        value = either(value, inner.value)
+        payload, sign = either(payload, inner.payload), either(sign, inner.sign)
     return Differences(_some(value), payload, sign)
 
 
@@ -170,16 +182,61 @@ def _lists(a: Any, b: Any) -> Differences:
         keep = pa.array(alike)
         inner_a, inner_b = a.filter(keep), b.filter(keep)
     inner = differences(inner_a.flatten(), inner_b.flatten())
-    rows = np.flatnonzero(alike)
-    lengths = np.maximum(lengths_a.to_numpy(zero_copy_only=False)[rows], 0)
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:
             return None
-        owner = np.repeat(rows, lengths)
         out = np.zeros(len(a), dtype=bool)
-        out[owner[mask]] = True
+        out[alike] = in_rows(mask, inner_a)
         return out
 
-    value = _or(fold(inner.value), None if alike.all() else ~alike)
+    value = either(fold(inner.value), None if alike.all() else ~alike)
     return Differences(_some(value), fold(inner.payload), fold(inner.sign))
+
+
+def in_rows(mask: Mask, lists: Any) -> Mask:
+    """Which lists have a marked item, of marks on the items of all lists that are not null.
+
+    >>> in_rows(np.array([False, True, False]), pa.array([[1, 2], None, [3]])).tolist()
+    [True, False, False]
+    """
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    out = np.zeros(len(lists), dtype=bool)
+    out[np.repeat(np.arange(len(lists)), lengths)[mask]] = True
+    return out
+
+
+def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
+    """A map as a list of its pairs, which have these names."""
+    kind = array.type
+    return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
+
+
+def without_views(array: Any) -> Any:
+    """The array with lists in the place of list views: Arrow's cast of these loses items, or reads beyond them.
+
+    >>> without_views(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
+    [[1], None, [2, 3]]
+    """
+    kind = array.type
+    if not _has_views(kind):
+        return array
+    if pa.types.is_struct(kind):
+        parts = [without_views(part) for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+    lists = as_pairs(array) if pa.types.is_map(kind) else array
+    items = without_views(lists.flatten())
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if pa.types.is_map(kind):
+        ends_of_maps: Any = pa.array(ends, pa.int32())
+        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
+
+
+def _has_views(kind: Any) -> bool:
+    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        return True
+    if pa.types.is_map(kind):
+        return _has_views(kind.key_type) or _has_views(kind.item_type)
+    return pa.types.is_nested(kind) and any(_has_views(kind.field(at).type) for at in range(kind.num_fields))

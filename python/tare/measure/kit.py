@@ -12,9 +12,9 @@ import os
 import select
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tare.measure.driver import Worker
 from tare.measure.foreign import spelled
 from tare.measure.hello import hello_fault, listed_codecs
 from tare.measure.readings import cpu_ns_of
+from tare.measure.waited import System, Timed, timed
 
 __all__ = ["CHECKS", "Outcome", "check_worker"]
 
@@ -360,7 +361,8 @@ def _samples(bench: _Bench) -> None:
             )
             for row in reply["samples"]:
                 cells = dict(zip(reply["cols"], row, strict=True))
-                _need(cells["wall_ns"] > 0 and min(row) >= 0, f"{what}: {cells}")
+                told = [cell for cell in row if cell is not None]  # a clock that it lacks has no number
+                _need((cells["wall_ns"] or 0) > 0 and min(told) >= 0, f"{what}: {cells}")
 
 
 def _runs_what_is_prepared(bench: _Bench) -> None:
@@ -431,26 +433,27 @@ def _the_cpu_clock(bench: _Bench) -> None:
         if cpu_ns_of(worker.pid) is None:
             raise _NotOffered("this system does not count the CPU time of other processes")
 
-        def sampled(what: str, batch: int) -> tuple[int, int]:
-            before = cpu_ns_of(worker.pid) or 0
-            reply = bench.ask(worker, "run", what=what, samples=1, batch=batch)
-            cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-            return cells["user_ns"] + cells["sys_ns"] + (cells.get("drop_ns") or 0), (
-                cpu_ns_of(worker.pid) or 0
-            ) - before
-
         bench.ready(worker, _BIG)
-        sampled("encode", 1)
-        around = min(counted - told for told, counted in (sampled("null", 1) for _ in range(3)))
+        if _timed(bench, worker, "encode", 1).cpu is None:
+            raise _NotOffered("it tells no CPU time")
+        empty = [_timed(bench, worker, "null", 1) for _ in range(3)]
+        around = min(one.used - (one.cpu or 0) for one in empty)
         told = counted = 0
         for batch in (8, 16, 32, 64):
-            told, counted = sampled("encode", batch)
+            sample = _timed(bench, worker, "encode", batch)
+            told, counted = sample.cpu or 0, sample.used
             if counted > 50_000_000 + 2 * around:
                 break
         _need(
             0.9 * (counted - around) <= told <= counted * 1.02,
             f"{told / 1e6:.1f} ms told, {counted / 1e6:.1f} ms counted",
         )
+
+
+def _timed(bench: _Bench, worker: Worker, what: str, batch: int, **fields: Any) -> Timed:
+    return timed(
+        partial(bench.ask, worker, "run", **fields), lambda: System(cpu_ns_of(worker.pid), 0), what, batch
+    )
 
 
 def _the_wall_clock(bench: _Bench) -> None:
@@ -463,18 +466,12 @@ def _the_wall_clock(bench: _Bench) -> None:
 
 
 def _hold_wall(bench: _Bench, worker: Worker, what: str, path: str) -> None:
-    def sampled(what: str, batch: int) -> tuple[int, int]:
-        began = time.monotonic_ns()
-        reply = bench.ask(worker, "run", what=what, samples=1, batch=batch, path=path)
-        waited = time.monotonic_ns() - began
-        cells = dict(zip(reply["cols"], reply["samples"][0], strict=True))
-        return cells["wall_ns"] + (cells.get("drop_ns") or 0), waited
-
-    sampled(what, 1)
+    _timed(bench, worker, what, 1, path=path)
     said, long = "", 0
     for batch in (1, 2, 4, 8, 16, 32, 64):
-        around = min(waited for _, waited in (sampled("null", 1) for _ in range(3)))
-        told, waited = sampled(what, batch)
+        around = min(_timed(bench, worker, "null", 1, path=path).waited for _ in range(3))
+        sample = _timed(bench, worker, what, batch, path=path)
+        told, waited = sample.wall, sample.waited
         said = f"{what}: {told / 1e6:.1f} ms told, {waited / 1e6:.1f} ms waited"
         _need(told <= waited * 1.02, said)
         # One try may be disturbed between the clocks and the reply; four of them are not.

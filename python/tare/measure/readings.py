@@ -190,7 +190,7 @@ def _of_thread(path: str, field: int) -> int:
         return int(file.read().split()[field])
 
 
-def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None]) -> str:
+def clock_fault(ask: Callable[..., dict[str, Any]], counted: Callable[[], System]) -> str:
     """What is wrong with a worker's clocks, by ours; empty if nothing is.
 
     A sample of encoding and one of decoding are asked for, and long ones where these say too little. What else the
@@ -200,19 +200,16 @@ def clock_fault(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | 
 
     Args:
         ask: Sends ``run`` with these fields and gives its reply.
-        used_ns: CPU time of the worker's process so far, as the system counts it; None where it does not tell.
+        counted: What the system counts so far.
     """
     for what in ("encode", "decode"):
         short = ask(what=what, samples=_SHORT, batch=0, target_ns=_SHORT_NS, budget_ms=_SHORT_MS)
-        if said := _stood_still(short) or _lost(ask, used_ns, what):
+        if said := _stood_still(short) or _lost(ask, counted, what):
             return f"of {what}, {said}"
     return ""
 
 
-def _lost(ask: Callable[..., dict[str, Any]], used_ns: Callable[[], int | None], what: str) -> str:
-    def counted() -> System:
-        return System(used_ns(), 0)
-
+def _lost(ask: Callable[..., dict[str, Any]], counted: Callable[[], System], what: str) -> str:
     said = ""
     for target_ns, slower, slack_ns in _LIMITS:
         batch = int(ask(what=what, samples=1, batch=0, target_ns=target_ns)["batch"])

@@ -165,6 +165,7 @@ class Seat:
         self._hash_seed = session.rng.randrange(1, 2**32 - 1)
         self._began = time.time()
         self._pid: int | None = None
+        self._looked = False
 
     # --- life -----------------------------------------------------------------
 
@@ -393,12 +394,12 @@ class Seat:
         return min(WARM_MS, int(limit_s * 1000 * _WARM_SHARE)) if limit_s else WARM_MS
 
     def _hold_clock(self) -> None:
-        """Hold the clock of another language's worker against ours, once in a run."""
+        """Hold the clock of another language's worker against ours, once in a run; a seat tries it once."""
         faults = self.session.clock_faults
         if not self.language:
             return
-        if self.language not in faults:
-            faults[self.language] = ""
+        if self.language not in faults and not self._looked:
+            self._looked = True
             limit_s = (self.limit_s or self.session.settings.deadline_s) + _SPARE_S
 
             def ask(**fields: Any) -> dict[str, Any]:
@@ -407,12 +408,12 @@ class Seat:
                 return reply
 
             try:
-                faults[self.language] = clock_fault(ask, self._used_ns)
-            except WorkerError as error:  # one that cannot encode, or has died: the case tells that
+                faults[self.language] = clock_fault(ask, self._counted)
+            except WorkerError as error:
+                # One that cannot encode, or has died: the case tells that. Its clock is not known, and the next seat looks.
                 if error.type == "timeout":
-                    del faults[self.language]  # its clock is not known
                     raise
-        if said := faults[self.language]:
+        if said := faults.get(self.language):
             self._wrong_clock(said)
 
     def hold_sums(self) -> None:
@@ -448,9 +449,6 @@ class Seat:
     def _counted(self) -> System:
         pid = self.worker.pid if self.worker is not None else 0
         return System(cpu_ns_of(pid), (queued_ns_of(pid) or 0) + (queued_ns_of(os.getpid()) or 0))
-
-    def _used_ns(self) -> int | None:
-        return cpu_ns_of(self.worker.pid) if self.worker is not None else None
 
     def _learn(self, operation: str, reply: dict[str, Any]) -> None:
         """Remember the batch and how long a sample takes."""

@@ -78,6 +78,53 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path, check: st
     assert len(failed) <= 4, failed
 
 
+_COLS, _CELLS = "'wall_ns', 'user_ns', 'sys_ns', 'drop_ns'", "$wall, $used, 0, $freed"
+
+
+@pytest.mark.parametrize(
+    ("cols", "cells", "cpu"),
+    [
+        ("'wall_ns', 'drop_ns'", "$wall, $freed", "not offered"),
+        (_COLS, "$wall, undef, undef, undef", "not offered"),
+        ("'wall_ns', 'user_ns', 'drop_ns'", "$wall, $used, $freed", "ok"),
+        ("'wall_ns', 'user_ns', 'drop_ns'", "$wall, $used / 2, $freed", "failed"),
+        ("'wall_ns', 'user_ns', 'drop_ns'", "$wall, 0, undef", "failed"),
+    ],
+)
+def test_a_clock_that_a_runtime_lacks_is_no_fault(
+    root: Path, tmp_path: Path, cols: str, cells: str, cpu: str
+) -> None:
+    """It is left out, or its column has no numbers; only the wall clock is what every worker has."""
+    need(shutil.which("perl"), "Perl is not installed")
+    text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
+    program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
+    assert (program.count(_COLS), program.count(_CELLS)) == (2, 1)
+    program = program.replace(_COLS, cols).replace(_CELLS, cells)
+    program = program.replace(
+        "map { int($_ * 1e9 + 0.5) }", "map { defined $_ ? int($_ * 1e9 + 0.5) : undef }"
+    )
+    path = tmp_path / "clocks.pl"
+    path.write_text(program, encoding="utf-8")
+    checks = ("hello", "samples", "the cpu clock")
+    found = {one.name: one for one in check_worker(["perl", str(path)], only=checks)}
+    said = {name: one.why for name, one in found.items()}
+    assert [found[name].status for name in checks] == ["ok", "ok", cpu], said
+    assert cpu != "not offered" or said["the cpu clock"] == "it tells no CPU time"
+
+
+@pytest.mark.parametrize("wall", ["undef", "0", "-1"])
+def test_the_wall_clock_is_what_every_worker_has(root: Path, tmp_path: Path, wall: str) -> None:
+    need(shutil.which("perl"), "Perl is not installed")
+    text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
+    program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
+    path = tmp_path / "clocks.pl"
+    path.write_text(
+        program.replace("samples => \\@rows", f"samples => [ map {{ [{wall}, 0, 0, 0] }} @rows ]")
+    )
+    found = {one.name: one.why for one in check_worker(["perl", str(path)], only=("samples",))}
+    assert found["samples"].startswith("encode: {'wall_ns': "), found
+
+
 def test_a_worker_of_tables_alone_is_held_against_the_lines(root: Path, tmp_path: Path) -> None:
     need(shutil.which("perl"), "Perl is not installed")
     text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")

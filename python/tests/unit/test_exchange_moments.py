@@ -98,6 +98,16 @@ def test_cells_that_are_as_they_were_are_the_same() -> None:
     assert judged(PAIR, _columns(pa.table({"c": PAIR}))["c"]) == "same"
 
 
+FIVE = 5 * 3600
+WITHIN = [
+    lambda cells: cells,
+    lambda cells: pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), cells),
+    lambda cells: pa.LargeListArray.from_arrays(pa.array([0, 1], pa.int64()), cells),
+    lambda cells: pa.FixedSizeListArray.from_arrays(cells, 1),
+    lambda cells: pa.StructArray.from_arrays([cells], ["a"]),
+    lambda cells: pa.StructArray.from_arrays([pa.array([1]), cells], ["a", "a"]),
+    lambda cells: pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["k"]), cells),
+]
 WEIGHED = [
     (DAYS, pa.array([at(2024, 1, 1), None], pa.timestamp("us")), "type"),
     (DAYS, pa.array([at(2024, 1, 1), None], pa.timestamp("us", "UTC")), "type"),
@@ -113,6 +123,16 @@ WEIGHED = [
     (pa.array([[DAY]]), pa.array([[at(2024, 1, 1, 5)]]), "lossy"),
     (FLOATS, pa.array([{"d": MIDNIGHT, "x": 0.1}]), "type"),
     (FLOATS, pa.array([{"d": at(2024, 1, 1, 5), "x": 0.1}]), "lossy"),
+    *(
+        (within(days), within(pa.array([moment], pa.timestamp("us"))), verdict)
+        for within in WITHIN
+        for days, moment, verdict in (
+            (DAYS[:1], at(2024, 1, 1), "type"),
+            (DAYS[:1], at(2024, 1, 1, 5), "lossy"),
+            (pa.array([FIVE * 10**6], pa.time64("us")), at(1970, 1, 1, 5), "type"),
+            (pa.array([FIVE * 10**6], pa.time64("us")), at(2020, 1, 1, 5), "lossy"),
+        )
+    ),
 ]
 
 

@@ -26,6 +26,7 @@ from tare.measure.exchange import shared_formats
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
 from tare.measure.seat import Seat
+from tare.measure.waited import System
 
 DOCUMENT = [{"id": n, "name": f"n{n}"} for n in range(50)]
 CODEC = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"]}
@@ -96,10 +97,10 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
     monkeypatch: pytest.MonkeyPatch, telling: float, calibrated: bool
 ) -> None:
     """Also one by which the worker makes its samples long enough; one that frees what it made is none."""
-    from tare.measure import readings
+    from tare.measure import readings, waited
 
     now = [0.0]
-    monkeypatch.setattr(readings.time, "monotonic_ns", lambda: int(now[0]))
+    monkeypatch.setattr(waited.time, "monotonic_ns", lambda: int(now[0]))
     calls = {"took": 1e6, "batch": 1}
 
     def ask(**fields: Any) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
         now[0] += wall + 2e6
         return {"cols": ["wall_ns"], "samples": [[int(wall * telling) or 1]], "batch": calls["batch"]}
 
-    assert bool(readings.clock_fault(ask, lambda: None)) == (telling < 0.35)
+    assert bool(readings.clock_fault(ask, lambda: System(None, 0))) == (telling < 0.35)
 
 
 @pytest.mark.parametrize(

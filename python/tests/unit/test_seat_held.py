@@ -54,6 +54,46 @@ def test_a_worker_that_our_longer_sample_ends_keeps_its_samples(kind: str) -> No
     assert (launch["samples"], launch["pid"]) == ({"encode": {"wall_ns": [1]}}, 7)
 
 
+def seat_that_looks(session: Any, answer: dict[str, Any] | WorkerError, asked: list[str]) -> Seat:
+    """A seat whose worker has this answer to whatever it is asked for."""
+    seat = Seat.__new__(Seat)
+    seat.session, seat.language, seat.codec = session, "node", "json:node"  # type: ignore[assignment]
+    seat.limit_s, seat.worker, seat._looked = 1.0, None, False
+
+    def ask(op: str, **fields: Any) -> dict[str, Any]:
+        asked.append(op)
+        if isinstance(answer, WorkerError):
+            raise answer
+        return answer
+
+    seat._ask = ask  # type: ignore[method-assign,assignment]
+    return seat
+
+
+@pytest.mark.parametrize("kind", ["killed", "error", "refused", "clock", "timeout"])
+def test_a_clock_that_could_not_be_looked_at_is_looked_at_by_the_next_seat(kind: str) -> None:
+    """One codec that cannot encode, or whose worker dies, makes no clock of its language a right one."""
+    session: Any = SimpleNamespace(clock_faults={})
+    asked: list[str] = []
+    first = seat_that_looks(session, WorkerError("gone", type=kind), asked)
+    if kind == "timeout":
+        with pytest.raises(WorkerError, match="gone"):
+            first._hold_clock()
+    else:
+        first._hold_clock()
+    first._hold_clock()
+    assert (asked, session.clock_faults) == (["run"], {})
+    cols = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
+    still = {"cols": cols, "samples": [[2_000_000, 0, 0, 0, 0]] * 10, "batch": 1}
+    with pytest.raises(
+        WorkerError, match="the worker's clock is wrong: of encode, its CPU clock stood still"
+    ):
+        seat_that_looks(session, still, asked)._hold_clock()
+    with pytest.raises(WorkerError, match="the worker's clock is wrong"):
+        seat_that_looks(session, still, asked)._hold_clock()
+    assert len(asked) == 2
+
+
 def test_holding_clocks_is_no_time_of_rounds() -> None:
     """How much a launch of one round takes was thought to be less than it is."""
     session: Any = SimpleNamespace(elapsed_s=5.0, rng=Random(1))

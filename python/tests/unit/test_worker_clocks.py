@@ -11,6 +11,7 @@ import pytest
 from tare.errors import WorkerError
 from tare.measure import readings, waited
 from tare.measure.stages.stream import hold_stamps
+from tare.measure.waited import System
 
 COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
 
@@ -59,7 +60,7 @@ def test_cpu_time_that_moves_by_steps_is_at_fault(rows: list[list[int]], said: b
             return {"cols": COLS, "samples": rows, "batch": 1}
         return {"cols": COLS, "samples": [[10**9, 10**9, 0, 0, 0]], "batch": 1}
 
-    found = readings.clock_fault(ask, lambda: None)
+    found = readings.clock_fault(ask, lambda: System(None, 0))
     assert ("its CPU clock stood still in 8 of 10 samples" in found) == said, found
 
 
@@ -70,7 +71,7 @@ def test_cpu_time_without_a_number_is_not_nought() -> None:
         return {"cols": COLS, "samples": [[2_000_000, None, None, 0, 0]] * fields["samples"], "batch": 1}
 
     used = iter(range(0, 10**12, 10**9))
-    assert not readings.clock_fault(ask, lambda: next(used))
+    assert not readings.clock_fault(ask, lambda: System(next(used), 0))
 
 
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
@@ -96,7 +97,7 @@ def test_cpu_time_that_loses_two_thirds_is_at_fault(
         used[0] += wall + 2e6
         return {"cols": COLS[:2], "samples": [[int(wall), int(wall * telling)]], "batch": batch[0]}
 
-    said = readings.clock_fault(ask, lambda: int(used[0]) if known else None)
+    said = readings.clock_fault(ask, lambda: System(int(used[0]) if known else None, 0))
     assert bool(said) == (known and telling < 0.35), said
     assert ("ns of CPU time were told for" in said) == bool(said)
 
