@@ -14,6 +14,7 @@ from tare.measure.kit import CHECKS, check_worker
 from tare.measure.result import Result
 
 
+@pytest.mark.alone  # its run of ten seconds is to reach the case
 def test_add_a_language(root: Path, tmp_path: Path) -> None:
     need(shutil.which("perl"), "Perl is not installed")
     folder = tmp_path / "work"
