@@ -238,16 +238,19 @@ def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]
     left_out: list[str] = []
     if settings.codecs:
         found, left_out = asked_for(settings.codecs, found, settings, dataset.kind)
-    return left_after(settings.exclude, found), left_out
+    return left_after(settings.exclude, found, settings.workers), left_out
 
 
-def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
+def left_after(
+    unwanted: Iterable[str], found: Sequence[Codec], given: Mapping[str, str] = _NONE
+) -> list[Codec]:
     """The codecs that ``--not`` leaves.
 
     Args:
         unwanted: Ids of codecs, of libraries as ``json:orjson`` with all their options, or of
             formats; one that ends in ``*`` stands for every codec whose id begins so.
         found: What would be tried.
+        given: Commands of further workers, by name.
 
     Raises:
         UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
@@ -269,9 +272,23 @@ def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
         ]
         if not several:
             # One that exists and is not tried for this data is left out already.
-            Codec.parse(text.removesuffix("*").rstrip(":,"))
+            stem = text.removesuffix("*").rstrip(":,")
+            if language := language_of(stem, given):
+                _known(text, inventory(language, given))
+            else:
+                Codec.parse(stem)
         out.update(several)
     return [codec for codec in found if codec not in out]
+
+
+def _known(text: str, here: Inventory) -> None:
+    """Refuse an id, or how ids begin, that the worker of a language does not know; if it does not run, nobody can tell.
+
+    Raises:
+        UsageError: It has no such codec.
+    """
+    if not here.reason and not any(is_level(text, id) for id in (*here.codecs, *here.missing)):
+        raise UsageError(f"the {name_of(here.language)} worker has no codec {text[:80]}")
 
 
 def _codec(labels: Mapping[str, str]) -> str | None:

@@ -18,7 +18,7 @@ from tare.measure import foreign, supports
 from tare.measure.foreign import LANGUAGES, Inventory
 from tare.measure.planning import estimate
 from tare.measure.session import Settings
-from tare.measure.supports import asked_for, tried
+from tare.measure.supports import asked_for, left_after, tried
 
 DOCUMENT = {
     "kinds": ["document"],
@@ -147,6 +147,16 @@ def test_a_run_and_its_dry_run_try_the_same(asked: list[str]) -> None:
     asked.clear()
     every = tried(Settings(), data)
     assert (every, asked) == ((candidates("document", sequence=True), []), [])
+
+
+def test_what_is_not_wanted_of_a_language_must_exist(asked: list[str]) -> None:
+    """It may be tried, or not; where its worker does not run there is nothing to leave out."""
+    found = asked_for(["json:*"], candidates("document"))[0]
+    left = left_after(["json:r-*", "msgpack:r-msgpack", "json:mono-x", "json:java-*"], found)
+    assert [str(one) for one in found if one not in left] == ["json:r-jsonlite"]
+    for mistyped in ("json:r-jsonlit", "json:node-x*"):
+        with pytest.raises(UsageError, match="worker has no codec json:"):
+            left_after([mistyped], found)
 
 
 @pytest.fixture
