@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from tare.formats.base import Format, Library, Option
+    from tare.measure.foreign import Inventory
 
 __all__ = ["command"]
 
@@ -17,7 +20,7 @@ _WIDTH = 100
 
 
 @click.command("codecs")
-@click.argument("names", nargs=-1, metavar="[FORMAT]...")
+@click.argument("names", nargs=-1, metavar="[FORMAT|CODEC]...")
 @click.option(
     "--language",
     metavar="NAME",
@@ -49,47 +52,88 @@ def command(
 ) -> int:
     """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
 
-    With FORMAT ids, only these, each with what its options mean.
+    With FORMAT ids, or ids of codecs of any language (json:orjson, json:r-jsonlite), only these, each with
+    what its options mean, or the values that they take.
 
     Marks: `d` documents, `t` tables, `s` can be streamed, `m` can use all cores,
     `x` hostile bytes can run code or crash Python.
     """
     from tare import formats
     from tare.cli.measure import chosen_workers
+    from tare.measure.foreign import language_of
 
+    given = chosen_workers(workers)
     if exchanged:
         from tare.cli.exchanging import show_exchange
         from tare.measure.exchange import ends_of
 
         if missing or language is not None:
             raise click.UsageError("--exchange takes all languages: leave --language and --missing out")
-        given = chosen_workers(workers)
         for name in names:
             if not ends_of(name, given)[0]:  # Smile and others are of other languages alone
                 formats.get(name)
         return show_exchange(names, given, as_json=as_json)
-    if workers and language in (None, "python"):
+    elsewhere: dict[str, list[str]] = {}
+    if language is None:
+        for name in names:
+            if of := language_of(name, given):
+                elsewhere.setdefault(of, []).append(name)
+    elif language != "python":
+        elsewhere[language] = list(names)
+    if workers and not elsewhere:
         raise click.UsageError("--worker goes with --exchange, or with --language of another language")
-    if language is not None and language != "python":
-        _of_language(language, names, chosen_workers(workers), missing=missing, as_json=as_json)
-        return 0
-    chosen = [formats.get(name) for name in names] or list(formats.FORMATS)
-    pairs = [(format, library) for format in chosen for library in format.libraries]
+    ours = [name for name in names if not any(name in some for some in elsewhere.values())]
+    pairs = _pairs(ours) if ours or not elsewhere else []
+    others = [_of_language(one, some, given) for one, some in elsewhere.items()]
     if missing:
-        lines = _install_lines(pairs)
-        for line in lines:
-            click.echo(line)
-        if not lines:
-            click.echo("nothing is missing: every library is installed", err=True)
+        _print_missing(pairs, others)
     elif as_json:
-        click.echo(json.dumps([_described(format, library) for format, library in pairs], indent=1))
-    elif sys.stdout.isatty():
-        _print_table(pairs)
+        listed = [_described(format, library) for format, library in pairs]
+        click.echo(json.dumps(listed + [entry for one in others for entry in one.described()], indent=1))
     else:
-        _print_plain(pairs)
-    if names and not (missing or as_json):
-        _print_options(pairs)
+        if pairs and sys.stdout.isatty():
+            _print_table(pairs)
+        elif pairs:
+            _print_plain(pairs)
+        if names:
+            _print_options(pairs)
+        for one in others:
+            _print_language(one, given, explained=bool(names))
     return 0
+
+
+def _pairs(names: Sequence[str]) -> list[tuple[Format, Library]]:
+    """The libraries of these formats, or of these codecs; all if there are no names.
+
+    Raises:
+        UsageError: There is no such format, or the format has no such library.
+    """
+    from tare import formats
+    from tare.codec import Codec
+
+    found: list[tuple[Format, Library]] = []
+    for name in names:
+        if ":" in name:
+            codec = Codec.parse(name)
+            found.append((codec.format, codec.library))
+        else:
+            format = formats.get(name)
+            found += [(format, library) for library in format.libraries]
+    if names:
+        return found
+    return [(format, library) for format in formats.FORMATS for library in format.libraries]
+
+
+def _print_missing(pairs: list[tuple[Format, Library]], others: Sequence[_Others]) -> None:
+    lines = _install_lines(pairs) if pairs else []
+    lines += dict.fromkeys(line for one in others for line in one.lacking.values())
+    for line in lines:
+        click.echo(line)
+    if not lines:
+        click.echo(
+            f"nothing is missing: every {'library' if pairs else 'package'} is installed",
+            err=True,
+        )
 
 
 def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
@@ -101,16 +145,27 @@ def _install_lines(pairs: list[tuple[Format, Library]]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line))
 
 
-def _of_language(
-    language: str, names: tuple[str, ...], given: dict[str, str], *, missing: bool, as_json: bool
-) -> None:
-    """What the worker of a language says that it has, and what installs the rest.
+@dataclass(frozen=True)
+class _Others:
+    """Codecs of another language: what its worker says of those that are here, and what installs the rest."""
+
+    found: Inventory
+    here: dict[str, Mapping[str, Any]]
+    lacking: dict[str, str]
+
+    def described(self) -> list[dict[str, Any]]:
+        listed = [{"id": id, "installed": True, **about} for id, about in self.here.items()]
+        return listed + [{"id": id, "installed": False, "install": line} for id, line in self.lacking.items()]
+
+
+def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> _Others:
+    """What the worker of a language says that it has, of these formats or codecs; all if there are no names.
 
     Raises:
-        UsageError: There is no such language, or its worker does not run.
+        UsageError: There is no such language or codec, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, inventory, name_of, node_folders
+    from tare.measure.foreign import LANGUAGES, inventory, name_of
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -120,29 +175,41 @@ def _of_language(
     found = inventory(language, given)
     if found.reason:
         raise UsageError(found.reason)
-    here = {id: about for id, about in found.codecs.items() if not names or id.partition(":")[0] in names}
-    lacking = {id: line for id, line in found.missing.items() if not names or id.partition(":")[0] in names}
-    if as_json:
-        listed = [{"id": id, "installed": True, **about} for id, about in here.items()]
-        listed += [{"id": id, "installed": False, "install": line} for id, line in lacking.items()]
-        click.echo(json.dumps(listed, indent=1))
-        return
-    if missing:
-        for line in dict.fromkeys(lacking.values()):
-            click.echo(line)
-        if not lacking:
-            click.echo("nothing is missing: every package is installed", err=True)
-        return
-    click.echo(f"{name_of(language)} {found.version}".rstrip(), err=True)
+    wanted = {name.partition("+")[0].partition(",")[0] for name in names}
+    for id in sorted(wanted):
+        if ":" in id and id not in found.codecs and id not in found.missing:
+            raise UsageError(f"the {name_of(language)} worker has no codec {id[:80]}")
+
+    def chosen(id: str) -> bool:
+        return not wanted or id in wanted or id.partition(":")[0] in wanted
+
+    return _Others(
+        found,
+        {id: about for id, about in found.codecs.items() if chosen(id)},
+        {id: line for id, line in found.missing.items() if chosen(id)},
+    )
+
+
+def _print_language(others: _Others, given: dict[str, str], *, explained: bool) -> None:
+    """A line for each codec; the values that its options take, as far as its worker tells them, if explained."""
+    from tare.measure.foreign import name_of, node_folders, spelled
+
+    language = others.found.language
+    click.echo(f"{name_of(language)} {others.found.version}".rstrip(), err=True)
     if language == "node" and language not in given:
         click.echo(f"packages from {', '.join(node_folders())}", err=True)
-    width = max(map(len, [*here, *lacking]), default=0)
-    for id, about in here.items():
-        options = " ".join(f"{name}={value}" for name, value in about["options"].items())
+    width = max(map(len, [*others.here, *others.lacking]), default=0)
+    for id, about in others.here.items():
+        choices = about.get("choices", {}) if explained else {}
+        options = " ".join(
+            f"{name}={spelled(value)}"
+            + (f" ({'|'.join(map(spelled, choices[name]))})" if choices.get(name) else "")
+            for name, value in {**dict.fromkeys(choices, "auto"), **about["options"]}.items()
+        )
         code = "x" if about.get("executes_code") else "-"
         media = ",".join(map(str, about["media"]))
         click.echo(f"{id:<{width}}  {about['version']:<9}  {code}  {media:<26}  {options}".rstrip())
-    for id, line in lacking.items():
+    for id, line in others.lacking.items():
         click.echo(f"{id:<{width}}  {'-':<9}  -  not installed: {line}")
 
 

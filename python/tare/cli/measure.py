@@ -43,7 +43,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
     "codecs",
     multiple=True,
     metavar="ID",
-    help="Weigh only this codec, e.g. json:orjson+zstd:3; 'json:*' means all that begin so.",
+    help="Weigh only this codec, e.g. json:orjson+zstd:3; 'json:*' means all that begin so, those of R, Node and others too.",
 )
 @click.option(
     "--not", "exclude", multiple=True, metavar="ID", help="Leave out a codec, a library or a format."
@@ -250,6 +250,7 @@ def interrupt(control: Control) -> None:
 def show(result: Result, options: dict[str, Any]) -> None:
     """Print what was asked for on standard output; where the record is goes to standard error."""
     from tare.atomic import make_folders, write_atomic
+    from tare.cli.lines import clean
     from tare.report import csv, json, markdown, terminal
 
     if options["html"]:
@@ -269,6 +270,10 @@ def show(result: Result, options: dict[str, Any]) -> None:
     if not options["quiet"]:
         for note in result.record["dataset"].get("notes") or ():
             click.echo(f"note    {note}", err=True)
+        for line in result.record.get("left_out") or ():
+            click.echo(f"note    left out: {clean(line, 1000)}", err=True)
+        if more := unsaid(options):
+            click.echo(f"note    {more}", err=True)
         if late := overrun(result.record):
             click.echo(f"late    {late}", err=True)
         if result.record.get("interrupted"):
@@ -308,7 +313,18 @@ def dry_run(data: str | None, plan: str | None, options: dict[str, Any]) -> int:
         source(data, options), chosen_plan(plan), settings_of(options), allow_pickle=options["allow_pickle"]
     ):
         click.echo(line)
+    if more := unsaid(options):
+        click.echo(f"note    {more}", err=True)
     return 0
+
+
+def unsaid(options: dict[str, Any]) -> str:
+    """Whose codecs a default run does not try though they could be; empty where codecs were chosen."""
+    from tare.measure.supports import others
+
+    if any(options[name] for name in ("plan", "codecs", "like", "quiet")):
+        return ""
+    return others(chosen_workers(options["workers"]))
 
 
 def settings_of(options: dict[str, Any]) -> Any:

@@ -19,6 +19,7 @@ __all__ = [
     "ALWAYS",
     "CONN",
     "FACTORS",
+    "ONE_END",
     "STATUSES",
     "Case",
     "Factor",
@@ -128,6 +129,9 @@ ALWAYS = (
 
 CONN = "conn"
 """A connection in R's own memory: a medium that no other language has."""
+
+ONE_END = ("memory", "file", "store")
+"""Media that one process writes and reads, on which every codec is screened first."""
 
 STREAMS = ("fifo", "unix", "tcp", "remote", "link")
 _ONE_SIDED = {"memory": ("encode", "decode"), CONN: ("write", "read")}

@@ -12,7 +12,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -25,8 +26,11 @@ __all__ = [
     "Foreign",
     "Inventory",
     "command_of",
+    "found_here",
+    "inventories",
     "inventory",
     "language_of",
+    "languages_begun",
     "located",
     "name_of",
     "node_folders",
@@ -83,6 +87,7 @@ class Inventory:
         codecs: What its ``hello`` lists, by id.
         missing: Install line of each codec that it knows and has not.
         reason: Why it cannot be run; empty if it can.
+        absent: Whether that is that its program is not installed.
     """
 
     language: str
@@ -90,6 +95,7 @@ class Inventory:
     codecs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,10 +215,10 @@ class Foreign:
             )
         medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
         held = "tcp" if medium == "link" else medium
-        if held not in about.get("media", ()):
-            return f"{name} is not measured on {medium} by the {name_of(self.language)} worker"
         if kind is not None and kind not in about.get("kinds", ()):
             return f"{name} holds {' and '.join(f'{one}s' for one in about['kinds'])}, not {kind}s"
+        if held not in about.get("media", ()):
+            return f"{name} is not measured on {medium} by the {name_of(self.language)} worker"
         if delivery != "whole" and medium not in _TWO_ENDS:
             return f"{name} has no {delivery} delivery: the medium has one end"
         if delivery not in about.get("delivery", ("whole",)):
@@ -266,6 +272,42 @@ def language_of(codec: str, given: Collection[str] = ()) -> str:
     library = _plain(codec.partition("+")[0]).partition(":")[2]
     name = library.partition("-")[0]
     return name if name in LANGUAGES or name in given else ""
+
+
+def languages_begun(pattern: str, given: Collection[str] = ()) -> list[str]:
+    """The languages that may have a codec whose id begins so; no other needs to be started and asked.
+
+    Args:
+        pattern: How an id begins, and ``*``.
+        given: Names of further workers, which the run was given commands of.
+
+    >>> languages_begun("json:r-*"), languages_begun("json:j*"), languages_begun("json:orjson*")
+    (['r'], ['java'], [])
+    >>> languages_begun("bitcode:*"), languages_begun("pickle,*")
+    (['r', 'node', 'java', 'mono', 'rust'], [])
+    """
+    stem = pattern.removesuffix("*")
+    if "," in stem or "+" in stem:  # what workers list are ids without options
+        return []
+    library = stem.partition(":")[2]
+    return [
+        name
+        for name in dict.fromkeys((*LANGUAGES, *given))
+        if name.startswith(library) or library.startswith(f"{name}-")
+    ]
+
+
+def found_here(given: Collection[str] = ()) -> list[str]:
+    """Languages whose programs are found, without starting any.
+
+    Args:
+        given: Names of further workers, which the run was given commands of.
+    """
+    return [
+        name
+        for name in dict.fromkeys((*LANGUAGES, *given))
+        if name in given or shutil.which(_PROGRAMS[name][0]) is not None
+    ]
 
 
 def name_of(language: str) -> str:
@@ -367,7 +409,22 @@ def inventory(language: str, given: Mapping[str, str]) -> Inventory:
     try:
         return _asked(language, command_of(language, given))
     except UsageError as error:
-        return Inventory(language, reason=str(error))
+        return Inventory(language, reason=str(error), absent=not given.get(language))
+
+
+def inventories(languages: Iterable[str], given: Mapping[str, str]) -> list[Inventory]:
+    """What the workers of several languages have, in that order; all are started at once, as each takes its time.
+
+    Args:
+        languages: Their names in ids.
+        given: Commands by name.
+
+    >>> [found.language for found in inventories(["node", "perl"], {"node": "false", "perl": "false"})]
+    ['node', 'perl']
+    """
+    wanted = list(languages)
+    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
+        return list(pool.map(lambda language: inventory(language, given), wanted))
 
 
 @functools.cache

@@ -50,10 +50,9 @@ def estimate(
     if plan is not None:
         yield from _of_plan(plan, settings)
         return
-    from tare.codec import candidates
     from tare.dataset import Dataset, open_dataset
     from tare.measure.stages.fit import bound_bytes
-    from tare.measure.supports import asked_for
+    from tare.measure.supports import tried
 
     dataset = (
         data
@@ -62,9 +61,8 @@ def estimate(
     )
     yield dataset.headline()
     yield from (f"  note: {note}" for note in dataset.notes)
-    codecs = candidates(dataset.kind)
-    if settings.codecs:
-        codecs = asked_for(settings.codecs, codecs, settings, dataset.kind)
+    codecs, left_out = tried(settings, dataset)
+    yield from (f"  left out: {line}" for line in left_out)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
     for codec in codecs:
         for medium in media:

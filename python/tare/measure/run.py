@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError
-from tare.measure.cases import CONN, FACTORS
+from tare.measure.cases import CONN, FACTORS, ONE_END
 from tare.measure.mains import shown_cases
 from tare.measure.session import Control, Event, Session, Settings, Stopped, Wiring
 from tare.measure.stages import SHARES
@@ -40,7 +40,6 @@ __all__ = ["LEAST_S", "run"]
 
 _BASE = {"document": "json:stdlib", "table": "parquet:pyarrow"}
 _MEDIUM = {"document": "memory", "table": "file"}
-_ONE_END = ("memory", "file", "store")
 _PROBED = ("ok", "lossy", "unproven", "refused")
 _PROBING = 2 / 60
 """Share of the time limit for probes in the workers of screening."""
@@ -211,7 +210,7 @@ def measure_stages(session: Session, before: dict[str, Any] | None = None) -> No
     opened_s = session.elapsed_s
     small = small_part(session, base)
     # A medium with two ends is too slow to try everything on.
-    medium = next((name for name in settings.media or () if name in _ONE_END), _MEDIUM[dataset.kind])
+    medium = next((name for name in settings.media or () if name in ONE_END), _MEDIUM[dataset.kind])
     first_s = first_answer_s(settings.time_s, opened_s, session.elapsed_s)
     seats = screen(session, codecs, medium, small, first_s)
     barred = unfit(session, codecs)
@@ -269,7 +268,7 @@ def measure_chosen(
         if not contenders:
             continue
         until = min(until, _UNLIMITED_S)
-        if medium in _ONE_END:
+        if medium in ONE_END:
             weigh(session, contenders, base, part, until_s=until, launches=launches, peaks=True)
         else:
             from tare.measure.stages.stream import weigh_streams
@@ -279,7 +278,7 @@ def measure_chosen(
     mark_screened(seats, chosen, part, unfit(session, [seat.codec for seat in seats]))
     show_on(session, media, seats)
     session.verdict("weigh", "weighed")
-    local = [contender for contender in everyone if contender.case["labels"]["medium"] in _ONE_END]
+    local = [contender for contender in everyone if contender.case["labels"]["medium"] in ONE_END]
     measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
     measure_fidelity(session, probed, session.limit_s(SHARES["probe"]))
@@ -398,14 +397,12 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
     """
-    from tare.codec import candidates as installed
-    from tare.measure.supports import asked_for, left_after
+    from tare.measure.supports import tried
 
-    settings, dataset = session.settings, session.dataset
-    found = installed(dataset.kind, sequence=dataset.kind == "document" and isinstance(dataset.value, list))
-    if settings.codecs:
-        found = asked_for(settings.codecs, found, settings, dataset.kind)
-    found = left_after(settings.exclude, found)
+    settings = session.settings
+    found, left_out = tried(settings, session.dataset)
+    if left_out:
+        session.record["left_out"] = left_out
     asked = base in found
     if not asked:
         found.insert(0, base)

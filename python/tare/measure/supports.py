@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
 from tare.errors import UsageError
-from tare.measure.cases import STREAMS
-from tare.measure.foreign import Foreign, inventory, language_of
+from tare.measure.cases import ONE_END, STREAMS
+from tare.measure.foreign import (
+    Foreign,
+    Inventory,
+    found_here,
+    inventories,
+    inventory,
+    language_of,
+    languages_begun,
+    name_of,
+)
 from tare.measure.named_data import dataset_kind
 from tare.measure.plan_reader import is_level
 from tare.measure.subsets import refusal
 
 if TYPE_CHECKING:
     from tare.codec import Codec
+    from tare.dataset import Dataset
+    from tare.measure.session import Settings
 
-__all__ = ["asked_for", "canonical", "supports"]
+__all__ = ["asked_for", "canonical", "left_after", "others", "supports", "tried"]
+
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
@@ -75,55 +87,170 @@ def canonical(codec: str) -> str:
 
 
 def asked_for(
-    wanted: Iterable[str], installed: Sequence[Codec], settings: Given | None = None, kind: str | None = None
-) -> list[Codec]:
+    wanted: Iterable[str],
+    installed: Sequence[Codec],
+    settings: Settings | None = None,
+    kind: str | None = None,
+) -> tuple[list[Codec], list[str]]:
     """The codecs that ``--codec`` means.
 
     Args:
         wanted: Ids; each names one codec, and what it leaves out is at its default. One that ends
-            in ``*`` stands for every codec that is tried by default and whose id begins so.
+            in ``*`` stands for every codec whose id begins so: of Python's those that are tried by
+            default, and those that the workers of other languages have here.
         installed: What is tried by default.
-        settings: What the command line gave: commands of further workers.
+        settings: What the command line gave: media, and commands of further workers.
         kind: Kind of the data; None if it is not known.
+
+    Returns:
+        The codecs; and what a ``*`` would have meant too and why it was left out, a line a reason.
 
     Raises:
         UsageError: There is no such codec, or the worker of its language cannot measure it.
         MissingLibrary: Its library is not installed.
 
     >>> from tare.codec import candidates
-    >>> [str(codec) for codec in asked_for(["pickle", "json:std*"], candidates("document"))]
-    ['pickle', 'json:stdlib']
+    >>> found, left_out = asked_for(["pickle", "json:std*"], candidates("document"))
+    >>> [str(codec) for codec in found], left_out
+    (['pickle', 'json:stdlib'], [])
     """
     from tare.codec import Codec
 
     found: dict[Codec, None] = {}
+    left_out: dict[str, None] = {}
     given = settings.workers if settings is not None else _NONE
+    media = _media(settings, kind)
     for text in wanted:
-        if language := language_of(text, given):
+        if text.endswith("*"):
+            several, reasons = _begun(text, installed, given, media, kind)
+            found |= dict.fromkeys(several)
+            left_out |= dict.fromkeys(reasons)
+        elif language := language_of(text, given):
             foreign = Foreign(text, inventory(language, given))
-            if reason := foreign.refusal({"medium": _USUAL.get(kind or "", "memory")}, kind):
+            if reason := foreign.refusal({"medium": media[0]}, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None
-            continue
-        if not text.endswith("*"):
+        else:
             codec = Codec.parse(text)
             codec.require()
             found[codec] = None
-            continue
-        several = [codec for codec in installed if is_level(text, str(codec))]
-        if not several:
-            raise UsageError(f"no codec that is tried for this data begins with {text[:-1][:80]!r}")
-        found |= dict.fromkeys(several)
-    return list(found)
+    return list(found), list(left_out)
 
 
-def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
+def _media(settings: Settings | None, kind: str | None) -> tuple[str, ...]:
+    """What a codec is measured on: first where everything is screened, then what was asked for."""
+    asked = (settings.media if settings is not None else None) or ()
+    usual = _USUAL.get(kind or "", "memory")
+    return tuple(dict.fromkeys((next((one for one in asked if one in ONE_END), usual), *asked)))
+
+
+def _begun(
+    pattern: str, installed: Sequence[Codec], given: Mapping[str, str], media: Sequence[str], kind: str | None
+) -> tuple[list[Codec], list[str]]:
+    """Every codec whose id begins so, and what was left out and why.
+
+    Raises:
+        UsageError: There is none; what would have to be installed is named.
+    """
+    here = inventories(languages_begun(pattern, given), given)
+    able, left_out = _of_languages(pattern, here, media, kind)
+    found = [*(codec for codec in installed if is_level(pattern, str(codec))), *able]
+    if not found:
+        why = left_out or [f"{id} is not installed: {line}" for id, line in _lacking(pattern, here, kind)]
+        why += [one.reason for one in here if one.reason]
+        raise UsageError(
+            f"no codec that can be tried for this data begins with {pattern[:-1][:80]!r}"
+            + "".join(f"; {reason}" for reason in why)
+        )
+    if absent := [name_of(one.language) for one in here if one.absent]:
+        left_out.append(f"codecs of {_in_words(absent)} (not installed: see tare codecs --language NAME)")
+    left_out += [
+        f"codecs of {name_of(one.language)} ({one.reason})" for one in here if one.reason and not one.absent
+    ]
+    return found, left_out
+
+
+def _of_languages(
+    pattern: str, here: Iterable[Inventory], media: Sequence[str], kind: str | None
+) -> tuple[list[Codec], list[str]]:
+    """The codecs of other languages whose ids begin so, and those that cannot hold the data and why."""
+    found: list[Codec] = []
+    refused: dict[str, list[str]] = {}
+    for one in here:
+        for id in one.codecs:
+            # What does nothing is a yardstick, and no contestant unless it is named.
+            if not is_level(pattern, id) or (id.startswith("none:") and not pattern.startswith("none")):
+                continue
+            foreign = Foreign(id, one)
+            reasons = (foreign.refusal({"medium": medium}, kind) for medium in media)
+            if reason := next(filter(None, reasons), None):
+                refused.setdefault(reason.removeprefix(f"{id} "), []).append(id)
+            else:
+                found.append(cast("Codec", foreign))
+    return found, [f"{', '.join(ids)} ({reason})" for reason, ids in refused.items()]
+
+
+def _lacking(pattern: str, here: Iterable[Inventory], kind: str | None) -> Iterator[tuple[str, str]]:
+    """Codecs that begin so and are not installed, with the lines that install them."""
+    from tare import formats
+
+    for format in formats.FORMATS:
+        for library in format.libraries:
+            id = f"{format.id}:{library.name}"
+            if is_level(pattern, id) and not library.installed and (kind is None or kind in library.native):
+                yield id, library.install_line
+    for one in here:
+        yield from ((id, line) for id, line in one.missing.items() if is_level(pattern, id))
+
+
+def others(given: Collection[str] = ()) -> str:
+    """What a run that names no codec leaves unsaid: the languages found here whose codecs it does not try.
+
+    Empty if there are none. No process is started for it.
+
+    Args:
+        given: Names of further workers, which the run was given commands of.
+    """
+    languages = found_here(given)
+    if not languages:
+        return ""
+    return (
+        f"codecs of {_in_words(list(map(name_of, languages)))} can be measured too: "
+        "--codec 'json:*' for all of a format, --codec '*' for all"
+    )
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]:
+    """The codecs that a run of data tries, but for its base, and what a ``*`` left out and why.
+
+    Raises:
+        UsageError: A codec that was asked for, or was not wanted, does not exist or cannot be measured.
+        MissingLibrary: The library of a codec that was asked for is not installed.
+    """
+    from tare.codec import candidates
+
+    sequence = dataset.kind == "document" and isinstance(dataset.value, list)
+    found = candidates(dataset.kind, sequence=sequence)
+    left_out: list[str] = []
+    if settings.codecs:
+        found, left_out = asked_for(settings.codecs, found, settings, dataset.kind)
+    return left_after(settings.exclude, found, settings.workers), left_out
+
+
+def left_after(
+    unwanted: Iterable[str], found: Sequence[Codec], given: Mapping[str, str] = _NONE
+) -> list[Codec]:
     """The codecs that ``--not`` leaves.
 
     Args:
         unwanted: Ids of codecs, of libraries as ``json:orjson`` with all their options, or of
             formats; one that ends in ``*`` stands for every codec whose id begins so.
         found: What would be tried.
+        given: Commands of further workers, by name.
 
     Raises:
         UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
@@ -145,9 +272,23 @@ def left_after(unwanted: Iterable[str], found: Sequence[Codec]) -> list[Codec]:
         ]
         if not several:
             # One that exists and is not tried for this data is left out already.
-            Codec.parse(text.removesuffix("*").rstrip(":,"))
+            stem = text.removesuffix("*").rstrip(":,")
+            if language := language_of(stem, given):
+                _known(text, inventory(language, given))
+            else:
+                Codec.parse(stem)
         out.update(several)
     return [codec for codec in found if codec not in out]
+
+
+def _known(text: str, here: Inventory) -> None:
+    """Refuse an id, or how ids begin, that the worker of a language does not know; if it does not run, nobody can tell.
+
+    Raises:
+        UsageError: It has no such codec.
+    """
+    if not here.reason and not any(is_level(text, id) for id in (*here.codecs, *here.missing)):
+        raise UsageError(f"the {name_of(here.language)} worker has no codec {text[:80]}")
 
 
 def _codec(labels: Mapping[str, str]) -> str | None:

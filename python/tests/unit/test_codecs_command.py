@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tare import formats
 from tare.cli.codecs import command
 from tare.errors import UsageError
+from tare.measure import foreign
 
 
 def run(*args: str) -> str:
@@ -44,6 +45,40 @@ def test_one_format_is_explained() -> None:
     assert max(map(len, text.splitlines())) <= 100
     with pytest.raises(UsageError, match="did you mean yaml"):
         run("yml")
+
+
+def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the id of a codec, of Python's or of another language's: that one only, with the values of its options."""
+    text = run("yaml:pyyaml,loader=c+zstd:3")
+    assert "loader=safe (safe|c):" in text
+    assert "yaml:ruamel" not in text
+    with pytest.raises(UsageError, match="has no library 'pyaml'; did you mean pyyaml"):
+        run("yaml:pyaml")
+    rds = {"version": "4", "media": ["memory"], "options": {"form": "xdr", "fast": True}}
+    rds["choices"] = {"form": ["xdr", "ascii"], "fast": [True, False], "level": [1, 2]}
+    here = {"rds:r": rds, "csv:r": {"version": "4", "media": ["file"], "options": {"digits": 15}}}
+    found = foreign.Inventory("r", "4", here, {"yaml:r-yaml": "apt-get install r-cran-yaml"})
+    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+
+    def told(*args: str) -> list[list[str]]:
+        said = CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False)
+        return [line.split() for line in said.stdout.splitlines()]
+
+    options = ["level=auto", "(1|2)", "form=xdr", "(xdr|ascii)", "fast=true", "(true|false)"]
+    for args in (["rds:r"], ["rds:r,form=ascii"], ["--language", "r", "rds"], ["--language", "r", "rds:r"]):
+        [row] = told(*args)
+        assert (row[0], sorted(row[4:])) == ("rds:r", sorted(options))
+    assert told("--language", "r")[0][4:] == ["form=xdr", "fast=true"]
+    assert told("csv:r")[0][4:] == ["digits=15"]
+    assert told("yaml:r-yaml") == [
+        ["yaml:r-yaml", *["-", "-", "not", "installed:", "apt-get", "install", "r-cran-yaml"]]
+    ]
+    assert ["json:orjson", "rds:r"] == [
+        one["id"] for one in json.loads(run("json:orjson", "rds:r", "--json"))
+    ]
+    assert "apt-get install r-cran-yaml\n" == run("yaml:r-yaml", "--missing")
+    with pytest.raises(UsageError, match="the R worker has no codec rds:r-nothing"):
+        run("rds:r-nothing")
 
 
 def test_json_holds_everything() -> None:

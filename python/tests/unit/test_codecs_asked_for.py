@@ -1,0 +1,200 @@
+"""What ``--codec`` with a star means: the codecs of every language that is installed, or a reason for those that are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tare.cli import measure as measure_command
+from tare.codec import candidates
+from tare.dataset import open_dataset
+from tare.errors import UsageError
+from tare.measure import foreign, supports
+from tare.measure.foreign import LANGUAGES, Inventory
+from tare.measure.planning import estimate
+from tare.measure.session import Settings
+from tare.measure.supports import asked_for, left_after, tried
+
+DOCUMENT = {
+    "kinds": ["document"],
+    "media": ["memory", "file"],
+    "delivery": ["whole"],
+    "threads": [1],
+    "options": {},
+}
+TABLE = {**DOCUMENT, "kinds": ["table"], "media": ["file"]}
+HERE = {
+    "r": Inventory(
+        "r", "4", {"json:r-jsonlite": DOCUMENT, "none:r": DOCUMENT, "rdata:r": {**DOCUMENT, "media": ["file"]}},
+        {"msgpack:r-msgpack": 'in R: install.packages("msgpack")'},
+    ),
+    "node": Inventory("node", "20", {"json:node": DOCUMENT, "json:node-rows": TABLE}),
+    "java": Inventory("java", reason="the Java worker does not run: exited with code 1"),
+    "mono": Inventory("mono", reason="needs Mono, which is not installed: apt-get install mono", absent=True),
+    "rust": Inventory("rust", reason="needs the Rust worker, which is not installed: cargo install", absent=True),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Languages that were asked what they have; they answer as `HERE` says."""
+    names: list[str] = []
+
+    def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+        names.append(language)
+        return HERE.get(language) or Inventory(language, "5", {f"json:{language}-own": DOCUMENT})
+
+    monkeypatch.setattr(foreign, "inventory", inventory)
+    monkeypatch.setattr(supports, "inventory", inventory)
+    monkeypatch.setattr(
+        foreign.shutil, "which", lambda name: f"/bin/{name}" if name in ("R", "node") else None
+    )
+    return names
+
+
+def foreign_ids(
+    pattern: str, *, kind: str = "document", settings: Settings | None = None
+) -> tuple[list[str], list[str]]:
+    """The codecs of other languages that a pattern means, and what was left out."""
+    found, left_out = asked_for([pattern], candidates(kind), settings, kind)
+    return [str(codec) for codec in found if foreign.language_of(str(codec), {"perl"})], left_out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ids", "languages"),
+    [
+        ("json:*", ["json:r-jsonlite", "json:node"], set(LANGUAGES)),
+        ("*", ["json:r-jsonlite", "json:node"], set(LANGUAGES)),
+        ("none*", ["none:r"], set(LANGUAGES)),
+        ("json:node*", ["json:node"], {"node"}),
+        ("json:r-*", ["json:r-jsonlite"], {"r"}),
+        ("json:r-j*", ["json:r-jsonlite"], {"r"}),
+        ("json:orjson*", [], set()),
+        ("pickle,*", [], set()),
+    ],
+)
+def test_a_star_means_codecs_of_every_language(
+    asked: list[str], pattern: str, ids: list[str], languages: set[str]
+) -> None:
+    """Only languages that can have such an id are started."""
+    assert foreign_ids(pattern)[0] == ids
+    assert set(asked) == languages
+
+
+def test_what_a_star_leaves_out_has_a_reason() -> None:
+    """The kind of the data, the medium, a worker that does not run; languages that are not installed in one line."""
+    assert foreign_ids("*")[1] == [
+        "rdata:r (is not measured on memory by the R worker)",
+        "json:node-rows (holds tables, not documents)",
+        "codecs of Mono and Rust (not installed: see tare codecs --language NAME)",
+        "codecs of Java (the Java worker does not run: exited with code 1)",
+    ]
+
+
+def test_the_media_are_those_asked_for() -> None:
+    """A file holds what memory does not; what lacks one of the media is left out, an id for the first only refused."""
+    assert "rdata:r" in foreign_ids("*", settings=Settings(media=("file",)))[0]
+    found, left_out = foreign_ids("json:*", settings=Settings(media=("memory", "tcp")))
+    assert not found
+    assert "json:r-jsonlite (is not measured on tcp by the R worker)" in left_out
+    assert [str(one) for one in asked_for(["rdata:r"], [], Settings(media=("file",)), "document")[0]] == [
+        "rdata:r"
+    ]
+    with pytest.raises(UsageError, match="rdata:r: rdata:r is not measured on memory"):
+        asked_for(["rdata:r"], [], Settings(), "document")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("json:mono*", ["begins with 'json:mono'", "apt-get install mono"]),
+        (
+            "bitcode:*",
+            ["begins with 'bitcode:'", "needs the Rust worker, which is not installed: cargo install"],
+        ),
+        ("msgpack:r-*", ['msgpack:r-msgpack is not installed: in R: install.packages("msgpack")']),
+        ("json:node-*", ["json:node-rows (holds tables, not documents)"]),
+        ("json:java*", ["the Java worker does not run: exited with code 1"]),
+    ],
+)
+def test_a_star_that_means_nothing_here_is_refused_with_what_helps(pattern: str, said: list[str]) -> None:
+    """The package, the program or the kind of data; never that there is no such codec."""
+    with pytest.raises(UsageError) as caught:
+        foreign_ids(pattern)
+    for words in said:
+        assert words in str(caught.value)
+
+
+def test_a_worker_of_a_new_name_is_asked_too() -> None:
+    found, _ = foreign_ids("json:*", settings=Settings(workers={"perl": "perl worker.pl"}))
+    assert found == ["json:r-jsonlite", "json:node", "json:perl-own"]
+
+
+def test_a_run_and_its_dry_run_try_the_same(asked: list[str]) -> None:
+    """Also without what --not names; a default run starts no other language."""
+    settings = Settings(codecs=("json:*",), exclude=("json:std*", "json:node"))
+    data = open_dataset([{"a": 1}])
+    codecs, left_out = tried(settings, data)
+    lines = list(estimate(data, None, settings))
+    assert [f"  {codec}@memory" for codec in codecs] == [line for line in lines if line.endswith("@memory")]
+    assert [f"  left out: {line}" for line in left_out] == [line for line in lines if "left out" in line]
+    assert "json:node" not in map(str, codecs)
+    asked.clear()
+    every = tried(Settings(), data)
+    assert (every, asked) == ((candidates("document", sequence=True), []), [])
+
+
+def test_what_is_not_wanted_of_a_language_must_exist(asked: list[str]) -> None:
+    """It may be tried, or not; where its worker does not run there is nothing to leave out."""
+    found = asked_for(["json:*"], candidates("document"))[0]
+    left = left_after(["json:r-*", "msgpack:r-msgpack", "json:mono-x", "json:java-*"], found)
+    assert [str(one) for one in found if one not in left] == ["json:r-jsonlite"]
+    for mistyped in ("json:r-jsonlit", "json:node-x*"):
+        with pytest.raises(UsageError, match="worker has no codec json:"):
+            left_after([mistyped], found)
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs a command; what it printed, on which of both."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def run(command: Any, *words: str) -> Any:
+        return CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
+
+    return run
+
+
+def test_a_default_run_says_which_languages_it_does_not_try(tmp_path: Path, told: Callable[..., Any]) -> None:
+    """In one line on standard error, and not where codecs were chosen."""
+    path = tmp_path / "d.json"
+    path.write_text("[1]")
+    line = "note    codecs of R and Node can be measured too: --codec 'json:*' for all of a format, --codec '*' for all\n"
+    said = told(measure_command.command, str(path), "--dry-run")
+    assert said.stderr == line
+    assert "note" not in said.stdout
+    said = told(measure_command.command, str(path), "--dry-run", "--worker", "perl=perl x")
+    assert "codecs of R, Node and Perl can" in said.stderr
+    for words in (["--codec", "json:*"], ["--codec", "json:orjson"], ["--quiet"]):
+        assert told(measure_command.command, str(path), "--dry-run", *words).stderr == ""
+    assert told(measure_command.command, "--plan", "load", "--dry-run").stderr == ""
+
+
+def test_a_run_tells_what_a_star_left_out(tmp_path: Path, told: Callable[..., Any]) -> None:
+    """In its record, and beside the record's name."""
+    path, record = tmp_path / "d.json", tmp_path / "d.tare.json"
+    path.write_text("[1]")
+    said = told(
+        measure_command.command, str(path), "--codec", "json:stdlib*", "--codec", "json:n*",
+        "--not", "json:node", "--time", "3s", "--csv", "--out", str(record),
+    )  # fmt: skip
+    reason = "json:node-rows (holds tables, not documents)"
+    assert json.loads(record.read_text())["left_out"] == [reason]
+    assert f"note    left out: {reason}\n" in said.stderr
+    assert "left out" not in said.stdout
+    assert "can be measured too" not in said.stderr
