@@ -192,7 +192,7 @@ def summary(report: Report, where: str, again: str) -> None:
         click.echo("  stopped: everything else would fail too. Make room, or give the right, then:", err=True)
     elif report.stopped == "interrupted":
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
-    if not report.ok:
+    if report.failed or report.missing or report.stopped:  # what was passed over is told before the run
         click.echo(f"  {_onwards(report, again)}", err=True)
 
 

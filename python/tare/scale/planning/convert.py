@@ -119,6 +119,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     given = listed(sources)
     ending = ending_of(to)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
     )
@@ -169,7 +170,9 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
             )
 
     about = f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
-    return kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
+    plan = kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
+    plan.passed_over = left[before:]
+    return plan
 
 
 def plan_encode(  # noqa: PLR0913 - each is an option of the command
@@ -206,6 +209,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     base = folder_uri(destination)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
     )
@@ -238,7 +242,9 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
                 yield _unit(common, [{**one.as_part(), "range": part}], [made], base, shared)
 
     about = f"encode {' '.join(given)} {os.fspath(destination)}"
-    return kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
+    plan = kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
+    plan.passed_over = left[before:]
+    return plan
 
 
 def _some(
