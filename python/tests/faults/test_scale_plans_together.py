@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from scale_folders import convert, lines, rows, tree
 
 from tare import scale
+from tare.cli.status import command as status_command
 from tare.scale.place import place_of
 from tare.scale.planning import convert as planning
 from tare.scale.started import Starts
@@ -106,3 +108,30 @@ def test_a_start_is_forgotten_by_nobody_else(tmp_path: Path, monkeypatch: pytest
         patched.setattr(State, "order", order)
         state.drop_plans([], overruled=[])
     assert "b" * 64 in state.order()
+
+
+@pytest.mark.parametrize("grouped_from", [2, 1000])
+def test_results_of_sources_that_went_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grouped_from: int
+) -> None:
+    """They stay, for the folder may be emptied by whoever takes files in; but nobody should read them unawares."""
+    monkeypatch.setattr("tare.scale.planning.convert._GROUPED_FROM", grouped_from)
+    source, out = tmp_path / "in", tmp_path / "out"
+    for name in "abcdef":
+        lines(source / f"{name}.ndjson", 1)
+    assert convert(source, out).ok
+    status = scale.status(str(out))
+    assert (status["results_besides"], status["besides"]) == (0, [])
+    for name in "bcd":
+        (source / f"{name}.ndjson").unlink()
+    (source / "a.ndjson").rename(source / "z.ndjson")
+    lines(source / "e.ndjson", 2)
+    assert convert(source, out).ok
+    assert len(tree(out)) == 7
+    status = scale.status(str(out), every=True)
+    assert (status["results_besides"], sorted(status["besides"])) == (4, [f"{x}.parquet" for x in "abcd"])
+    assert len(scale.status(str(out))["besides"]) == 3
+    (out / "b.parquet").unlink()
+    assert scale.status(str(out))["results_besides"] == 3
+    told = CliRunner().invoke(status_command, [str(out)]).output
+    assert "3 results that the last plan does not make, as of sources that went since: " in told
