@@ -177,6 +177,11 @@ def summary(report: Report, where: str, again: str) -> None:
             f"  {report.superseded:,} earlier result{'s' * (report.superseded != 1)} of these sources, of another state or under another name, {'were' if report.superseded != 1 else 'was'} removed",
             err=True,
         )
+    if report.stale:
+        click.echo(
+            f"  {report.stale:,} earlier result{'s' * (report.stale != 1)} of sources that went since, or were passed over, {'stay' if report.stale != 1 else 'stays'}: tare status {shlex.quote(_near(where))}",
+            err=True,
+        )
     if report.not_deterministic:
         click.echo(
             f"  {report.not_deterministic:,} unit{'s' * (report.not_deterministic != 1)} gave other bytes the second time; the first were kept",

@@ -52,6 +52,8 @@ class Report:
             count`` of files, and three ``examples``.
         notes: What the user should know, each with the number of units that say it.
         superseded: Results removed at the end: of an earlier state of these sources, or under a name that they have no more.
+        stale: Results that stay of sources under the folders and patterns of this run, and in none of its units: deleted or
+            renamed since, or passed over. Counted when a plan that was just made is done for the first time.
         not_deterministic: Units whose second run gave other bytes.
         passed_over: ``(name, why)`` of what is in no unit, if the plan was just made: `Undone` if it was asked for and
             may be data. A plan that was read from its file does not know.
@@ -77,6 +79,7 @@ class Report:
     changes: list[dict[str, Any]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     superseded: int = 0
+    stale: int = 0
     not_deterministic: int = 0
     passed_over: list[tuple[str, str]] = field(default_factory=list)
 

@@ -189,7 +189,7 @@ class Running:
             state.sweep()
             ended = not (loop.report.missing or loop.report.stopped)
             if ended and (loop.report.done or state.manifest_plan() != self.plan.id):
-                loop.report.superseded = finish(state, self.plan) or 0
+                loop.report.superseded, loop.report.stale = finish(state, self.plan)
             self._events(
                 {
                     "event": "finished",

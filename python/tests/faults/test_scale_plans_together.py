@@ -126,12 +126,18 @@ def test_results_of_sources_that_went_are_told(
         (source / f"{name}.ndjson").unlink()
     (source / "a.ndjson").rename(source / "z.ndjson")
     lines(source / "e.ndjson", 2)
-    assert convert(source, out).ok
-    assert len(tree(out)) == 7
+    lines(tmp_path / "other" / "y.ndjson", 1)
+    assert convert(tmp_path / "other", out).stale == 0  # of a folder that was not named nothing is known
+    assert convert(source / "e.ndjson", out).stale == 0
+    assert convert(source / "e*.ndjson", out, to="csv").stale == 0
+    report = convert(source, out)
+    assert (report.ok, report.stale, len(tree(out))) == (True, 4, 9)
+    assert convert(source, out).stale == 0  # nothing was done, and nothing is looked at
     status = scale.status(str(out), every=True)
-    assert (status["results_besides"], sorted(status["besides"])) == (4, [f"{x}.parquet" for x in "abcd"])
+    names = [*(f"{x}.parquet" for x in "abcd"), "e.csv", "y.parquet"]
+    assert (status["results_besides"], sorted(status["besides"])) == (6, names)
     assert len(scale.status(str(out))["besides"]) == 3
     (out / "b.parquet").unlink()
-    assert scale.status(str(out))["results_besides"] == 3
+    assert scale.status(str(out))["results_besides"] == 5
     told = CliRunner().invoke(status_command, [str(out)]).output
-    assert "3 results that the last plan does not make, as of sources that went since: " in told
+    assert "5 results that the last plan does not make, as of sources that went since: " in told

@@ -19,7 +19,7 @@ from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import fitting, layout_of_csv, schema_of_lines
-from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
+from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed, named_by
 from tare.scale.planning.splitting import parts_of
 from tare.scale.planning.taken import Taken, part_name
 from tare.scale.planning.telling import format_of, unknown_of
@@ -172,6 +172,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     about = f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
     plan = kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
     plan.passed_over = left[before:]
+    plan.names = named_by(given, include=include, exclude=exclude)
     return plan
 
 
@@ -244,6 +245,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     about = f"encode {' '.join(given)} {os.fspath(destination)}"
     plan = kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
     plan.passed_over = left[before:]
+    plan.names = named_by(given, include=include, exclude=exclude)
     return plan
 
 
