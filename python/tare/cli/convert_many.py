@@ -139,7 +139,7 @@ def convert(sources: list[str], destination: str, options: dict[str, Any], given
     if report is not None:
         again = shlex.join(["tare", *sys.argv[1:]])
         tell(report, shown(plan.base), again, as_json=options["as_json"])
-    return code or undone
+    return code
 
 
 def _checked(sources: list[str], destination: str, options: dict[str, Any], given: dict[str, Any]) -> str:

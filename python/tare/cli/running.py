@@ -177,6 +177,11 @@ def summary(report: Report, where: str, again: str) -> None:
             f"  {report.superseded:,} earlier result{'s' * (report.superseded != 1)} of these sources, of another state or under another name, {'were' if report.superseded != 1 else 'was'} removed",
             err=True,
         )
+    if report.stale:
+        click.echo(
+            f"  {report.stale:,} earlier result{'s' * (report.stale != 1)} of sources that went since, or were passed over, {'stay' if report.stale != 1 else 'stays'}: tare status {shlex.quote(_near(where))}",
+            err=True,
+        )
     if report.not_deterministic:
         click.echo(
             f"  {report.not_deterministic:,} unit{'s' * (report.not_deterministic != 1)} gave other bytes the second time; the first were kept",
@@ -192,7 +197,7 @@ def summary(report: Report, where: str, again: str) -> None:
         click.echo("  stopped: everything else would fail too. Make room, or give the right, then:", err=True)
     elif report.stopped == "interrupted":
         click.echo("  interrupted; what is done is kept. To go on:", err=True)
-    if not report.ok:
+    if report.failed or report.missing or report.stopped:  # what was passed over is told before the run
         click.echo(f"  {_onwards(report, again)}", err=True)
 
 

@@ -45,6 +45,12 @@ def command(where: str, as_json: bool, every: bool) -> int:
     )
     if found["unasked"]:
         click.echo(f"  by receipts alone, as the store could not be asked: {found['unasked']}")
+    if found["results_besides"]:
+        some = found["results_besides"]
+        names = ", ".join(found["besides"]) + (", ..." if some > len(found["besides"]) else "")
+        click.echo(
+            f"  {some:,} result{'s' * (some != 1)} that the last plan does not make, as of sources that went since: {names}"
+        )
     for host, count in sorted(found["hosts"].items()):
         click.echo(f"  {host}: {count:,}{' units' if units else ''}")
     for group in found["failures"]:

@@ -74,20 +74,33 @@ def get(id: str) -> Format:
     """The format of that id.
 
     Raises:
-        UsageError: There is none; the text lists ids that look like it.
+        UsageError: There is none; the text says which has it as its ending, or lists ids that look like it.
 
     >>> get("jsn")
     Traceback (most recent call last):
     tare.errors.UsageError: there is no format 'jsn'; did you mean json, ndjson, pgjsonb? `tare codecs` lists all
+    >>> get("feather")
+    Traceback (most recent call last):
+    tare.errors.UsageError: there is no format 'feather'; feather is an ending of arrow: say arrow; `tare codecs` lists all
     """
     found = next((format for format in _formats() if format.id == id), None)
     if found is not None:
         return found
+    raise UsageError(f"there is no format {id[:80]!r}; {_hint(id)}`tare codecs` lists all")
+
+
+def _hint(id: str) -> str:
+    """What may be meant by an id that no format has: a file ending, or one that looks like it."""
+    end = f".{id}"
+    meant = next((format for format in _formats() if end in format.extensions), None)
+    if meant is not None:
+        more = ",".join(f"{key}={value}" for key, value in meant.extension_options.get(end, {}).items())
+        writes = f" ({meant.id},{more} to write it)" if more else ""
+        return f"{id} is an ending of {meant.id}: say {meant.id}{writes}; "
     from difflib import get_close_matches
 
     near = get_close_matches(id, [format.id for format in _formats()], cutoff=0.5)
-    hint = f"did you mean {', '.join(near)}? " if near else ""
-    raise UsageError(f"there is no format {id[:80]!r}; {hint}`tare codecs` lists all")
+    return f"did you mean {', '.join(near)}? " if near else ""
 
 
 def holding(id: str, library: str | None) -> Format:

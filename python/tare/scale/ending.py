@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +125,35 @@ class _Undone:
         return not self.uris.isdisjoint(old.sources_of(name))
 
 
-def finish(state: State, plan: Plan) -> int | None:
+@dataclass
+class _Stays:
+    """Results of sources that a plan would speak of if they were there, and does not.
+
+    Args:
+        names: Of a source's URI, whether what the plan was made of names it; None if nobody knows.
+        own: The sources that it speaks of.
+        count: How many results.
+    """
+
+    names: Callable[[str], bool] | None
+    own: set[str] = field(default_factory=set)
+    count: int = 0
+
+    def speaks_of(self, unit: dict[str, Any]) -> None:
+        """Note a unit of the plan; all come before those of others."""
+        if self.names is not None:
+            self.own.update(str(one["uri"]) for one in unit["input"])
+
+    def add(self, old: Planned, names: Iterable[str]) -> None:
+        """Count results of another plan's unit that stay."""
+        if self.names is None:
+            return
+        for name in names:
+            sources = old.sources_of(name)
+            self.count += self.own.isdisjoint(sources) and any(self.names(uri) for uri in sources)
+
+
+def finish(state: State, plan: Plan) -> tuple[int, int]:
     """Remove what a plan supersedes, and write ``manifest.json`` if every unit of it is done.
 
     Removed are results that the same sources have given before and that this plan does not name, and only if they are
@@ -140,14 +168,15 @@ def finish(state: State, plan: Plan) -> int | None:
         plan: The plan.
 
     Returns:
-        How many results were removed; None if there is no destination.
+        How many results were removed, and how many stay of sources under the folders and patterns that the plan was just
+        made of, and that it does not speak of.
     """
     if not plan.base or not state.inner:
-        return None
+        return 0, 0
     outputs: dict[str, dict[str, Any]] = {}
     old: list[Planned] = []
     told_twice: list[str] = []  # intents whose attempt died behind the receipt
-    undone, wanting = _Undone(), False
+    undone, wanting, stays = _Undone(), False, _Stays(plan.names)
     live = {plan.id}
     alone = set(state.plan_ids()) <= {plan.id}
     there = state.listed()
@@ -156,6 +185,8 @@ def finish(state: State, plan: Plan) -> int | None:
     others = (one for one in state.plans() if one.id != plan.id)
     units = planned(itertools.chain([plan], others), alone=alone)
     for one, receipt in state.with_receipts(units, lambda one: "" if one.is_history else one.key):
+        if one.plan == plan.id and not alone:
+            stays.speaks_of(one.unit)
         if one.superseded:
             old.append(one)
             if not one.is_history and (receipt is None or not state.is_done(receipt, there, unit=one.unit)):
@@ -172,12 +203,15 @@ def finish(state: State, plan: Plan) -> int | None:
         if one.key in intents:
             told_twice.append(one.key)
         outputs |= {str(made["name"]): made for made in receipt["output"] if "name" in made}
+        if one.plan != plan.id:
+            stays.add(one, _names(receipt))
     state.drop_intents(told_twice)
     removed = 0
     for one in old:
-        gone, left = _removed(state, one, outputs, undone)
+        gone, still = _removed(state, one, outputs, undone)
         removed += gone
-        live |= {one.plan} if left else set()
+        live |= {one.plan} if still else set()
+        stays.add(one, still)
     kept |= outputs.keys()
     for one in (one for one in old if one.key in intents):
         gone, left = _taken_back(state, one, kept, undone)
@@ -185,23 +219,23 @@ def finish(state: State, plan: Plan) -> int | None:
         live |= {one.plan} if left else set()
     state.drop_plans(live, overruled={one.plan for one in old})
     if wanting:
-        return removed
+        return removed, stays.count
     head = {"tare_manifest": 1, "plan": plan.id, "about": plan.head.get("about", ""), "units": plan.count}
     listed = [{name: made[name] for name in ("name", "size", "hash")} for _, made in sorted(outputs.items())]
     text = json.dumps({**head, "outputs": listed}, indent=1, ensure_ascii=False, sort_keys=True)
     state.write_manifest(text.encode() + b"\n")
-    return removed
+    return removed, stays.count
 
 
 def _removed(
     state: State, old: Planned, outputs: dict[str, dict[str, Any]], undone: _Undone
-) -> tuple[int, int]:
+) -> tuple[int, list[str]]:
     """Away with what only a superseded unit has made of sources that are spoken of now; what else it made stays known.
 
-    How many results were removed, and how many stay.
+    How many results were removed, and which stay.
     """
     receipt = state.receipt(old.key)
-    count = left = 0
+    count, left = 0, []
     for made in (receipt or {}).get("output", []):
         name = str(made.get("name", ""))
         if not name or name in outputs or not state.stands(made):
@@ -211,7 +245,7 @@ def _removed(
             count += 1
         else:
             outputs[name] = made
-            left += 1
+            left.append(name)
     if not left:
         state.forget(old.key)
     return count, left

@@ -117,7 +117,7 @@ class Loop:
         self.plan = plan
         self.engine = engine
         self.rules = rules
-        self.report = Report()
+        self.report = Report(passed_over=list(plan.passed_over))
         self.state = State.of(plan)
         self._guard = guard
         self._tell = tell

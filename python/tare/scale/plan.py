@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from tare import atomic
@@ -41,6 +41,10 @@ class Plan:
         self._start = start
         self.overwrite = False
         """Whether who has just made it allows that files are replaced that are not from here. Its file cannot say so."""
+        self.passed_over: list[tuple[str, str]] = []
+        """``(name, why)`` of what was left out when it was just made, `Undone` if it may be data. Its file does not say so."""
+        self.names: Callable[[str], bool] | None = None
+        """Of a source's URI, whether what it was just made of names it, there or not. Its file does not say so."""
 
     def __repr__(self) -> str:
         return f"<Plan {self.id}: {self.count:,} units, {self.bytes_in:,} bytes>"

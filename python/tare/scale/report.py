@@ -6,16 +6,24 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from tare.datasets.source import printable
 from tare.errors import TareError
+from tare.scale.left import any_undone
 
 __all__ = ["Failures", "Report", "errors_of", "grouped"]
 
 _EXAMPLES = 3
 _GROUPS = 200
+_NAME = 4096  # a path's length: names are shown whole
+_STOPPED = {
+    "resources": "stopped for want of disk or rights",
+    "interrupted": "interrupted",
+    "failure": "stopped at the first failure",
+}
 
 
 class Failures(TareError):
-    """Units failed; `Report.failures` has their receipts."""
+    """Not all is done: `Report.failures` has the receipts of units, `Report.passed_over` what was in no unit."""
 
 
 @dataclass
@@ -44,7 +52,11 @@ class Report:
             count`` of files, and three ``examples``.
         notes: What the user should know, each with the number of units that say it.
         superseded: Results removed at the end: of an earlier state of these sources, or under a name that they have no more.
+        stale: Results that stay of sources under the folders and patterns of this run, and in none of its units: deleted or
+            renamed since, or passed over. Counted when a plan that was just made is done for the first time.
         not_deterministic: Units whose second run gave other bytes.
+        passed_over: ``(name, why)`` of what is in no unit, if the plan was just made: `Undone` if it was asked for and
+            may be data. A plan that was read from its file does not know.
     """
 
     done: int = 0
@@ -67,16 +79,18 @@ class Report:
     changes: list[dict[str, Any]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     superseded: int = 0
+    stale: int = 0
     not_deterministic: int = 0
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
-        """Whether every unit is done."""
-        return not (self.failed or self.missing or self.stopped)
+        """Whether every unit is done, and nothing that was asked for is in none."""
+        return not (self.failed or self.missing or self.stopped or any_undone(self.passed_over))
 
     @property
     def exit_code(self) -> int:
-        """0 all done, 1 some failed, 4 stopped for want of disk or rights, 130 interrupted."""
+        """0 all done, 1 some failed or were passed over, 4 stopped for want of disk or rights, 130 interrupted."""
         if self.stopped == "interrupted":
             return 130
         if self.stopped == "resources":
@@ -135,19 +149,34 @@ class Report:
                 group["examples"].append(f"{one['name']}: {one['path']}" if one.get("path") else one["name"])
 
     def raise_for_failures(self) -> None:
-        """Raise if a unit failed.
+        """Raise if not all is done that was asked for: unless `ok`.
 
         Raises:
-            Failures: The first one's message, and how many there are.
+            Failures: The first messages, how many more there are, and why it ended early.
         """
-        if self.failures:
-            first = self.failures[0]["error"]
-            more = f", and {self.failed - 1:,} more" if self.failed > 1 else ""
-            raise Failures(f"{first['message']}{more}")
+        if self.ok:
+            return
+        messages = [str(error["message"]) for one in self.failures for error in errors_of(one)]
+        undone = [f"{printable(one[0])}: {one[1]}" for one in self.passed_over if any_undone([one])]
+        early = [_STOPPED.get(self.stopped, self.stopped)] if self.stopped else []
+        early += [f"{self.missing:,} unit{'s' * (self.missing != 1)} not begun"] if self.missing else []
+        raise Failures("; ".join([*_first(messages), *_first(undone), *early]))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {**vars(self), "hosts": dict(self.hosts), "notes": dict(self.notes), "ok": self.ok}
+        passed = [
+            {"name": printable(one[0], _NAME), "why": one[1], "undone": any_undone([one])}
+            for one in self.passed_over
+        ]
+        return {
+            **vars(self), "hosts": dict(self.hosts), "notes": dict(self.notes), "passed_over": passed, "ok": self.ok,
+        }  # fmt: skip
+
+
+def _first(said: list[str]) -> list[str]:
+    """The first few, and how many more there are."""
+    more = f", and {len(said) - _EXAMPLES:,} more" if len(said) > _EXAMPLES else ""
+    return ["; ".join(said[:_EXAMPLES]) + more] if said else []
 
 
 def errors_of(receipt: dict[str, Any]) -> list[dict[str, Any]]:

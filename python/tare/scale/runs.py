@@ -72,7 +72,8 @@ def convert(
         options: Options of `plan_convert` and of `iter_run`.
 
     Returns:
-        What was done, what changed and what failed.
+        What was done, what changed, what failed, and what was passed over: `Report.raise_for_failures` raises for each
+        source that was asked for and is not done.
 
     Raises:
         PlanError: There is nothing to do, or two results have one name.
@@ -147,7 +148,9 @@ class Running:
             raise TypeError(f"run() has no option {unknown[0]!r}")
         self.rules = _checked(Rules(**rules))
         first, step = self.rules.shard or (1, 1)
-        self.report = Report(missing=len(range(first - 1, self.plan.count, step)))
+        self.report = Report(
+            missing=len(range(first - 1, self.plan.count, step)), passed_over=list(self.plan.passed_over)
+        )
         self._executor, self._jobs, self._mixed = executor, jobs, allow_mixed
         self._events = Events(on_event)
 
@@ -186,9 +189,14 @@ class Running:
             state.sweep()
             ended = not (loop.report.missing or loop.report.stopped)
             if ended and (loop.report.done or state.manifest_plan() != self.plan.id):
-                loop.report.superseded = finish(state, self.plan) or 0
+                loop.report.superseded, loop.report.stale = finish(state, self.plan)
             self._events(
-                {"event": "finished", **loop.report.as_dict(), "failures": len(loop.report.failures)}
+                {
+                    "event": "finished",
+                    **loop.report.as_dict(),
+                    "failures": len(loop.report.failures),
+                    "passed_over": len(loop.report.passed_over),
+                }
             )
         finally:
             engine.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tare.errors import PlanError, TareError
-from tare.scale.ending import planned
+from tare.scale.ending import Planned, planned
 from tare.scale.place import Entry, LocalPlace, as_uri, split_uri
 from tare.scale.plan import Plan, read_plan
 from tare.scale.report import errors_of, grouped
@@ -17,24 +17,28 @@ from tare.scale.unit import input_bytes
 
 __all__ = ["clean", "status_of"]
 
+_SHOWN = 3
+
 
 def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> dict[str, Any]:
     """Counts, bytes and failures of a plan, or of all plans of a destination.
 
     Args:
         where: A plan, its file, or a destination. Of several plans, the one that was started last is right.
-        every: Whether each failure is told, not three of a kind: ``failed_inputs``.
+        every: Whether each failure is told, not three of a kind, ``failed_inputs``, and each name of ``besides``.
 
     Returns:
         ``units, done, failed, missing``, and the same of inputs, as a unit may have many small ones: ``inputs,
         inputs_done, inputs_failed, inputs_missing``; ``bytes, bytes_done, rows, bytes_out, hosts, failures, plans``;
-        ``unasked``, why a store could not be asked what it has: then receipts count.
+        ``unasked``, why a store could not be asked what it has: then receipts count; ``results_besides``, how many
+        results are there that the plan that was started last does not make, as of sources that were deleted or renamed
+        since, of another run's, or in another format, and ``besides``, the names of three.
     """
     total: dict[str, Any] = {
         "units": 0, "done": 0, "failed": 0, "missing": 0,
         "inputs": 0, "inputs_done": 0, "inputs_failed": 0, "inputs_missing": 0,
         "bytes": 0, "bytes_done": 0, "rows": 0, "bytes_out": 0, "hosts": {}, "failures": [], "plans": [],
-        "unasked": "",
+        "unasked": "", "results_besides": 0, "besides": [],
     }  # fmt: skip
     hosts: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
@@ -46,6 +50,10 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     for one, receipt in state.with_receipts(units, lambda one: one.key if one.key in done else ""):
         if one.plan not in total["plans"]:
             total["plans"].append(one.plan)
+        if receipt is not None and one.plan != total["plans"][0]:
+            besides = _besides(state, one, receipt, listed)
+            total["results_besides"] += len(besides)
+            total["besides"] += besides if every else besides[: _SHOWN - len(total["besides"])]
         if one.superseded:
             continue
         size, inputs = input_bytes(one.unit), len(one.unit["input"])
@@ -83,6 +91,14 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     if every:
         total["failed_inputs"] = [error for one in failures for error in errors_of(one)]
     return total
+
+
+def _besides(
+    state: State, old: Planned, receipt: dict[str, Any], listed: Mapping[str, Entry] | None
+) -> list[str]:
+    """What is there of an older plan's unit in which no later plan has a say."""
+    made = [one for one in receipt.get("output", []) if "name" in one and not old.speaks_of(str(one["name"]))]
+    return [str(one["name"]) for one in made if state.stands(one, listed)]
 
 
 def _is_done(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from scale_folders import convert, lines, rows, tree
 
 from tare import scale
+from tare.cli.status import command as status_command
 from tare.scale.place import place_of
 from tare.scale.planning import convert as planning
 from tare.scale.started import Starts
@@ -106,3 +108,36 @@ def test_a_start_is_forgotten_by_nobody_else(tmp_path: Path, monkeypatch: pytest
         patched.setattr(State, "order", order)
         state.drop_plans([], overruled=[])
     assert "b" * 64 in state.order()
+
+
+@pytest.mark.parametrize("grouped_from", [2, 1000])
+def test_results_of_sources_that_went_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grouped_from: int
+) -> None:
+    """They stay, for the folder may be emptied by whoever takes files in; but nobody should read them unawares."""
+    monkeypatch.setattr("tare.scale.planning.convert._GROUPED_FROM", grouped_from)
+    source, out = tmp_path / "in", tmp_path / "out"
+    for name in "abcdef":
+        lines(source / f"{name}.ndjson", 1)
+    assert convert(source, out).ok
+    status = scale.status(str(out))
+    assert (status["results_besides"], status["besides"]) == (0, [])
+    for name in "bcd":
+        (source / f"{name}.ndjson").unlink()
+    (source / "a.ndjson").rename(source / "z.ndjson")
+    lines(source / "e.ndjson", 2)
+    lines(tmp_path / "other" / "y.ndjson", 1)
+    assert convert(tmp_path / "other", out).stale == 0  # of a folder that was not named nothing is known
+    assert convert(source / "e.ndjson", out).stale == 0
+    assert convert(source / "e*.ndjson", out, to="csv").stale == 0
+    report = convert(source, out)
+    assert (report.ok, report.stale, len(tree(out))) == (True, 4, 9)
+    assert convert(source, out).stale == 0  # nothing was done, and nothing is looked at
+    status = scale.status(str(out), every=True)
+    names = [*(f"{x}.parquet" for x in "abcd"), "e.csv", "y.parquet"]
+    assert (status["results_besides"], sorted(status["besides"])) == (6, names)
+    assert len(scale.status(str(out))["besides"]) == 3
+    (out / "b.parquet").unlink()
+    assert scale.status(str(out))["results_besides"] == 5
+    told = CliRunner().invoke(status_command, [str(out)]).output
+    assert "5 results that the last plan does not make, as of sources that went since: " in told

@@ -20,6 +20,7 @@ from tare.converting.naming import ending_of
 from tare.errors import PlanError
 from tare.scale.planning.sources import find_sources
 from tare.scale.planning.telling import unknown
+from tare.scale.report import Failures
 from tare.scale.tasks import inputs
 from tare.scale.unit import unit_key
 
@@ -408,3 +409,73 @@ def test_advice_is_of_the_command_that_runs(tmp_path: Path) -> None:
         tare.convert(tmp_path / "x", io.BytesIO(), codec="json")
     with pytest.raises(tare.errors.Unsupported, match="Say what it is with --format;"):
         tare.read(tmp_path / "x")
+
+
+def test_what_is_left_undone_is_in_the_report(tmp_path: Path) -> None:
+    """As the command tells it and ends with 1: a script that asks for failures must not take the rest for all."""
+    for name in ("a", "b"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{name}.ndjson").write_text('{"a": 1}\n')
+    (tmp_path / "in" / "notes").write_bytes(bytes(range(256)))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.parquet").write_bytes(b"mine")
+    given: dict[str, Any] = {"to": "parquet", **HOW}
+    report = scale.convert(tmp_path / "in", tmp_path / "out", **given)
+    assert (report.files, report.failed, report.ok, report.exit_code) == (1, 0, False, 1)
+    why = "is there already, and not from here; --overwrite replaces it"
+    assert sorted(report.passed_over) == [("a.ndjson", why), ("notes", "no data that can be told")]
+    assert sorted(report.as_dict()["passed_over"], key=lambda one: str(one["name"])) == [
+        {"name": "a.ndjson", "why": why, "undone": True},
+        {"name": "notes", "why": "no data that can be told", "undone": False},
+    ]
+    with pytest.raises(Failures, match=r"^a\.ndjson: is there already, and not from here"):
+        report.raise_for_failures()
+    # The two halves of it tell the same, and so do later runs; a list of the caller's is filled, and judged by nobody.
+    left: list[tuple[str, str]] = [scale.Undone(("of", "before"))]
+    plan = scale.plan_convert(str(tmp_path / "in"), str(tmp_path / "out"), to="parquet", skipped=left)
+    assert left[1:] == plan.passed_over == report.passed_over
+    assert not scale.run(plan, **HOW).ok
+    again = scale.convert(tmp_path / "in", tmp_path / "out", overwrite=True, skipped=left, **given)
+    assert (again.ok, again.passed_over) == (True, [("notes", "no data that can be told")])
+    again.raise_for_failures()
+
+
+def test_a_source_that_ends_too_early_to_tell_is_undone(folder: Path) -> None:
+    (folder / "cut").write_bytes(gzip.compress(bytes(1000))[:6])
+    report = scale.convert(folder, folder / "out", to="parquet", **HOW)
+    assert (report.files, report.ok) == (3, False)
+    with pytest.raises(Failures, match=r"^cut: ends too early to tell what it holds$"):
+        report.raise_for_failures()
+
+
+@pytest.mark.parametrize("task", ["encode", "put", "measure"])
+def test_every_plan_knows_what_it_leaves_undone(
+    folder: Path, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deny(monkeypatch, lambda path: path.endswith("/locked"))
+    make = {
+        "encode": lambda: scale.plan_encode(str(folder), str(folder / "out")),
+        "put": lambda: scale.plan_put(str(folder), str(folder.parent / "store"), folder.parent / "p.jsonl"),
+        "measure": lambda: scale.plan_measure(str(folder), str(folder / "out"), seconds=2),
+    }[task]
+    assert [name for name, _ in make().passed_over] == ["locked/"]
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (scale.Report(stopped="interrupted", missing=5), "interrupted; 5 units not begun"),
+        (scale.Report(missing=1), "1 unit not begun"),
+        (
+            scale.Report(stopped="resources", missing=1),
+            "stopped for want of disk or rights; 1 unit not begun",
+        ),
+        (
+            scale.Report(passed_over=[scale.Undone((f"{n}", "no")) for n in range(5)]),
+            "0: no; 1: no; 2: no, and 2 more",
+        ),
+    ],
+)
+def test_all_that_is_not_well_raises(made: scale.Report, said: str) -> None:
+    with pytest.raises(Failures, match=f"^{said}$"):
+        made.raise_for_failures()

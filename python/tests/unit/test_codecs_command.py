@@ -43,7 +43,7 @@ def test_one_format_is_explained() -> None:
     assert "json:orjson" not in text
     assert "loader=safe (safe|c):" in text
     assert max(map(len, text.splitlines())) <= 100
-    with pytest.raises(UsageError, match="did you mean yaml"):
+    with pytest.raises(UsageError, match="yml is an ending of yaml: say yaml"):
         run("yml")
 
 

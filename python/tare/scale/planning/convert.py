@@ -19,7 +19,7 @@ from tare.scale.plain import is_packed
 from tare.scale.plan import Plan, make_plan
 from tare.scale.planning.grouping import Limits, in_groups
 from tare.scale.planning.schemas import fitting, layout_of_csv, schema_of_lines
-from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed
+from tare.scale.planning.sources import Found, Sources, find_sources, kept_name, listed, named_by
 from tare.scale.planning.splitting import parts_of
 from tare.scale.planning.taken import Taken, part_name
 from tare.scale.planning.telling import format_of, unknown_of
@@ -119,6 +119,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     given = listed(sources)
     ending = ending_of(to)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
     )
@@ -169,7 +170,10 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
             )
 
     about = f"convert {' '.join(given)} {os.fspath(destination)} --to {to}"
-    return kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
+    plan = kept_plan(_some(units(), left, passed), path, "convert", base, about, overwrite=overwrite)
+    plan.passed_over = left[before:]
+    plan.names = named_by(given, include=include, exclude=exclude)
+    return plan
 
 
 def plan_encode(  # noqa: PLR0913 - each is an option of the command
@@ -206,6 +210,7 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
     base = folder_uri(destination)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(
         given, include=include, exclude=exclude, below=base, content=_by_content(identify), skipped=left
     )
@@ -238,7 +243,10 @@ def plan_encode(  # noqa: PLR0913 - each is an option of the command
                 yield _unit(common, [{**one.as_part(), "range": part}], [made], base, shared)
 
     about = f"encode {' '.join(given)} {os.fspath(destination)}"
-    return kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
+    plan = kept_plan(_some(units(), left, passed), path, "encode", base, about, overwrite=overwrite)
+    plan.passed_over = left[before:]
+    plan.names = named_by(given, include=include, exclude=exclude)
+    return plan
 
 
 def _some(

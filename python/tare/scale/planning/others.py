@@ -57,6 +57,7 @@ def plan_put(
     store = _anywhere(store)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(given, include=include, exclude=exclude, skipped=left)
     check_some(found, left)
     options: dict[str, Any] = {"store": store, "namespace": namespace, "tare": __version__}
@@ -74,9 +75,10 @@ def plan_put(
                 "needs": {"memory": 6 * sum(one.size for one in some), "threads": 1},
             }  # fmt: skip
 
-    return make_plan(
-        units(), path, task="put", about=f"put {' '.join(given)} {store}".encode(errors="replace").decode()
-    )
+    about = f"put {' '.join(given)} {store}".encode(errors="replace").decode()
+    plan = make_plan(units(), path, task="put", about=about)
+    plan.passed_over = left[before:]
+    return plan
 
 
 def _anywhere(store: str) -> str:
@@ -121,6 +123,7 @@ def plan_measure(
     base = folder_uri(destination)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
+    before = len(left)
     found = find_sources(given, below=base, skipped=left)
     check_some(found, left)
 
@@ -133,4 +136,7 @@ def plan_measure(
                 "needs": {"memory": 6 * one.size, "threads": 1, "resources": {"bench": 1}},
             }  # fmt: skip
 
-    return kept_plan(units(), path, "measure", base, f"measure {' '.join(given)} {os.fspath(destination)}")
+    about = f"measure {' '.join(given)} {os.fspath(destination)}"
+    plan = kept_plan(units(), path, "measure", base, about)
+    plan.passed_over = left[before:]
+    return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tare.datasets.source import printable
@@ -24,7 +24,17 @@ from tare.scale.place import (
     split_uri,
 )
 
-__all__ = ["Found", "NoFiles", "Sources", "find_sources", "is_glob", "kept_name", "listed", "matches"]
+__all__ = [
+    "Found",
+    "NoFiles",
+    "Sources",
+    "find_sources",
+    "is_glob",
+    "kept_name",
+    "listed",
+    "matches",
+    "named_by",
+]
 
 Sources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -176,6 +186,35 @@ def find_sources(
             but = f"; {printable(passed[0][0])} {passed[0][1]}" if passed else ""
             raise NoFiles(f"{printable(source)}: no file is there{but}")
     return sorted(found.values(), key=lambda one: one.name)
+
+
+def named_by(
+    sources: Sequence[str], *, include: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> Callable[[str], bool]:
+    """Of the URI of a file that need not be there, whether folders and globs among the sources name it.
+
+    >>> would = named_by(["s3://b/raw", "/logs/*.csv"], exclude=["tmp"])
+    >>> [would(uri) for uri in ("s3://b/raw/x/a", "s3://b/raw/tmp/a", "s3://b/raws", "file:///logs/a.csv")]
+    [True, False, False, True]
+    """
+    roots: list[tuple[str, re.Pattern[str]]] = []
+    for source in sources:
+        head, rest = _split(source) if is_glob(source) else (source, "**")
+        roots.append((_plain(as_uri(head or ".")).rstrip("/") + "/", _translated(rest)))
+
+    def named(uri: str) -> bool:
+        plain = _plain(uri)
+        names = [(plain[len(root) :], wanted) for root, wanted in roots if plain.startswith(root)]
+        return any(
+            wanted.fullmatch(name) and (not include or matches(name, include)) and not matches(name, exclude)
+            for name, wanted in names
+        )
+
+    return named
+
+
+def _plain(uri: str) -> str:
+    return local_path(uri) if uri.startswith("file:") else uri
 
 
 def _real(uri: str) -> str:
