@@ -44,8 +44,8 @@ _NEEDED = {
     "measure": ("input", "options", "output"),
 }
 _OPTIONS: dict[str, type] = {
-    "columns": str, "encoding": str, "schema": str, "partition": str, "data_only": int,
-    "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
+    "columns": str, "encoding": str, "schema": str, "partition": str, "folders": int,
+    "data_only": int, "strict": int, "store": str, "namespace": str, "keys": list, "values": int, "codecs": list, "seconds": int,
     "tare": str, "unreadable": str,
 }  # fmt: skip
 # What whoever runs a plan allows, never the plan: it may come from anywhere.

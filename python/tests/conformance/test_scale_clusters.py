@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tare.scale.executors.dask import Cluster
+from tare import scale
+from tare.scale.executors.dask import Cluster, _hand_over
+from tare.scale.preflight import EngineError
 
 TARE = (sys.executable, "-c", "from tare.cli import main; main()")
 
@@ -113,8 +118,9 @@ def test_a_scheduler_without_tare_is_named(sources: Path, tmp_path: Path, monkey
     assert "Traceback" not in said
 
 
-def test_a_scheduler_that_goes_is_told_in_a_line(sources: Path, tmp_path: Path) -> None:
-    with cluster(1) as made:
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_scheduler_that_goes_is_told_in_a_line(sources: Path, tmp_path: Path, workers: int) -> None:
+    with cluster(workers) as made:
         options = ("--executor", f"dask+file:{made.file}", "--worker-timeout", "3")
         command = begun(sources, tmp_path / "out", *options)
         until = time.monotonic() + 60
@@ -126,6 +132,72 @@ def test_a_scheduler_that_goes_is_told_in_a_line(sources: Path, tmp_path: Path) 
     assert "Traceback" not in said
     assert "distributed" not in said
     assert "what is done is kept" in said
+    assert_none_failed(sources, tmp_path / "out", said)
+
+
+def assert_none_failed(sources: Path, out: Path, said: str = "") -> None:
+    """No unit is blamed, and the next start does the rest."""
+    assert " failed" not in said
+    assert not [*(out / ".tare" / "failed").rglob("*.json")]
+    report = scale.convert(sources, out, to="parquet", executor="inline")
+    assert (report.ok, report.done + report.skipped) == (True, 60), report.failures
+    assert report.skipped > 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 7, 30])
+def test_a_scheduler_that_goes_when_a_result_is_fetched(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Between the word that a unit is done and its receipt: the unit has no part in that."""
+    import distributed
+
+    real, fetched = distributed.Future.result, itertools.count(1)
+    events: list[dict[str, Any]] = []
+    with cluster(2) as made:
+
+        def result(self: Any, timeout: float | None = None) -> Any:
+            if next(fetched) == number:
+                os.killpg(made.scheduler.pid, signal.SIGKILL)
+            return real(self, timeout)
+
+        monkeypatch.setattr(distributed.Future, "result", result)
+        given: dict[str, Any] = {"to": "parquet", "executor": f"dask+file:{made.file}"}
+        with pytest.raises(EngineError, match="the scheduler has gone; what is done is kept"):
+            scale.convert(sources, tmp_path / "out", **given, on_event=events.append)
+    assert not [event for event in events if event["event"] == "unit_failed"]
+    assert_none_failed(sources, tmp_path / "out")
+
+
+class Held:
+    """A future of Dask's that is done, until its result is fetched: then it is in another state, and that raises."""
+
+    client = types.SimpleNamespace(status="running")
+    status = "finished"
+
+    def __init__(self, error: Exception, then: str) -> None:
+        self.error, self.then = error, then
+
+    def result(self) -> Any:
+        self.status = self.then
+        raise self.error
+
+    def release(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("error", "then", "kind"),
+    [
+        (ConnectionError("its own"), "error", ConnectionError),
+        (ValueError("cannot be read"), "finished", ValueError),
+        (ConnectionError("of the scheduler"), "finished", EngineError),
+        (CancelledError(), "cancelled", EngineError),
+    ],
+)
+def test_whose_an_error_is(error: Exception, then: str, kind: type[Exception]) -> None:
+    ours: Future[dict[str, Any]] = Future()
+    _hand_over(Held(error, then), ours)
+    assert type(ours.exception()) is kind
 
 
 def test_no_worker_is_waited_for_as_long_as_was_said(sources: Path, tmp_path: Path) -> None:

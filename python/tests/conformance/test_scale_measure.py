@@ -6,9 +6,10 @@ import contextlib
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def planned(data: Path, out: Path) -> scale.Plan:
+def planned(data: Path, out: Path, codecs: Sequence[str] = ("json:orjson",), seconds: int = 2) -> scale.Plan:
     """A benchmark of each dataset that runs on a busy machine too: it is the order that counts here."""
-    first = scale.plan_measure(str(data), str(out), codecs=["json:orjson"], seconds=2)
+    first = scale.plan_measure(str(data), str(out), codecs=codecs, seconds=seconds)
     units = [{**unit, "options": {**unit["options"], "busy": 1}} for unit in first.units()]
     return make_plan(units, out / "busy.jsonl", task="measure", base=first.base)
 
@@ -185,11 +186,38 @@ def test_a_record_names_its_engine(data: Path, tmp_path: Path) -> None:
     assert record["engine"]["name"] == "inline"
 
 
+def test_codecs_of_other_languages_are_measured(data: Path, tmp_path: Path) -> None:
+    """Also beside those of Python that begin alike."""
+    need(shutil.which("node") is not None, "Node is not installed")
+    plan = planned(data / "d0.ndjson", tmp_path, ["json:node", "json:std*"], seconds=8)
+    report = scale.run(plan, executor="inline")
+    assert report.ok, report.failures
+    record = json.loads((tmp_path / "d0.tare.json").read_text())
+    assert set(record["codecs"]) == {"json:node", "json:stdlib"}
+    weighed = {case["labels"]["codec"] for case in record["cases"] if case["status"] == "ok"}
+    assert weighed >= {"json:node", "json:stdlib"}
+
+
+def test_a_host_without_a_language_says_so(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it lacks is named with the host and how it is installed; the others are not measured without it."""
+    plan = planned(data / "d0.ndjson", tmp_path, ["json:orjson", "json:node"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.failed, report.exit_code) == (0, 1, 1)
+    said = report.failures[0]["error"]["message"]
+    host, install = os.uname().nodename, "needs Node, which is not installed: apt-get install nodejs npm"
+    assert said == f"{host}: json:node: {install}"
+    assert not list(tmp_path.glob("*.tare.json"))
+
+
 def test_what_cannot_be_measured_is_not_planned(data: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 2 seconds"):
         scale.plan_measure(str(data), str(tmp_path), seconds=1)
-    with pytest.raises(UsageError, match="jsn"):
-        scale.plan_measure(str(data), str(tmp_path), codecs=["jsn:orjson"])
+    for codec in ("jsn:orjson", "json:nodee", "json:nodee*"):
+        with pytest.raises(UsageError, match=r"jsn|nodee"):
+            scale.plan_measure(str(data), str(tmp_path), codecs=[codec])
     assert not list(tmp_path.rglob("*.jsonl"))
 
 

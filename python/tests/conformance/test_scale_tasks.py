@@ -103,7 +103,74 @@ def test_intervals_name_no_folder() -> None:
 def test_bytes_are_named_as_they_are() -> None:
     """No repr of Python's: who reads the folders gets the bytes."""
     found = [name for name, _ in partitions(pa.table({"k": [b"a", b"\xff", b""], "n": [0, 1, 2]}), "k")]
-    assert found == ["k=%FF", "k=__HIVE_EMPTY__", "k=a"]
+    assert found == ["k=", "k=%FF", "k=a"]
+
+
+def test_readers_of_folders_get_the_texts(tmp_path: Path) -> None:
+    """Empty text is that, and no name that stands for it; null is null, and what looks like a name of ours a text."""
+    import duckdb
+    import polars as pl
+
+    texts = ["", None, "é😀", "a/b", "__HIVE_EMPTY__"]
+    out, source = tmp_path / "o", tmp_path / "big.ndjson"
+    source.write_text("".join(json.dumps({"s": text, "n": n}) + "\n" for n, text in enumerate(texts)))
+    report = convert(source, out, partition="s", verify="decode")
+    assert (report.done, report.rows) == (1, len(texts))
+    found = {
+        "pyarrow": parquet.read_table(out).select(["n", "s"]).to_pylist(),
+        "polars": pl.read_parquet(out / "**" / "*.parquet", hive_partitioning=True).to_dicts(),
+        "duckdb": [
+            {"n": n, "s": text} for n, text in duckdb.sql(f"SELECT n, s FROM '{out}/*/*.parquet'").fetchall()
+        ],
+    }
+    wanted = [{"n": n, "s": text} for n, text in enumerate(texts)]
+    assert {name: sorted(some, key=lambda row: row["n"]) for name, some in found.items()} == dict.fromkeys(
+        found, wanted
+    )
+    # Our own commands take the folder too, and a second start finds what is there.
+    assert convert(out, tmp_path / "csv", to="csv").rows == len(texts)
+    assert convert(source, out, partition="s", verify="decode").skipped == 1
+    (out / "s=" / "big.parquet").unlink()
+    assert convert(source, out, partition="s").done == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "guessed"),
+    [
+        (["007", "010"], {"pyarrow": [7, 10], "duckdb": ["007", "010"], "polars": [7, 10]}),
+        ([False, True], {"pyarrow": ["False", "True"], "duckdb": ["False", "True"], "polars": [False, True]}),
+        (["", "7"], {"pyarrow": ["", "7"], "duckdb": ["", "7"], "polars": [None, 7]}),
+    ],
+)  # fmt: skip
+def test_readers_guess_types_unless_they_are_told(
+    tmp_path: Path, values: list[Any], guessed: dict[str, list[Any]]
+) -> None:
+    """As the guide says; folders have none."""
+    import duckdb
+    import polars as pl
+    from pyarrow import dataset
+
+    out, table = tmp_path / "o", pa.table({"k": values, "n": [0, 1]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert convert(tmp_path / "a.parquet", out, partition="k").done == 1
+    kind = table.schema.field("k").type
+    is_text = pa.types.is_string(kind)
+    told = dataset.partitioning(pa.schema([("k", kind)]), flavor="hive")
+    types = f", hive_types = {{'k': {'VARCHAR' if is_text else 'BOOLEAN'}}}"
+    schema = {"k": pl.String if is_text else pl.Boolean}
+    glob = f"{out}/**/*.parquet"  # polars takes `.tare` in a folder for data
+
+    def read(**more: Any) -> dict[str, list[Any]]:
+        of_duckdb = f"SELECT k FROM read_parquet('{out}/*/*.parquet'{types if more else ''}) ORDER BY n"
+        held = parquet.read_table(out, partitioning=told if more else "hive").sort_by("n")
+        return {
+            "pyarrow": held["k"].to_pylist(),
+            "duckdb": [k for (k,) in duckdb.sql(of_duckdb).fetchall()],
+            "polars": pl.read_parquet(glob, hive_partitioning=True, **more).sort("n")["k"].to_list(),
+        }
+
+    assert read() == guessed
+    assert read(hive_schema=schema) == dict.fromkeys(guessed, values)
 
 
 def test_two_values_of_one_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -386,7 +387,10 @@ def test_a_part_that_somebody_replaced_since_is_his(tmp_path: Path) -> None:
     before = tree(tmp_path / "out")
     with pytest.raises(UsageError, match="Move it away, or pass overwrite=True to replace it"):
         write_parts(tmp_path, 20, 4)
-    write_parts(tmp_path, 20, 1)
+    # Dask chooses which part is the first; a frame of one part has the name of one of them.
+    first = name == "part-00001.parquet"
+    with pytest.raises(UsageError, match="Move it away") if first else contextlib.nullcontext():
+        write_parts(tmp_path, 20, 1)
     assert before.items() <= tree(tmp_path / "out").items()
     write_parts(tmp_path, 20, 4, overwrite=True)
     assert len(rows_of_parts(tmp_path)) == 20

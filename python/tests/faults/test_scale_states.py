@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ import tare
 from tare import scale
 from tare.cli import main
 from tare.errors import PlanError
-from tare.scale.tasks import put
+from tare.scale.planning import convert as planning
+from tare.scale.state import State
+from tare.scale.tasks import partition, put
 from tare.scale.unit import check_unit
 
 
@@ -260,6 +264,34 @@ def test_a_partition_that_has_gone(tmp_path: Path) -> None:
     (out / "k=1" / "x.parquet").unlink()
     assert convert(source, out, partition="k").done == 1
     assert len(tree(out)) == 2
+
+
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("dies", [False, True])
+def test_partitions_that_were_named_otherwise_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool, dies: bool
+) -> None:
+    """Empty text had a name of its own: those rows would be there twice. Also of a run that ended before its receipt."""
+    source, out = tmp_path / "a.csv", tmp_path / "out"
+    source.write_text('k,n\n"",1\nx,2\n')
+    older = "k=__HIVE_EMPTY__/a.parquet"
+    with monkeypatch.context() as patch:
+        patch.setattr(partition, "folder_of", lambda column, value: f"{column}={value or '__HIVE_EMPTY__'}")
+        patch.setattr(planning, "NAMING", 1)
+        if dies:
+            patch.setattr(State, "write_receipt", lambda *_, **__: sys.exit(9))
+        with pytest.raises(SystemExit) if dies else contextlib.nullcontext():
+            convert(source, out, partition="k")
+    assert older in tree(out)
+    assert tare.read(out / older)["n"].to_pylist() == [1]
+    if changed:
+        source.write_text('k,n\n"",1\nx,2\ny,3\n')
+    report = convert(source, out, partition="k")
+    assert (report.ok, report.done, report.superseded) == (True, 1, 1), report.failures
+    named = ["k=", "k=x", "k=y"][: 3 if changed else 2]
+    assert tree(out) == [f"{name}/a.parquet" for name in named]
+    assert [one["name"] for one in manifest(out)["outputs"]] == tree(out)
+    assert convert(source, out, partition="k").skipped == 1
 
 
 def test_one_name_by_turns(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _NAMED = 5
 _ABSENT = re.compile(r"No module named \\?'([\w.]+)")
 _GRACE_S = 3.0
 _NUMBER = itertools.count()
+_GONE = "dask: the scheduler has gone; what is done is kept"
 
 # Reads a process group a line. When its input ends without the word `end`, whoever wrote was killed: it ends them.
 _WATCH = """
@@ -250,7 +251,7 @@ class DaskEngine(Engine):
     def alive(self) -> bool:
         """Whether the scheduler answers and has a worker."""
         if self._own is not None and self._own.scheduler.poll() is not None:
-            raise EngineError("dask: the scheduler has gone; what is done is kept")
+            raise EngineError(_GONE)
         try:
             return bool(self._client.nthreads())
         except (OSError, TimeoutError, ValueError, RuntimeError):
@@ -330,17 +331,35 @@ def _hand_over(there: Any, ours: Future[dict[str, Any]]) -> None:
         return
     try:
         if there.status == "finished":
-            ours.set_result(there.result())
+            ours.set_result(_fetched(there))
         elif there.status == "error":
             ours.set_exception(there.exception())
         else:  # cancelled by nobody here
-            ours.set_exception(EngineError("dask: the scheduler has gone; what is done is kept"))
+            ours.set_exception(EngineError(_GONE))
     except Exception as error:
         with contextlib.suppress(Exception):
             ours.set_exception(error)
     finally:
         with contextlib.suppress(Exception):
             there.release()
+
+
+def _fetched(there: Any) -> dict[str, Any]:
+    """What a unit that is done gave: the scheduler passes it on, and may go before it has.
+
+    Raises:
+        EngineError: It has gone; the unit has no part in that.
+        Exception: What the unit met that was done again meanwhile, or why its result cannot be read.
+    """
+    try:
+        found: dict[str, Any] = there.result()
+    except Exception as error:
+        own = there.status == "error"
+        lost = there.status == "cancelled" or there.client.status != "running"
+        if not own and (lost or isinstance(error, OSError)):
+            raise EngineError(_GONE) from error
+        raise
+    return found
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

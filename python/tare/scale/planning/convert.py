@@ -27,6 +27,7 @@ from tare.scale.ranges import schema_to_text
 from tare.scale.state import State
 from tare.scale.tasks.inputs import as_documents, opened, opened_part
 from tare.scale.tasks.lines import are_lines, need_of_lines
+from tare.scale.tasks.partition import NAMING
 from tare.scale.unit import safe_name
 
 __all__ = ["kept_plan", "parse_bytes", "plan_convert", "plan_encode"]
@@ -132,7 +133,7 @@ def plan_convert(  # noqa: PLR0913 - each is an option of the command
     targets = taken.without(targets, left)
     shared = {**(options or {}), "tare": __version__}
     if partition:
-        shared["partition"] = partition
+        shared |= {"partition": partition, "folders": NAMING}  # named otherwise, it is another unit
     common = {"tare_unit": 1, "task": "convert", "read": read, "write": to}
 
     def part_unit(part: Mapping[str, Any], name: str, more: Mapping[str, str | int]) -> dict[str, Any]:

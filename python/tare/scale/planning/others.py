@@ -103,7 +103,8 @@ def plan_measure(
     Args:
         sources: The datasets.
         destination: The folder of the records.
-        codecs: Codec ids; all that hold the data by default.
+        codecs: Codec ids, of other languages too: each host says whether it has them. One that ends in ``*`` stands for
+            each that its host has and whose id begins so. All of Python's that hold the data by default.
         seconds: Of each dataset: 2 at least.
         path: Where the plan is written; by default beside the records.
         skipped: Takes ``(name, why)`` of each file that is left out.
@@ -119,7 +120,7 @@ def plan_measure(
 
     check_settings(Settings(time_s=seconds))
     for codec in codecs:
-        Codec.parse(codec)
+        _check_codec(codec)
     base = folder_uri(destination)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
@@ -140,3 +141,24 @@ def plan_measure(
     plan = kept_plan(units(), path, "measure", base, about)
     plan.passed_over = left[before:]
     return plan
+
+
+def _check_codec(codec: str) -> None:
+    """Refuse what no host can have.
+
+    Raises:
+        UsageError: There is no such codec, or none whose id begins so.
+    """
+    from tare import formats
+    from tare.measure.foreign import language_of, languages_begun
+
+    if not codec.endswith("*"):
+        if not language_of(codec):
+            Codec.parse(codec)
+        return
+    if languages_begun(codec):
+        return
+    begins = codec[:-1]
+    known = (f"{format.id}:{library.name}" for format in formats.FORMATS for library in format.libraries)
+    if not any(one.startswith(begins) or begins.startswith((f"{one},", f"{one}+")) for one in known):
+        raise UsageError(f"no codec begins with {begins[:80]!r}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from tare.errors import TareError
+from tare.errors import MissingLibrary, TareError, UsageError
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import opened
 
@@ -59,11 +59,15 @@ def _measured(unit: dict[str, Any], writing: Writing) -> Made:
         )
     given, name = unit["input"][0], unit["output"]["names"][0]
     with opened(given) as path, writing.output(name) as target:
-        result = measure(
-            path,
-            codecs=tuple(options.get("codecs", [])) or None,
-            time_s=float(options.get("seconds", 60)),
-        )
+        try:
+            result = measure(
+                path,
+                codecs=tuple(options.get("codecs", [])) or None,
+                time_s=float(options.get("seconds", 60)),
+            )
+        except (UsageError, MissingLibrary) as error:  # what one host lacks another may have
+            error.args = (f"{os.uname().nodename}: {error}", *error.args[1:])
+            raise
         result.record["engine"] = {"unit": writing.key, "name": writing.engine}
         result.save(target)
     return Made(rows=len(result.cases))

@@ -11,9 +11,12 @@ from tare.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["folder_of", "partitions"]
+__all__ = ["NAMING", "folder_of", "partitions"]
 
-_NULL, _EMPTY = "__HIVE_DEFAULT_PARTITION__", "__HIVE_EMPTY__"
+NAMING = 2
+"""How values name folders, as units say it: before, empty text had ``__HIVE_EMPTY__``, which every reader takes for text."""
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def partitions(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
@@ -69,13 +72,13 @@ def _folders(column: str, values: list[Any]) -> list[str]:
 def folder_of(column: str, value: Any) -> str:
     r"""``column=value``: what a path cannot hold is percent-encoded, and so is text that would mean null.
 
-    >>> folder_of("k", "a/b"), folder_of("k", None), folder_of("k", "__HIVE_EMPTY__"), folder_of("k", b"a\xff")
-    ('k=a%2Fb', 'k=__HIVE_DEFAULT_PARTITION__', 'k=%5F_HIVE_EMPTY__', 'k=a%FF')
+    >>> folder_of("k", "a/b"), folder_of("k", None), folder_of("k", ""), folder_of("k", b"a\xff")
+    ('k=a%2Fb', 'k=__HIVE_DEFAULT_PARTITION__', 'k=', 'k=a%FF')
     """
     text = _NULL if value is None else quote(value if isinstance(value, bytes) else str(value), safe=" +@")
-    if value is not None and text in (_NULL, _EMPTY, ".", ".."):
+    if value is not None and text in (_NULL, ".", ".."):
         text = f"%{ord(text[0]):02X}{text[1:]}"
-    return f"{quote(column, safe=' ')}={text or _EMPTY}"
+    return f"{quote(column, safe=' ')}={text}"
 
 
 def _index(table: pa.Table, column: str) -> int:
