@@ -111,7 +111,7 @@ def test_readers_of_folders_get_the_texts(tmp_path: Path) -> None:
     import duckdb
     import polars as pl
 
-    texts = ["", None, "é😀", "a/b", "__HIVE_EMPTY__"]
+    texts = ["", None, "\u00e9\U0001f600", "a/b", "__HIVE_EMPTY__"]
     out, source = tmp_path / "o", tmp_path / "big.ndjson"
     source.write_text("".join(json.dumps({"s": text, "n": n}) + "\n" for n, text in enumerate(texts)))
     report = convert(source, out, partition="s", verify="decode")
