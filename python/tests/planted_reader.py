@@ -10,7 +10,7 @@ from pathlib import Path
 __all__ = ["planted_reader"]
 
 _READER = """
-import json, os, sys
+import json, os, sys, time
 from tare.measure import ops
 told = json.loads(sys.argv[1])
 was = ops.Ops.op_decode_from
@@ -18,6 +18,8 @@ def op_decode_from(self, request):
     asked = open(request["path"], encoding="latin1").read()
     if told["how"] == "dies" and told["dies"] in asked:
         os._exit(9)
+    if told["how"] == "hangs" and told["dies"] in asked:
+        time.sleep(600)
     done = was(self, request)
     if told["how"] == "changes" and told["changes"] in asked:
         value = json.load(open(request["out"]))
@@ -46,10 +48,10 @@ def planted_reader(
 
     Args:
         folder: Where its program is written.
-        how: ``dies``, ``changes``, or anything else for neither.
+        how: ``dies``, ``hangs``, ``changes``, or anything else for neither.
         codec: The codec of Python's that it has.
         kind: ``document`` or ``table``.
-        dies: What bytes hold that end it.
+        dies: What bytes hold that end it, or hang it.
         changes: What bytes hold that it changes.
         change: A statement that changes ``value``, the tagged value that it hands back.
     """

@@ -28,8 +28,13 @@ def show_exchange(names: Sequence[str], given: Mapping[str, str], *, as_json: bo
     from tare.measure.exchange import ends_of, exchange, shared_formats
     from tare.measure.exchange_tables import exchange_tables, table_block
 
-    def tell(line: str) -> None:
-        click.echo(line, err=True)
+    last = ""
+
+    def tell(line: str, *_: int) -> None:
+        nonlocal last
+        if line != last:
+            click.echo(line, err=True)
+        last = line
 
     if not names:
         tell("every format of every language here: a minute or two; name a format for less")

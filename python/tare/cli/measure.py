@@ -126,7 +126,7 @@ _PROFILES = ("cache", "archive", "message", "exchange", "random")
 @click.option(
     "--exchange",
     is_flag=True,
-    help="Afterwards, what each language and library reads of the others' bytes; not part of --time.",
+    help="Afterwards, what each language and library reads of the others' bytes: seconds, or minutes for megabytes; not part of --time.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the cases and an estimate of the time; measure nothing.")
 @click.option("--out", type=click.Path(dir_okay=False), metavar="FILE", help="Where the record is saved.")
@@ -277,6 +277,8 @@ def show(result: Result, options: dict[str, Any]) -> None:
         if late := overrun(result.record):
             click.echo(f"late    {late}", err=True)
         if result.record.get("interrupted"):
+            if options["exchange"] and not result.record["fidelity"].get("exchange"):
+                click.echo("exchange not begun: interrupted", err=True)
             click.echo(
                 f"interrupted; go on with: {without_resume(command_line())} --resume {options['out']}",
                 err=True,

@@ -83,9 +83,14 @@ class _Lines:
         now = time.monotonic()
         if event.verdict and sentence(event):
             click.echo(f"[{event.elapsed_s:5.1f} s] so far: {sentence(event)}", err=True)
-        elif event.stage == "open" or now - self._last_s >= _LINE_EVERY_S:
+        elif _always(event) or now - self._last_s >= _LINE_EVERY_S:
             self._last_s = now
             click.echo(line(event), err=True)
+
+
+def _always(event: Event) -> bool:
+    """Whether an event has a line however soon it comes: what is opened, what the exchange tries and what it took."""
+    return event.stage == "open" or (event.stage == "exchange" and event.done in (0, event.total))
 
 
 class _Live:

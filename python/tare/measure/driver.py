@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tare.errors import UsageError, WorkerError
@@ -65,6 +65,7 @@ class Worker:
         workdir: Where its private directory is made; None for the system's temporary files.
         lists: Whether ``hello`` is to list the codecs, which takes time; None lists those of other
             workers than ours.
+        stop: Asked four times a second or more while a reply is waited for; the worker is killed once it is true.
 
     Raises:
         UsageError: A worker other than ``python`` without a command.
@@ -75,7 +76,7 @@ class Worker:
     1
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each thing that a process is started with
         self,
         name: str = "python",
         command: Sequence[str] | None = None,
@@ -86,12 +87,14 @@ class Worker:
         memory_limit: int | None = None,
         workdir: str | os.PathLike[str] | None = None,
         lists: bool | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         if command is None and name != "python":
             raise UsageError(f"no command is known for the worker {name!r}; give one")
         lists = command is not None if lists is None else lists
         self.name = name
         self.memory_limit = memory_limit
+        self._stop = stop
         self.directory = scratch.make(workdir)
         self._log = bytearray()
         self._pending = bytearray()
@@ -188,6 +191,8 @@ class Worker:
         """
         until = None if deadline_s is None else time.monotonic() + deadline_s
         while number not in self._replies:
+            if self._stop is not None and self._stop():
+                self.kill()
             if self._dead is not None:
                 raise self._dead
             if number not in self._asked:

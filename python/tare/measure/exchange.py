@@ -7,6 +7,8 @@ worker that ends on a value costs that value in that cell, and nothing else.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,13 +26,32 @@ if TYPE_CHECKING:
 
     from tare.measure.driver import Worker
 
-__all__ = ["OUTCOMES", "OWN", "ends_of", "exchange", "shared_formats", "summary"]
+__all__ = [
+    "NOT_TRIED",
+    "OUTCOMES",
+    "OWN",
+    "ends_of",
+    "exchange",
+    "shared_formats",
+    "steps_of",
+    "summary",
+    "untried",
+]
 
 OUTCOMES = ("same", "changed", "refused", "error", "n/a")
 """What can become of a value between a writer and a reader."""
 
 OWN = "own data"
 """Name of the user's data among the values."""
+
+NOT_TRIED = "not tried: interrupted"
+"""Reason of a pair that nobody came to before the exchange was stopped."""
+
+Tell = Callable[[str, int, int], None]
+"""Told which codec is at work, and how many of how many steps are done: each codec writes, and reads every other."""
+
+Stop = Callable[[], bool]
+"""Asked between values and while a reply is waited for; once it is true, the pairs that are done are all there are."""
 
 DEADLINE_S = 10.0
 OWN_DEADLINE_S = 120.0
@@ -106,7 +127,7 @@ def _holds(library: Any, kind: str) -> bool:
     return bool(library.installed and library.writes and kind in library.native)
 
 
-def exchange(
+def exchange(  # noqa: PLR0913 - one keyword for each thing a caller may decide
     format: str,
     codecs: Sequence[str],
     *,
@@ -115,7 +136,8 @@ def exchange(
     own: Any = None,
     has_own: bool = False,
     workdir: str | Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    tell: Tell | None = None,
+    stop: Stop | None = None,
 ) -> dict[str, Any]:
     """Every value written by every codec and read by every codec, as the record holds it.
 
@@ -128,10 +150,12 @@ def exchange(
         has_own: Whether there is one; None is a document too.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
+        stop: Whether to end; a worker that is asked something then is killed.
 
     Returns:
         ``set``, ``codecs``, and ``pairs``: writer, reader, then ``counts`` of each outcome and
         ``values``, those that did not come back the same, each with ``outcome, in, out, error``.
+        Pairs that were not tried have neither, and a ``reason``.
 
     Raises:
         UsageError: A codec of another format, or no such probe.
@@ -146,13 +170,14 @@ def exchange(
 
             wanted[OWN] = to_tagged(own)
         paths = _written_values(folder, wanted)
+        judged: dict[tuple[str, bytes], dict[str, Any]] = {}
 
         def cells(seat: Seat, name: str, written: dict[str, Any]) -> dict[str, dict[str, Any]]:
             value = own if name == OWN else _built(name)
-            return {name: _cell(seat, written, folder, value, kept=name == OWN)}
+            return {name: _cell(seat, name, written, folder / "out", value=value, judged=judged)}
 
         values = Values("document", wanted, lambda name, _: (paths[name], "values"), cells)
-        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
+        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell, stop=stop)
     finally:
         scratch.remove(folder)
     return {"set": "values/1", "codecs": list(codecs), "pairs": pairs}
@@ -215,7 +240,8 @@ def paired(
     folder: Path,
     *,
     given: Mapping[str, str],
-    tell: Callable[[str], None] | None,
+    tell: Tell | None,
+    stop: Stop | None,
 ) -> dict[str, dict[str, Any]]:
     """Every value by every writer and every reader: ``pairs`` of a record.
 
@@ -226,6 +252,7 @@ def paired(
         folder: Where files are kept until the end.
         given: Commands of workers by name.
         tell: Told the codec that is at work.
+        stop: Whether to end.
 
     Raises:
         UsageError: A codec of another format.
@@ -233,25 +260,68 @@ def paired(
     for codec in codecs:
         if codec.partition(":")[0] != format:
             raise UsageError(f"{codec} is no codec of {format}: bytes are exchanged within one format")
-    told = tell or (lambda _: None)
+    told, ends = tell or (lambda *_: None), stop or (lambda: False)
+    pairs, total = untried(codecs), steps_of(codecs)
     written: dict[str, dict[str, dict[str, Any]]] = {}
-    for place, codec in enumerate(codecs):
-        told(f"{codec} writes")
-        with Seat(codec, given, values.kind) as seat:
-            written[codec] = {
-                name: _written(seat, name, values, folder / f"{place}-{number}")
-                for number, name in enumerate(values.names)
-            }
-    pairs: dict[str, dict[str, Any]] = {codec: {} for codec in codecs}
-    for reader in codecs:
-        told(f"{reader} reads")
-        with Seat(reader, given, values.kind) as seat:
-            for writer in codecs:
-                found: dict[str, dict[str, Any]] = {}
-                for name, cell in written[writer].items():
-                    found |= values.cells(seat, name, cell)
-                pairs[writer][reader] = _counted(found)
+    with contextlib.suppress(_Ended):
+        for place, codec in enumerate(codecs):
+            told(f"{codec} writes", place, total)
+            with Seat(codec, given, values.kind, ends) as seat:
+                written[codec] = {
+                    name: _written(seat, name, values, folder / f"{place}-{number}")
+                    for number, name in enumerate(values.names)
+                }
+        done = len(codecs)
+        for reader in codecs:
+            known: dict[tuple[str, bytes], dict[str, dict[str, Any]]] = {}
+            with Seat(reader, given, values.kind, ends) as seat:
+                for writer in codecs:
+                    told(f"{reader} reads", done, total)
+                    found: dict[str, dict[str, Any]] = {}
+                    for name, cell in written[writer].items():
+                        found |= _read_once(known, seat, name, cell, values)
+                    pairs[writer][reader] = _counted(found)
+                    done += 1
     return pairs
+
+
+def _read_once(
+    known: dict[tuple[str, bytes], dict[str, dict[str, Any]]],
+    seat: Seat,
+    name: str,
+    written: dict[str, Any],
+    values: Values,
+) -> dict[str, dict[str, Any]]:
+    """What a reader made of a value: bytes that it read already, as another writer's, are not read again.
+
+    Many writers write the same, and the user's own data may be long. What ended the reader is tried
+    with every writer: that may have been chance.
+    """
+    seat.heed()
+    key = (name, written.get("digest", b""))
+    if key in known:
+        return known[key]
+    cells = values.cells(seat, name, written)
+    if key[1] and not seat.gone:
+        known[key] = cells
+    return cells
+
+
+def untried(codecs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """``pairs`` of a record before any was tried.
+
+    >>> untried(["rds:r"])
+    {'rds:r': {'rds:r': {'counts': {}, 'values': {}, 'reason': 'not tried: interrupted'}}}
+    """
+    return {
+        writer: {reader: {"counts": {}, "values": {}, "reason": NOT_TRIED} for reader in codecs}
+        for writer in codecs
+    }
+
+
+def steps_of(codecs: Sequence[str]) -> int:
+    """Steps of an exchange: each codec writes, and reads what each wrote."""
+    return len(codecs) * (1 + len(codecs))
 
 
 def _built(name: str) -> Any:
@@ -271,11 +341,15 @@ def _written_values(folder: Path, values: Mapping[str, Any]) -> dict[str, Path]:
     return paths
 
 
+class _Ended(Exception):
+    """Whoever asked for the exchange wants no more of it."""
+
+
 class Seat:
     """A worker of one codec, started again whenever a value ended it."""
 
-    def __init__(self, codec: str, given: Mapping[str, str], kind: str) -> None:
-        self.codec, self.given, self.kind = codec, given, kind
+    def __init__(self, codec: str, given: Mapping[str, str], kind: str, stop: Stop) -> None:
+        self.codec, self.given, self.kind, self.stop = codec, given, kind, stop
         self.worker: Worker | None = None
         self.ready = False
 
@@ -283,8 +357,15 @@ class Seat:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.worker is not None:
+        if self.worker is not None and self.stop():
+            self.worker.kill()
+        elif self.worker is not None:
             self.worker.close()
+
+    def heed(self) -> None:
+        """Leave at once if that was asked for."""
+        if self.stop():
+            raise _Ended
 
     @property
     def gone(self) -> bool:
@@ -292,6 +373,7 @@ class Seat:
         return self.worker is None or not self.worker.alive
 
     def ask(self, op: str, deadline_s: float, **fields: Any) -> dict[str, Any]:
+        self.heed()
         if self.worker is None or not self.worker.alive:
             from tare.measure.driver import Worker
 
@@ -299,9 +381,13 @@ class Seat:
                 self.worker.close()
             language = language_of(self.codec, self.given)
             command = command_of(language, self.given) if language else None
-            self.worker = Worker(language or "python", command, lists=False)
+            self.worker = Worker(language or "python", command, lists=False, stop=self.stop)
             self.ready = False
-        return self.worker.request(op, deadline_s=deadline_s, **fields)
+        try:
+            return self.worker.request(op, deadline_s=deadline_s, **fields)
+        except WorkerError:
+            self.heed()  # that is why it was killed, and says nothing of the value
+            raise
 
     def decode(self, path: Path, out: Path, deadline_s: float) -> None:
         if self.worker is None or not self.worker.alive or not self.ready:
@@ -325,25 +411,55 @@ def _written(seat: Seat, name: str, values: Values, out: Path) -> dict[str, Any]
         seat.ask("encode_to", deadline_s, codec=seat.codec, path=str(out))
     except TareError as error:
         return {"outcome": "error" if seat.gone else "refused", "error": reason_of(error)}
-    return {"path": out}
+    return {"path": out, "digest": digest_of(out)}
 
 
-def _cell(seat: Seat, written: dict[str, Any], folder: Path, value: Any, *, kept: bool) -> dict[str, Any]:
-    """What the reader made of one value that was written."""
+def digest_of(path: Path) -> bytes:
+    """What tells the bytes of a file from others; nothing if the worker wrote none, which its readers will say.
+
+    Raises:
+        OSError: The file is there and cannot be read.
+    """
+    return hashlib.blake2b(path.read_bytes()).digest() if path.is_file() else b""
+
+
+def _cell(
+    seat: Seat,
+    name: str,
+    written: dict[str, Any],
+    out: Path,
+    *,
+    value: Any,
+    judged: dict[tuple[str, bytes], dict[str, Any]],
+) -> dict[str, Any]:
+    """What the reader made of one value that was written; `judged` has what readers handed back before."""
     from tare.measure.comparison import show
-    from tare.measure.fidelity import compare
     from tare.tagged import from_tagged
 
+    kept = name == OWN
     shown = "" if kept else show(value["v"]) if isinstance(value, dict) else ""
     if "path" not in written:
         return {**written, "in": shown}
-    out = folder / "out"
     out.unlink(missing_ok=True)
     try:
         seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
-        back = from_tagged(json.loads(out.read_bytes()))
+        key = (name, digest_of(out))
+        if key in judged:
+            return judged[key]
+        tree = json.loads(out.read_bytes())
+        seat.heed()
+        back = from_tagged(tree)
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {"outcome": "error", "in": shown, "error": reason_of(error)}
+    seat.heed()
+    judged[key] = _judged(value, back, shown, kept=kept)
+    return judged[key]
+
+
+def _judged(value: Any, back: Any, shown: str, *, kept: bool) -> dict[str, Any]:
+    from tare.measure.comparison import show
+    from tare.measure.fidelity import compare
+
     found = compare(value, back, kind="document", limit=5)
     if found.verdict not in CHANGED:
         return {"outcome": "same"}

@@ -10,14 +10,26 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tare.errors import TareError, UsageError
 from tare.measure import scratch
-from tare.measure.exchange import CHANGED, DEADLINE_S, OWN, OWN_DEADLINE_S, Seat, Values, paired, reason_of
+from tare.measure.exchange import (
+    CHANGED,
+    DEADLINE_S,
+    OWN,
+    OWN_DEADLINE_S,
+    Seat,
+    Stop,
+    Tell,
+    Values,
+    digest_of,
+    paired,
+    reason_of,
+)
 from tare.measure.exchange_moments import has_moments, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
@@ -49,7 +61,8 @@ def exchange_tables(
     only: Sequence[str] = (),
     own: Any = None,
     workdir: str | Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    tell: Tell | None = None,
+    stop: Stop | None = None,
 ) -> dict[str, Any]:
     """Every table written by every codec and read by every codec, as the record holds it.
 
@@ -61,6 +74,7 @@ def exchange_tables(
         own: A table of the user's, of any kind; each of its columns is told apart, and the list of their names.
         workdir: Where files are kept until the end; None for the system's temporary files.
         tell: Told the codec that is at work.
+        stop: Whether to end; a worker that is asked something then is killed.
 
     Returns:
         What `tare.measure.exchange.exchange` returns; the values of own data are named by column, and `OWN_NAMES`.
@@ -73,16 +87,17 @@ def exchange_tables(
     wanted = {name: _columns(table) for name, table in tables.items()}
     reason = _add_own(own, tables, wanted)
     folder = scratch.make(workdir)
+    judged: dict[tuple[str, bool, bytes], dict[str, dict[str, Any]]] = {}
     try:
         values = Values(
             "table",
             tables,
             lambda name, language: _handed(tables[name], folder / "given", language),
             lambda seat, name, cell: _cells(
-                seat, name, cell, folder, table=tables[name], wanted=wanted[name]
+                seat, name, cell, folder / "out", judged, table=tables[name], wanted=wanted[name]
             ),
         )
-        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell)
+        pairs = paired(format, codecs, values, folder, given=given or {}, tell=tell, stop=stop)
     finally:
         scratch.remove(folder)
     return {
@@ -140,39 +155,69 @@ def _handed(table: Any, path: Path, language: str) -> tuple[Path, str]:
 
 
 def _cells(
-    seat: Seat, name: str, written: dict[str, Any], folder: Path, *, table: Any, wanted: dict[str, Any]
+    seat: Seat,
+    name: str,
+    written: dict[str, Any],
+    out: Path,
+    judged: dict[tuple[str, bool, bytes], dict[str, dict[str, Any]]],
+    *,
+    table: Any,
+    wanted: dict[str, Any],
 ) -> dict[str, dict[str, Any]]:
-    """What the reader made of one table: a cell for a probe, one for the user's names and each of its columns."""
+    """What the reader made of one table: a cell for a probe, one for the user's names and each of its columns.
+
+    `judged` has what readers handed back before.
+    """
     kept = name == OWN
-    judged = [column for column in wanted if column != ROW or kept]
-    shown = "" if kept else _shown(wanted, judged)
+    columns = [column for column in wanted if column != ROW or kept]
+    shown = "" if kept else _shown(wanted, columns)
     if "path" not in written:
         return {name: {**written, "in": shown}}
-    out = folder / "out"
     out.unlink(missing_ok=True)
     try:
         from tare.tagged import from_tagged
 
         seat.decode(written["path"], out, OWN_DEADLINE_S if kept else DEADLINE_S)
-        back = _as_columns(from_tagged(json.loads(out.read_bytes())), wanted)
-        if language_of(seat.codec, seat.given) == "r":
+        of_r = language_of(seat.codec, seat.given) == "r"
+        key = (name, of_r, digest_of(out))
+        if key in judged:
+            return judged[key]
+        tree = json.loads(out.read_bytes())
+        seat.heed()
+        back = _as_columns(from_tagged(tree), wanted)
+        if of_r:
             back = {key: _nulls(cells) for key, cells in back.items()}
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
-    if kept:
-        cells = {
-            f"{OWN} {column}": _judged(table, {column: wanted[column]}, _part(back, column))
-            for column in judged
-        }
+    seat.heed()
+    judged[key] = _held(name, table, {column: wanted[column] for column in columns}, back, seat)
+    return judged[key]
+
+
+def _held(
+    name: str, table: Any, wanted: dict[str, Any], back: dict[str, Any], seat: Seat
+) -> dict[str, dict[str, Any]]:
+    """The cells of what came back, held against what was wanted."""
+    if name == OWN:
+        cells = {}
+        for column, kept in wanted.items():
+            cells[f"{OWN} {column}"] = _judged(table, {column: kept}, _part(back, column))
+            seat.heed()
         return {OWN_NAMES: _named(list(wanted), list(back)), **cells}
     cell = _judged(
         table,
-        {column: wanted[column] for column in judged},
+        wanted,
         {key: found for key, found in back.items() if key != ROW},
     )
     if cell["outcome"] == "same":
         return {name: cell}
-    return {name: {**cell, "in": shown, "out": _shown(back, [key for key in back if key != ROW])}}
+    return {
+        name: {
+            **cell,
+            "in": _shown(wanted, list(wanted)),
+            "out": _shown(back, [key for key in back if key != ROW]),
+        }
+    }
 
 
 def _part(back: Mapping[str, Any], column: str) -> dict[str, Any]:

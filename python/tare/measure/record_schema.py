@@ -73,6 +73,7 @@ _EXCHANGE = _object(
         _map(
             _object(
                 ("counts", "values"),
+                reason=_TEXT_OR_NULL,
                 counts=_map(_COUNT),
                 values=_map(
                     _object(

@@ -80,7 +80,7 @@ class Event:
     """What a progress display is told, never during a sample.
 
     Args:
-        stage: ``open``, ``screen``, ``weigh``, ``memory``, ``growth``, ``probe`` or ``done``.
+        stage: ``open``, ``screen``, ``weigh``, ``memory``, ``growth``, ``probe``, ``exchange`` or ``done``.
         done: Cases or rounds finished in this stage.
         total: Cases or rounds of this stage; 0 when unknown.
         elapsed_s: Since the run began.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,13 +42,17 @@ def _counts(pair: Mapping[str, Any]) -> dict[str, int]:
 
 
 def verdict(pair: Mapping[str, Any]) -> str:
-    """The worst outcome of a pair: ``error``, ``changed``, ``refused``, ``type`` or ``same``; ``n/a`` if nothing was sent.
+    """The worst outcome of a pair: ``error``, ``changed``, ``refused``, ``type`` or ``same``.
+
+    ``n/a`` if nothing was sent, and ``not tried`` if nobody came to it.
 
     >>> verdict({"counts": {"same": 40, "changed": 3, "refused": 9}})
     'changed'
     >>> verdict({"counts": {"same": 40, "changed": 1}, "values": {"v": {"outcome": "changed", "verdict": "type"}}})
     'type'
     """
+    if pair.get("reason"):
+        return "not tried"
     counts = _counts(pair)
     order = ("error", "changed", "refused", "type", "same")
     return next((name for name in order if counts.get(name)), "n/a")
@@ -62,7 +67,11 @@ def mark(pair: Mapping[str, Any]) -> str:
     '1t'
     >>> mark({"counts": {"same": 40}})
     'same'
+    >>> mark({"counts": {}, "reason": "not tried: interrupted"})
+    '-'
     """
+    if pair.get("reason"):
+        return "-"
     counts = _counts(pair)
     bad = [f"{counts[name]}{letter}" for name, letter in _MARKS.items() if counts.get(name)]
     return " ".join(bad) or ("same" if counts.get("same") else "n/a")
@@ -79,16 +88,27 @@ def rows(block: Mapping[str, Any]) -> list[list[str]]:
 
 
 def said(block: Mapping[str, Any], most: int = 40) -> list[str]:
-    """Why something was not exchanged; what one codec writes and another reads, in words; the rest is counted.
+    """Why something was not exchanged, and how many pairs (``-``) were not tried; what one codec writes and another reads, in words; the rest is counted.
 
     Args:
         block: The exchange of a format.
         most: Lines at most.
     """
     reason = block.get("reason")
-    lines = [*([str(reason)] if reason else []), *summary(block)]
+    lines = [*([str(reason)] if reason else []), *_untried(block), *summary(block)]
     return (
         lines
         if len(lines) <= most
         else [*lines[:most], f"and {len(lines) - most} more lines: --json has all"]
     )
+
+
+def _untried(block: Mapping[str, Any]) -> list[str]:
+    """How many pairs were not tried, by the reason; nothing if all were.
+
+    >>> _untried({"codecs": ["a:b"], "pairs": {"a:b": {"a:b": {"counts": {}, "reason": "not tried: interrupted"}}}})
+    ['1 of 1 pairs (-) not tried: interrupted']
+    """
+    pairs = [pair for readers in block["pairs"].values() for pair in readers.values()]
+    reasons = Counter(str(pair["reason"]) for pair in pairs if pair.get("reason"))
+    return [f"{count} of {len(pairs)} pairs (-) {reason}" for reason, count in reasons.items()]

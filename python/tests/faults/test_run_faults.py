@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import need
 
 PLANTED = Path(__file__).parent / "planted_formats"
 TARE = [sys.executable, "-c", "from tare.cli import main; main()"]
@@ -34,7 +36,7 @@ FAULTS = {
 def _environment(tmp_path: Path) -> dict[str, str]:
     return {
         **os.environ,
-        "PYTHONPATH": str(PLANTED),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(PLANTED), os.environ.get("PYTHONPATH")))),
         "XDG_STATE_HOME": str(tmp_path / "state"),
         "TMPDIR": str(tmp_path),
     }
@@ -153,7 +155,8 @@ def _until(process: subprocess.Popen[str], stage: str, done: int = 0) -> None:
 
 def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) -> None:
     """Ctrl-C ends soon with 130, a record with the finished cases, and the command that goes on."""
-    process, out = _start(tmp_path, "--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s")
+    words = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s", "--exchange")
+    process, out = _start(tmp_path, *words)
     _until(process, "weigh", 1)
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
@@ -165,7 +168,28 @@ def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) ->
     assert record["interrupted"] is True
     assert any(case["launches"] for case in record["cases"])
     assert "--resume" in errors
+    assert "exchange not begun: interrupted" in errors
     assert "Traceback" not in errors
+
+
+def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) -> None:
+    """Ctrl-C while a codec writes: the figures are all there, and so is what was not tried."""
+    need(shutil.which("R") is not None, "R is not installed")
+    process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "6s", "--exchange")
+    _until(process, "exchange", 1)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert time.monotonic() - asked < 20
+    record = json.loads(out.read_text())
+    assert record["interrupted"] is True
+    pairs = record["fidelity"]["exchange"]["json"]["pairs"].values()
+    assert any(pair.get("reason") for readers in pairs for pair in readers.values())
+    assert not Path(f"{out}l").exists()
+    assert "--resume" in errors
+    assert "exchange of json" in shown
+    assert "not tried: interrupted" in shown
 
 
 def test_a_killed_run_leaves_a_journal_that_can_be_shown_and_resumed(tmp_path: Path) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from tare.measure.session import Stopped
 
 if TYPE_CHECKING:
     from tare.measure.session import Session
@@ -12,52 +18,105 @@ if TYPE_CHECKING:
 __all__ = ["measure_exchange"]
 
 _OWN_BYTES = 16 << 20
+_SLICE_S = 0.25
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A format to exchange: its name in the record, its codecs, and the call."""
+
+    block: str
+    codecs: list[str]
+    call: Callable[..., dict[str, Any]]
 
 
 def measure_exchange(session: Session) -> None:
     """Fill in ``fidelity.exchange``: the probes, and the user's data or a part of it.
 
-    A document is exchanged with the probes of documents, a table with those of columns.
+    A document is exchanged with the probes of documents, a table with those of columns. All that is
+    to be tried is in the record before the first of it is, so that a run that is stopped says what was not.
 
     Args:
         session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` among all.
+
+    Raises:
+        Stopped: The user asked to stop; what was tried until then is kept.
     """
+    from tare.measure.exchange import steps_of, untried
+
+    _wait_for_languages(session)
+    share = min(1.0, _OWN_BYTES / max(1, session.dataset.bytes_memory))
+    found = session.record["fidelity"].setdefault("exchange", {})
+    due = _due(session, share)
+    found.update({one.block: {"codecs": one.codecs, "pairs": untried(one.codecs)} for one in due})
+    total, pairs = sum(steps_of(one.codecs) for one in due), sum(len(one.codecs) ** 2 for one in due)
+    began_s, done = session.elapsed_s, 0
+    names = ", ".join(one.block for one in due) or "no format of two codecs"
+    session.tell(
+        "exchange", 0, total, f"{pairs} pairs of {names}; not part of --time, Ctrl-C keeps what is done"
+    )
+    for one in due:
+        found[one.block] = _kept(one, share, partial(_told, session, done, total), lambda: session.stop_asked)
+        done += steps_of(one.codecs)
+        if session.journal is not None:
+            session.journal.stage("fidelity", session.record["fidelity"])
+        session.check()
+    session.tell("exchange", total, total, f"{pairs} pairs in {session.elapsed_s - began_s:.0f} s")
+
+
+def _told(session: Session, before: int, total: int, line: str, done: int, _: int) -> None:
+    with contextlib.suppress(Stopped):  # the exchange asks for itself, and keeps what is there
+        session.tell("exchange", before + done, total, line)
+
+
+def _wait_for_languages(session: Session) -> None:
+    """Ask every language what it has, which is remembered. One may build its worker first: a stop is heeded meanwhile.
+
+    Raises:
+        Stopped: The user asked to stop.
+    """
+    from tare.measure.foreign import LANGUAGES, inventory
+
+    given = session.settings.workers
+
+    def ask() -> None:
+        for language in dict.fromkeys((*LANGUAGES, *given)):
+            inventory(language, given)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    while asking.is_alive():
+        session.check()
+        asking.join(_SLICE_S)
+
+
+def _due(session: Session, share: float) -> list[_Due]:
+    """What is to be exchanged, format by format, with the user's data or this share of it."""
     from tare.measure.exchange import ends_of, exchange, shared_formats
     from tare.measure.exchange_tables import exchange_tables, table_block
 
     dataset, given = session.dataset, session.settings.workers
-    document = dataset.kind == "document"
-    share = min(1.0, _OWN_BYTES / max(1, dataset.bytes_memory))
     own = dataset.value if share == 1.0 else dataset.subset(share).value
-    found = session.record["fidelity"].setdefault("exchange", {})
-    for format in shared_formats(given) if document else []:
-        codecs = _asked(session, ends_of(format, given)[0])
-        if session.stop_asked or len(codecs) < 2:
-            continue
-        found[format] = _kept(exchange, format, codecs, share, given=given, own=own, has_own=True)
-        session.tell("exchange", len(found), len(found), format)
-    for format in [] if document else shared_formats(given, kind="table"):
-        codecs = _asked(session, ends_of(format, given, kind="table")[0])
-        if session.stop_asked or len(codecs) < 2:
-            continue
-        found[table_block(format, found)] = _kept(
-            exchange_tables, format, codecs, share, given=given, own=own
-        )
-        session.tell("exchange", len(found), len(found), f"{format} tables")
-    if session.journal is not None:
-        session.journal.stage("fidelity", session.record["fidelity"])
+    how: Callable[..., dict[str, Any]] = (
+        partial(exchange, has_own=True) if dataset.kind == "document" else exchange_tables
+    )
+    due: dict[str, _Due] = {}
+    for format in shared_formats(given, kind=dataset.kind):
+        codecs = _asked(session, ends_of(format, given, kind=dataset.kind)[0])
+        if len(codecs) > 1:
+            block = format if dataset.kind == "document" else table_block(format, due)
+            due[block] = _Due(block, codecs, partial(how, format, codecs, given=given, own=own))
+    return list(due.values())
 
 
-def _kept(
-    how: Callable[..., dict[str, Any]], format: str, codecs: list[str], share: float, **options: Any
-) -> dict[str, Any]:
+def _kept(one: _Due, share: float, tell: Callable[..., None], stop: Callable[[], bool]) -> dict[str, Any]:
     """The exchange of a format, or why there is none: all figures are there by now, and must not go with it."""
     from tare.measure.exchange import reason_of
 
     try:
-        block = how(format, codecs, **options)
+        block = one.call(tell=tell, stop=stop)
     except Exception as error:  # whatever the user's data or a program of others did
-        return {"codecs": codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
+        return {"codecs": one.codecs, "pairs": {}, "reason": f"nothing was exchanged: {reason_of(error)}"}
     return {**block, "own_share": None if block.get("reason") else share}
 
 

@@ -118,6 +118,7 @@ def exchange(found: Digest) -> str:
         "refused": "refused",
         "type": "type",
         "n/a": "na",
+        "not tried": "na",
     }
     for place, (format, block) in enumerate(exchanging.blocks(found.record).items()):
         names = list(map(str, block["codecs"]))

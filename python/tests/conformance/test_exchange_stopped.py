@@ -1,0 +1,189 @@
+"""An exchange that is stopped: at once, with what was tried until then, and what was not told as such."""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted_reader import planted_reader
+
+from tare import measure
+from tare.cli.progress import display
+from tare.measure import exchange as exchanging
+from tare.measure.exchange import NOT_TRIED, exchange, steps_of
+from tare.measure.exchange_tables import exchange_tables
+from tare.measure.foreign import inventory
+from tare.measure.record_schema import check
+from tare.measure.session import Control, Event
+from tare.report import markdown, terminal
+from tare.report.html import render
+
+DOCUMENT = [{"id": n, "x": n / 4, "name": f"n{n}"} for n in range(20)]
+CODECS = ["json:stdlib", "json:node"]
+# The design allows 2 s; a machine with other work gets more, a hang of 10 minutes (10 s for a probe) shows.
+SOON_S = 6.0
+
+
+def hanging(tmp_path: Path) -> dict[str, str]:
+    return planted_reader(
+        tmp_path, "hangs", codec="json:stdlib", kind="document", dies='"n19"', changes="", change=""
+    )
+
+
+class Stopping:
+    """Stops a second after the reader of CODECS that hangs was begun."""
+
+    def __init__(self, stop: Any) -> None:
+        self.stop, self.at, self.steps = stop, 0.0, []
+
+    def __call__(self, line: str, done: int, total: int) -> None:
+        self.steps.append((line, done, total))
+        if line == "json:node reads" and not self.at:
+            self.at = time.monotonic() + 1.0
+            threading.Timer(1.0, self.stop).start()
+
+
+def test_a_reply_is_not_waited_for(tmp_path: Path) -> None:
+    """What other readers did is there; the pair at which it hung, and all after it, were not tried."""
+    asked = threading.Event()
+    tell = Stopping(asked.set)
+    block = exchange(
+        "json", CODECS, given=hanging(tmp_path), only=["text_empty"], own=DOCUMENT, has_own=True,
+        tell=tell, stop=asked.is_set,
+    )  # fmt: skip
+    assert time.monotonic() - tell.at < SOON_S
+    for writer in CODECS:
+        assert block["pairs"][writer]["json:stdlib"] == {"counts": {"same": 2}, "values": {}}
+        assert block["pairs"][writer]["json:node"] == {"counts": {}, "values": {}, "reason": NOT_TRIED}
+    assert tell.steps[:3] == [
+        ("json:stdlib writes", 0, 6), ("json:node writes", 1, 6), ("json:stdlib reads", 2, 6)
+    ]  # fmt: skip
+    assert steps_of(CODECS) == 6
+
+
+def test_before_it_began_nothing_is_tried() -> None:
+    """Of documents and of tables; no process is started."""
+    for block in (
+        exchange("json", CODECS, only=["text_empty"], stop=lambda: True),
+        exchange_tables("csv", ["csv:pyarrow", "csv:stdlib"], stop=lambda: True),
+    ):
+        pairs = [pair for readers in block["pairs"].values() for pair in readers.values()]
+        assert [pair.get("reason") for pair in pairs] == [NOT_TRIED] * 4
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A run that was stopped while json was exchanged, before msgpack was; with what it told."""
+    folder = tmp_path_factory.mktemp("stopped")
+    control, events = Control(), []
+    tell = Stopping(control.stop)
+
+    def on_progress(event: Event) -> None:
+        if event.stage == "exchange":
+            events.append(event)
+            tell(event.text, event.done, event.total)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        patch.setattr(exchanging, "LANGUAGES", {})
+        patch.setattr(exchanging, "shared_formats", lambda given, kind="document": ["json", "msgpack"])
+        record = measure.run(
+            DOCUMENT, codecs=("json:stdlib", "msgpack"), time_s=6, exchange=True, workers=hanging(folder),
+            on_progress=on_progress, control=control, out=folder / "a.tare.json",
+        ).record  # fmt: skip
+    return {"record": record, "events": events, "took_s": time.monotonic() - tell.at, "folder": folder}
+
+
+one_run = pytest.mark.xdist_group("one run with a stopped exchange")
+
+
+@one_run
+def test_a_run_that_is_stopped_keeps_its_figures_and_says_what_was_not_tried(stopped: dict[str, Any]) -> None:
+    """Soon, interrupted, with a verdict; a format that was not begun is in the record too."""
+    record = stopped["record"]
+    check(record)
+    assert stopped["took_s"] < SOON_S
+    assert record["interrupted"] is True
+    assert record["derived"]["headline"]["sentence"]
+    assert [path.name for path in stopped["folder"].glob("*.tare.json*")] == ["a.tare.json"]
+    found = record["fidelity"]["exchange"]
+    assert found["json"]["pairs"]["json:node"]["json:stdlib"]["counts"]
+    assert found["json"]["pairs"]["json:stdlib"]["json:node"]["reason"] == NOT_TRIED
+    pairs = [pair for readers in found["msgpack"]["pairs"].values() for pair in readers.values()]
+    assert pairs
+    assert {pair["reason"] for pair in pairs} == {NOT_TRIED}
+
+
+@one_run
+def test_every_report_says_what_was_not_tried(stopped: dict[str, Any]) -> None:
+    """A dash in the matrix, and in words how many."""
+    many = len(stopped["record"]["fidelity"]["exchange"]["msgpack"]["codecs"]) ** 2
+    for shown in (f(stopped["record"]) for f in (terminal.render, markdown.render, render)):
+        plain = " ".join(shown.replace("\\", "").split())
+        assert f"2 of 4 pairs (-) {NOT_TRIED}" in plain
+        assert f"{many} of {many} pairs (-) {NOT_TRIED}" in plain
+
+
+@one_run
+def test_progress_tells_pairs_and_steps(stopped: dict[str, Any]) -> None:
+    """How many pairs before the first, then each step of all formats together."""
+    events = stopped["events"]
+    formats = stopped["record"]["fidelity"]["exchange"]
+    pairs = sum(len(block["codecs"]) ** 2 for block in formats.values())
+    assert events[0].done == 0
+    assert events[0].text.startswith(f"{pairs} pairs of json, msgpack; not part of --time")
+    assert {event.total for event in events} == {sum(steps_of(b["codecs"]) for b in formats.values())}
+    assert [event.done for event in events] == [0, *range(len(events) - 1)]
+
+
+def test_lines_tell_how_much_is_tried_and_what_it_took(capsys: pytest.CaptureFixture[str]) -> None:
+    """However soon these come after another line; steps have one in five seconds."""
+    with display("lines", {}) as tell:
+        for done, text in enumerate(("4 pairs", "one step", "another", "4 pairs in 1 s")):
+            tell(Event("exchange", done, 3, 7.0, 6.0, text))
+    said = capsys.readouterr().err
+    assert [one.split("  ")[-1] for one in said.splitlines()] == ["4 pairs", "4 pairs in 1 s"]
+
+
+def test_a_language_that_takes_long_to_say_what_it_has_is_not_waited_for() -> None:
+    """A worker may be compiled first. Nothing false is remembered of it."""
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    control = Control()
+
+    class Run:
+        settings = type(
+            "", (), {"workers": {"slow": shlex.join([sys.executable, "-c", "import time; time.sleep(8)"])}}
+        )
+        check = staticmethod(lambda: (_ for _ in ()).throw(stage.Stopped) if control.stopped else None)
+
+    inventory("node", {})
+    threading.Timer(0.5, control.stop).start()
+    began = time.monotonic()
+    with pytest.raises(stage.Stopped):
+        stage._wait_for_languages(Run())
+    assert time.monotonic() - began < SOON_S
+
+
+def test_bytes_that_were_read_are_not_read_again(tmp_path: Path) -> None:
+    """Two writers of the same bytes cost each reader one decoding; another's layout is read by itself."""
+    log = tmp_path / "log"
+    told = planted_reader(
+        tmp_path, "counts", codec="json:stdlib", kind="document", dies="", changes="", change=""
+    )
+    program = tmp_path / "reader.py"
+    program.write_text(
+        program.read_text().replace(
+            "    done = was(self", f"    open({str(log)!r}, 'a').write(asked + chr(10))\n    done = was(self"
+        )
+    )
+    codecs = ["json:orjson", "json:msgspec", "json:stdlib", "json:node"]
+    block = exchange("json", codecs, given=told, only=["text_number"], own=[{"a": 1}], has_own=True)
+    assert all(block["pairs"][one]["json:node"]["counts"] == {"same": 2} for one in codecs)
+    read = log.read_text().splitlines()
+    assert len(read) == len(set(read)) == 4
