@@ -1,4 +1,4 @@
-"""Node's worker with every package of ``workers/node``, and what tests ask it."""
+"""Node's worker with every package of ``workers/node``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from conftest import ROOT, need
 
 import tare
 from tare.measure.driver import Worker
 
-__all__ = ["DEADLINE_S", "PACKAGES", "SCRIPT", "ask", "changes", "need_packages", "node_worker"]
+__all__ = ["PACKAGES", "SCRIPT", "need_packages", "node_worker"]
 
 SCRIPT = Path(tare.__file__).parent / "workers" / "node" / "tare-worker-node.sh"
 PACKAGES = ROOT / "workers" / "node" / "node_modules"
-DEADLINE_S = 60.0
 
 
 def need_packages() -> None:
@@ -32,13 +30,3 @@ def node_worker() -> Iterator[Worker]:
     need_packages()
     with Worker("node", ("sh", str(SCRIPT), str(PACKAGES))) as worker:
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=DEADLINE_S, **fields)
-
-
-def changes(worker: Worker, codec: str) -> dict[str, str]:
-    """Verdicts of a whole verification, by path."""
-    found = ask(worker, "verify", codec=codec, full=True, limit=50)
-    return {one["path"]: one["verdict"] for one in found["changes"]}

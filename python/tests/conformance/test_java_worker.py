@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 from conftest import need
 
 import tare
@@ -16,7 +17,6 @@ from tare.errors import WorkerError
 from tare.measure.driver import Worker
 
 COMMAND = ("sh", str(Path(tare.__file__).parent / "workers" / "java" / "tare-worker-java.sh"))
-DEADLINE_S = 60.0
 DOCUMENT = {
     "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
     "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
@@ -62,10 +62,6 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     with Worker("java", COMMAND) as worker:
         ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=DEADLINE_S, **fields)
 
 
 def available(worker: Worker, codec: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import DEADLINE_S, ask, changes
 from conftest import need
 
 import tare
@@ -20,7 +21,6 @@ from tare.measure.foreign import inventory
 
 FOLDER = Path(tare.__file__).parent / "workers" / "mono"
 COMMAND = ("sh", str(FOLDER / "tare-worker-mono.sh"))
-DEADLINE_S = 60.0
 DOCUMENT = {
     "b": [1, -7, 2**31, 2**53 + 1, -(2**63)],
     "a": {"half": 0.5, "sum": 0.1 + 0.2, "zero": -0.0, "none": None, "yes": True, "empty": [{}, [], ""]},
@@ -91,15 +91,6 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
         need(not worker.hello["missing"], "Mono has no Newtonsoft.Json")
         ask(worker, "load", path=str(path), kind="document", **{"as": "json"})
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=DEADLINE_S, **fields)
-
-
-def changes(worker: Worker, codec: str) -> dict[str, str]:
-    found = ask(worker, "verify", codec=codec, full=True, limit=50)
-    return {one["path"]: one["verdict"] for one in found["changes"]}
 
 
 def decoded(worker: Worker, codec: str, data: bytes, folder: Path) -> Any:

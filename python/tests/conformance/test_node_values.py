@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from node_worker import PACKAGES, ask, changes, need_packages, node_worker
+from asking import ask, changes
+from node_worker import PACKAGES, need_packages, node_worker
 
 from tare import measure
 from tare.measure.driver import Worker

@@ -16,9 +16,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asking import DEADLINE_S, ask, changes
 from click.testing import CliRunner
 from conftest import need
-from node_worker import DEADLINE_S, PACKAGES, SCRIPT, ask, changes, node_worker
+from node_worker import PACKAGES, SCRIPT, node_worker
 
 from tare.cli.codecs import command as codecs
 from tare.codec import Codec

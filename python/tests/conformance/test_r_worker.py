@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from asking import DEADLINE_S, ask
 from conftest import need
 
 import tare
@@ -29,7 +30,6 @@ from tare.tagged import from_tagged
 
 FOLDER = Path(tare.__file__).parent / "workers"
 COMMAND = ("sh", str(FOLDER / "r" / "tare-worker-r.sh"))
-DEADLINE_S = 60.0
 NEW_YORK = pa.timestamp("us", "America/New_York")
 TABLE = pa.table({
     "int": pa.array([1, None, -7, 2**31 - 1], pa.int32()),
@@ -76,10 +76,6 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
     with Worker("r", COMMAND) as worker:
         load(worker, path)
         yield worker
-
-
-def ask(worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-    return worker.request(op, deadline_s=DEADLINE_S, **fields)
 
 
 def load(worker: Worker, path: Path) -> dict[str, Any]:

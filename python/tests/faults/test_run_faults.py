@@ -153,21 +153,27 @@ def _until(process: subprocess.Popen[str], stage: str, done: int = 0) -> None:
     raise AssertionError(f"the run ended before {stage}")
 
 
-def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) -> None:
-    """Ctrl-C ends soon with 130, a record with the finished cases, and the command that goes on."""
-    words = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s", "--exchange")
-    process, out = _start(tmp_path, *words)
-    _until(process, "weigh", 1)
+def _interrupted(process: subprocess.Popen[str], out: Path) -> tuple[str, str, dict[str, Any]]:
+    """Ctrl-C ends it soon, with 130, a record and the command that goes on: what it printed, what it said, the record."""
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     # The design allows 2 s; a machine with other work gets more, a hang none.
     assert time.monotonic() - asked < 20
     record = json.loads(out.read_text())
     assert record["interrupted"] is True
-    assert any(case["launches"] for case in record["cases"])
     assert "--resume" in errors
+    return shown, errors, record
+
+
+def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) -> None:
+    """Ctrl-C ends soon with 130, a record with the finished cases, and the command that goes on."""
+    words = ("--codec", "json:orjson", "--codec", "json:stdlib", "--time", "60s", "--exchange")
+    process, out = _start(tmp_path, *words)
+    _until(process, "weigh", 1)
+    _, errors, record = _interrupted(process, out)
+    assert any(case["launches"] for case in record["cases"])
     assert "exchange not begun: interrupted" in errors
     assert "Traceback" not in errors
 
@@ -177,17 +183,10 @@ def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) 
     need(shutil.which("R") is not None, "R is not installed")
     process, out = _start(tmp_path, "--codec", "json:orjson", "--time", "6s", "--exchange")
     _until(process, "exchange", 1)
-    asked = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    shown, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert time.monotonic() - asked < 20
-    record = json.loads(out.read_text())
-    assert record["interrupted"] is True
+    shown, _, record = _interrupted(process, out)
     pairs = record["fidelity"]["exchange"]["json"]["pairs"].values()
     assert any(pair.get("reason") for readers in pairs for pair in readers.values())
     assert not Path(f"{out}l").exists()
-    assert "--resume" in errors
     assert "exchange of json" in shown
     assert "not tried: interrupted" in shown
 
