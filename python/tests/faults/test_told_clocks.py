@@ -67,13 +67,15 @@ def measured(folder: Path, what: str, first: int, telling: float, medium: str) -
     return cases["json:node"]
 
 
-@pytest.mark.alone  # beside busy processes a wait tells less, and half a clock is not seen
+# A machine that does something else moves the wait: half of the time told may then pass (`tare.measure.told`), so these
+# tell less than half. What half a clock says on a quiet machine is simulated in test_told.
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("what", "first", "telling", "medium"),
     [
-        ("encode,decode", 0, 0.5, "memory"),  # less than what is seen before the first figure
+        ("encode,decode", 0, 0.4, "memory"),  # about what is seen before the first figure, of a long sample
         ("write,read", 0, 0.02, "file"),  # never in memory
-        ("read", 0, 0.5, "file"),
+        ("read", 0, 0.25, "file"),  # nor is reading looked at then
         ("encode,decode", 3, 0.05, "memory"),  # the first processes are those that are looked at
     ],
 )
