@@ -200,6 +200,10 @@ class Running:
             )
         finally:
             engine.close()
+            if self.plan.task == "put":
+                from tare.scale.stored import let_go
+
+                let_go(self.plan)
 
 
 def _told_to_units(state: State, plan: Plan) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tare.scale import stored
 from tare.scale.failures import Several
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import bytes_of, named, opened
-from tare.store import Store, open_store
+from tare.store import Store
 
 __all__ = ["run"]
 
@@ -51,7 +51,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
             failed.append(named(error, str(given["uri"])))
     if values:
         namespace = str(options.get("namespace", "")) or None
-        with open_store(str(options["store"])) as store:
+        with stored.opened(str(options["store"])) as store:
             found |= _set(store, {key: one for key, one in values.items() if key not in before}, namespace)
             found |= _add(store, {key: one for key, one in values.items() if key in before}, namespace)
     writing.committed = [key for key in keys if key in found or key in before]
