@@ -59,7 +59,7 @@ class Writing:
         place: Where they go.
         key: Of the unit.
         settings: ``verify``, ``fsync``, ``allow_pickle``, ``on_loss``, ``overwrite``, ``engine``, ``again``, whether this
-            run may have been at it before; ``there``, as `Guard.there` gives it; of `put` ``plan``, its id, and ``begun``, whether an earlier run began it.
+            run may have been at it before; ``there``, as `Guard.there` gives it; of `put` ``turn``, the plan's, and ``begun``, whether an earlier run began it.
         sources: The URIs of what is read.
     """
 
@@ -76,7 +76,7 @@ class Writing:
         self.verify = str(settings.get("verify", "hash"))
         self._fsync = str(settings.get("fsync", "unit"))
         self._again = bool(settings.get("again", settings.get("attempt", 0) != 1))
-        self._plan = str(settings.get("plan", ""))
+        self._turn = str(settings.get("turn", ""))
         self._begun = bool(settings.get("begun"))
         self._state = State.from_settings(settings) if settings.get("state") else None
         self._there: Mapping[str, str] | None = settings.get("there")
@@ -287,10 +287,10 @@ class Writing:
         return {str(one["key"]) for one in receipt.get("objects", [])}.union(failure.get("committed", []))
 
     def begun_keys(self) -> Mapping[str, str] | None:
-        """What the unit's keys named when the plan was begun, as hashes; None if no attempt can have set any since."""
-        if self._state is None or not self._plan or not (self._begun or self._again):
+        """What the unit's keys named when the turn of the plan began, as hashes; None if no attempt can have set any since."""
+        if self._state is None or not self._turn or not (self._begun or self._again):
             return None
-        return self._state.begun_keys(self._plan, self.key)
+        return self._state.begun_keys(self._turn, self.key)
 
     def well(self) -> dict[str, int]:
         """Rows and bytes of the outputs that are in their place."""

@@ -212,7 +212,8 @@ def _told_to_units(state: State, plan: Plan) -> dict[str, Any]:
         return {}
     from tare.scale.stored import begin
 
-    return {"plan": plan.id, "begun": int(begin(state, plan))}
+    turn, has_begun = begin(state, plan)
+    return {"turn": turn, "begun": int(has_begun)}
 
 
 def _measuring(executor: Any, patience: float) -> Engine:

@@ -46,6 +46,33 @@ class Starts:
             if plan == id:
                 self._remove(number, plan)
 
+    def turn(self, id: str) -> tuple[str, bool]:
+        """What the start of a plan is called whose turn goes on until another plan is started, and whether it has begun.
+
+        Two that begin it at once call it alike.
+
+        >>> import pathlib, tempfile
+        >>> from tare.scale.place import place_of
+        >>> starts = Starts(place_of(pathlib.Path(tempfile.mkdtemp()).as_uri()), "started/")
+        >>> for plan in ("b", "b", "a", "b"):
+        ...     name, has_begun = starts.turn(plan)
+        ...     starts.note(name)
+        ...     print(name, has_begun)
+        00000001-b False
+        00000001-b True
+        00000002-a False
+        00000003-b False
+        """
+        number, last = max(self._found(), default=(0, ""))
+        return f"{number + (last != id):08}-{id}", last == id
+
+    def note(self, name: str) -> None:
+        """Note a turn; those before it go."""
+        self._place.put(self._folder + name, b"")
+        for number, plan in self._found():
+            if f"{number:08}-{plan}" < name:
+                self._remove(number, plan)
+
     def ids(self) -> list[str]:
         """The ids of the plans, by their last start; the last one last."""
         last = {plan: number for number, plan in self._found()}

@@ -7,7 +7,7 @@
 .tare/failed/KEY.json           the last failure, removed when the unit succeeds
 .tare/intents/KEY.json          what an attempt is about to rename, of partitions and parts; removed behind the receipt
 .tare/begun/PLAN.json           what was there when a plan was begun, and not ours
-.tare/begun/PLAN-KEY.json       of `put`, what the keys of a unit named then
+.tare/begun/TURN-KEY.json       of `put`, what the keys of a unit named when the plan's turn began
 .tare/overwrite/PLAN            that every run of a plan may replace what is not from here
 .tare/started/NUMBER-PLAN       the plans in the order of their last start
 .tare/manifest.json             every output with its size and hash, when every unit has a receipt
@@ -316,25 +316,36 @@ class State:
         """Keep that a plan is begun, before it makes anything, and what was somebody else's then."""
         self.place.put(f"{self._prefix}begun/{id}.json", canonical(dict(others)))
 
-    def keys_are_kept(self, id: str) -> bool:
-        """Whether what the keys of a plan named when it was begun is kept, of every unit."""
-        return self.place.stat(f"{self._prefix}begun/{id}.json") is not None
+    def turn(self, id: str) -> tuple[str, bool]:
+        """Of `put`, what the turn of a plan is called, and whether it has begun; another plan at the same path ends it."""
+        return self._starts.turn(id)
 
-    def begun_keys(self, id: str, key: str) -> Mapping[str, str] | None:
-        """What the keys of a unit named when its plan was begun, as hashes; None if that was not kept."""
-        if not self.keys_are_kept(id):
+    def take_turn(self, turn: str) -> None:
+        """Note a turn; what was kept of those before goes."""
+        self._starts.note(turn)
+        for entry in self.place.entries(f"{self._prefix}begun"):
+            if not entry.name.rpartition("/")[2].startswith(turn):
+                self.place.remove(entry.name)
+
+    def keys_are_kept(self, turn: str) -> bool:
+        """Whether what the keys of a plan named when its turn began is kept, of every unit."""
+        return self.place.stat(f"{self._prefix}begun/{turn}.json") is not None
+
+    def begun_keys(self, turn: str, key: str) -> Mapping[str, str] | None:
+        """What the keys of a unit named when its plan's turn began, as hashes; None if that was not kept."""
+        if not self.keys_are_kept(turn):
             return None
-        return self._read(f"begun/{id}-{key}.json") or {}
+        return self._read(f"begun/{turn}-{key}.json") or {}
 
-    def write_begun_keys(self, id: str, key: str, hashes: Mapping[str, str]) -> None:
+    def write_begun_keys(self, turn: str, key: str, hashes: Mapping[str, str]) -> None:
         """Write what the keys of a unit name; it counts from `keep_keys` on."""
-        self.place.put(f"{self._prefix}begun/{id}-{key}.json", canonical(dict(hashes)))
+        self.place.put(f"{self._prefix}begun/{turn}-{key}.json", canonical(dict(hashes)))
 
-    def keep_keys(self, id: str, written: Iterable[str]) -> None:
+    def keep_keys(self, turn: str, written: Iterable[str]) -> None:
         """Keep what the keys of a plan name, on the disk, before any is set: of the units ``written``; no other names any."""
-        self.place.flush(f"{self._prefix}begun/{id}-{key}.json" for key in written)
-        self.write_begun(id, {})
-        self.place.flush([f"{self._prefix}begun/{id}.json"])
+        self.place.flush(f"{self._prefix}begun/{turn}-{key}.json" for key in written)
+        self.write_begun(turn, {})
+        self.place.flush([f"{self._prefix}begun/{turn}.json"])
 
     def order(self) -> list[str]:
         """The ids of the plans that were started here, the last one last."""
@@ -377,9 +388,8 @@ class State:
                 self.place.remove(f"{self._prefix}plans/{id}.jsonl")
                 self.allow(id, overwrite=False)
                 gone.add(id)
-        for entry in self.place.entries(f"{self._prefix}begun") if gone else ():
-            if entry.name.rpartition("/")[2].removesuffix(".json").partition("-")[0] in gone:
-                self.place.remove(entry.name)
+        for id in gone:
+            self.place.remove(f"{self._prefix}begun/{id}.json")
         self._starts.drop({*order} - keep)  # and no other: it may have been started meanwhile
 
     def kept(self, plan: Plan) -> Plan:

@@ -7,9 +7,12 @@ index, and beginning another log waits for the disk. Of units of 300 objects of 
 from __future__ import annotations
 
 import contextlib
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tare._tare import Blake3
 from tare.errors import TareError
 from tare.scale.unit import unit_key
 from tare.store import Store, open_store
@@ -84,24 +87,65 @@ def _close(store: Store) -> None:
         store.close()
 
 
-def begin(state: State, plan: Plan) -> bool:
-    """Keep what the keys of a plan name before it sets any; whether an earlier run, or another shard, has kept it.
+def begin(state: State, plan: Plan) -> tuple[str, bool]:
+    """Begin the turn of a plan, or go on with it: it ends when another plan is started at the same path.
 
-    A store that cannot be asked is what each unit will tell: then nothing is kept, and the next run does.
+    What the keys of the plan name is kept before it sets any. A store that cannot be asked is what each unit will tell:
+    then nothing is kept, and the next run does.
+
+    Returns:
+        What the turn is called, and whether an earlier run, or another shard, has begun it.
     """
-    if state.keys_are_kept(plan.id):
+    turn, has_begun = state.turn(plan.id)
+    if not has_begun:
+        _forget_others(state, plan)
+        state.take_turn(turn)
+    return turn, _kept(state, plan, turn)
+
+
+def _forget_others(state: State, plan: Plan) -> None:
+    """Forget what units of other plans have set of the keys of this one: what these name is its matter now.
+
+    If such a unit comes back, as of a file that is again as it was, its keys name what this plan has set.
+    """
+    others = (state.done() | state.failed()).difference(unit_key(unit) for unit in plan.units())
+    if not others:
+        return
+    own = array("Q", sorted(_short(key) for unit in plan.units() for key in unit["options"]["keys"]))
+    for key in sorted(others):
+        told, failure = state.receipt(key) or {}, state.failure(key) or {}
+        keys = [one["key"] for one in told.get("objects", [])] + failure.get("committed", [])
+        if any(_has(own, _short(one)) for one in keys):
+            state.forget(key)
+
+
+def _short(key: str) -> int:
+    """What stands for a key: of millions no text is held. Two alike cost a unit that is done once more."""
+    hasher = Blake3()
+    hasher.update(key.encode(errors="surrogateescape"))
+    return int(hasher.hexdigest()[:16], 16)
+
+
+def _has(ordered: array[int], one: int) -> bool:
+    at = bisect_left(ordered, one)
+    return at < len(ordered) and ordered[at] == one
+
+
+def _kept(state: State, plan: Plan, turn: str) -> bool:
+    """Keep what the keys of a plan name; whether that is kept already."""
+    if state.keys_are_kept(turn):
         return True
     written = []
     with contextlib.suppress(OSError, TareError):
         first = next(plan.units(), None)
         for unit in plan.units() if first and _has_keys(first["options"]) else ():
             named = hashes(unit["options"], list(map(str, unit["options"]["keys"])))
-            if state.keys_are_kept(plan.id):
+            if state.keys_are_kept(turn):
                 return True  # another shard was faster, and may have set some by now
             if named:
                 written.append(unit_key(unit))
-                state.write_begun_keys(plan.id, written[-1], named)
-        state.keep_keys(plan.id, written)
+                state.write_begun_keys(turn, written[-1], named)
+        state.keep_keys(turn, written)
     return False
 
 

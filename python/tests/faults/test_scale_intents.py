@@ -501,7 +501,7 @@ def test_what_keys_name_is_kept_of_each_unit(tmp_path: Path, monkeypatch: pytest
     begun = next(tmp_path.rglob("begun"))
     named = {unit_key(unit) for unit in plan.units() if unit["options"]["keys"][0] in ("older", "newer")}
     assert {path.name for path in begun.iterdir()} == {
-        f"{plan.id}.json", *(f"{plan.id}-{key}.json" for key in named)
+        f"00000001-{plan.id}.json", *(f"00000001-{plan.id}-{key}.json" for key in named)
     }  # fmt: skip
     with tare.open_store(str(tmp_path / "store")) as store:
         store.set("newer", b"since")
