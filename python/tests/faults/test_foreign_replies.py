@@ -237,7 +237,10 @@ def test_a_text_that_no_record_holds_costs_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> None:
-    """A first call of 100 ms that loaded classes, later ones of 5 us: a sample is about the target all the same."""
+    """A first call of 100 ms that loaded classes, later ones of 5 us: a sample is as long as the target all the same.
+
+    How much longer is the machine's: the worker finds its batch by how long a call takes, and tells 5 us of each.
+    """
     record = measure.run(
         [1, 2, 3],
         codecs=("json:node", "json:stdlib"),
@@ -254,7 +257,7 @@ def test_a_slow_first_call_does_not_make_samples_of_one_call(tmp_path: Path) -> 
         for columns in launch["samples"].values()
         for wall in columns["wall_ns"]
     ]
-    assert all(TARGET_NS / 2 <= wall <= 4 * TARGET_NS for wall in walls), sorted(walls)
+    assert min(walls) >= TARGET_NS / 2, sorted(walls)
 
 
 @pytest.mark.parametrize("how", ["no samples", "empty", "no wall"])
