@@ -29,7 +29,7 @@ _idle: dict[str, Store] = {}
 
 @contextlib.contextmanager
 def opened(url: str) -> Iterator[Store]:
-    """A store to set keys in, made if it is not there; at the end all of it lasts. Units of other threads have their own.
+    """A store to set keys in, made if it is not there; at the end what was set lasts. Units of other threads have their own.
 
     Args:
         url: Of the store. A folder stays open behind it, until `let_go`; other stores are closed, as a server may end
@@ -42,12 +42,11 @@ def opened(url: str) -> Iterator[Store]:
     if store is not None and _id(url) != store.info()["options"]["id"]:
         _close(store)  # it was removed, and may be another by now
         store = None
-    store = store or open_store(url)
+    # A folder's batch lasts when it is acknowledged, and needs no flush behind it; servers may not have such a promise.
+    store = store or open_store(url, durability="batch" if "://" in url else "each")
     try:
         yield store
         stays = bool(store.info()["options"].get("id"))
-        if stays:
-            store.flush()
     except BaseException:
         store.close()
         raise
