@@ -10,7 +10,7 @@ import pytest
 
 from tare.errors import WorkerError
 from tare.measure import readings, waited
-from tare.measure.stages.stream import hold_stamps
+from tare.measure.stages.stream import hold_stamps, span_of
 from tare.measure.waited import System
 
 COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
@@ -138,6 +138,34 @@ def ends(**moved: int) -> tuple[dict[str, Any], dict[str, Any]]:
         }
 
     return reply(WRITER), reply(READER)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "both"),
+    [
+        (
+            {"user_ns": 5, "sys_ns": 2, "nivcsw": 1},
+            {"user_ns": 4, "sys_ns": 1, "nivcsw": 0},
+            {"user_ns": 9, "sys_ns": 3, "nivcsw": 1},
+        ),
+        ({"user_ns": 5, "sys_ns": 2}, {"user_ns": 4}, {"user_ns": 9, "sys_ns": 2}),
+        ({"user_ns": 5}, {"user_ns": 4}, {"user_ns": 9}),
+        ({"user_ns": 5, "sys_ns": 2, "nivcsw": 3}, {"sys_ns": 1}, {}),
+        ({"user_ns": 5, "sys_ns": 2, "nivcsw": 3}, {}, {}),
+        ({"user_ns": None, "sys_ns": None, "nivcsw": None}, {"user_ns": 1, "sys_ns": None, "nivcsw": 2}, {}),
+        ({}, {}, {}),
+    ],
+)
+def test_a_span_has_the_clocks_that_both_ends_have(
+    writer: dict[str, int | None], reader: dict[str, int | None], both: dict[str, int]
+) -> None:
+    """A clock that one of them lacks is absent, never 0."""
+    replies = []
+    for reply, more in zip(ends(), (writer, reader), strict=True):
+        replies.append({"cols": [*reply["cols"], *more], "samples": [[*reply["samples"][0], *more.values()]]})
+    span = span_of(replies[0], replies[1])
+    cells = dict(zip(span["cols"], span["samples"][0], strict=True))
+    assert cells == {"wall_ns": 3_000_000, **both, "first_value_after_ns": 1_000_000}
 
 
 def test_stamps_of_the_transfer_are_believed() -> None:
