@@ -74,6 +74,48 @@ def test_cpu_time_without_a_number_is_not_nought() -> None:
     assert not readings.clock_fault(ask, lambda: System(next(used), 0))
 
 
+STAMP = 2**62 + 1
+
+
+@pytest.mark.parametrize(
+    ("cols", "rows", "kept"),
+    [
+        (["wall_ns", "user_ns"], [[9, 7], [8, 0]], [[9, 7], [8, 0]]),
+        (["user_ns", "wall_ns", "sys_ns"], [[None, 9, None], [None, 8, None]], [[9], [8]]),
+        (["wall_ns", "user_ns", "sys_ns"], [[9.0, 7.0, None]], [[9, 7]]),
+        (["wall_ns", "gc_ns", "start_ns"], [[9, None, STAMP]], [[9, STAMP]]),
+        (["wall_ns", "start_ns"], [[9, None]], [[9]]),
+        (["wall_ns", "user_ns"], [[None, 1]], [[None, 1]]),
+        (["wall_ns", "user_ns"], [[None, None]], [[None]]),
+        (["wall_ns", "user_ns"], [], []),
+    ],
+)
+def test_a_column_without_a_number_is_none(cols: list[str], rows: list[Any], kept: list[Any]) -> None:
+    """A clock that is lacking may be null in each row; but wall time may not be lacking."""
+    found = readings.readings({"cols": cols, "samples": rows, "batch": 1})
+    assert found["samples"] == kept
+    for row in kept[:1]:
+        assert len(found["cols"]) == len(row)
+        assert (
+            dict(zip(found["cols"], row, strict=True)).items()
+            <= dict(zip(cols, rows[0], strict=True)).items()
+        )
+
+
+@pytest.mark.parametrize("name", ["user_ns", "sys_ns", "drop_ns", "wall_ns", "first_value_ns"])
+def test_a_column_has_a_number_in_each_row_or_in_none(name: str) -> None:
+    """With one of two, CPU time would be known of some samples, and less of it than was used."""
+    with pytest.raises(ValueError, match=f"{name} in some samples only"):
+        readings.readings({"cols": ["nvcsw", name], "samples": [[1, 2], [1, None], [1, 2]], "batch": 1})
+
+
+@pytest.mark.parametrize("rows", [[[None, 5]], [[None, 0], [None, 0]]])
+def test_wall_time_without_a_number_is_no_sample(rows: list[Any]) -> None:
+    with pytest.raises(WorkerError, match="gave samples without wall_ns") as caught:
+        readings.believable({"cols": ["wall_ns", "user_ns"], "samples": rows, "batch": 1}, "perl")
+    assert caught.value.type == "protocol"
+
+
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
     readings.believable(
         {"cols": ["wall_ns", "nivcsw", "nvcsw"], "samples": [[2_000_000, 0, 0]], "batch": 1}, "perl"
