@@ -73,10 +73,12 @@ def calls_ns(columns: dict[str, list[int]]) -> list[float]:
     >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
     [10.0, 20.0]
     """
+    # Without user_ns the rest of CPU time says nothing.
+    names = [name for name in ("user_ns", "sys_ns") if name in columns and "user_ns" in columns]
     calls = []
     for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
         preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = sum(columns[name][index] or 0 for name in ("user_ns", "sys_ns") if name in columns)
+        cpu = sum(columns[name][index] for name in names)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
     return calls
 

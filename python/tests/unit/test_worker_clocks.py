@@ -10,6 +10,7 @@ import pytest
 
 from tare.errors import WorkerError
 from tare.measure import readings, waited
+from tare.measure.seat import calls_ns
 from tare.measure.stages.stream import hold_stamps, span_of
 from tare.measure.waited import System
 
@@ -114,6 +115,22 @@ def test_wall_time_without_a_number_is_no_sample(rows: list[Any]) -> None:
     with pytest.raises(WorkerError, match="gave samples without wall_ns") as caught:
         readings.believable({"cols": ["wall_ns", "user_ns"], "samples": rows, "batch": 1}, "perl")
     assert caught.value.type == "protocol"
+
+
+@pytest.mark.parametrize(
+    ("columns", "calls"),
+    [
+        ({"user_ns": [30], "sys_ns": [10], "nivcsw": [1]}, [40.0]),
+        ({"user_ns": [30], "nivcsw": [1]}, [30.0]),
+        ({"user_ns": [30]}, [30.0]),
+        ({"sys_ns": [10], "nivcsw": [1]}, [90.0]),
+        ({"nivcsw": [1]}, [90.0]),
+        ({}, [90.0]),
+    ],
+)
+def test_a_call_takes_the_cpu_time_that_is_known(columns: dict[str, list[int]], calls: list[float]) -> None:
+    """All of it may be in user_ns; what of it the system used is never all."""
+    assert calls_ns({"wall_ns": [90], "batch": [1], **columns}) == calls
 
 
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
