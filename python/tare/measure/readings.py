@@ -10,7 +10,10 @@ from typing import Any
 from tare.errors import WorkerError
 from tare.measure.waited import System, timed
 
-__all__ = ["believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
+__all__ = ["OURS", "believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
+
+OURS = ("round", "position", "batch")
+"""Columns of samples in a record that the parent fills."""
 
 _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
@@ -60,6 +63,8 @@ def readings(reply: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("samples without columns")  # noqa: TRY004 - the data are wrong, no argument is
     if len({str(name) for name in cols}) != len(cols) or any(not isinstance(name, str) for name in cols):
         raise ValueError(f"columns that are no names, or twice the same: {str(cols)[:80]}")
+    if named := [name for name in cols if name in OURS]:
+        raise ValueError(f"a column {named[0]!r}, which the parent fills")
     cols, rows = _told(cols, [_row(cols, row) for row in rows])
     return {**reply, "cols": cols, "samples": rows}
 

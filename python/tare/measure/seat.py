@@ -19,7 +19,7 @@ from tare.errors import WorkerError
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
-from tare.measure.readings import believable, clock_fault, cpu_ns_of, queued_ns_of
+from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
 from tare.measure.waited import System
 
@@ -37,7 +37,6 @@ TARGET_NS = 2_000_000
 
 _STATUS_OF = {"timeout": "timeout", "killed": "killed", "refused": "refused", "encode": "refused"}
 _ONE_WAY_IN_MEMORY = frozenset({"node", "java", "mono", "rust"})
-_OURS = ("round", "position", "batch")
 _SLOWEST = 20
 _OF_MEMORY = re.compile(r"memory|cannot allocate|heap space", re.IGNORECASE)
 # The first call is up to several times slower than the rest.
@@ -461,8 +460,8 @@ class Seat:
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
         """Keep a reply of ``run`` as columns."""
         batch = int(reply["batch"])
-        columns = self.samples.setdefault(operation, {name: [] for name in _OURS})
-        if columns["round"] and (odd := (columns.keys() - _OURS) ^ set(reply["cols"])):
+        columns = self.samples.setdefault(operation, {name: [] for name in OURS})
+        if columns["round"] and (odd := (columns.keys() - OURS) ^ set(reply["cols"])):
             # A time would be of CPU in one sample, and of the wall clock in another.
             said = f"the worker told {min(odd)[:40]} in some samples only"
             self.lose(WorkerError(said, worker=self.language, type="protocol", phase="protocol"))
