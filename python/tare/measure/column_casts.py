@@ -158,6 +158,8 @@ def _left_out(back: Any, b: Any) -> Mask | None:
     back, b = decoded(back), decoded(b)
     if pa.types.is_struct(back.type) and pa.types.is_struct(b.type):
         return _fields_left_out(back, b)
+    if pa.types.is_union(back.type) or pa.types.is_union(b.type):
+        return None  # Arrow casts no union: it is as it was
     if pa.types.is_nested(back.type) and pa.types.is_nested(b.type):
         back, b = _as_lists(back, b)
         inner = _left_out(back.flatten(), b.flatten())
