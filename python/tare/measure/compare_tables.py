@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.measure.column_casts import alike, cast_differences, decoded
-from tare.measure.column_masks import INTEGERS, differences, has_floats, storage
+from tare.measure.column_casts import alike, cast_differences
+from tare.measure.column_masks import INTEGERS, decoded, differences, equal_types, has_floats, storage
 from tare.measure.comparison import Comparison, Tally, show
 
 __all__ = ["cell_text", "compare_tables"]
@@ -164,7 +164,7 @@ def storage_type(kind: Any) -> Any:
 
 def _equal(a: Any, b: Any) -> bool:
     """The quick yes: whole columns, floats as integers."""
-    if not a.type.equals(b.type) or isinstance(a.type, pa.BaseExtensionType):
+    if not equal_types(a.type, b.type) or isinstance(a.type, pa.BaseExtensionType):
         return False
     if not has_floats(a.type):
         return bool(a.equals(b))
