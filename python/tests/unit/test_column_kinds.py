@@ -70,6 +70,9 @@ KINDS: dict[str, Any] = {
     "maps": pa.array([[("a", 1)], None, [], [("b", None)]], pa.map_(pa.string(), pa.int64())),
     "structs": pa.array([{"p": 1}, None, {"p": None}, {"p": 4}], pa.struct([("p", pa.int64())])),
     "structs of nothing": pa.array([{}, None, {}, {}], pa.struct([])),
+    "levels": pa.array(["a", None, "a", "b"]).dictionary_encode(),
+    "levels of lists": pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0]), pa.array([[1], [2, 3]])),
+    "levels of floats": pa.DictionaryArray.from_arrays(pa.array([0, None, 0, 1]), pa.array([NAN, 1.5])),
     "runs": pc.call_function("run_end_encode", [pa.array([1, 1, None, 4])]),
     "runs of lists": pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array([[1], [2, 3]])),
     "a dense union": dense(pa.array([1, 2]), pa.array(["a", None])),
@@ -96,6 +99,7 @@ WITHIN: dict[str, Callable[[Any], Any]] = {
     "lists of structs": lambda kind: pa.ListArray.from_arrays(
         ENDS, pa.StructArray.from_arrays([kind, NAMES], ["u", "v"])
     ),
+    "levels": lambda kind: pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3]), kind),
     "runs": lambda kind: pa.RunEndEncodedArray.from_arrays(ENDS[1:], kind),
     "a union": lambda kind: sparse(kind, kind),
     "a dense union": lambda kind: dense(kind, kind),
