@@ -16,18 +16,19 @@ import pyarrow.compute as pc
 from tare.measure.column_masks import (
     Differences,
     as_pairs,
+    castable,
+    decoded,
     differences,
     either,
+    equal_types,
     in_rows,
-    storage,
-    without_views,
 )
 from tare.measure.rebuild import verdict_of
 
 if TYPE_CHECKING:
     from tare.measure.column_masks import Mask
 
-__all__ = ["alike", "cast_differences", "decoded"]
+__all__ = ["alike", "cast_differences"]
 
 FAILURES = 2_000
 
@@ -49,7 +50,7 @@ def alike(a: Any, b: Any) -> bool:
     >>> alike(pa.list_(pa.field("item", pa.int64())), pa.list_(pa.field("element", pa.int64())))
     True
     """
-    if a.equals(b):
+    if equal_types(a, b):
         return True
     if isinstance(a, pa.BaseExtensionType) or isinstance(b, pa.BaseExtensionType) or a.id != b.id:
         return False
@@ -68,23 +69,13 @@ def alike(a: Any, b: Any) -> bool:
     return False
 
 
-def decoded(array: Any) -> Any:
-    """The array without dictionary or run-end encoding."""
-    array = storage(array)
-    if pa.types.is_dictionary(array.type):
-        return array.dictionary_decode()
-    if pa.types.is_run_end_encoded(array.type):
-        return pc.call_function("run_end_decode", [array])
-    return array
-
-
 def cast_differences(a: Any, b: Any) -> Differences:
     """Rows of ``a`` that casting ``b`` to the type of ``a`` does not give back.
 
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
-    a, b = without_views(decoded(a)), without_views(decoded(b))
+    a, b = castable(decoded(a)), castable(decoded(b))
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
@@ -158,6 +149,8 @@ def _left_out(back: Any, b: Any) -> Mask | None:
     back, b = decoded(back), decoded(b)
     if pa.types.is_struct(back.type) and pa.types.is_struct(b.type):
         return _fields_left_out(back, b)
+    if pa.types.is_union(back.type) or pa.types.is_union(b.type):
+        return None  # Arrow casts no union: it is as it was
     if pa.types.is_nested(back.type) and pa.types.is_nested(b.type):
         back, b = _as_lists(back, b)
         inner = _left_out(back.flatten(), b.flatten())
@@ -174,13 +167,15 @@ def _left_out(back: Any, b: Any) -> Mask | None:
 def _fields_left_out(back: Any, b: Any) -> Mask | None:
     """A cast takes fields by their names, the first of a name first, and leaves those out that are no more wanted."""
     fields: dict[str, list[Any]] = {}
-    for field, array in zip(b.type, b.flatten(), strict=True):
-        fields.setdefault(field.name, []).append(array)
+    for at, field in enumerate(b.type):
+        fields.setdefault(field.name, []).append(b.field(at))
     out = None
-    for field, array in zip(back.type, back.flatten(), strict=True):
+    for at, field in enumerate(back.type):
         if fields.get(field.name):
-            out = either(out, _left_out(array, fields[field.name].pop(0)))
-    return out
+            out = either(out, _left_out(back.field(at), fields[field.name].pop(0)))
+    # What lies under a null is nothing.
+    out = None if out is None else out & b.is_valid().to_numpy(zero_copy_only=False)
+    return out if out is not None and out.any() else None
 
 
 def _as_lists(back: Any, b: Any) -> tuple[Any, Any]:

@@ -24,12 +24,15 @@ __all__ = [
     "INTEGERS",
     "Differences",
     "as_pairs",
+    "castable",
+    "decoded",
     "differences",
     "either",
+    "equal_types",
     "has_floats",
     "in_rows",
     "storage",
-    "without_views",
+    "whole",
 ]
 
 
@@ -48,6 +51,7 @@ class Differences(NamedTuple):
 
 
 EQUAL = Differences(None)
+_MISCAST = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_run_end_encoded)
 INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
 
 
@@ -58,28 +62,33 @@ def differences(a: Any, b: Any) -> Differences:
     [True, False]
     """
     a, b = storage(a), storage(b)
+    if any(_is_encoded(side.type) for side in (a, b)):
+        return differences(whole(a), whole(b))
     kind = a.type
     if pa.types.is_null(kind):
         return EQUAL
     if pa.types.is_floating(kind):
         return _floats(a, b)
-    if pa.types.is_dictionary(kind):
-        return differences(a.dictionary_decode(), b.dictionary_decode())
-    if pa.types.is_run_end_encoded(kind):
-        return differences(_run_ends(a), _run_ends(b))
     if not has_floats(kind) and a.equals(b):
         return EQUAL
     if pa.types.is_struct(kind):
         return _structs(a, b)
     if pa.types.is_map(kind):
         return _lists(as_pairs(a), as_pairs(b))
-    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+    if pa.types.is_union(kind):
+        return _unions(a, b)
+    if pa.types.is_nested(kind):
         return _lists(a, b)
     return _plain(a, b)
 
 
-def _run_ends(array: Any) -> Any:
-    return pc.call_function("run_end_decode", [array])
+def equal_types(a: Any, b: Any) -> bool:
+    """Whether two types are one. Arrow takes runs of one extension type for those of any other.
+
+    >>> equal_types(pa.run_end_encoded(pa.int32(), pa.uuid()), pa.run_end_encoded(pa.int32(), pa.json_()))
+    False
+    """
+    return bool(a.equals(b)) and str(a) == str(b)
 
 
 def storage(array: Any) -> Any:
@@ -89,11 +98,42 @@ def storage(array: Any) -> Any:
     return array
 
 
+def decoded(array: Any) -> Any:
+    """The array without extension types, dictionary or run-end encoding, in whatever order they lie on each other.
+
+    >>> decoded(pa.array(["b", None]).dictionary_encode()).to_pylist()
+    ['b', None]
+    """
+    array = storage(array)
+    if pa.types.is_dictionary(array.type):
+        return _taken(array.dictionary, array.indices)
+    if pa.types.is_run_end_encoded(array.type):
+        rows = np.arange(array.offset, array.offset + len(array))
+        return _taken(array.values, pa.array(np.searchsorted(np.asarray(array.run_ends), rows, side="right")))
+    return array
+
+
+def whole(array: Any) -> Any:
+    """The array decoded, and texts and bytes in the place of views of them, which fewer of Arrow's functions take."""
+    array = decoded(array)
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+
+
+def _taken(values: Any, places: Any) -> Any:
+    return whole(values).take(places)
+
+
+def _is_encoded(kind: Any) -> bool:
+    return bool(pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind))
+
+
 def has_floats(kind: Any) -> bool:
     """Whether a type is or contains a floating-point type."""
     if isinstance(kind, pa.BaseExtensionType):
         return has_floats(kind.storage_type)
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+    if _is_encoded(kind):
         return has_floats(kind.value_type)
     if pa.types.is_map(kind):
         return has_floats(kind.key_type) or has_floats(kind.item_type)
@@ -163,13 +203,45 @@ def _floats(a: Any, b: Any) -> Differences:
 
 
 def _structs(a: Any, b: Any) -> Differences:
-    value = _nulls_differ(a, b)
-    payload = sign = None
-    for left, right in zip(a.flatten(), b.flatten(), strict=True):
-        inner = differences(left, right)
-        value = either(value, inner.value)
-        payload, sign = either(payload, inner.payload), either(sign, inner.sign)
-    return Differences(_some(value), payload, sign)
+    """Rows of other validity, then the fields of the rest: what lies under a null is nothing.
+
+    The fields are as they lie there. Flattened they would have the nulls of the struct, and Arrow ends the process
+    where one is a union, which can have none.
+    """
+    found = [_nulls_differ(a, b), None, None]
+    shown = _numpy(pc.and_(a.is_valid(), b.is_valid())) if a.null_count or b.null_count else True
+    for at in range(a.type.num_fields):
+        for place, mask in enumerate(differences(a.field(at), b.field(at))):
+            found[place] = either(found[place], None if mask is None else _some(mask & shown))
+    return Differences(_some(found[0]), *found[1:])
+
+
+def _unions(a: Any, b: Any) -> Differences:
+    """Rows of another member, then those of each member, of which each has a part of the rows."""
+    if len(a) == 0:
+        return EQUAL
+    codes_a, codes_b = _codes(a), _codes(b)
+    found: list[Mask | None] = [_some(codes_a != codes_b), None, None]
+    for at, code in enumerate(a.type.type_codes):
+        rows = np.flatnonzero((codes_a == code) & (codes_b == code))
+        for place, mask in enumerate(differences(_member(a, at, rows), _member(b, at, rows))):
+            if mask is not None:
+                marked = np.zeros(len(a), dtype=bool)
+                marked[rows[mask]] = True
+                found[place] = either(found[place], marked)
+    return Differences(*found)
+
+
+def _codes(array: Any) -> Any:
+    """Of which member each row of a union is; the array's own ``type_codes`` forget that it is a slice."""
+    return np.frombuffer(array.buffers()[1], np.int8)[array.offset : array.offset + len(array)]
+
+
+def _member(array: Any, at: int, rows: Any) -> Any:
+    """One member's values in these rows."""
+    if array.type.mode == "dense":
+        rows = np.frombuffer(array.buffers()[2], np.int32)[array.offset + rows]
+    return _taken(array.field(at), pa.array(rows, pa.int64()))
 
 
 def _lists(a: Any, b: Any) -> Differences:
@@ -212,20 +284,25 @@ def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
     return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
 
 
-def without_views(array: Any) -> Any:
-    """The array with lists in the place of list views: Arrow's cast of these loses items, or reads beyond them.
+def castable(array: Any) -> Any:
+    """The array with lists in the place of list views, and without runs.
 
-    >>> without_views(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
+    Arrow's cast of views loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Those
+    within unions stay, for Arrow casts none to another type.
+
+    >>> castable(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
     [[1], None, [2, 3]]
     """
     kind = array.type
-    if not _has_views(kind):
+    if not _is_miscast(kind):
         return array
+    if pa.types.is_run_end_encoded(kind):
+        return castable(decoded(array))
     if pa.types.is_struct(kind):
-        parts = [without_views(part) for part in array.flatten()]
+        parts = [castable(array.field(at)) for at in range(kind.num_fields)]
         return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
     lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = without_views(lists.flatten())
+    items = castable(lists.flatten())
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     ends = np.concatenate([[0], np.cumsum(lengths)])
     if pa.types.is_map(kind):
@@ -234,9 +311,11 @@ def without_views(array: Any) -> Any:
     return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
 
 
-def _has_views(kind: Any) -> bool:
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+def _is_miscast(kind: Any) -> bool:
+    if pa.types.is_union(kind):
+        return False
+    if any(test(kind) for test in _MISCAST):
         return True
     if pa.types.is_map(kind):
-        return _has_views(kind.key_type) or _has_views(kind.item_type)
-    return pa.types.is_nested(kind) and any(_has_views(kind.field(at).type) for at in range(kind.num_fields))
+        return _is_miscast(kind.key_type) or _is_miscast(kind.item_type)
+    return pa.types.is_nested(kind) and any(_is_miscast(kind.field(at).type) for at in range(kind.num_fields))

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tare.measure.column_casts import alike, cast_differences, decoded
-from tare.measure.column_masks import INTEGERS, differences, has_floats, storage
+from tare.measure.column_casts import alike, cast_differences
+from tare.measure.column_masks import INTEGERS, decoded, differences, equal_types, has_floats, storage, whole
 from tare.measure.comparison import Comparison, Tally, show
 
 __all__ = ["cell_text", "compare_tables"]
@@ -142,7 +142,7 @@ def _metadata(before: Any, after: Any, path: str, tally: Tally) -> None:
 
 
 def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
-    if pa.types.is_dictionary(storage_type(a.type)):
+    if _has_levels(a.type):
         _dictionary(a, b, path, tally)
         return
     if alike(a.type, b.type):
@@ -155,6 +155,10 @@ def _column(a: Any, b: Any, path: str, tally: Tally) -> None:
         tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
 
 
+def _has_levels(kind: Any) -> bool:
+    return bool(pa.types.is_dictionary(storage_type(kind)))
+
+
 def storage_type(kind: Any) -> Any:
     """The type below an extension type."""
     while isinstance(kind, pa.BaseExtensionType):
@@ -164,7 +168,7 @@ def storage_type(kind: Any) -> Any:
 
 def _equal(a: Any, b: Any) -> bool:
     """The quick yes: whole columns, floats as integers."""
-    if not a.type.equals(b.type) or isinstance(a.type, pa.BaseExtensionType):
+    if not equal_types(a.type, b.type) or isinstance(a.type, pa.BaseExtensionType):
         return False
     if not has_floats(a.type):
         return bool(a.equals(b))
@@ -190,7 +194,9 @@ def _array(chunked: Any) -> Any:
         return chunked.chunk(0)
     if chunked.num_chunks == 0:
         return pa.array([], chunked.type)
-    return pa.concat_arrays(chunked.chunks)
+    # Levels of several chunks are not always brought together: nulls among them, or of nested types.
+    chunks = [whole(one) for one in chunked.chunks] if _has_levels(chunked.type) else chunked.chunks
+    return pa.concat_arrays(chunks)
 
 
 def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
@@ -244,7 +250,7 @@ def cell_text(array: Any, row: int) -> str:
 def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
     """Values first, then the levels: their order, and those that no row uses."""
     before = len(tally.found)
-    both = pa.types.is_dictionary(storage_type(b.type))
+    both = _has_levels(b.type)
     plain = storage_type(a.type).value_type
     same_values = both and alike(plain, storage_type(b.type).value_type)
     _count(a, b, path, tally, cast=not same_values)
@@ -252,16 +258,16 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
         return
     kind = storage_type(a.type)
     levels = _levels(a)
-    back = _levels(b) if both else _used(b, plain)
+    back = _levels(b) if both else _used(b, levels)
     exact = both and kind.ordered == storage_type(b.type).ordered and alike(kind, storage_type(b.type))
-    if levels.equals(back):
+    if _same(levels, back):
         if not exact and (both or not kind.ordered):
             lost = both and kind.ordered and not storage_type(b.type).ordered
             tally.add(path, "lossy" if lost else "type", str(a.type), str(b.type), "", count=max(1, len(a)))
         elif not both:
             tally.add(f"{path} (levels)", "lossy", "ordered", str(b.type), "")
         return
-    gone = len(levels) - pc.sum(pc.is_in(levels, value_set=back)).as_py() if len(levels) else 0
+    gone = _gone(levels, back) if len(levels) else 0
     verdict = "lossy" if gone or kind.ordered else "type"
     tally.add(
         f"{path} (levels)", verdict, show(levels.to_pylist()), show(back.to_pylist()), "", count=max(1, gone)
@@ -272,29 +278,50 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
 
 def _levels(column: Any) -> Any:
     """The levels of a dictionary column in their order, over all its chunks."""
-    chunks = [storage(chunk) for chunk in column.chunks]
-    if not chunks:
-        return pa.array([], storage_type(column.type).value_type)
-    if len(chunks) == 1:
-        return chunks[0].dictionary
-    first: Any = pa.chunked_array(chunks).unify_dictionaries().chunk(0)
-    return first.dictionary
+    found = [whole(storage(chunk).dictionary) for chunk in column.chunks]
+    if not found:
+        return whole(pa.nulls(0, storage_type(column.type).value_type))
+    if all(_same(found[0], other) for other in found[1:]):
+        return found[0]
+    return _distinct(found)
 
 
-def _used(column: Any, plain: Any) -> Any:
-    """The distinct values of a column in order of appearance, as the level type."""
-    values = pc.unique(
-        pa.chunked_array([decoded(chunk) for chunk in column.chunks], decoded_type(column.type))
-    )
+def _used(column: Any, levels: Any) -> Any:
+    """The distinct values of a column in order of appearance, as the type of the levels."""
+    if not column.num_chunks:
+        return levels.slice(0, 0)
+    values = _distinct([whole(chunk) for chunk in column.chunks])
     try:
-        return values.drop_null().cast(plain)
+        return values.drop_null().cast(levels.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.array([], plain)
+        return levels.slice(0, 0)
 
 
-def decoded_type(kind: Any) -> Any:
-    """The type that ``decoded`` gives."""
-    kind = storage_type(kind)
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return kind.value_type
-    return kind
+def _same(levels: Any, back: Any) -> bool:
+    if not levels.type.equals(back.type) or len(levels) != len(back):
+        return False
+    return differences(levels, back).value is None
+
+
+def _distinct(chunks: list[Any]) -> Any:
+    """Each value once, in order of appearance."""
+    try:
+        return pc.unique(pa.chunked_array(chunks))
+    except pa.ArrowNotImplementedError:
+        values: Any = pa.concat_arrays(chunks)
+        first = {text: row for row, text in reversed(list(enumerate(_texts(values))))}
+        return values.take(pa.array(sorted(first.values()), pa.int64()))
+
+
+def _gone(levels: Any, back: Any) -> int:
+    """How many levels are none of those that came back."""
+    try:
+        return len(levels) - int(pc.sum(pc.is_in(levels, value_set=back)).as_py())
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        known = set(_texts(back))
+        return sum(text not in known for text in _texts(levels))
+
+
+def _texts(array: Any) -> list[str]:
+    """Values of a type that Arrow does not look up, as texts that differ where the values do."""
+    return [repr(value) for value in array.to_pylist()]

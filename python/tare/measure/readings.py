@@ -10,7 +10,10 @@ from typing import Any
 from tare.errors import WorkerError
 from tare.measure.waited import System, timed
 
-__all__ = ["believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
+__all__ = ["OURS", "believable", "clock_fault", "cpu_ns_of", "queued_ns_of", "readings"]
+
+OURS = ("round", "position", "batch")
+"""Columns of samples in a record that the parent fills."""
 
 _TICK_NS = 20_000_000
 """What CPU time may run ahead by where a system counts it in ticks."""
@@ -35,13 +38,15 @@ _LIMITS = ((25_000_000, 1.5, 3_000_000), (150_000_000, 2.5, 20_000_000))
 def readings(reply: dict[str, Any]) -> dict[str, Any]:
     """A reply with its counts and samples as whole numbers, which is what a record holds.
 
-    Languages without integers of 64 bits send what is above 2^53 as ``1.795434143443e+18``.
+    Languages without integers of 64 bits send what is above 2^53 as ``1.795434143443e+18``. A column without any
+    number is of a clock that the worker lacks: it goes, as if the worker had left it out.
 
     Args:
         reply: The reply; one without samples stays as it is.
 
     Raises:
-        ValueError: A row is no row of the columns, or a cell no number that a clock or a counter shows.
+        ValueError: A row is no row of the columns, or a cell no number that a clock or a counter shows, or a column
+            has numbers in some rows only.
 
     >>> readings({"cols": ["wall_ns"], "samples": [[2e3]], "batch": 1})["samples"]
     [[2000]]
@@ -58,7 +63,22 @@ def readings(reply: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("samples without columns")  # noqa: TRY004 - the data are wrong, no argument is
     if len({str(name) for name in cols}) != len(cols) or any(not isinstance(name, str) for name in cols):
         raise ValueError(f"columns that are no names, or twice the same: {str(cols)[:80]}")
-    return {**reply, "samples": [_row(cols, row) for row in rows]}
+    if named := [name for name in cols if name in OURS]:
+        raise ValueError(f"a column {named[0]!r}, which the parent fills")
+    cols, rows = _told(cols, [_row(cols, row) for row in rows])
+    return {**reply, "cols": cols, "samples": rows}
+
+
+def _told(cols: list[str], rows: list[list[int | None]]) -> tuple[list[str], list[list[int | None]]]:
+    """The columns that have numbers, and the rows of these; wall time stays, for no worker may lack it."""
+    if not any(None in row for row in rows):
+        return cols, rows
+    empty = [sum(cell is None for cell in column) for column in zip(*rows, strict=True)]
+    for name, count in zip(cols, empty, strict=True):
+        if 0 < count < len(rows):
+            raise ValueError(f"{name[:40]} in some samples only")
+    keep = [at for at, name in enumerate(cols) if name == "wall_ns" or not empty[at]]
+    return [cols[at] for at in keep], [[row[at] for at in keep] for row in rows]
 
 
 def _count(name: str, value: Any) -> int:
@@ -148,7 +168,7 @@ def _hold_form(reply: dict[str, Any], worker: str) -> None:
     said = ""
     if not reply.get("samples"):
         said = "gave no sample"
-    elif "wall_ns" not in reply["cols"]:
+    elif "wall_ns" not in reply["cols"] or reply["samples"][0][reply["cols"].index("wall_ns")] is None:
         said = "gave samples without wall_ns"
     elif type(reply.get("batch")) is not int or reply["batch"] < 1:
         said = f"gave samples of {reply.get('batch')!r:.40} calls"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tare.errors import Limit, RecordError, TareError
+from tare.measure.readings import OURS
 from tare.measure.record_schema import check
 
 __all__ = ["MAX_BYTES", "VERSION", "new_record", "parse_record", "read_record", "write_record"]
@@ -26,6 +27,7 @@ MAX_BYTES = 1 << 30
 """Longest record that is read, in bytes before compression."""
 
 MAX_DEPTH = 64
+_NEEDED = (*OURS, "wall_ns")
 COMPRESS_ABOVE_BYTES = 4 << 20
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?[/\\](?:[^\s'\"/\\:;,()<>]+[/\\])*([^\s'\"/\\:;,()<>]*)")
@@ -194,7 +196,7 @@ def checked(record: Any, source: str) -> dict[str, Any]:
         )
     check(record, path=f"{source}: record")
     for case in record["cases"]:
-        _check_columns(case, source)
+        _hold_columns(case, source)
     return record
 
 
@@ -231,15 +233,20 @@ def without_paths(text: str) -> str:
     return _PATH.sub(lambda found: found[1] or found[0][-1:], _URL.sub(r"\1://...", text))
 
 
-def _check_columns(case: Mapping[str, Any], source: str) -> None:
-    """The columns of an operation are samples side by side: equally long."""
+def _hold_columns(case: Mapping[str, Any], source: str) -> None:
+    """The columns of an operation are samples side by side: equally long, and each with all its numbers, or absent."""
     for launch in case.get("launches", ()):
         for operation, columns in launch["samples"].items():
+            where = f"{source}: case {case['key'][:200]!a}: launch {launch['n']}"
             if len({len(column) for column in columns.values()}) > 1:
-                raise RecordError(
-                    f"{source}: case {case['key'][:200]!a}: launch {launch['n']}: the columns of "
-                    f"{operation[:40]!a} differ in length"
-                )
+                raise RecordError(f"{where}: the columns of {operation[:40]!a} differ in length")
+            lacking = {name for name, column in columns.items() if None in column}
+            if needed := sorted(lacking.intersection(_NEEDED)):
+                raise RecordError(f"{where}: {needed[0]} of {operation[:40]!a} lacks numbers")
+            if "sys_ns" in lacking and any(cell is not None for cell in columns["sys_ns"]):
+                lacking.add("user_ns")  # which would be taken for all CPU time
+            for name in lacking.intersection(columns):
+                del columns[name]
 
 
 def _decompressed(data: bytes, source: str) -> bytes:

@@ -19,7 +19,7 @@ from tare.errors import WorkerError
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
-from tare.measure.readings import believable, clock_fault, cpu_ns_of, queued_ns_of
+from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
 from tare.measure.waited import System
 
@@ -72,10 +72,12 @@ def calls_ns(columns: dict[str, list[int]]) -> list[float]:
     >>> calls_ns({"wall_ns": [90, 20], "user_ns": [30, 10], "sys_ns": [0, 0], "nivcsw": [1, 0], "batch": [3, 1]})
     [10.0, 20.0]
     """
+    # Without user_ns the rest of CPU time says nothing.
+    names = [name for name in ("user_ns", "sys_ns") if name in columns and "user_ns" in columns]
     calls = []
     for index, (wall, batch) in enumerate(zip(columns["wall_ns"], columns["batch"], strict=True)):
         preempted = columns.get("nivcsw", [1] * len(columns["batch"]))[index]
-        cpu = sum(columns[name][index] or 0 for name in ("user_ns", "sys_ns") if name in columns)
+        cpu = sum(columns[name][index] for name in names)
         calls.append((min(wall, cpu) if preempted and cpu else wall) / batch)
     return calls
 
@@ -458,8 +460,13 @@ class Seat:
     def keep(self, operation: str, round_: int, position: int, reply: dict[str, Any]) -> None:
         """Keep a reply of ``run`` as columns."""
         batch = int(reply["batch"])
+        columns = self.samples.setdefault(operation, {name: [] for name in OURS})
+        if columns["round"] and (odd := (columns.keys() - OURS) ^ set(reply["cols"])):
+            # A time would be of CPU in one sample, and of the wall clock in another.
+            said = f"the worker told {min(odd)[:40]} in some samples only"
+            self.lose(WorkerError(said, worker=self.language, type="protocol", phase="protocol"))
+            return
         self._learn(operation, reply)
-        columns = self.samples.setdefault(operation, {"round": [], "position": [], "batch": []})
         for row in reply["samples"]:
             columns["round"].append(round_)
             columns["position"].append(position)

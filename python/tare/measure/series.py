@@ -47,12 +47,7 @@ def series_of(
 def _one_series(
     case: dict[str, Any], op: str, pieces: list[tuple[Unit, dict[str, Any]]], null_ns: float
 ) -> tuple[Values, dict[str, Any]]:
-    names = set.intersection(*(set(columns) for _, columns in pieces))
-    joined: dict[str, Any] = {
-        name: np.concatenate([np.asarray(columns[name], dtype=np.float64) for _, columns in pieces])
-        for name in ("batch", "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw")
-        if name in names
-    }
+    joined = _joined([columns for _, columns in pieces])
     wall = op == SPAN or case["labels"].get("threads", "1") == "all"
     times = sample_times(joined, wall=wall, null_ns=null_ns)
     values: Values = defaultdict(dict)
@@ -77,6 +72,23 @@ def _one_series(
         "marked": times.marked,
     }
     return dict(values), more
+
+
+def _joined(pieces: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Columns of several launches as one: those that each of them has."""
+    names = set.intersection(*(set(columns) for columns in pieces))
+    if any("sys_ns" in columns for columns in pieces):
+        names.add("sys_ns")  # where it is absent, user_ns is all CPU time
+    return {
+        name: np.concatenate(
+            [
+                np.asarray(columns.get(name, [0] * len(columns["batch"])), dtype=np.float64)
+                for columns in pieces
+            ]
+        )
+        for name in ("batch", "wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw")
+        if name in names
+    }
 
 
 def _starts(base: Mapping[str, Any]) -> dict[int, list[float]]:

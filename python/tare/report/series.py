@@ -127,7 +127,7 @@ def _strip(row: Row, op: str, limit: int, head: dict[str, Any]) -> list[dict[str
         wall, batch = columns.get("wall_ns") or [], columns.get("batch") or []
         user, system, switches = columns.get("user_ns"), columns.get("sys_ns"), columns.get("nivcsw")
         for i, (total, calls) in enumerate(zip(wall, batch, strict=False)):
-            cpu = user[i] + system[i] if clocked and user and system else total
+            cpu = user[i] + (system[i] if system else 0) if clocked and user else total
             points.append(
                 (
                     number(launch.get("n")) or 0,

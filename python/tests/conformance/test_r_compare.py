@@ -26,6 +26,7 @@ at <- function(seconds, zone = "UTC") .POSIXct(seconds, tz = zone)
 empty <- structure(list(), names = character())
 nan <- function(low) readBin(as.raw(c(low, 0, 0, 0, 0, 0, 0xf8, 0x7f)), "double", 1L)
 p <- function(...) { d <- data.frame(k = seq_along(..1)); d$p <- data.frame(...); d }
+deep <- function(x, around) Reduce(function(inner, .) around(inner), seq_len(40), x)
 """
 
 # What was given, what came back, the verdict.
@@ -168,6 +169,11 @@ VERDICTS = {
     "other objects in lists": ("f(list(list(a = 1, b = 'x')))", "f(list(list(a = 1L, b = 'y')))", "lossy"),
     "lists in lists": ("f(list(list(c(1, 2), 3), list()))", "f(list(list(1:2, 3L), list()))", "type"),
     "others in lists in lists": ("f(list(list(c(1, 2), 3), list()))", "f(list(list(1:2, 4L), list()))", "lossy"),
+    "lists 40 deep of another type": (
+        "f(list(deep(1, function(x) list(x, 'a'))))",
+        "f(list(deep(1L, function(x) list(x, 'a'))))",
+        "type",
+    ),
     "tables in lists": ("f(list(f(c(1, 2)), f(3)))", "f(list(f(1:2), f(3L)))", "type"),
     "other tables in lists": ("f(list(f(c(1, 2)), f(3)))", "f(list(f(1:2), f(4L)))", "lossy"),
     "a column of columns": ("p(x = c(1, 2), y = c('a', NA))", "p(x = 1:2, y = c('a', NA))", "type"),
@@ -250,6 +256,32 @@ EXAMPLES = {
         "f(list(c(1, 2), c(3, 4)))",
         "f(list(1:2, 3:4))",
         (1, "[1] numeric of 2", "[1] integer of 2"),
+    ),
+    "a list before another that is lost": (
+        "f(list(list(c(1, 2), 3), c(5, 6)))",
+        "f(list(list(c(1, 9), 3), c(5, 7)))",
+        (2, "2 (numeric)", "9 (numeric)"),
+    ),
+    "another that is lost before a list": (
+        "f(list(c(5, 6), list(c(1, 2), 3)))",
+        "f(list(c(5, 7), list(c(1, 9), 3)))",
+        (2, "6 (numeric)", "7 (numeric)"),
+    ),
+    # Looked at once at each depth: twice would take years.
+    "lists 40 deep": (
+        "f(list(deep('a', function(x) list(x, 1L))))",
+        "f(list(deep('b', function(x) list(x, 1))))",
+        (1, "a (character)", "b (character)"),
+    ),
+    "objects 40 deep": (
+        "f(list(list(k = 1), deep('a', function(x) list(k = x))))",
+        "f(list(list(k = 1), deep('b', function(x) list(k = x))))",
+        (1, "a (character)", "b (character)"),
+    ),
+    "tables 40 deep": (
+        "f(list(deep(f('a'), function(x) f(list(x)))))",
+        "f(list(deep(f('b'), function(x) f(list(x)))))",
+        (1, "a (character)", "b (character)"),
     ),
     "what is lost of a column of columns": (
         "p(x = c(1, 2, 3), y = 1:3)",

@@ -13,6 +13,7 @@ import pytest
 
 from tare import measure
 from tare.errors import WorkerError
+from tare.measure.derive import derive
 from tare.measure.driver import Worker
 from tare.measure.kit import check_worker
 from tare.measure.seat import TARGET_NS
@@ -20,10 +21,19 @@ from tare.measure.seat import TARGET_NS
 _WORKER = """
 import json, sys
 from tare.measure import ops
-how = sys.argv[1]
+how, told = sys.argv[1], 0
 run = ops.Ops.op_run
 def op_run(self, request):
+    global told
     reply = run(self, request | {"codec": "json:stdlib"})
+    told += 1
+    word, _, names = how.partition(" ")
+    if word == "lacks" or word == "seldom" and told % 5 == 0 or word == "rows":
+        gone = [name in names.split() for name in reply["cols"]]
+        reply["samples"] = [
+            [None if no and (word != "rows" or place % 2) else cell for no, cell in zip(gone, row)]
+            for place, row in enumerate(reply["samples"])
+        ]
     if request["what"] == "null":
         return reply
     if how == "slow first":
@@ -49,6 +59,8 @@ def op_run(self, request):
         reply["cols"] = ["wall_ns"] * len(reply["cols"])
     elif how == "no names":
         reply["cols"] = [{}] + reply["cols"][1:]
+    elif how == "ours":
+        reply["cols"] = ["round" if name == "gc_n" else name for name in reply["cols"]]
     elif how == "wall alone":
         reply["samples"] = [[row[wall]] for row in reply["samples"]]
         reply["cols"] = ["wall_ns"]
@@ -63,7 +75,7 @@ if how == "slow first":
     ops.Ops.op_prepare = lambda self, request: prepare(self, request) | cold
 hello = ops.Ops.op_hello
 about = {"id": "json:node", "library": "node", "version": "1", "options": {}, "kinds": ["document"],
-         "media": ["memory", "tcp"], "delivery": ["whole", "buffered"], "threads": [1], "executes_code": False, "subset": []}
+         "media": ["memory", "file", "tcp"], "delivery": ["whole", "buffered"], "threads": [1], "executes_code": False, "subset": []}
 ops.Ops.op_hello = lambda self, request: hello(self, request) | {"codecs": [about]}
 if how.startswith("{"):
     fault = json.loads(how)
@@ -87,6 +99,7 @@ SAID = {
     "huge": "is no number of a clock",
     "twice": "columns that are no names, or twice the same",
     "no names": "columns that are no names",
+    "ours": "a column 'round'",
 }
 
 _LOST = {"path": "a", "verdict": "lossy", "count": 1, "in": "1", "out": "2"}
@@ -187,7 +200,12 @@ def test_neither_peak_nor_probes_cost_the_case(tmp_path: Path, fault: dict[str, 
 
 def measured(folder: Path, how: str, medium: str = "memory", **options: Any) -> dict[str, dict[str, Any]]:
     """A short run of the worker beside a codec of Python: its cases by codec."""
-    record = measure.run(
+    return cases_of(run(folder, how, medium, **options), medium)
+
+
+def run(folder: Path, how: str, medium: str, **options: Any) -> dict[str, Any]:
+    """The record of a short run."""
+    return measure.run(
         [{"a": n} for n in range(200)],
         codecs=("json:node", "json:stdlib"),
         media=(medium,),
@@ -196,6 +214,10 @@ def measured(folder: Path, how: str, medium: str = "memory", **options: Any) -> 
         workers={"node": shlex.join(command(folder, how))},
         **options,
     ).record
+
+
+def cases_of(record: dict[str, Any], medium: str) -> dict[str, dict[str, Any]]:
+    """Its cases by codec."""
     return {
         one["labels"]["codec"]: one
         for one in record["cases"]
@@ -222,6 +244,69 @@ def test_a_reply_that_is_none_costs_its_case(tmp_path: Path, how: str, medium: s
     else:
         assert case["status"] == "error"
         assert SAID[how] in case["reason"]
+
+
+CPU = "user_ns sys_ns nivcsw nvcsw"
+EVERY = f"{CPU} minflt majflt gc_ns gc_n drop_ns first_byte_ns last_byte_ns"
+
+
+@pytest.mark.parametrize(
+    ("names", "medium"),
+    [
+        (CPU, "memory"),
+        (CPU, "file"),
+        (CPU, "tcp"),
+        (EVERY, "memory"),
+        (EVERY, "tcp"),
+        ("sys_ns", "memory"),
+        ("sys_ns", "tcp"),
+        ("user_ns", "memory"),
+    ],
+)
+def test_a_clock_without_a_number_is_one_that_is_absent(tmp_path: Path, names: str, medium: str) -> None:
+    """The case has its figures, of the wall clock where CPU time is not told, and the record no column of it."""
+    record = run(tmp_path, f"lacks {names}", medium)
+    case = cases_of(record, medium)["json:node"]
+    assert (case["status"], bool(case["launches"])) == ("ok", True), case["reason"]
+    known = "user_ns" not in names
+    for launch in case["launches"]:
+        for operation, columns in launch["samples"].items():
+            assert columns.keys().isdisjoint(names.split()), operation
+            assert len({len(column) for column in columns.values()}) == 1
+            assert ("user_ns" in columns) == known
+    for operation, told in derive(record)["cases"][case["key"]]["ops"].items():
+        assert told["t_ns"] > 0, operation
+        assert (told["cpu_ns"] is not None) == known, operation
+
+
+@pytest.mark.parametrize("medium", ["memory", "tcp"])
+@pytest.mark.parametrize(("how", "names"), [("seldom", CPU), ("seldom", "sys_ns"), ("rows", "drop_ns")])
+def test_a_clock_without_a_number_now_and_then_costs_its_case(
+    tmp_path: Path, how: str, names: str, medium: str
+) -> None:
+    """Some samples would have CPU time, and others none, or a part of it."""
+    cases = measured(tmp_path, f"{how} {names}", medium)
+    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
+    case = cases["json:node"]
+    assert case["status"] == "error", case["launches"]
+    assert any(f"{name} in some samples only" in case["reason"] for name in names.split()), case["reason"]
+
+
+@pytest.mark.parametrize("medium", ["memory", "file", "tcp"])
+def test_wall_time_without_a_number_costs_its_case(tmp_path: Path, medium: str) -> None:
+    cases = measured(tmp_path, "lacks wall_ns", medium)
+    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
+    assert cases["json:node"]["status"] == "error"
+    assert "gave samples without wall_ns" in cases["json:node"]["reason"]
+
+
+@pytest.mark.parametrize("name", ["start_ns", "first_value_ns", "last_value_ns"])
+def test_a_stamp_without_a_number_costs_its_case(tmp_path: Path, name: str) -> None:
+    """The span is of these: without them there is nothing to rank."""
+    cases = measured(tmp_path, f"lacks {name}", "tcp")
+    assert cases["json:stdlib"]["status"] == "ok", cases["json:stdlib"]["reason"]
+    assert cases["json:node"]["status"] == "error"
+    assert f"gave no {name}" in cases["json:node"]["reason"]
 
 
 def test_a_text_that_no_record_holds_costs_nothing_else(tmp_path: Path) -> None:

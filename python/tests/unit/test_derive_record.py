@@ -317,6 +317,18 @@ def test_interrupted_clocks_do_not_matter():
     assert row["ops"]["encode"]["cpu_ns"] is None
 
 
+def test_cpu_time_is_the_same_however_it_is_split():
+    """A process that tells no sys_ns has all CPU time in user_ns, also beside one that tells both."""
+    record = synthetic_record("document", growth=False, media=("memory",))
+    before = derive(record)["cases"]
+    for case in record["cases"]:
+        for launch in case["launches"][::2]:
+            for columns in launch["samples"].values():
+                both = zip(columns["user_ns"], columns.pop("sys_ns"), strict=True)
+                columns["user_ns"] = [user + system for user, system in both]
+    assert derive(record)["cases"] == before
+
+
 def test_noise_without_a_twin_is_what_the_run_noted():
     """Without an A/A pair the noise floor of the record's own noise block stands."""
     record = synthetic_record("table", growth=False, derived=False)

@@ -26,6 +26,18 @@ def verdict(before: Any, after: Any) -> str:
     return compare_tables(pa.table({"c": before}), pa.table({"c": after})).verdict
 
 
+def beside_unions(numbers: Any) -> list[Any]:
+    """Structs of both, and lists of such structs, and lists of unions in them."""
+    codes, places = pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32())
+    dense = pa.UnionArray.from_dense(codes, places, [pa.array([1]), pa.array(["a"])])
+    sparse = pa.UnionArray.from_sparse(codes, [pa.array([1, 2]), pa.array(["a", "b"])])
+    ends = pa.array([0, 1, 2], pa.int32())
+    unions = [dense, sparse, pa.ListArray.from_arrays(ends, dense), pa.ListArray.from_arrays(ends, sparse)]
+    structs = [pa.StructArray.from_arrays([one, numbers], ["u", "x"]) for one in unions]
+    return [*structs, *(pa.ListArray.from_arrays(ends, one) for one in structs)]
+
+
+NUMBERS = pa.array([1, 2], pa.int32())
 MAP = pa.map_(pa.string(), pa.float64())
 STRUCT = pa.struct([("a", pa.float64()), ("b", pa.list_(pa.int64()))])
 
@@ -52,6 +64,7 @@ TYPE = [
     (pa.array([2**64 - 1], pa.uint64()), pa.array([str(2**64 - 1)])),
     (pa.array(["a"]), pa.array(["a"], pa.large_string())),
     (pa.array(["5"]), pa.array([5])),
+    *zip(beside_unions(NUMBERS), beside_unions(NUMBERS.cast(pa.int64())), strict=True),
     (pa.array(["a"]), levels([0], ["a"])),
     (levels([0, 1], ["b", "a"]), pa.array(["b", "a"])),
     (levels([0, 1], ["b", "a"]), levels([1, 0], ["a", "b"])),

@@ -110,6 +110,38 @@ def test_paths_are_cut_and_other_text_is_not(text: str, expected: str) -> None:
     assert expected == without_paths(text)
 
 
+def sampled(**columns: list[int | None]) -> bytes:
+    """A record with two samples of one operation."""
+    record = simulate.synthetic_record()
+    both = {"round": [1, 2], "position": [0, 0], "batch": [4, 4], "wall_ns": [900, 800]}
+    record["cases"][0]["launches"] = [{"n": 1, "samples": {"encode": both | columns}}]
+    return encode_record(record)
+
+
+@pytest.mark.parametrize(
+    ("columns", "read"),
+    [
+        ({"user_ns": [9, 8], "sys_ns": [1, 0]}, {"user_ns", "sys_ns"}),
+        ({"user_ns": [9, 8], "sys_ns": [None, None], "gc_n": [None, None]}, {"user_ns"}),
+        ({"user_ns": [None, None], "sys_ns": [None, None], "nivcsw": [0, 0]}, {"nivcsw"}),
+        ({"user_ns": [9, None], "sys_ns": [1, 0], "nivcsw": [0, None]}, {"sys_ns"}),
+        ({"user_ns": [9, 8], "sys_ns": [1, None]}, set()),
+    ],
+)
+def test_a_column_that_lacks_numbers_is_read_as_absent(
+    columns: dict[str, list[int | None]], read: set[str]
+) -> None:
+    """Whoever computes with it need not ask, and CPU time is not told by a part of it."""
+    (launch,) = parse_record(sampled(**columns))["cases"][0]["launches"]
+    assert launch["samples"]["encode"].keys() == {"round", "position", "batch", "wall_ns"} | read
+
+
+@pytest.mark.parametrize("name", ["round", "position", "batch", "wall_ns"])
+def test_a_sample_without_its_wall_time_or_place_is_none(name: str) -> None:
+    with pytest.raises(RecordError, match=rf"launch 1: {name} of 'encode' lacks numbers"):
+        parse_record(sampled(**{name: [1, None]}))
+
+
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A record above the limit is refused before and after decompression."""
     from tare.compress import compress

@@ -54,6 +54,17 @@ def in_two_ways(record):
     return record
 
 
+def test_samples_are_of_cpu_time_however_it_is_split(record):
+    """A runtime that tells no sys_ns has all CPU time in user_ns; the wall clock is another time."""
+    before = chart_data(digest(record))["samples"]
+    for case in record["cases"]:
+        for launch in case["launches"]:
+            for columns in launch["samples"].values():
+                both = zip(columns["user_ns"], columns.pop("sys_ns"), strict=True)
+                columns["user_ns"] = [user + system for user, system in both]
+    assert chart_data(digest(record))["samples"] == before
+
+
 def test_each_delivery_is_a_curve_of_its_own(record):
     """A codec that was handed over in two ways has two curves, told apart by name and looks, in one colour."""
     data = chart_data(digest(in_two_ways(record)))

@@ -10,7 +10,8 @@ import pytest
 
 from tare.errors import WorkerError
 from tare.measure import readings, waited
-from tare.measure.stages.stream import hold_stamps
+from tare.measure.seat import calls_ns
+from tare.measure.stages.stream import hold_stamps, span_of
 from tare.measure.waited import System
 
 COLS = ["wall_ns", "user_ns", "sys_ns", "nivcsw", "nvcsw"]
@@ -72,6 +73,64 @@ def test_cpu_time_without_a_number_is_not_nought() -> None:
 
     used = iter(range(0, 10**12, 10**9))
     assert not readings.clock_fault(ask, lambda: System(next(used), 0))
+
+
+STAMP = 2**62 + 1
+
+
+@pytest.mark.parametrize(
+    ("cols", "rows", "kept"),
+    [
+        (["wall_ns", "user_ns"], [[9, 7], [8, 0]], [[9, 7], [8, 0]]),
+        (["user_ns", "wall_ns", "sys_ns"], [[None, 9, None], [None, 8, None]], [[9], [8]]),
+        (["wall_ns", "user_ns", "sys_ns"], [[9.0, 7.0, None]], [[9, 7]]),
+        (["wall_ns", "gc_ns", "start_ns"], [[9, None, STAMP]], [[9, STAMP]]),
+        (["wall_ns", "start_ns"], [[9, None]], [[9]]),
+        (["wall_ns", "user_ns"], [[None, 1]], [[None, 1]]),
+        (["wall_ns", "user_ns"], [[None, None]], [[None]]),
+        (["wall_ns", "user_ns"], [], []),
+    ],
+)
+def test_a_column_without_a_number_is_none(cols: list[str], rows: list[Any], kept: list[Any]) -> None:
+    """A clock that is lacking may be null in each row; but wall time may not be lacking."""
+    found = readings.readings({"cols": cols, "samples": rows, "batch": 1})
+    assert found["samples"] == kept
+    for row in kept[:1]:
+        assert len(found["cols"]) == len(row)
+        assert (
+            dict(zip(found["cols"], row, strict=True)).items()
+            <= dict(zip(cols, rows[0], strict=True)).items()
+        )
+
+
+@pytest.mark.parametrize("name", ["user_ns", "sys_ns", "drop_ns", "wall_ns", "first_value_ns"])
+def test_a_column_has_a_number_in_each_row_or_in_none(name: str) -> None:
+    """With one of two, CPU time would be known of some samples, and less of it than was used."""
+    with pytest.raises(ValueError, match=f"{name} in some samples only"):
+        readings.readings({"cols": ["nvcsw", name], "samples": [[1, 2], [1, None], [1, 2]], "batch": 1})
+
+
+@pytest.mark.parametrize("rows", [[[None, 5]], [[None, 0], [None, 0]]])
+def test_wall_time_without_a_number_is_no_sample(rows: list[Any]) -> None:
+    with pytest.raises(WorkerError, match="gave samples without wall_ns") as caught:
+        readings.believable({"cols": ["wall_ns", "user_ns"], "samples": rows, "batch": 1}, "perl")
+    assert caught.value.type == "protocol"
+
+
+@pytest.mark.parametrize(
+    ("columns", "calls"),
+    [
+        ({"user_ns": [30], "sys_ns": [10], "nivcsw": [1]}, [40.0]),
+        ({"user_ns": [30], "nivcsw": [1]}, [30.0]),
+        ({"user_ns": [30]}, [30.0]),
+        ({"sys_ns": [10], "nivcsw": [1]}, [90.0]),
+        ({"nivcsw": [1]}, [90.0]),
+        ({}, [90.0]),
+    ],
+)
+def test_a_call_takes_the_cpu_time_that_is_known(columns: dict[str, list[int]], calls: list[float]) -> None:
+    """All of it may be in user_ns; what of it the system used is never all."""
+    assert calls_ns({"wall_ns": [90], "batch": [1], **columns}) == calls
 
 
 def test_a_worker_without_a_clock_of_the_cpu_has_its_wall_clock() -> None:
@@ -138,6 +197,34 @@ def ends(**moved: int) -> tuple[dict[str, Any], dict[str, Any]]:
         }
 
     return reply(WRITER), reply(READER)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "both"),
+    [
+        (
+            {"user_ns": 5, "sys_ns": 2, "nivcsw": 1},
+            {"user_ns": 4, "sys_ns": 1, "nivcsw": 0},
+            {"user_ns": 9, "sys_ns": 3, "nivcsw": 1},
+        ),
+        ({"user_ns": 5, "sys_ns": 2}, {"user_ns": 4}, {"user_ns": 9, "sys_ns": 2}),
+        ({"user_ns": 5}, {"user_ns": 4}, {"user_ns": 9}),
+        ({"user_ns": 5, "sys_ns": 2, "nivcsw": 3}, {"sys_ns": 1}, {}),
+        ({"user_ns": 5, "sys_ns": 2, "nivcsw": 3}, {}, {}),
+        ({"user_ns": None, "sys_ns": None, "nivcsw": None}, {"user_ns": 1, "sys_ns": None, "nivcsw": 2}, {}),
+        ({}, {}, {}),
+    ],
+)
+def test_a_span_has_the_clocks_that_both_ends_have(
+    writer: dict[str, int | None], reader: dict[str, int | None], both: dict[str, int]
+) -> None:
+    """A clock that one of them lacks is absent, never 0."""
+    replies = []
+    for reply, more in zip(ends(), (writer, reader), strict=True):
+        replies.append({"cols": [*reply["cols"], *more], "samples": [[*reply["samples"][0], *more.values()]]})
+    span = span_of(replies[0], replies[1])
+    cells = dict(zip(span["cols"], span["samples"][0], strict=True))
+    assert cells == {"wall_ns": 3_000_000, **both, "first_value_after_ns": 1_000_000}
 
 
 def test_stamps_of_the_transfer_are_believed() -> None:

@@ -20,7 +20,7 @@ from tare.measure.stages.fit import LAUNCHES, QUICK_LAUNCHES
 from tare.measure.stages.weigh import twin_case
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tare.codec import Codec
     from tare.measure.driver import Worker
@@ -248,9 +248,7 @@ def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: boo
     first = span - decoding if acknowledged else reader["first_value_ns"] - writer["start_ns"]
     columns = {
         "wall_ns": span,
-        "user_ns": (writer.get("user_ns") or 0) + (reader.get("user_ns") or 0),
-        "sys_ns": (writer.get("sys_ns") or 0) + (reader.get("sys_ns") or 0),
-        "nivcsw": writer.get("nivcsw", 0) + reader.get("nivcsw", 0),
+        **_of_both(writer, reader),
         "first_value_after_ns": first,
     }
     return {
@@ -259,6 +257,16 @@ def span_of(sent: dict[str, Any], received: dict[str, Any], *, acknowledged: boo
         "batch": 1,
         "items": received.get("items"),
     }
+
+
+def _of_both(*ends: Mapping[str, int | None]) -> dict[str, int]:
+    """CPU time and switches of both ends together, where both tell them; all CPU time may be in ``user_ns``."""
+    found = {}
+    for name, needed in (("user_ns", "user_ns"), ("sys_ns", "user_ns"), ("nivcsw", "nivcsw")):
+        told = [cell for end in ends if (cell := end.get(name)) is not None]
+        if told and all(end.get(needed) is not None for end in ends):
+            found[name] = sum(told)
+    return found
 
 
 def weigh_streams(

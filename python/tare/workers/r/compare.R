@@ -140,11 +140,13 @@ compare <- function(a, b, limit) {
   one <- unclass(a)
   other <- unclass(b)
   lost <- .lost_cells(one, other)
-  if (!length(lost)) return(add(path, "type", 1, a, b))
-  shown <- .lost_of_cell(one[[lost[1L]]], other[[lost[1L]]])
-  add(path, "lossy", length(lost), shown[[1L]], shown[[2L]])
+  if (!lost$count) return(add(path, "type", 1, a, b))
+  add(path, "lossy", lost$count, lost$first[[1L]], lost$first[[2L]])
 }
 
+# How many cells lost something, and the first loss of the first of them, as a pair. No cell that has others in it is
+# looked at twice: in lists of lists each depth would double the time.
+#
 # Plain vectors of one type all at once: each on its own took most of a tenth of a millisecond.
 .lost_cells <- function(one, other) {
   kinds <- paste(.plain_kinds(one), .plain_kinds(other))
@@ -157,9 +159,15 @@ compare <- function(a, b, limit) {
     again <- .rebuild(cells, unlist(other[at], use.names = FALSE))
     lost[rep(at, long[at])[which(.differ(cells, again$cells) | again$lost)]] <- TRUE
   }
-  alone <- which(kinds == "")
-  lost[alone] <- vapply(alone, function(at) !is.null(.lost_of_cell(one[[at]], other[[at]])), NA)
-  which(lost)
+  first <- NULL
+  for (at in which(kinds == "")) {
+    pair <- .lost_of_cell(one[[at]], other[[at]])
+    lost[at] <- !is.null(pair)
+    if (is.null(first)) first <- pair
+  }
+  at <- which(lost)
+  if (length(at) && kinds[at[1L]] != "") first <- .lost_of_cell(one[[at[1L]]], other[[at[1L]]])
+  list(count = length(at), first = first)
 }
 
 .plain_pairs <- local({

@@ -1,0 +1,231 @@
+"""Columns of every kind that Arrow has, within every other: none breaks the comparison off, and what differs is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tare.measure.compare_tables import compare_tables
+
+ROWS = 4
+NAN = float("nan")
+NUMBERS = pa.array([1, 2, 3, 4], pa.int32())
+LISTS = [[1], None, [2, 3], []]
+
+
+class Own(pa.ExtensionType):
+    """A type of somebody's own, with whatever storage."""
+
+    def __init__(self, storage: Any) -> None:
+        super().__init__(storage, "tests.own")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        """What tells it from another of the same name."""
+        return str(self.storage_type).encode()
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: Any, serialized: bytes) -> Own:
+        """The same of what was stored."""
+        del serialized
+        return cls(storage)
+
+
+def own(array: Any) -> Any:
+    """The array as one of an extension type."""
+    return pa.ExtensionArray.from_storage(Own(array.type), array)
+
+
+def sparse(*members: Any) -> Any:
+    """A union of members in turn."""
+    return pa.UnionArray.from_sparse(pa.array([0, 1, 0, 1], pa.int8()), list(members))
+
+
+def dense(*members: Any) -> Any:
+    """The same, without places for what is not there; codes that are no places."""
+    places = pa.array([0, 0, 1, 1], pa.int32())
+    return pa.UnionArray.from_dense(
+        pa.array([5, 7, 5, 7], pa.int8()), places, list(members), ["m", "n"], [5, 7]
+    )
+
+
+KINDS: dict[str, Any] = {
+    "numbers": pa.array([1, None, 3, 4]),
+    "floats": pa.array([1.5, None, NAN, -0.0]),
+    "texts": pa.array(["a", None, "c", ""]),
+    "views of texts": pa.array(["a", None, "c", ""], pa.string_view()),
+    "views of bytes": pa.array([b"a", None, b"c", b""], pa.binary_view()),
+    "nothing": pa.nulls(ROWS),
+    "decimals": pa.array([1, None, 3, 4]).cast(pa.decimal128(21, 2)),
+    "moments": pa.array([1, None, 3, 4], pa.timestamp("ns", "UTC")),
+    "intervals": pa.array([(1, 2, 3), None, (1, 2, 4), (0, 0, 0)], pa.month_day_nano_interval()),
+    "lists": pa.array(LISTS, pa.list_(pa.int64())),
+    "long lists": pa.array(LISTS, pa.large_list(pa.float64())),
+    "views of lists": pa.array(LISTS, pa.list_view(pa.int64())),
+    "long views of lists": pa.array(LISTS, pa.large_list_view(pa.float64())),
+    "lists of two": pa.array([[1, 2], None, [3, 4], [5, None]], pa.list_(pa.int64(), 2)),
+    "maps": pa.array([[("a", 1)], None, [], [("b", None)]], pa.map_(pa.string(), pa.int64())),
+    "structs": pa.array([{"p": 1}, None, {"p": None}, {"p": 4}], pa.struct([("p", pa.int64())])),
+    "structs of nothing": pa.array([{}, None, {}, {}], pa.struct([])),
+    "levels": pa.array(["a", None, "a", "b"]).dictionary_encode(),
+    "levels of lists": pa.DictionaryArray.from_arrays(pa.array([0, None, 1, 0]), pa.array([[1], [2, 3]])),
+    "levels of floats": pa.DictionaryArray.from_arrays(pa.array([0, None, 0, 1]), pa.array([NAN, 1.5])),
+    "runs": pc.call_function("run_end_encode", [pa.array([1, 1, None, 4])]),
+    "runs of lists": pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array([[1], [2, 3]])),
+    "a dense union": dense(pa.array([1, 2]), pa.array(["a", None])),
+    "a sparse union": sparse(pa.array([1, 2, 3, 4]), pa.array(["a", "b", "c", "d"])),
+    "a union of floats": sparse(pa.array([NAN, 2, -0.0, 4]), pa.array([[1.5]] * 4)),
+    "a type of its own": own(pa.array([1, None, 3, 4])),
+    "lists of a type of their own": own(pa.array(LISTS, pa.list_(pa.int64()))),
+    "uuids": pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"a" * 16, None, b"c" * 16, b"d" * 16], pa.binary(16))),
+}  # fmt: skip
+ENDS = pa.array(range(ROWS + 1), pa.int32())
+NAMES = pa.array(["a", "b", "c", "d"])
+WITHIN: dict[str, Callable[[Any], Any]] = {
+    "a column": lambda kind: kind,
+    "structs": lambda kind: pa.StructArray.from_arrays([kind], ["u"]),
+    "structs and nulls": lambda kind: pa.StructArray.from_arrays(
+        [kind], ["u"], mask=pa.array([False, True, False, False])
+    ),
+    "lists": lambda kind: pa.ListArray.from_arrays(ENDS, kind),
+    "views of lists": lambda kind: pa.ListViewArray.from_arrays(
+        ENDS[:-1], pa.array([1] * ROWS, pa.int32()), kind
+    ),
+    "lists of one": lambda kind: pa.FixedSizeListArray.from_arrays(kind, 1),
+    "maps": lambda kind: pa.MapArray.from_arrays(ENDS, NAMES, kind),
+    "lists of structs": lambda kind: pa.ListArray.from_arrays(
+        ENDS, pa.StructArray.from_arrays([kind, NAMES], ["u", "v"])
+    ),
+    "levels": lambda kind: pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3]), kind),
+    "runs": lambda kind: pa.RunEndEncodedArray.from_arrays(ENDS[1:], kind),
+    "a union": lambda kind: sparse(kind, kind),
+    "a dense union": lambda kind: dense(kind, kind),
+    "a type of its own": own,
+}
+
+
+def columns() -> Iterator[Any]:
+    """Each kind within each other, as far as Arrow can hold them."""
+    for name, kind in KINDS.items():
+        for place, within in WITHIN.items():
+            try:
+                yield pytest.param(within(kind), id=f"{name} in {place}")
+            except (pa.ArrowException, TypeError, ValueError):
+                continue
+
+
+COLUMNS = list(columns())
+
+
+def beside(column: Any, other: Any) -> Any:
+    """Structs of both."""
+    return pa.StructArray.from_arrays([column, other], ["u", "x"])
+
+
+def found(before: Any, after: Any) -> tuple[str, int]:
+    """The verdict on one column, and how many cells are lost."""
+    said = compare_tables(pa.table({"c": before}), pa.table({"c": after}))
+    return said.verdict, sum(change.count for change in said.changes if change.verdict == "lossy")
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_column_is_the_same_as_itself(column: Any) -> None:
+    """Whole, and in parts."""
+    assert found(column, column) == ("same", 0)
+    assert found(column.slice(1, 2), column.slice(1, 2)) == ("same", 0)
+    parts = pa.chunked_array([column.slice(0, 1), column.slice(1)])
+    assert found(parts, column) == ("same", 0)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_of_no_rows_none_is_lost(column: Any) -> None:
+    """Without chunks too, of which Arrow cannot make an array of every type."""
+    none = pa.chunked_array([], column.type)
+    assert found(none, none) == ("same", 0)
+    assert found(none, pa.chunked_array([column.slice(0, 0)]))[1] == 0  # it may have levels
+    assert found(none, pa.chunked_array([], pa.string()))[1] == 0
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_what_stays_beside_another_type_is_not_lost(column: Any) -> None:
+    wide = NUMBERS.cast(pa.int64())
+    assert found(beside(column, NUMBERS), beside(column, wide)) == ("type", 0)
+    assert found(beside(column, NUMBERS).slice(1), beside(column, wide).slice(1)) == ("type", 0)
+    lists = [pa.ListArray.from_arrays(ENDS, beside(column, number)) for number in (NUMBERS, wide)]
+    assert found(*lists) == ("type", 0)
+    assert found(*(one.slice(1, 2) for one in lists)) == ("type", 0)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_what_is_lost_beside_it_is_found(column: Any) -> None:
+    truths = pa.array([True, True, False, True])
+    verdict, lost = found(beside(column, truths), beside(column, pa.array([1, 5, 0, 1])))
+    assert (verdict, lost >= 1) == ("lossy", True)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_rows_in_another_order_are_lost(column: Any) -> None:
+    """What is beside them is the same."""
+    try:
+        other = pa.concat_arrays([column.slice(at, 1) for at in (3, 1, 2, 0)])
+    except pa.ArrowException:
+        return  # Arrow cannot
+    if column.to_pylist() == other.to_pylist():
+        return
+    assert found(column, other) == ("lossy", 2)
+    assert found(beside(column, NUMBERS), beside(other, NUMBERS)) == ("lossy", 2)
+    assert found(beside(column, NUMBERS), beside(other, NUMBERS.cast(pa.int64())))[0] == "lossy"
+
+
+FLOATS = pa.array([0.5, 0.0, NAN, 1.0])
+HIDDEN = [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (sparse(FLOATS, FLOATS), sparse(FLOATS, pa.array([9.5, 0.0, 9.5, 1.0])), ("same", 0)),
+        (sparse(FLOATS, FLOATS), sparse(FLOATS, pa.array([0.5, -0.0, NAN, 1.0])), ("lossy", 1)),
+        (sparse(FLOATS, NAMES), sparse(FLOATS, pa.array(["a", "b", "c", "x"])), ("lossy", 1)),
+        (dense(FLOATS[:2], FLOATS[2:]), dense(FLOATS[:2], pa.array([NAN, 1.0, 7.0])), ("same", 0)),
+        (dense(FLOATS[:2], FLOATS[2:]), dense(FLOATS[:2], pa.array([NAN, 7.0])), ("lossy", 1)),
+        (
+            pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [NUMBERS[:2], NUMBERS[:2]]),
+            pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [NUMBERS[:2], NUMBERS[:2]]),
+            ("lossy", 1),
+        ),
+    ],
+)
+def test_unions_are_compared_by_what_they_hold(before: Any, after: Any, said: tuple[str, int]) -> None:
+    """Places that belong to no row, and which place a row has, are nothing; the sign of a zero is something."""
+    assert found(before, after) == said
+    structs = [pa.StructArray.from_arrays([one], ["u"]) for one in (before, after)]
+    assert found(*structs) == said
+
+
+@pytest.mark.parametrize(
+    "kinds", [(FLOATS, [0.5, 0.0, 8.0, 1.0]), (NUMBERS, [1, 2, 8, 4]), (NAMES, ["a", "b", "x", "d"])]
+)
+@pytest.mark.parametrize("number", [NUMBERS, NUMBERS.cast(pa.int64())])
+def test_what_lies_under_a_null_is_nothing(kinds: tuple[Any, list[Any]], number: Any) -> None:
+    """Arrays may have anything there; a union in a struct has no null of its own."""
+    plain, other = kinds[0], pa.array(kinds[1], kinds[0].type)
+    for within in (lambda kind: kind, lambda kind: sparse(kind, kind)):
+        before, after = (
+            pa.StructArray.from_arrays([within(one), beside], ["u", "x"], mask=pa.array(HIDDEN))
+            for one, beside in ((plain, NUMBERS), (other, number))
+        )
+        assert found(before, after)[1] == 0
+
+
+def test_runs_of_another_extension_type_are_of_another_type() -> None:
+    """Arrow says that the types are equal, and compares what is not there."""
+    structs = pa.array([{"p": 1}] * ROWS, pa.struct([("p", pa.int64())]))
+    before, after = (WITHIN["runs"](one) for one in (own(structs), KINDS["uuids"]))
+    assert found(before, after) == ("lossy", ROWS)
+    texts = pa.array(["1", "2", "3", "4"])
+    json = pa.ExtensionArray.from_storage(pa.json_(), texts)
+    assert found(WITHIN["runs"](own(texts)), WITHIN["runs"](json)) == ("type", 0)
