@@ -7,14 +7,15 @@ knows: it is asked once, and whatever is wrong with it is the reason that its ro
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -75,6 +76,9 @@ _OWN_BYTES: Mapping[str, frozenset[tuple[str, str]]] = MappingProxyType(
 )
 _SPOKEN = {"node": "javascript", "mono": "csharp"}
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
+_SLICE_S = 0.1
+_ENDING_S = 2.0
+"""How long workers that were told to end are waited for, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,10 @@ class Inventory:
     missing: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     absent: bool = False
+
+
+_remembered: dict[tuple[str, tuple[str, ...]], Inventory] = {}
+"""What workers said, by language and command: that of a program does not change while this one runs."""
 
 
 @dataclass(frozen=True)
@@ -396,44 +404,74 @@ def node_folders() -> tuple[str, ...]:
     return (*own, str(data / "tare" / "node" / "node_modules"))
 
 
-def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+def inventory(language: str, given: Mapping[str, str], stop: Callable[[], bool] | None = None) -> Inventory:
     """What the worker of a language has; it is started and asked once.
 
     Args:
         language: Its name in ids.
         given: Commands by name.
+        stop: Whether to end the worker and wait no longer; what is said of it then is not remembered.
 
     >>> inventory("node", {"node": "false"}).reason
     'the Node worker does not run: exited with code 1'
     """
     try:
-        return _asked(language, command_of(language, given))
+        command = command_of(language, given)
     except UsageError as error:
         return Inventory(language, reason=str(error), absent=not given.get(language))
+    known = _remembered.get((language, command))
+    if known is not None:
+        return known
+    found = _asked(language, command, stop)
+    if stop is None or not stop():
+        _remembered[language, command] = found
+    return found
 
 
-def inventories(languages: Iterable[str], given: Mapping[str, str]) -> list[Inventory]:
+def inventories(
+    languages: Iterable[str], given: Mapping[str, str], check: Callable[[], None] = lambda: None
+) -> list[Inventory]:
     """What the workers of several languages have, in that order; all are started at once, as each takes its time.
 
     Args:
         languages: Their names in ids.
         given: Commands by name.
+        check: Called again and again meanwhile. What it raises is raised, as Ctrl-C is, and the workers end.
 
     >>> [found.language for found in inventories(["node", "perl"], {"node": "false", "perl": "false"})]
     ['node', 'perl']
     """
-    wanted = list(languages)
-    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
-        return list(pool.map(lambda language: inventory(language, given), wanted))
+    ended = threading.Event()
+    answers = [_aside(partial(inventory, language, given, ended.is_set)) for language in languages]
+    try:
+        while wait(answers, _SLICE_S).not_done:
+            check()
+    finally:
+        ended.set()
+        wait(answers, _ENDING_S)
+    return [answer.result() for answer in answers]
 
 
-@functools.cache
-def _asked(language: str, command: tuple[str, ...]) -> Inventory:
+def _aside(call: Callable[[], Inventory]) -> Future[Inventory]:
+    """What a call in a thread of its own gives. A pool's threads would be waited for at the end of the program."""
+    answer: Future[Inventory] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return answer
+
+
+def _asked(language: str, command: tuple[str, ...], stop: Callable[[], bool] | None) -> Inventory:
     from tare.measure.driver import Worker
 
     name = name_of(language)
     try:
-        with Worker(language, command) as worker:
+        with Worker(language, command, stop=stop) as worker:
             hello = worker.hello
     except TareError as error:
         tail = str(getattr(error, "log_tail", "") or "").strip().splitlines()

@@ -396,11 +396,12 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
 
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
+        Stopped: The user asked to stop while workers were asked what they have.
     """
     from tare.measure.supports import tried
 
     settings = session.settings
-    found, left_out = tried(settings, session.dataset)
+    found, left_out = tried(settings, session.dataset, session.check)
     if left_out:
         session.record["left_out"] = left_out
     asked = base in found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -91,6 +91,7 @@ def asked_for(
     installed: Sequence[Codec],
     settings: Settings | None = None,
     kind: str | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[list[Codec], list[str]]:
     """The codecs that ``--codec`` means.
 
@@ -101,6 +102,7 @@ def asked_for(
         installed: What is tried by default.
         settings: What the command line gave: media, and commands of further workers.
         kind: Kind of the data; None if it is not known.
+        check: Called while workers are asked what they have; what it raises ends them.
 
     Returns:
         The codecs; and what a ``*`` would have meant too and why it was left out, a line a reason.
@@ -122,11 +124,12 @@ def asked_for(
     media = _media(settings, kind)
     for text in wanted:
         if text.endswith("*"):
-            several, reasons = _begun(text, installed, given, media, kind)
+            here = inventories(languages_begun(text, given), given, check)
+            several, reasons = _begun(text, installed, here, media, kind)
             found |= dict.fromkeys(several)
             left_out |= dict.fromkeys(reasons)
         elif language := language_of(text, given):
-            foreign = Foreign(text, inventory(language, given))
+            foreign = Foreign(text, *inventories([language], given, check))
             if reason := foreign.refusal({"medium": media[0]}, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None
@@ -145,14 +148,17 @@ def _media(settings: Settings | None, kind: str | None) -> tuple[str, ...]:
 
 
 def _begun(
-    pattern: str, installed: Sequence[Codec], given: Mapping[str, str], media: Sequence[str], kind: str | None
+    pattern: str,
+    installed: Sequence[Codec],
+    here: Sequence[Inventory],
+    media: Sequence[str],
+    kind: str | None,
 ) -> tuple[list[Codec], list[str]]:
     """Every codec whose id begins so, and what was left out and why.
 
     Raises:
         UsageError: There is none; what would have to be installed is named.
     """
-    here = inventories(languages_begun(pattern, given), given)
     able, left_out = _of_languages(pattern, here, media, kind)
     found = [*(codec for codec in installed if is_level(pattern, str(codec))), *able]
     if not found:
@@ -224,8 +230,15 @@ def _in_words(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]:
+def tried(
+    settings: Settings, dataset: Dataset, check: Callable[[], None] = lambda: None
+) -> tuple[list[Codec], list[str]]:
     """The codecs that a run of data tries, but for its base, and what a ``*`` left out and why.
+
+    Args:
+        settings: What was asked for.
+        dataset: The data.
+        check: Called while workers of other languages are asked what they have; what it raises ends them.
 
     Raises:
         UsageError: A codec that was asked for, or was not wanted, does not exist or cannot be measured.
@@ -237,12 +250,15 @@ def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]
     found = candidates(dataset.kind, sequence=sequence)
     left_out: list[str] = []
     if settings.codecs:
-        found, left_out = asked_for(settings.codecs, found, settings, dataset.kind)
-    return left_after(settings.exclude, found, settings.workers), left_out
+        found, left_out = asked_for(settings.codecs, found, settings, dataset.kind, check)
+    return left_after(settings.exclude, found, settings.workers, check), left_out
 
 
 def left_after(
-    unwanted: Iterable[str], found: Sequence[Codec], given: Mapping[str, str] = _NONE
+    unwanted: Iterable[str],
+    found: Sequence[Codec],
+    given: Mapping[str, str] = _NONE,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Codec]:
     """The codecs that ``--not`` leaves.
 
@@ -251,6 +267,7 @@ def left_after(
             formats; one that ends in ``*`` stands for every codec whose id begins so.
         found: What would be tried.
         given: Commands of further workers, by name.
+        check: Called while workers are asked what they have; what it raises ends them.
 
     Raises:
         UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
@@ -274,7 +291,7 @@ def left_after(
             # One that exists and is not tried for this data is left out already.
             stem = text.removesuffix("*").rstrip(":,")
             if language := language_of(stem, given):
-                _known(text, inventory(language, given))
+                _known(text, *inventories([language], given, check))
             else:
                 Codec.parse(stem)
         out.update(several)

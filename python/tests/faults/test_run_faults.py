@@ -153,6 +153,13 @@ def _until(process: subprocess.Popen[str], stage: str, done: int = 0) -> None:
     raise AssertionError(f"the run ended before {stage}")
 
 
+def _until_written(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < until, f"no {path.name}"
+        time.sleep(0.02)
+
+
 def _interrupted(process: subprocess.Popen[str], out: Path) -> tuple[str, str, dict[str, Any]]:
     """Ctrl-C ends it soon, with 130, a record and the command that goes on: what it printed, what it said, the record."""
     asked = time.monotonic()
@@ -176,6 +183,23 @@ def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) ->
     assert any(case["launches"] for case in record["cases"])
     assert "exchange not begun: interrupted" in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "words", [("--codec", "json:p*"), ("--codec", "json:perl"), ("--not", "json:perl-x")]
+)
+def test_interrupt_is_heeded_while_a_language_is_asked(tmp_path: Path, words: tuple[str, str]) -> None:
+    """It may build its worker first: nobody waits for it, and it does not live on."""
+    begun = tmp_path / "begun"
+    worker = f"perl=sh -c 'echo $$ > {begun}; exec sleep 61'"
+    process, out = _start(tmp_path, "--worker", worker, *words, "--time", "60s")
+    _until_written(begun)
+    asked = time.monotonic()
+    _, errors, record = _interrupted(process, out)
+    assert time.monotonic() - asked < 10
+    assert record["cases"] == []
+    assert "Traceback" not in errors
+    assert not Path(f"/proc/{begun.read_text().strip()}").exists()
 
 
 def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) -> None:

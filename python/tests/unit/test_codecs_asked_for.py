@@ -45,7 +45,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Languages that were asked what they have; they answer as `HERE` says."""
     names: list[str] = []
 
-    def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+    def inventory(language: str, given: Mapping[str, str], *_: Any) -> Inventory:
         names.append(language)
         return HERE.get(language) or Inventory(language, "5", {f"json:{language}-own": DOCUMENT})
 

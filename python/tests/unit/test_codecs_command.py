@@ -58,7 +58,7 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     rds["choices"] = {"form": ["xdr", "ascii"], "fast": [True, False], "level": [1, 2]}
     here = {"rds:r": rds, "csv:r": {"version": "4", "media": ["file"], "options": {"digits": 15}}}
     found = foreign.Inventory("r", "4", here, {"yaml:r-yaml": "apt-get install r-cran-yaml"})
-    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+    monkeypatch.setattr(foreign, "inventory", lambda *_: found)
 
     def told(*args: str) -> list[list[str]]:
         said = CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False)

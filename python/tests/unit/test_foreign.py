@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +218,36 @@ def test_a_worker_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no answer within 0.3 s" in cases["json:node"]["reason"]
 
 
+def test_languages_are_asked_together_until_somebody_stops_it(tmp_path: Path) -> None:
+    """Their workers end with it, and nothing false is remembered of them; who had answered is not asked again."""
+    log = tmp_path / "pids"
+    command = shlex.join(["sh", "-c", f'echo "$$" >> {shlex.quote(str(log))}; exec sleep 61'])
+    given = {"perl": command, "ruby": command, "node": liar(tmp_path, "well")}
+    assert inventory("node", given).codecs
+
+    def check() -> None:
+        if log.exists() and len(log.read_text().split()) == 2:
+            raise InterruptedError
+
+    began = time.monotonic()
+    with pytest.raises(InterruptedError):
+        foreign.inventories(given, given, check)
+    assert time.monotonic() - began < 30
+    assert not [pid for pid in log.read_text().split() if Path(f"/proc/{pid}").exists()]
+    assert [key for key in foreign._remembered if command_of("perl", given) in key] == []
+
+
+def test_what_goes_wrong_while_a_language_is_asked_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is where one alone is asked: a full disk is not silence."""
+
+    def full(*_: Any) -> Any:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(foreign, "inventory", full)
+    with pytest.raises(OSError, match="no space left"):
+        foreign.inventories(["perl"], {"perl": "perl x"})
+
+
 @pytest.mark.parametrize(
     ("how", "status", "reason"),
     [
@@ -299,7 +330,7 @@ def test_the_codecs_of_a_language_are_listed(tmp_path: Path, monkeypatch: pytest
         },
         {"yaml:r-yaml": "apt-get install r-cran-yaml"},
     )
-    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+    monkeypatch.setattr(foreign, "inventory", lambda *_: found)
     lines = told(codecs_command.command, "--language", "r").splitlines()
     assert [line.split() for line in lines] == [
         ["rds:r", "4.2.2", "x", "memory", "form=xdr"],

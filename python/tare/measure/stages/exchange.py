@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["measure_exchange"]
 
 _OWN_BYTES = 16 << 20
-_SLICE_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,11 @@ def measure_exchange(session: Session) -> None:
         Stopped: The user asked to stop; what was tried until then is kept.
     """
     from tare.measure.exchange import steps_of, untried
+    from tare.measure.foreign import LANGUAGES, inventories
 
-    _wait_for_languages(session)
+    given = session.settings.workers
+    # What each says it has is remembered; one may build its worker first, and a stop is heeded meanwhile.
+    inventories(dict.fromkeys((*LANGUAGES, *given)), given, session.check)
     share = min(1.0, _OWN_BYTES / max(1, session.dataset.bytes_memory))
     found = session.record["fidelity"].setdefault("exchange", {})
     due = _due(session, share)
@@ -67,27 +68,6 @@ def measure_exchange(session: Session) -> None:
 def _told(session: Session, before: int, total: int, line: str, done: int, _: int) -> None:
     with contextlib.suppress(Stopped):  # the exchange asks for itself, and keeps what is there
         session.tell("exchange", before + done, total, line)
-
-
-def _wait_for_languages(session: Session) -> None:
-    """Ask every language what it has, which is remembered. One may build its worker first: a stop is heeded meanwhile.
-
-    Raises:
-        Stopped: The user asked to stop.
-    """
-    from tare.measure.foreign import LANGUAGES, inventory
-
-    given = session.settings.workers
-
-    def ask() -> None:
-        for language in dict.fromkeys((*LANGUAGES, *given)):
-            inventory(language, given)
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    while asking.is_alive():
-        session.check()
-        asking.join(_SLICE_S)
 
 
 def _due(session: Session, share: float) -> list[_Due]:
