@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset
     from tare.measure.session import Settings
 
-__all__ = ["asked_for", "canonical", "left_after", "others", "supports", "tried"]
+__all__ = ["asked_for", "canonical", "left_after", "not_on", "others", "supports", "tried"]
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -130,7 +131,7 @@ def asked_for(
             left_out |= dict.fromkeys(reasons)
         elif language := language_of(text, given):
             foreign = Foreign(text, *inventories([language], given, check))
-            if reason := foreign.refusal({"medium": media[0]}, kind):
+            if reason := _unable(foreign, media, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None
         else:
@@ -140,18 +141,48 @@ def asked_for(
     return list(found), list(left_out)
 
 
-def _media(settings: Settings | None, kind: str | None) -> tuple[str, ...]:
-    """What a codec is measured on: first where everything is screened, then what was asked for."""
-    asked = (settings.media if settings is not None else None) or ()
+@dataclass(frozen=True)
+class _Media:
+    """What a run measures on: where everything is screened, and what was asked for."""
+
+    screened: str
+    asked: tuple[str, ...]
+
+
+def _media(settings: Settings | None, kind: str | None) -> _Media:
     usual = _USUAL.get(kind or "", "memory")
-    return tuple(dict.fromkeys((next((one for one in asked if one in ONE_END), usual), *asked)))
+    asked = (settings.media if settings is not None else None) or (usual,)
+    return _Media(next((one for one in asked if one in ONE_END), usual), asked)
+
+
+def _unable(foreign: Foreign, media: _Media, kind: str | None) -> str | None:
+    """Why a run cannot have a codec; None if it can, on one of its media at least: on others its rows say why not."""
+    if reason := foreign.refusal({"medium": media.screened}, kind):
+        return reason
+    reasons = [foreign.refusal({"medium": medium}, kind) for medium in media.asked]
+    return reasons[0] if all(reasons) else None
+
+
+def not_on(codec: Codec, medium: str) -> str | None:
+    """Why a codec that is tried has no figures on a medium; None if it has: what Python's codecs cannot, their rows say.
+
+    Args:
+        codec: One of `asked_for`.
+        medium: The medium.
+
+    >>> here = Inventory("r", codecs={"json:r": {"kinds": ["document"], "media": ["memory"]}})
+    >>> not_on(Foreign("json:r", here), "memory"), not_on(Foreign("json:r", here), "unix")
+    (None, 'json:r is not measured on unix by the R worker')
+    """
+    stand_in: object = codec
+    return stand_in.refusal({"medium": medium}, None) if isinstance(stand_in, Foreign) else None
 
 
 def _begun(
     pattern: str,
     installed: Sequence[Codec],
     here: Sequence[Inventory],
-    media: Sequence[str],
+    media: _Media,
     kind: str | None,
 ) -> tuple[list[Codec], list[str]]:
     """Every codec whose id begins so, and what was left out and why.
@@ -177,7 +208,7 @@ def _begun(
 
 
 def _of_languages(
-    pattern: str, here: Iterable[Inventory], media: Sequence[str], kind: str | None
+    pattern: str, here: Iterable[Inventory], media: _Media, kind: str | None
 ) -> tuple[list[Codec], list[str]]:
     """The codecs of other languages whose ids begin so, and those that cannot hold the data and why."""
     found: list[Codec] = []
@@ -188,8 +219,7 @@ def _of_languages(
             if not is_level(pattern, id) or (id.startswith("none:") and not pattern.startswith("none")):
                 continue
             foreign = Foreign(id, one)
-            reasons = (foreign.refusal({"medium": medium}, kind) for medium in media)
-            if reason := next(filter(None, reasons), None):
+            if reason := _unable(foreign, media, kind):
                 refused.setdefault(reason.removeprefix(f"{id} "), []).append(id)
             else:
                 found.append(cast("Codec", foreign))

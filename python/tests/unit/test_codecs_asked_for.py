@@ -96,17 +96,40 @@ def test_what_a_star_leaves_out_has_a_reason() -> None:
     ]
 
 
-def test_the_media_are_those_asked_for() -> None:
-    """A file holds what memory does not; what lacks one of the media is left out, an id for the first only refused."""
-    assert "rdata:r" in foreign_ids("*", settings=Settings(media=("file",)))[0]
-    found, left_out = foreign_ids("json:*", settings=Settings(media=("memory", "tcp")))
-    assert not found
-    assert "json:r-jsonlite (is not measured on tcp by the R worker)" in left_out
-    assert [str(one) for one in asked_for(["rdata:r"], [], Settings(media=("file",)), "document")[0]] == [
-        "rdata:r"
-    ]
-    with pytest.raises(UsageError, match="rdata:r: rdata:r is not measured on memory"):
-        asked_for(["rdata:r"], [], Settings(), "document")
+@pytest.mark.parametrize(
+    ("media", "pattern", "reason"),
+    [
+        (("file",), "rdata:r*", ""),
+        (("memory", "tcp"), "json:r-*", ""),
+        (("tcp", "file"), "rdata:r*", ""),
+        ((), "rdata:r*", "rdata:r is not measured on memory by the R worker"),
+        (("memory", "file"), "rdata:r*", "rdata:r is not measured on memory by the R worker"),
+        (("tcp",), "json:r-*", "json:r-jsonlite is not measured on tcp by the R worker"),
+        (("tcp", "unix"), "json:r-*", "json:r-jsonlite is not measured on tcp by the R worker"),
+    ],
+)
+def test_the_media_are_those_asked_for(media: tuple[str, ...], pattern: str, reason: str) -> None:
+    """What lacks where all are screened, or all that was asked for, is left out; named, it is refused."""
+    settings = Settings(media=media or None)
+    if not reason:
+        [id] = foreign_ids(pattern, settings=settings)[0]
+        assert [str(one) for one in asked_for([id], [], settings, "document")[0]] == [id]
+        return
+    id, _, why = reason.partition(" ")
+    found, left_out = foreign_ids("*", settings=settings)
+    assert id not in found
+    assert any(id in line and f"({why})" in line for line in left_out)
+    with pytest.raises(UsageError, match=f"{id}: {reason}"):
+        asked_for([id], [], settings, "document")
+
+
+def test_what_one_of_the_media_lacks_is_told_before_it_is_run() -> None:
+    """In a row of that medium alone, which is no case to screen."""
+    settings = Settings(codecs=("json:r-*", "json:stdlib"), media=("memory", "tcp"))
+    lines = list(estimate(open_dataset([{"a": 1}]), None, settings))
+    assert "  json:r-jsonlite@memory" in lines
+    assert "  json:r-jsonlite@tcp  (n/a: json:r-jsonlite is not measured on tcp by the R worker)" in lines
+    assert lines[-1].startswith("3 cases to screen")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from tare.measure.cost import PROFILES
 from tare.measure.exchange import shared_formats
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
+from tare.measure.record_schema import check
 from tare.measure.seat import Seat
 from tare.measure.waited import System
 
@@ -225,13 +226,13 @@ def test_languages_are_asked_together_until_somebody_stops_it(tmp_path: Path) ->
     given = {"perl": command, "ruby": command, "node": liar(tmp_path, "well")}
     assert inventory("node", given).codecs
 
-    def check() -> None:
+    def stopped() -> None:
         if log.exists() and len(log.read_text().split()) == 2:
             raise InterruptedError
 
     began = time.monotonic()
     with pytest.raises(InterruptedError):
-        foreign.inventories(given, given, check)
+        foreign.inventories(given, given, stopped)
     assert time.monotonic() - began < 30
     assert not [pid for pid in log.read_text().split() if Path(f"/proc/{pid}").exists()]
     assert [key for key in foreign._remembered if command_of("perl", given) in key] == []
@@ -377,6 +378,20 @@ def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
     assert statuses["json:node"] == "ok"
     with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
         measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
+
+
+def test_a_medium_that_a_worker_has_not_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    """The codec is weighed on the others; nobody starts a process for what is known."""
+    result = measure.run(
+        DOCUMENT, codecs=("json:node", "json:stdlib"), media=("memory", "fifo"), time_s=8, deadline_s=2,
+        workers={"node": liar(tmp_path, "well")},
+    )  # fmt: skip
+    weighed = [case for case in result.record["cases"] if case["stage"] == "weigh"]
+    [memory, fifo] = (case for case in weighed if case["labels"]["codec"] == "json:node")
+    assert (memory["labels"]["medium"], memory["status"]) == ("memory", "ok")
+    assert (fifo["labels"]["medium"], fifo["status"], fifo["launches"]) == ("fifo", "n/a", [])
+    assert fifo["reason"] == "json:node is not measured on fifo by the Node worker"
+    check(result.record)
 
 
 @pytest.mark.parametrize(
