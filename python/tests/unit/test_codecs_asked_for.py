@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -180,6 +181,28 @@ def test_what_is_not_wanted_of_a_language_must_exist(asked: list[str]) -> None:
     for mistyped in ("json:r-jsonlit", "json:node-x*"):
         with pytest.raises(UsageError, match="worker has no codec json:"):
             left_after([mistyped], found)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "unwanted", "left"),
+    [
+        (None, (), "json:orjson json:stdlib json:node"),
+        (None, ("json:orjson+zstd:3", "json,orient=columns", "json:node,x=1", "json:stdlib+*", "json:orjson,*"),
+         "json:orjson json:stdlib json:node"),
+        (None, ("json:orjson",), "json:stdlib json:node"),
+        (None, ("json:no*",), "json:orjson json:stdlib"),
+        (None, ("json",), ""),
+        (("json:orjson+zstd:3",), ("json:orjson+zstd:9",), "json:orjson json:node"),
+        (("json:orjson,non_str_keys=true",), ("json:stdlib",), "json:orjson json:node"),
+        (("json:node",), (), "json:orjson json:stdlib json:node"),
+        (("pickle",), (), ""),
+    ],
+)  # fmt: skip
+def test_what_is_exchanged(chosen: tuple[str, ...] | None, unwanted: tuple[str, ...], left: str) -> None:
+    """Codecs without options and compressors: a variant that is not wanted leaves its codec and its format there."""
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    settings = Settings(codecs=chosen, exclude=unwanted)
+    assert stage._asked(settings, ["json:orjson", "json:stdlib", "json:node"]) == left.split()
 
 
 @pytest.fixture

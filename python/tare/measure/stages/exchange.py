@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tare.measure.session import Stopped
 
 if TYPE_CHECKING:
-    from tare.measure.session import Session
+    from tare.measure.session import Session, Settings
 
 __all__ = ["measure_exchange"]
 
@@ -35,7 +35,7 @@ def measure_exchange(session: Session) -> None:
     to be tried is in the record before the first of it is, so that a run that is stopped says what was not.
 
     Args:
-        session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` among all.
+        session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` leaves out of any language.
 
     Raises:
         Stopped: The user asked to stop; what was tried until then is kept.
@@ -82,7 +82,7 @@ def _due(session: Session, share: float) -> list[_Due]:
     )
     due: dict[str, _Due] = {}
     for format in shared_formats(given, kind=dataset.kind):
-        codecs = _asked(session, ends_of(format, given, kind=dataset.kind)[0])
+        codecs = _asked(session.settings, ends_of(format, given, kind=dataset.kind)[0])
         if len(codecs) > 1:
             block = format if dataset.kind == "document" else table_block(format, due)
             due[block] = _Due(block, codecs, partial(how, format, codecs, given=given, own=own))
@@ -100,22 +100,26 @@ def _kept(one: _Due, share: float, tell: Callable[..., None], stop: Callable[[],
     return {**block, "own_share": None if block.get("reason") else share}
 
 
-def _asked(session: Session, codecs: list[str]) -> list[str]:
-    """The codecs that the options leave: of the formats that ``--codec`` names; of Python's those that it names, if any."""
+def _asked(settings: Settings, codecs: list[str]) -> list[str]:
+    """The codecs that the options leave: of the formats that ``--codec`` names; of Python's those that it names, if any.
+
+    Bytes are exchanged without options and compressors: a variant that ``--codec`` names is its plain codec here, and
+    one that ``--not`` names is none of these.
+    """
     from tare.measure.foreign import language_of
 
-    chosen, workers = session.settings.codecs, session.settings.workers
-    left = [one for one in codecs if not _named(one, session.settings.exclude)]
-    if chosen is None:
+    plain = [one for one in settings.exclude if "," not in one and "+" not in one]
+    left = [one for one in codecs if not _named(one, plain)]
+    if settings.codecs is None:
         return left
+    chosen = [one.partition("+")[0].partition(",")[0] for one in settings.codecs]
     if not any(_named(one, chosen) for one in left):
         return []
-    ours = [one for one in left if not language_of(one, workers)]
+    ours = [one for one in left if not language_of(one, settings.workers)]
     named = [one for one in ours if _named(one, chosen)]
     return [one for one in left if one not in ours or one in (named or ours)]
 
 
-def _named(codec: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a codec is one of the ids, without their options and compressors, or of a format named."""
-    plain = [one.partition("+")[0].partition(",")[0] for one in patterns]
-    return any(fnmatchcase(codec, one) or codec.partition(":")[0] == one for one in plain)
+def _named(codec: str, patterns: list[str]) -> bool:
+    """Whether a codec is one of the ids, or of a format named."""
+    return any(fnmatchcase(codec, one) or codec.partition(":")[0] == one for one in patterns)
