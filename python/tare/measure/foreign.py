@@ -291,18 +291,37 @@ def languages_begun(pattern: str, given: Collection[str] = ()) -> list[str]:
 
     >>> languages_begun("json:r-*"), languages_begun("json:j*"), languages_begun("json:orjson*")
     (['r'], ['java'], [])
-    >>> languages_begun("bitcode:*"), languages_begun("pickle,*")
-    (['r', 'node', 'java', 'mono', 'rust'], [])
+    >>> languages_begun("bitcode:*"), languages_begun("bson*"), languages_begun("pickle*")
+    (['r', 'node', 'java', 'mono', 'rust'], ['node', 'java', 'mono', 'rust'], [])
+    >>> languages_begun("pickle,*"), languages_begun("pickle*", ["perl"])
+    ([], ['perl'])
     """
     stem = pattern.removesuffix("*")
     if "," in stem or "+" in stem:  # what workers list are ids without options
         return []
-    library = stem.partition(":")[2]
+    format, colon, library = stem.partition(":")
+    spoken = _spoken(format, whole=bool(colon))
     return [
         name
         for name in dict.fromkeys((*LANGUAGES, *given))
         if name.startswith(library) or library.startswith(f"{name}-")
+        if not spoken or name in given or _SPOKEN.get(name, name) in spoken
     ]
+
+
+def _spoken(stem: str, *, whole: bool) -> set[str]:
+    """Languages with a library for what begins as a format of Python's; empty for others, of which nobody knows.
+
+    Args:
+        stem: Id of the format, or how it begins.
+        whole: Whether it ends there; else ``qs`` is ``qs2`` too. No format of other languages alone begins as one of these.
+    """
+    from tare import formats
+
+    known = [one for one in formats.FORMATS if one.id == stem or (not whole and one.id.startswith(stem))]
+    if not any(one.id == stem for one in known):
+        return set()
+    return {language for one in known for language in one.languages}
 
 
 def found_here(given: Collection[str] = ()) -> list[str]:

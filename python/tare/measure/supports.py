@@ -199,12 +199,24 @@ def _begun(
             f"no codec that can be tried for this data begins with {pattern[:-1][:80]!r}"
             + "".join(f"; {reason}" for reason in why)
         )
-    if absent := [name_of(one.language) for one in here if one.absent]:
+    absent = [name_of(one.language) for one in here if one.absent]
+    if absent and _may_have(pattern, here):
         left_out.append(f"codecs of {_in_words(absent)} (not installed: see tare codecs --language NAME)")
     left_out += [
         f"codecs of {name_of(one.language)} ({one.reason})" for one in here if one.reason and not one.absent
     ]
     return found, left_out
+
+
+def _may_have(pattern: str, here: Sequence[Inventory]) -> bool:
+    """Whether those that are not installed may have such codecs: nobody but they could say, so others must be like them.
+
+    They may if the library is named, if a language that runs has one, or if none runs.
+    """
+    if pattern[:-1].partition(":")[2]:
+        return True
+    run = [one for one in here if not one.reason]
+    return not run or any(is_level(pattern, id) for one in run for id in (*one.codecs, *one.missing))
 
 
 def _of_languages(

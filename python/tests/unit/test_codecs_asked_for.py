@@ -77,6 +77,9 @@ def foreign_ids(
         ("json:r-j*", ["json:r-jsonlite"], {"r"}),
         ("json:orjson*", [], set()),
         ("pickle,*", [], set()),
+        ("pickle*", [], set()),
+        ("marshal*", [], set()),
+        ("bson:*", [], set(LANGUAGES) - {"r"}),
     ],
 )
 def test_a_star_means_codecs_of_every_language(
@@ -95,6 +98,33 @@ def test_what_a_star_leaves_out_has_a_reason() -> None:
         "codecs of Mono and Rust (not installed: see tare codecs --language NAME)",
         "codecs of Java (the Java worker does not run: exited with code 1)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("json:*", True),
+        ("json*", True),
+        ("pickle*", False),
+        ("bson:*", False),
+        ("p*", False),
+        ("msgpack:*", True),
+    ],
+)
+def test_languages_that_are_not_installed_are_told_where_they_may_have_it(pattern: str, told: bool) -> None:
+    """Where one that is has such a codec, or could have it: pickle is Python's, and BSON nobody has here."""
+    lines = foreign_ids(pattern)[1]
+    assert any("Rust (not installed" in line for line in lines) == told
+
+
+def test_where_no_other_language_is_installed_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        foreign, "inventory", lambda name, *_: Inventory(name, reason="needs it", absent=True)
+    )
+    assert foreign_ids("bson:*")[1] == [
+        "codecs of Node, Java, Mono and Rust (not installed: see tare codecs --language NAME)"
+    ]
+    assert foreign_ids("pickle*")[1] == []
 
 
 @pytest.mark.parametrize(
