@@ -165,7 +165,7 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
         UsageError: There is no such language or codec, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, inventory, name_of
+    from tare.measure.foreign import LANGUAGES, Foreign, inventory
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -176,9 +176,9 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
     if found.reason:
         raise UsageError(found.reason)
     wanted = {name.partition("+")[0].partition(",")[0] for name in names}
-    for id in sorted(wanted):
-        if ":" in id and id not in found.codecs and id not in found.missing:
-            raise UsageError(f"the {name_of(language)} worker has no codec {id[:80]}")
+    for name in names:
+        if ":" in name and (fault := Foreign(name, found).fault()):
+            raise UsageError(fault)
 
     def chosen(id: str) -> bool:
         return not wanted or id in wanted or id.partition(":")[0] in wanted

@@ -213,14 +213,11 @@ class Foreign:
         """
         if self.found.reason:
             return self.found.reason
+        if fault := self.fault():
+            return fault
         name, about = _plain(self.text), self.about
         if not about:
-            line = self.found.missing.get(name)
-            return (
-                f"not installed: {line}"
-                if line
-                else f"the {name_of(self.language)} worker has no codec {name}"
-            )
+            return f"not installed: {self.found.missing[name]}"
         medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
         held = "tcp" if medium == "link" else medium
         if kind is not None and kind not in about.get("kinds", ()):
@@ -238,7 +235,19 @@ class Foreign:
                 continue
             if labels.get(factor, only) != only:
                 return f"the {name_of(self.language)} worker measures {factor}={only}"
-        return self._option_fault(name)
+        return None
+
+    def fault(self) -> str | None:
+        """What is wrong with the id, whatever is measured with it; None if nothing is, as far as its worker says."""
+        name, plus, compressor = _plain(self.text).partition("+")
+        if name not in self.found.codecs and name not in self.found.missing:
+            return f"the {name_of(self.language)} worker has no codec {name[:80]}"
+        if plus:
+            return (
+                f"{name} takes no +{compressor[:80]}: that is for Python's codecs, "
+                "those of other languages compress by options, if they do"
+            )
+        return self._option_fault(name) if name in self.found.codecs else None
 
     def _option_fault(self, name: str) -> str | None:
         """What is wrong with the options of the id; the worker's own defaults are its own matter."""

@@ -77,8 +77,17 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         one["id"] for one in json.loads(run("json:orjson", "rds:r", "--json"))
     ]
     assert "apt-get install r-cran-yaml\n" == run("yaml:r-yaml", "--missing")
-    with pytest.raises(UsageError, match="the R worker has no codec rds:r-nothing"):
-        run("rds:r-nothing")
+    for id, said in (
+        ("rds:r-nothing", "the R worker has no codec rds:r-nothing"),
+        ("rds:r,x=1", "rds:r has no option 'x'; it has form, fast, level"),
+        ("rds:r,form=ascii,level=3", "rds:r: level is one of 1, 2, not '3'"),
+        ("rds:r+zstd:3", r"rds:r takes no \+zstd:3: that is for Python's codecs"),
+        ("yaml:r-yaml+zstd:3", r"yaml:r-yaml takes no \+zstd:3"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            run(id)
+        with pytest.raises(UsageError, match=said):
+            run("--language", "r", id)
 
 
 def test_json_holds_everything() -> None:

@@ -127,6 +127,14 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
         ({"x": True}, {"x": [True, False]}, ",x=False", "json:node: x is one of true, false, not 'False'"),
         ({"x": True}, {}, ",y=1", "json:node has no option 'y'; it has x"),
         ({}, {}, ",y=1", "json:node has no option 'y'; it has none"),
+        ({"sep": ","}, {}, ",sep=+", None),
+        (
+            {},
+            {},
+            "+zstd:3",
+            "json:node takes no +zstd:3: that is for Python's codecs, "
+            "those of other languages compress by options, if they do",
+        ),
     ],
 )
 def test_options_are_those_that_the_id_says(
