@@ -53,14 +53,14 @@ def command(
     """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
 
     With FORMAT ids, or ids of codecs of any language (json:orjson, json:r-jsonlite), only these, each with
-    what its options mean, or the values that they take.
+    what its options mean, or the values that they take. A format that Python has not (smile) is shown as other
+    languages have it.
 
     Marks: `d` documents, `t` tables, `s` can be streamed, `m` can use all cores,
     `x` hostile bytes can run code or crash Python.
     """
     from tare import formats
     from tare.cli.measure import chosen_workers
-    from tare.measure.foreign import language_of
 
     given = chosen_workers(workers)
     if exchanged:
@@ -76,7 +76,7 @@ def command(
     elsewhere: dict[str, list[str]] = {}
     if language is None:
         for name in names:
-            if of := language_of(name, given):
+            for of in _languages_of(name, given):
                 elsewhere.setdefault(of, []).append(name)
     elif language != "python":
         elsewhere[language] = list(names)
@@ -100,6 +100,40 @@ def command(
         for one in others:
             _print_language(one, given, explained=bool(names))
     return 0
+
+
+def _languages_of(name: str, given: dict[str, str]) -> list[str]:
+    """The languages whose workers have a codec, or a format that Python has not; none for what is Python's.
+
+    Raises:
+        UsageError: No worker that is installed has the format.
+    """
+    from tare import formats
+    from tare.errors import UsageError
+    from tare.measure.foreign import inventories, language_of, languages_begun, name_of
+
+    if of := language_of(name, given):
+        return [of]
+    # An ending of a file is told of which format it is, and nobody is asked.
+    if (
+        ":" in name
+        or any(format.id == name for format in formats.FORMATS)
+        or formats.by_extension(f".{name}")
+    ):
+        return []
+    here = inventories(languages_begun(f"{name}:*", given), given)
+    having = [
+        one.language
+        for one in here
+        if any(id.partition(":")[0] == name for id in (*one.codecs, *one.missing))
+    ]
+    if not having:
+        try:
+            formats.get(name)
+        except UsageError as error:
+            unknown = ", ".join(name_of(one.language) for one in here if one.reason)
+            raise UsageError(f"{error}" + (f"; could not be asked: {unknown}" if unknown else "")) from None
+    return having
 
 
 def _pairs(names: Sequence[str]) -> list[tuple[Format, Library]]:

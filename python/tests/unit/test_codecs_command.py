@@ -90,6 +90,36 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
             run("--language", "r", id)
 
 
+def test_a_format_of_other_languages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As each of them has it; one that nobody has is told with those that could not be asked."""
+    about = {"version": "1", "media": ["memory"], "options": {}}
+    here = {
+        "java": foreign.Inventory("java", "17", {"smile:java-jackson": about, "json:java-gson": about}),
+        "node": foreign.Inventory(
+            "node", "20", {"v8:node": about}, {"smile:node-smile": "npm install smile"}
+        ),
+    }
+    asked: list[str] = []
+
+    def inventory(language: str, *_: object) -> foreign.Inventory:
+        asked.append(language)
+        return here.get(language) or foreign.Inventory(language, reason="is not here", absent=True)
+
+    monkeypatch.setattr(foreign, "inventory", inventory)
+    said = CliRunner().invoke(command, ["smile", "v8"], catch_exceptions=False, standalone_mode=False)
+    assert [line.split()[0] for line in said.stdout.splitlines()] == [
+        "v8:node", "smile:node-smile", "smile:java-jackson"
+    ]  # fmt: skip
+    assert run("smile", "--missing") == "npm install smile\n"
+    with pytest.raises(UsageError, match=r"no format 'bitcode'.*; could not be asked: R, Mono, Rust"):
+        run("bitcode")
+    asked.clear()
+    run("yaml")
+    with pytest.raises(UsageError, match="yml is an ending of yaml"):
+        run("yml")
+    assert asked == []
+
+
 def test_json_holds_everything() -> None:
     """--json is one array with an entry per library: version, kinds, options, flags, install line."""
     entries = {entry["id"]: entry for entry in json.loads(run("--json"))}
