@@ -122,11 +122,7 @@ def _languages_of(name: str, given: dict[str, str]) -> list[str]:
     ):
         return []
     here = inventories(languages_begun(f"{name}:*", given), given)
-    having = [
-        one.language
-        for one in here
-        if any(id.partition(":")[0] == name for id in (*one.codecs, *one.missing))
-    ]
+    having = [one.language for one in here if any(id.partition(":")[0] == name for id in one.ids)]
     if not having:
         try:
             formats.get(name)

@@ -101,6 +101,11 @@ class Inventory:
     reason: str = ""
     absent: bool = False
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every codec that it knows, installed or not."""
+        return (*self.codecs, *self.missing)
+
 
 _remembered: dict[tuple[str, tuple[str, ...]], Inventory] = {}
 """What workers said, by language and command: that of a program does not change while this one runs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset
     from tare.measure.session import Settings
 
-__all__ = ["asked_for", "canonical", "left_after", "not_on", "others", "supports", "tried"]
+__all__ = ["asked_for", "canonical", "check_id", "left_after", "not_on", "others", "supports", "tried"]
 
 
+Ask = Callable[[Iterable[str]], list[Inventory]]
 _NONE: Mapping[str, str] = MappingProxyType({})
 _USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
@@ -215,8 +217,7 @@ def _may_have(pattern: str, here: Sequence[Inventory]) -> bool:
     """
     if pattern[:-1].partition(":")[2]:
         return True
-    run = [one for one in here if not one.reason]
-    return not run or any(is_level(pattern, id) for one in run for id in (*one.codecs, *one.missing))
+    return all(one.reason for one in here) or _known(pattern, here)
 
 
 def _of_languages(
@@ -319,8 +320,6 @@ def left_after(
     >>> [str(codec) for codec in left]
     ['csv:stdlib']
     """
-    from tare.codec import Codec
-
     out: set[Codec] = set()
     for text in unwanted:
         several = [
@@ -331,23 +330,81 @@ def left_after(
         ]
         if not several:
             # One that exists and is not tried for this data is left out already.
-            stem = text.removesuffix("*").rstrip(":,")
-            if language := language_of(stem, given):
-                _known(text, *inventories([language], given, check))
-            else:
-                Codec.parse(stem)
+            check_id(text, given, partial(inventories, given=given, check=check))
         out.update(several)
     return [codec for codec in found if codec not in out]
 
 
-def _known(text: str, here: Inventory) -> None:
-    """Refuse an id, or how ids begin, that the worker of a language does not know; if it does not run, nobody can tell.
+def check_id(text: str, given: Mapping[str, str] = _NONE, ask: Ask | None = None) -> None:
+    """Refuse an id that no codec has, and with a ``*`` what no id begins with.
+
+    Args:
+        text: The id, or that of a format; or how ids begin, and ``*``.
+        given: Commands of further workers, by name.
+        ask: Asks languages what they have. Without it they may have all that they can: of other hosts nobody knows.
 
     Raises:
-        UsageError: It has no such codec.
+        UsageError: There is no such codec, library or format, or none that begins so.
     """
-    if not here.reason and not any(is_level(text, id) for id in (*here.codecs, *here.missing)):
-        raise UsageError(f"the {name_of(here.language)} worker has no codec {text[:80]}")
+    from tare.codec import Codec
+
+    head, star = text.removesuffix("*"), text.endswith("*")
+    if star:
+        options = max(head.rfind(","), head.rfind("+"))
+        if options < 0:
+            _check_begun(text, given, ask)
+            return
+        head = head[:options]  # what follows begins an option or a compressor of this one
+    if language := language_of(head, given):
+        if ask is None and star:
+            raise _none_begins(text)  # what a host lists are ids without options
+        [here] = ask([language]) if ask is not None else [Inventory(language, reason="not asked")]
+        if not here.reason and (fault := Foreign(head, here).fault()):
+            raise UsageError(fault)
+        return
+    try:
+        Codec.parse(head)
+    except UsageError:
+        if ask is None or not head or set(head) & set(":,+") or not _has_format(head, given, ask):
+            raise
+
+
+def _check_begun(pattern: str, given: Mapping[str, str], ask: Ask | None) -> None:
+    """Refuse what no id begins with; a language that does not run may have what is named as its own.
+
+    Raises:
+        UsageError: No id begins so.
+    """
+    from tare import formats
+    from tare.codec import Codec
+
+    ours = (Codec(format.id, library.name) for format in formats.FORMATS for library in format.libraries)
+    if any(is_level(pattern, str(codec)) for codec in ours):
+        return
+    languages = languages_begun(pattern, given)
+    if ask is None:
+        if not languages:
+            raise _none_begins(pattern)
+        return
+    here = ask(languages)
+    named = pattern[:-1].partition(":")[2]
+    if not _known(pattern, here) and not (named and any(one.reason for one in here)):
+        raise _none_begins(pattern, *(one.reason for one in here if one.reason))
+
+
+def _has_format(format: str, given: Mapping[str, str], ask: Ask) -> bool:
+    """Whether a language that runs has a format that Python has not."""
+    pattern = f"{format}:*"
+    return _known(pattern, ask(languages_begun(pattern, given)))
+
+
+def _known(pattern: str, here: Iterable[Inventory]) -> bool:
+    """Whether a language that runs knows a codec whose id begins so, installed or not."""
+    return any(is_level(pattern, id) for one in here for id in one.ids)
+
+
+def _none_begins(pattern: str, *reasons: str) -> UsageError:
+    return UsageError("; ".join((f"no codec begins with {pattern[:-1][:80]!r}", *reasons)))
 
 
 def _codec(labels: Mapping[str, str]) -> str | None:

@@ -19,7 +19,7 @@ from tare.measure import foreign, supports
 from tare.measure.foreign import LANGUAGES, Inventory
 from tare.measure.planning import estimate
 from tare.measure.session import Settings
-from tare.measure.supports import asked_for, left_after, tried
+from tare.measure.supports import asked_for, check_id, left_after, tried
 
 DOCUMENT = {
     "kinds": ["document"],
@@ -203,14 +203,85 @@ def test_a_run_and_its_dry_run_try_the_same(asked: list[str]) -> None:
     assert (every, asked) == ((candidates("document", sequence=True), []), [])
 
 
-def test_what_is_not_wanted_of_a_language_must_exist(asked: list[str]) -> None:
-    """It may be tried, or not; where its worker does not run there is nothing to leave out."""
+def test_what_is_not_wanted_may_be_of_any_language() -> None:
     found = asked_for(["json:*"], candidates("document"))[0]
     left = left_after(["json:r-*", "msgpack:r-msgpack", "json:mono-x", "json:java-*"], found)
     assert [str(one) for one in found if one not in left] == ["json:r-jsonlite"]
-    for mistyped in ("json:r-jsonlit", "json:node-x*"):
-        with pytest.raises(UsageError, match="worker has no codec json:"):
-            left_after([mistyped], found)
+
+
+@pytest.mark.parametrize(
+    ("text", "languages"),
+    [
+        ("json:nod*", {"node"}),
+        ("json:node-*", {"node"}),
+        ("json:r-*", {"r"}),
+        ("msgpack:r-m*", {"r"}),
+        ("json:r*", set()),
+        ("rdata*", set()),
+        ("rdata:r*", {"r", "rust"}),
+        ("none:*", set(LANGUAGES)),
+        ("json:mono-*", {"mono"}),
+        ("json:java*", {"java"}),
+        ("json:node", {"node"}),
+        ("msgpack:r-msgpack,x=1", {"r"}),
+        ("json:orjson*", set()),
+        ("json:*", set()),
+        ("js*", set()),
+        ("pickle,*", set()),
+        ("json:orjson+zst*", set()),
+        ("json:orjson,non_str_keys=*", set()),
+        ("json:node,*", {"node"}),
+        ("yaml:pyyaml", set()),
+        ("none", set(LANGUAGES)),
+    ],
+)
+def test_what_is_not_wanted_and_not_tried_must_exist(
+    asked: list[str], text: str, languages: set[str]
+) -> None:
+    """By the rule that a star is matched by; only languages that can have it are asked, where Python has none."""
+    found = [one for one in candidates("document") if str(one).startswith("cbor")]
+    assert left_after([text], found) == found
+    assert set(asked) == languages
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("json:r-jsonlit", "the R worker has no codec json:r-jsonlit"),
+        ("json:node-x*", "no codec begins with 'json:node-x'"),
+        ("json:nodd*", "no codec begins with 'json:nodd'"),
+        ("json:orjsn*", "no codec begins with 'json:orjsn'"),
+        ("json:orjsn,*", "has no library 'orjsn'"),
+        ("marshal:*", "no codec begins with 'marshal:'"),
+        ("xyz*", "no codec begins with 'xyz'; the Java worker does not run"),
+        ("json:node,x=1", "json:node has no option 'x'"),
+        ("json:node-y,*", "the Node worker has no codec json:node-y"),
+        ("jsn", "there is no format 'jsn'"),
+        ("json:", "json"),
+    ],
+)
+def test_what_is_not_wanted_and_mistyped_is_refused(text: str, said: str) -> None:
+    """It would leave nothing out, and nobody would know."""
+    found = [one for one in candidates("document") if str(one).startswith("msgpack")]
+    with pytest.raises(UsageError, match=said):
+        left_after([text], found)
+
+
+@pytest.mark.parametrize(
+    "text", ["json:node", "json:node*", "json:rust-*", "bitcode:*", "json:*", "pickle,*", "*"]
+)
+def test_what_another_host_may_have_is_known_without_asking(asked: list[str], text: str) -> None:
+    check_id(text)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "text", ["json:nodee", "json:nodee*", "pickle:r*", "json:node,*", "smile", "jsn:orjson"]
+)
+def test_what_no_host_can_have_is_known_without_asking(asked: list[str], text: str) -> None:
+    with pytest.raises(UsageError):
+        check_id(text)
+    assert asked == []
 
 
 @pytest.mark.parametrize(
