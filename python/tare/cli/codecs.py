@@ -53,14 +53,14 @@ def command(
     """List every codec: id, version, kinds of data, options with their defaults, installed or how to.
 
     With FORMAT ids, or ids of codecs of any language (json:orjson, json:r-jsonlite), only these, each with
-    what its options mean, or the values that they take.
+    what its options mean, or the values that they take. A format that Python has not (smile) is shown as other
+    languages have it.
 
     Marks: `d` documents, `t` tables, `s` can be streamed, `m` can use all cores,
     `x` hostile bytes can run code or crash Python.
     """
     from tare import formats
     from tare.cli.measure import chosen_workers
-    from tare.measure.foreign import language_of
 
     given = chosen_workers(workers)
     if exchanged:
@@ -76,7 +76,7 @@ def command(
     elsewhere: dict[str, list[str]] = {}
     if language is None:
         for name in names:
-            if of := language_of(name, given):
+            for of in _languages_of(name, given):
                 elsewhere.setdefault(of, []).append(name)
     elif language != "python":
         elsewhere[language] = list(names)
@@ -100,6 +100,36 @@ def command(
         for one in others:
             _print_language(one, given, explained=bool(names))
     return 0
+
+
+def _languages_of(name: str, given: dict[str, str]) -> list[str]:
+    """The languages whose workers have a codec, or a format that Python has not; none for what is Python's.
+
+    Raises:
+        UsageError: No worker that is installed has the format.
+    """
+    from tare import formats
+    from tare.errors import UsageError
+    from tare.measure.foreign import inventories, language_of, languages_begun, name_of
+
+    if of := language_of(name, given):
+        return [of]
+    # An ending of a file is told of which format it is, and nobody is asked.
+    if (
+        ":" in name
+        or any(format.id == name for format in formats.FORMATS)
+        or formats.by_extension(f".{name}")
+    ):
+        return []
+    here = inventories(languages_begun(f"{name}:*", given), given)
+    having = [one.language for one in here if any(id.partition(":")[0] == name for id in one.ids)]
+    if not having:
+        try:
+            formats.get(name)
+        except UsageError as error:
+            unknown = ", ".join(name_of(one.language) for one in here if one.reason)
+            raise UsageError(f"{error}" + (f"; could not be asked: {unknown}" if unknown else "")) from None
+    return having
 
 
 def _pairs(names: Sequence[str]) -> list[tuple[Format, Library]]:
@@ -165,7 +195,7 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
         UsageError: There is no such language or codec, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, inventory, name_of
+    from tare.measure.foreign import LANGUAGES, Foreign, inventory
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -176,9 +206,9 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
     if found.reason:
         raise UsageError(found.reason)
     wanted = {name.partition("+")[0].partition(",")[0] for name in names}
-    for id in sorted(wanted):
-        if ":" in id and id not in found.codecs and id not in found.missing:
-            raise UsageError(f"the {name_of(language)} worker has no codec {id[:80]}")
+    for name in names:
+        if ":" in name and (fault := Foreign(name, found).fault()):
+            raise UsageError(fault)
 
     def chosen(id: str) -> bool:
         return not wanted or id in wanted or id.partition(":")[0] in wanted

@@ -200,7 +200,7 @@ class Format:
         magic: Byte strings a file starts with; empty for text formats.
         kinds: Kinds of data it can hold: ``document``, ``table``, ``array``.
         spec: Address of the written specification; empty if there is none.
-        languages: Languages with an independent, kept reader.
+        languages: Languages with an independent, kept reader; a ``*`` in ``--codec`` asks no other for the format.
         libraries: The implementations, the default one first.
         text: Whether people can read it.
         executes_code: The same of the format itself, whichever library reads it.

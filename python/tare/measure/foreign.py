@@ -7,14 +7,15 @@ knows: it is asked once, and whatever is wrong with it is the reason that its ro
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -75,6 +76,9 @@ _OWN_BYTES: Mapping[str, frozenset[tuple[str, str]]] = MappingProxyType(
 )
 _SPOKEN = {"node": "javascript", "mono": "csharp"}
 _TWO_ENDS = ("fifo", "unix", "tcp", "link", "remote")
+_SLICE_S = 0.1
+_ENDING_S = 2.0
+"""How long workers that were told to end are waited for, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,15 @@ class Inventory:
     missing: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     absent: bool = False
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Every codec that it knows, installed or not."""
+        return (*self.codecs, *self.missing)
+
+
+_remembered: dict[tuple[str, tuple[str, ...]], Inventory] = {}
+"""What workers said, by language and command: that of a program does not change while this one runs."""
 
 
 @dataclass(frozen=True)
@@ -205,14 +218,11 @@ class Foreign:
         """
         if self.found.reason:
             return self.found.reason
+        if fault := self.fault():
+            return fault
         name, about = _plain(self.text), self.about
         if not about:
-            line = self.found.missing.get(name)
-            return (
-                f"not installed: {line}"
-                if line
-                else f"the {name_of(self.language)} worker has no codec {name}"
-            )
+            return f"not installed: {self.found.missing[name]}"
         medium, delivery = labels.get("medium", "memory"), labels.get("delivery", "whole")
         held = "tcp" if medium == "link" else medium
         if kind is not None and kind not in about.get("kinds", ()):
@@ -230,7 +240,19 @@ class Foreign:
                 continue
             if labels.get(factor, only) != only:
                 return f"the {name_of(self.language)} worker measures {factor}={only}"
-        return self._option_fault(name)
+        return None
+
+    def fault(self) -> str | None:
+        """What is wrong with the id, whatever is measured with it; None if nothing is, as far as its worker says."""
+        name, plus, compressor = _plain(self.text).partition("+")
+        if name not in self.found.codecs and name not in self.found.missing:
+            return f"the {name_of(self.language)} worker has no codec {name[:80]}"
+        if plus:
+            return (
+                f"{name} takes no +{compressor[:80]}: that is for Python's codecs, "
+                "those of other languages compress by options, if they do"
+            )
+        return self._option_fault(name) if name in self.found.codecs else None
 
     def _option_fault(self, name: str) -> str | None:
         """What is wrong with the options of the id; the worker's own defaults are its own matter."""
@@ -283,18 +305,37 @@ def languages_begun(pattern: str, given: Collection[str] = ()) -> list[str]:
 
     >>> languages_begun("json:r-*"), languages_begun("json:j*"), languages_begun("json:orjson*")
     (['r'], ['java'], [])
-    >>> languages_begun("bitcode:*"), languages_begun("pickle,*")
-    (['r', 'node', 'java', 'mono', 'rust'], [])
+    >>> languages_begun("bitcode:*"), languages_begun("bson*"), languages_begun("pickle*")
+    (['r', 'node', 'java', 'mono', 'rust'], ['node', 'java', 'mono', 'rust'], [])
+    >>> languages_begun("pickle,*"), languages_begun("pickle*", ["perl"])
+    ([], ['perl'])
     """
     stem = pattern.removesuffix("*")
     if "," in stem or "+" in stem:  # what workers list are ids without options
         return []
-    library = stem.partition(":")[2]
+    format, colon, library = stem.partition(":")
+    spoken = _spoken(format, whole=bool(colon))
     return [
         name
         for name in dict.fromkeys((*LANGUAGES, *given))
         if name.startswith(library) or library.startswith(f"{name}-")
+        if not spoken or name in given or _SPOKEN.get(name, name) in spoken
     ]
+
+
+def _spoken(stem: str, *, whole: bool) -> set[str]:
+    """Languages with a library for what begins as a format of Python's; empty for others, of which nobody knows.
+
+    Args:
+        stem: Id of the format, or how it begins.
+        whole: Whether it ends there; else ``qs`` is ``qs2`` too. No format of other languages alone begins as one of these.
+    """
+    from tare import formats
+
+    known = [one for one in formats.FORMATS if one.id == stem or (not whole and one.id.startswith(stem))]
+    if not any(one.id == stem for one in known):
+        return set()
+    return {language for one in known for language in one.languages}
 
 
 def found_here(given: Collection[str] = ()) -> list[str]:
@@ -396,44 +437,74 @@ def node_folders() -> tuple[str, ...]:
     return (*own, str(data / "tare" / "node" / "node_modules"))
 
 
-def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+def inventory(language: str, given: Mapping[str, str], stop: Callable[[], bool] | None = None) -> Inventory:
     """What the worker of a language has; it is started and asked once.
 
     Args:
         language: Its name in ids.
         given: Commands by name.
+        stop: Whether to end the worker and wait no longer; what is said of it then is not remembered.
 
     >>> inventory("node", {"node": "false"}).reason
     'the Node worker does not run: exited with code 1'
     """
     try:
-        return _asked(language, command_of(language, given))
+        command = command_of(language, given)
     except UsageError as error:
         return Inventory(language, reason=str(error), absent=not given.get(language))
+    known = _remembered.get((language, command))
+    if known is not None:
+        return known
+    found = _asked(language, command, stop)
+    if stop is None or not stop():
+        _remembered[language, command] = found
+    return found
 
 
-def inventories(languages: Iterable[str], given: Mapping[str, str]) -> list[Inventory]:
+def inventories(
+    languages: Iterable[str], given: Mapping[str, str], check: Callable[[], None] = lambda: None
+) -> list[Inventory]:
     """What the workers of several languages have, in that order; all are started at once, as each takes its time.
 
     Args:
         languages: Their names in ids.
         given: Commands by name.
+        check: Called again and again meanwhile. What it raises is raised, as Ctrl-C is, and the workers end.
 
     >>> [found.language for found in inventories(["node", "perl"], {"node": "false", "perl": "false"})]
     ['node', 'perl']
     """
-    wanted = list(languages)
-    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
-        return list(pool.map(lambda language: inventory(language, given), wanted))
+    ended = threading.Event()
+    answers = [_aside(partial(inventory, language, given, ended.is_set)) for language in languages]
+    try:
+        while wait(answers, _SLICE_S).not_done:
+            check()
+    finally:
+        ended.set()
+        wait(answers, _ENDING_S)
+    return [answer.result() for answer in answers]
 
 
-@functools.cache
-def _asked(language: str, command: tuple[str, ...]) -> Inventory:
+def _aside(call: Callable[[], Inventory]) -> Future[Inventory]:
+    """What a call in a thread of its own gives. A pool's threads would be waited for at the end of the program."""
+    answer: Future[Inventory] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(call())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return answer
+
+
+def _asked(language: str, command: tuple[str, ...], stop: Callable[[], bool] | None) -> Inventory:
     from tare.measure.driver import Worker
 
     name = name_of(language)
     try:
-        with Worker(language, command) as worker:
+        with Worker(language, command, stop=stop) as worker:
             hello = worker.hello
     except TareError as error:
         tail = str(getattr(error, "log_tail", "") or "").strip().splitlines()

@@ -52,7 +52,7 @@ def estimate(
         return
     from tare.dataset import Dataset, open_dataset
     from tare.measure.stages.fit import bound_bytes
-    from tare.measure.supports import tried
+    from tare.measure.supports import not_on, tried
 
     dataset = (
         data
@@ -64,15 +64,15 @@ def estimate(
     codecs, left_out = tried(settings, dataset)
     yield from (f"  left out: {line}" for line in left_out)
     media = settings.media or (("file",) if dataset.kind == "table" else ("memory",))
-    for codec in codecs:
-        for medium in media:
-            yield f"  {codec}@{medium}"
+    cases = [(codec, medium, not_on(codec, medium)) for codec in codecs for medium in media]
+    for codec, medium, reason in cases:
+        yield f"  {codec}@{medium}" + (f"  (n/a: {reason})" if reason else "")
     limit = (
         f"{settings.time_s:.0f} s"
         if settings.time_s
         else "no limit: until every interval is narrow or 5 launches are made"
     )
-    yield f"{len(codecs) * len(media)} cases to screen; time: {limit}"
+    yield f"{sum(reason is None for *_, reason in cases)} cases to screen; time: {limit}"
 
 
 def linked(settings: Settings) -> Settings:

@@ -262,9 +262,7 @@ def measure_chosen(
     everyone: list[Contender] = []
     for index, medium in enumerate(media):
         until = session.elapsed_s + (ends - session.elapsed_s) / (len(media) - index)
-        contenders = [
-            Contender(codec, session.case(str(codec), part, "weigh", medium=medium)) for codec in chosen
-        ]
+        contenders = contenders_on(session, medium, chosen, part)
         if not contenders:
             continue
         until = min(until, _UNLIMITED_S)
@@ -282,6 +280,21 @@ def measure_chosen(
     measure_memory(session, local, part, session.limit_s(SHARES["memory"]))
     measure_growth(session, local, session.limit_s(SHARES["growth"]), share)
     measure_fidelity(session, probed, session.limit_s(SHARES["probe"]))
+
+
+def contenders_on(session: Session, medium: str, chosen: Sequence[Codec], part: Part) -> list[Contender]:
+    """The codecs that can be weighed on a medium; the others have a row there with the reason."""
+    from tare.measure.supports import not_on
+
+    found = []
+    for codec in chosen:
+        case = session.case(str(codec), part, "weigh", medium=medium)
+        if reason := not_on(codec, medium):
+            case.update(status="n/a", reason=reason)
+            session.save_case(case)
+        else:
+            found.append(Contender(codec, case))
+    return found
 
 
 def adopt(session: Session, before: dict[str, Any]) -> None:
@@ -396,11 +409,12 @@ def candidates(session: Session, base: Codec) -> list[Codec]:
 
     Raises:
         UsageError: A codec id does not exist, or nothing is left.
+        Stopped: The user asked to stop while workers were asked what they have.
     """
     from tare.measure.supports import tried
 
     settings = session.settings
-    found, left_out = tried(settings, session.dataset)
+    found, left_out = tried(settings, session.dataset, session.check)
     if left_out:
         session.record["left_out"] = left_out
     asked = base in found

@@ -12,6 +12,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 __all__ = ["PREFIX", "make", "remove"]
@@ -19,6 +20,7 @@ __all__ = ["PREFIX", "make", "remove"]
 PREFIX = "tare-run-"
 _LOCK = ".lock"
 _bases: dict[str, tuple[Path, int]] = {}
+_guard = threading.Lock()  # workers are started from several threads
 
 
 def make(workdir: str | os.PathLike[str] | None = None) -> Path:
@@ -31,10 +33,11 @@ def make(workdir: str | os.PathLike[str] | None = None) -> Path:
         OSError: Nothing can be created there.
     """
     parent = os.path.abspath(workdir if workdir is not None else tempfile.gettempdir())
-    kept = _bases.get(parent)
-    if kept is None or not kept[0].is_dir():
-        _sweep(parent)
-        kept = _bases[parent] = _base(parent)
+    with _guard:
+        kept = _bases.get(parent)
+        if kept is None or not kept[0].is_dir():
+            _sweep(parent)
+            kept = _bases[parent] = _base(parent)
     return Path(tempfile.mkdtemp(prefix="worker-", dir=kept[0]))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     from tare.dataset import Dataset
     from tare.measure.session import Settings
 
-__all__ = ["asked_for", "canonical", "left_after", "others", "supports", "tried"]
+__all__ = ["asked_for", "canonical", "check_id", "left_after", "not_on", "others", "supports", "tried"]
 
 
+Ask = Callable[[Iterable[str]], list[Inventory]]
 _NONE: Mapping[str, str] = MappingProxyType({})
 _USUAL: Mapping[str, str] = MappingProxyType({"table": "file"})
 _LATER = ("rds", "rdata", "dput", "fst", "qs", "qs2", "qdata")
@@ -91,6 +94,7 @@ def asked_for(
     installed: Sequence[Codec],
     settings: Settings | None = None,
     kind: str | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> tuple[list[Codec], list[str]]:
     """The codecs that ``--codec`` means.
 
@@ -101,6 +105,7 @@ def asked_for(
         installed: What is tried by default.
         settings: What the command line gave: media, and commands of further workers.
         kind: Kind of the data; None if it is not known.
+        check: Called while workers are asked what they have; what it raises ends them.
 
     Returns:
         The codecs; and what a ``*`` would have meant too and why it was left out, a line a reason.
@@ -122,12 +127,13 @@ def asked_for(
     media = _media(settings, kind)
     for text in wanted:
         if text.endswith("*"):
-            several, reasons = _begun(text, installed, given, media, kind)
+            here = inventories(languages_begun(text, given), given, check)
+            several, reasons = _begun(text, installed, here, media, kind)
             found |= dict.fromkeys(several)
             left_out |= dict.fromkeys(reasons)
         elif language := language_of(text, given):
-            foreign = Foreign(text, inventory(language, given))
-            if reason := foreign.refusal({"medium": media[0]}, kind):
+            foreign = Foreign(text, *inventories([language], given, check))
+            if reason := _unable(foreign, media, kind):
                 raise UsageError(f"{text[:80]}: {reason}")
             found[cast("Codec", foreign)] = None
         else:
@@ -137,22 +143,55 @@ def asked_for(
     return list(found), list(left_out)
 
 
-def _media(settings: Settings | None, kind: str | None) -> tuple[str, ...]:
-    """What a codec is measured on: first where everything is screened, then what was asked for."""
-    asked = (settings.media if settings is not None else None) or ()
+@dataclass(frozen=True)
+class _Media:
+    """What a run measures on: where everything is screened, and what was asked for."""
+
+    screened: str
+    asked: tuple[str, ...]
+
+
+def _media(settings: Settings | None, kind: str | None) -> _Media:
     usual = _USUAL.get(kind or "", "memory")
-    return tuple(dict.fromkeys((next((one for one in asked if one in ONE_END), usual), *asked)))
+    asked = (settings.media if settings is not None else None) or (usual,)
+    return _Media(next((one for one in asked if one in ONE_END), usual), asked)
+
+
+def _unable(foreign: Foreign, media: _Media, kind: str | None) -> str | None:
+    """Why a run cannot have a codec; None if it can, on one of its media at least: on others its rows say why not."""
+    if reason := foreign.refusal({"medium": media.screened}, kind):
+        return reason
+    reasons = [foreign.refusal({"medium": medium}, kind) for medium in media.asked]
+    return reasons[0] if all(reasons) else None
+
+
+def not_on(codec: Codec, medium: str) -> str | None:
+    """Why a codec that is tried has no figures on a medium; None if it has: what Python's codecs cannot, their rows say.
+
+    Args:
+        codec: One of `asked_for`.
+        medium: The medium.
+
+    >>> here = Inventory("r", codecs={"json:r": {"kinds": ["document"], "media": ["memory"]}})
+    >>> not_on(Foreign("json:r", here), "memory"), not_on(Foreign("json:r", here), "unix")
+    (None, 'json:r is not measured on unix by the R worker')
+    """
+    stand_in: object = codec
+    return stand_in.refusal({"medium": medium}, None) if isinstance(stand_in, Foreign) else None
 
 
 def _begun(
-    pattern: str, installed: Sequence[Codec], given: Mapping[str, str], media: Sequence[str], kind: str | None
+    pattern: str,
+    installed: Sequence[Codec],
+    here: Sequence[Inventory],
+    media: _Media,
+    kind: str | None,
 ) -> tuple[list[Codec], list[str]]:
     """Every codec whose id begins so, and what was left out and why.
 
     Raises:
         UsageError: There is none; what would have to be installed is named.
     """
-    here = inventories(languages_begun(pattern, given), given)
     able, left_out = _of_languages(pattern, here, media, kind)
     found = [*(codec for codec in installed if is_level(pattern, str(codec))), *able]
     if not found:
@@ -162,7 +201,8 @@ def _begun(
             f"no codec that can be tried for this data begins with {pattern[:-1][:80]!r}"
             + "".join(f"; {reason}" for reason in why)
         )
-    if absent := [name_of(one.language) for one in here if one.absent]:
+    absent = [name_of(one.language) for one in here if one.absent]
+    if absent and _may_have(pattern, here):
         left_out.append(f"codecs of {_in_words(absent)} (not installed: see tare codecs --language NAME)")
     left_out += [
         f"codecs of {name_of(one.language)} ({one.reason})" for one in here if one.reason and not one.absent
@@ -170,8 +210,18 @@ def _begun(
     return found, left_out
 
 
+def _may_have(pattern: str, here: Sequence[Inventory]) -> bool:
+    """Whether those that are not installed may have such codecs: nobody but they could say, so others must be like them.
+
+    They may if the library is named, if a language that runs has one, or if none runs.
+    """
+    if pattern[:-1].partition(":")[2]:
+        return True
+    return all(one.reason for one in here) or _known(pattern, here)
+
+
 def _of_languages(
-    pattern: str, here: Iterable[Inventory], media: Sequence[str], kind: str | None
+    pattern: str, here: Iterable[Inventory], media: _Media, kind: str | None
 ) -> tuple[list[Codec], list[str]]:
     """The codecs of other languages whose ids begin so, and those that cannot hold the data and why."""
     found: list[Codec] = []
@@ -182,8 +232,7 @@ def _of_languages(
             if not is_level(pattern, id) or (id.startswith("none:") and not pattern.startswith("none")):
                 continue
             foreign = Foreign(id, one)
-            reasons = (foreign.refusal({"medium": medium}, kind) for medium in media)
-            if reason := next(filter(None, reasons), None):
+            if reason := _unable(foreign, media, kind):
                 refused.setdefault(reason.removeprefix(f"{id} "), []).append(id)
             else:
                 found.append(cast("Codec", foreign))
@@ -224,8 +273,15 @@ def _in_words(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]:
+def tried(
+    settings: Settings, dataset: Dataset, check: Callable[[], None] = lambda: None
+) -> tuple[list[Codec], list[str]]:
     """The codecs that a run of data tries, but for its base, and what a ``*`` left out and why.
+
+    Args:
+        settings: What was asked for.
+        dataset: The data.
+        check: Called while workers of other languages are asked what they have; what it raises ends them.
 
     Raises:
         UsageError: A codec that was asked for, or was not wanted, does not exist or cannot be measured.
@@ -237,12 +293,15 @@ def tried(settings: Settings, dataset: Dataset) -> tuple[list[Codec], list[str]]
     found = candidates(dataset.kind, sequence=sequence)
     left_out: list[str] = []
     if settings.codecs:
-        found, left_out = asked_for(settings.codecs, found, settings, dataset.kind)
-    return left_after(settings.exclude, found, settings.workers), left_out
+        found, left_out = asked_for(settings.codecs, found, settings, dataset.kind, check)
+    return left_after(settings.exclude, found, settings.workers, check), left_out
 
 
 def left_after(
-    unwanted: Iterable[str], found: Sequence[Codec], given: Mapping[str, str] = _NONE
+    unwanted: Iterable[str],
+    found: Sequence[Codec],
+    given: Mapping[str, str] = _NONE,
+    check: Callable[[], None] = lambda: None,
 ) -> list[Codec]:
     """The codecs that ``--not`` leaves.
 
@@ -251,6 +310,7 @@ def left_after(
             formats; one that ends in ``*`` stands for every codec whose id begins so.
         found: What would be tried.
         given: Commands of further workers, by name.
+        check: Called while workers are asked what they have; what it raises ends them.
 
     Raises:
         UsageError: There is no such codec, library or format: a mistyped one would leave nothing out.
@@ -260,8 +320,6 @@ def left_after(
     >>> [str(codec) for codec in left]
     ['csv:stdlib']
     """
-    from tare.codec import Codec
-
     out: set[Codec] = set()
     for text in unwanted:
         several = [
@@ -272,23 +330,81 @@ def left_after(
         ]
         if not several:
             # One that exists and is not tried for this data is left out already.
-            stem = text.removesuffix("*").rstrip(":,")
-            if language := language_of(stem, given):
-                _known(text, inventory(language, given))
-            else:
-                Codec.parse(stem)
+            check_id(text, given, partial(inventories, given=given, check=check))
         out.update(several)
     return [codec for codec in found if codec not in out]
 
 
-def _known(text: str, here: Inventory) -> None:
-    """Refuse an id, or how ids begin, that the worker of a language does not know; if it does not run, nobody can tell.
+def check_id(text: str, given: Mapping[str, str] = _NONE, ask: Ask | None = None) -> None:
+    """Refuse an id that no codec has, and with a ``*`` what no id begins with.
+
+    Args:
+        text: The id, or that of a format; or how ids begin, and ``*``.
+        given: Commands of further workers, by name.
+        ask: Asks languages what they have. Without it they may have all that they can: of other hosts nobody knows.
 
     Raises:
-        UsageError: It has no such codec.
+        UsageError: There is no such codec, library or format, or none that begins so.
     """
-    if not here.reason and not any(is_level(text, id) for id in (*here.codecs, *here.missing)):
-        raise UsageError(f"the {name_of(here.language)} worker has no codec {text[:80]}")
+    from tare.codec import Codec
+
+    head, star = text.removesuffix("*"), text.endswith("*")
+    if star:
+        options = max(head.rfind(","), head.rfind("+"))
+        if options < 0:
+            _check_begun(text, given, ask)
+            return
+        head = head[:options]  # what follows begins an option or a compressor of this one
+    if language := language_of(head, given):
+        if ask is None and star:
+            raise _none_begins(text)  # what a host lists are ids without options
+        [here] = ask([language]) if ask is not None else [Inventory(language, reason="not asked")]
+        if not here.reason and (fault := Foreign(head, here).fault()):
+            raise UsageError(fault)
+        return
+    try:
+        Codec.parse(head)
+    except UsageError:
+        if ask is None or not head or set(head) & set(":,+") or not _has_format(head, given, ask):
+            raise
+
+
+def _check_begun(pattern: str, given: Mapping[str, str], ask: Ask | None) -> None:
+    """Refuse what no id begins with; a language that does not run may have what is named as its own.
+
+    Raises:
+        UsageError: No id begins so.
+    """
+    from tare import formats
+    from tare.codec import Codec
+
+    ours = (Codec(format.id, library.name) for format in formats.FORMATS for library in format.libraries)
+    if any(is_level(pattern, str(codec)) for codec in ours):
+        return
+    languages = languages_begun(pattern, given)
+    if ask is None:
+        if not languages:
+            raise _none_begins(pattern)
+        return
+    here = ask(languages)
+    named = pattern[:-1].partition(":")[2]
+    if not _known(pattern, here) and not (named and any(one.reason for one in here)):
+        raise _none_begins(pattern, *(one.reason for one in here if one.reason))
+
+
+def _has_format(format: str, given: Mapping[str, str], ask: Ask) -> bool:
+    """Whether a language that runs has a format that Python has not."""
+    pattern = f"{format}:*"
+    return _known(pattern, ask(languages_begun(pattern, given)))
+
+
+def _known(pattern: str, here: Iterable[Inventory]) -> bool:
+    """Whether a language that runs knows a codec whose id begins so, installed or not."""
+    return any(is_level(pattern, id) for one in here for id in one.ids)
+
+
+def _none_begins(pattern: str, *reasons: str) -> UsageError:
+    return UsageError("; ".join((f"no codec begins with {pattern[:-1][:80]!r}", *reasons)))
 
 
 def _codec(labels: Mapping[str, str]) -> str | None:

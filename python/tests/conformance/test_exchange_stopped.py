@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import shlex
-import sys
 import threading
 import time
 from pathlib import Path
@@ -18,7 +15,6 @@ from tare.cli.progress import display
 from tare.measure import exchange as exchanging
 from tare.measure.exchange import NOT_TRIED, exchange, steps_of
 from tare.measure.exchange_tables import exchange_tables
-from tare.measure.foreign import inventory
 from tare.measure.record_schema import check
 from tare.measure.session import Control, Event
 from tare.report import markdown, terminal
@@ -149,25 +145,6 @@ def test_lines_tell_how_much_is_tried_and_what_it_took(capsys: pytest.CaptureFix
             tell(Event("exchange", done, 3, 7.0, 6.0, text))
     said = capsys.readouterr().err
     assert [one.split("  ")[-1] for one in said.splitlines()] == ["4 pairs", "4 pairs in 1 s"]
-
-
-def test_a_language_that_takes_long_to_say_what_it_has_is_not_waited_for() -> None:
-    """A worker may be compiled first. Nothing false is remembered of it."""
-    stage = importlib.import_module("tare.measure.stages.exchange")
-    control = Control()
-
-    class Run:
-        settings = type(
-            "", (), {"workers": {"slow": shlex.join([sys.executable, "-c", "import time; time.sleep(8)"])}}
-        )
-        check = staticmethod(lambda: (_ for _ in ()).throw(stage.Stopped) if control.stopped else None)
-
-    inventory("node", {})
-    threading.Timer(0.5, control.stop).start()
-    began = time.monotonic()
-    with pytest.raises(stage.Stopped):
-        stage._wait_for_languages(Run())
-    assert time.monotonic() - began < SOON_S
 
 
 def test_bytes_that_were_read_are_not_read_again(tmp_path: Path) -> None:

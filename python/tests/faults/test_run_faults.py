@@ -153,6 +153,18 @@ def _until(process: subprocess.Popen[str], stage: str, done: int = 0) -> None:
     raise AssertionError(f"the run ended before {stage}")
 
 
+def _silent(begun: Path) -> str:
+    """A worker that tells its process and nothing else."""
+    return f"perl=sh -c 'echo $$ > {begun}; exec sleep 61'"
+
+
+def _until_written(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < until, f"no {path.name}"
+        time.sleep(0.02)
+
+
 def _interrupted(process: subprocess.Popen[str], out: Path) -> tuple[str, str, dict[str, Any]]:
     """Ctrl-C ends it soon, with 130, a record and the command that goes on: what it printed, what it said, the record."""
     asked = time.monotonic()
@@ -176,6 +188,36 @@ def test_interrupt_saves_what_is_known_and_says_how_to_resume(tmp_path: Path) ->
     assert any(case["launches"] for case in record["cases"])
     assert "exchange not begun: interrupted" in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "words", [("--codec", "json:p*"), ("--codec", "json:perl"), ("--not", "json:perl-x")]
+)
+def test_interrupt_is_heeded_while_a_language_is_asked(tmp_path: Path, words: tuple[str, str]) -> None:
+    """It may build its worker first: nobody waits for it, and it does not live on."""
+    begun = tmp_path / "begun"
+    process, out = _start(tmp_path, "--worker", _silent(begun), *words, "--time", "60s")
+    _until_written(begun)
+    asked = time.monotonic()
+    _, errors, record = _interrupted(process, out)
+    assert time.monotonic() - asked < 10
+    assert record["cases"] == []
+    assert "Traceback" not in errors
+    assert not Path(f"/proc/{begun.read_text().strip()}").exists()
+
+
+def test_interrupt_is_heeded_while_a_dry_run_asks_a_language(tmp_path: Path) -> None:
+    """It has no record; the worker does not live on either."""
+    begun = tmp_path / "begun"
+    process, out = _start(tmp_path, "--worker", _silent(begun), "--codec", "json:p*", "--dry-run")
+    _until_written(begun)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, out.exists()) == (130, False)
+    assert time.monotonic() - asked < 10
+    assert "Traceback" not in errors
+    assert not Path(f"/proc/{begun.read_text().strip()}").exists()
 
 
 def test_interrupt_ends_an_exchange_with_its_record_and_verdict(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from tare.measure import foreign, supports
 from tare.measure.foreign import LANGUAGES, Inventory
 from tare.measure.planning import estimate
 from tare.measure.session import Settings
-from tare.measure.supports import asked_for, left_after, tried
+from tare.measure.supports import asked_for, check_id, left_after, tried
 
 DOCUMENT = {
     "kinds": ["document"],
@@ -45,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Languages that were asked what they have; they answer as `HERE` says."""
     names: list[str] = []
 
-    def inventory(language: str, given: Mapping[str, str]) -> Inventory:
+    def inventory(language: str, given: Mapping[str, str], *_: Any) -> Inventory:
         names.append(language)
         return HERE.get(language) or Inventory(language, "5", {f"json:{language}-own": DOCUMENT})
 
@@ -76,6 +77,9 @@ def foreign_ids(
         ("json:r-j*", ["json:r-jsonlite"], {"r"}),
         ("json:orjson*", [], set()),
         ("pickle,*", [], set()),
+        ("pickle*", [], set()),
+        ("marshal*", [], set()),
+        ("bson:*", [], set(LANGUAGES) - {"r"}),
     ],
 )
 def test_a_star_means_codecs_of_every_language(
@@ -96,17 +100,67 @@ def test_what_a_star_leaves_out_has_a_reason() -> None:
     ]
 
 
-def test_the_media_are_those_asked_for() -> None:
-    """A file holds what memory does not; what lacks one of the media is left out, an id for the first only refused."""
-    assert "rdata:r" in foreign_ids("*", settings=Settings(media=("file",)))[0]
-    found, left_out = foreign_ids("json:*", settings=Settings(media=("memory", "tcp")))
-    assert not found
-    assert "json:r-jsonlite (is not measured on tcp by the R worker)" in left_out
-    assert [str(one) for one in asked_for(["rdata:r"], [], Settings(media=("file",)), "document")[0]] == [
-        "rdata:r"
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("json:*", True),
+        ("json*", True),
+        ("pickle*", False),
+        ("bson:*", False),
+        ("p*", False),
+        ("msgpack:*", True),
+    ],
+)
+def test_languages_that_are_not_installed_are_told_where_they_may_have_it(pattern: str, told: bool) -> None:
+    """Where one that is has such a codec, or could have it: pickle is Python's, and BSON nobody has here."""
+    lines = foreign_ids(pattern)[1]
+    assert any("Rust (not installed" in line for line in lines) == told
+
+
+def test_where_no_other_language_is_installed_all_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        foreign, "inventory", lambda name, *_: Inventory(name, reason="needs it", absent=True)
+    )
+    assert foreign_ids("bson:*")[1] == [
+        "codecs of Node, Java, Mono and Rust (not installed: see tare codecs --language NAME)"
     ]
-    with pytest.raises(UsageError, match="rdata:r: rdata:r is not measured on memory"):
-        asked_for(["rdata:r"], [], Settings(), "document")
+    assert foreign_ids("pickle*")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("media", "pattern", "reason"),
+    [
+        (("file",), "rdata:r*", ""),
+        (("memory", "tcp"), "json:r-*", ""),
+        (("tcp", "file"), "rdata:r*", ""),
+        ((), "rdata:r*", "rdata:r is not measured on memory by the R worker"),
+        (("memory", "file"), "rdata:r*", "rdata:r is not measured on memory by the R worker"),
+        (("tcp",), "json:r-*", "json:r-jsonlite is not measured on tcp by the R worker"),
+        (("tcp", "unix"), "json:r-*", "json:r-jsonlite is not measured on tcp by the R worker"),
+    ],
+)
+def test_the_media_are_those_asked_for(media: tuple[str, ...], pattern: str, reason: str) -> None:
+    """What lacks where all are screened, or all that was asked for, is left out; named, it is refused."""
+    settings = Settings(media=media or None)
+    if not reason:
+        [id] = foreign_ids(pattern, settings=settings)[0]
+        assert [str(one) for one in asked_for([id], [], settings, "document")[0]] == [id]
+        return
+    id, _, why = reason.partition(" ")
+    found, left_out = foreign_ids("*", settings=settings)
+    assert id not in found
+    assert any(id in line and f"({why})" in line for line in left_out)
+    with pytest.raises(UsageError, match=f"{id}: {reason}"):
+        asked_for([id], [], settings, "document")
+
+
+def test_what_one_of_the_media_lacks_is_told_before_it_is_run() -> None:
+    """In a row of that medium alone, which is no case to screen."""
+    settings = Settings(codecs=("json:r-*", "json:stdlib"), media=("memory", "tcp"))
+    lines = list(estimate(open_dataset([{"a": 1}]), None, settings))
+    assert "  json:r-jsonlite@memory" in lines
+    assert "  json:r-jsonlite@tcp  (n/a: json:r-jsonlite is not measured on tcp by the R worker)" in lines
+    assert lines[-1].startswith("3 cases to screen")
 
 
 @pytest.mark.parametrize(
@@ -149,14 +203,107 @@ def test_a_run_and_its_dry_run_try_the_same(asked: list[str]) -> None:
     assert (every, asked) == ((candidates("document", sequence=True), []), [])
 
 
-def test_what_is_not_wanted_of_a_language_must_exist(asked: list[str]) -> None:
-    """It may be tried, or not; where its worker does not run there is nothing to leave out."""
+def test_what_is_not_wanted_may_be_of_any_language() -> None:
     found = asked_for(["json:*"], candidates("document"))[0]
     left = left_after(["json:r-*", "msgpack:r-msgpack", "json:mono-x", "json:java-*"], found)
     assert [str(one) for one in found if one not in left] == ["json:r-jsonlite"]
-    for mistyped in ("json:r-jsonlit", "json:node-x*"):
-        with pytest.raises(UsageError, match="worker has no codec json:"):
-            left_after([mistyped], found)
+
+
+@pytest.mark.parametrize(
+    ("text", "languages"),
+    [
+        ("json:nod*", {"node"}),
+        ("json:node-*", {"node"}),
+        ("json:r-*", {"r"}),
+        ("msgpack:r-m*", {"r"}),
+        ("json:r*", set()),
+        ("rdata*", set()),
+        ("rdata:r*", {"r", "rust"}),
+        ("none:*", set(LANGUAGES)),
+        ("json:mono-*", {"mono"}),
+        ("json:java*", {"java"}),
+        ("json:node", {"node"}),
+        ("msgpack:r-msgpack,x=1", {"r"}),
+        ("json:orjson*", set()),
+        ("json:*", set()),
+        ("js*", set()),
+        ("pickle,*", set()),
+        ("json:orjson+zst*", set()),
+        ("json:orjson,non_str_keys=*", set()),
+        ("json:node,*", {"node"}),
+        ("yaml:pyyaml", set()),
+        ("none", set(LANGUAGES)),
+    ],
+)
+def test_what_is_not_wanted_and_not_tried_must_exist(
+    asked: list[str], text: str, languages: set[str]
+) -> None:
+    """By the rule that a star is matched by; only languages that can have it are asked, where Python has none."""
+    found = [one for one in candidates("document") if str(one).startswith("cbor")]
+    assert left_after([text], found) == found
+    assert set(asked) == languages
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("json:r-jsonlit", "the R worker has no codec json:r-jsonlit"),
+        ("json:node-x*", "no codec begins with 'json:node-x'"),
+        ("json:nodd*", "no codec begins with 'json:nodd'"),
+        ("json:orjsn*", "no codec begins with 'json:orjsn'"),
+        ("json:orjsn,*", "has no library 'orjsn'"),
+        ("marshal:*", "no codec begins with 'marshal:'"),
+        ("xyz*", "no codec begins with 'xyz'; the Java worker does not run"),
+        ("json:node,x=1", "json:node has no option 'x'"),
+        ("json:node-y,*", "the Node worker has no codec json:node-y"),
+        ("jsn", "there is no format 'jsn'"),
+        ("json:", "json"),
+    ],
+)
+def test_what_is_not_wanted_and_mistyped_is_refused(text: str, said: str) -> None:
+    """It would leave nothing out, and nobody would know."""
+    found = [one for one in candidates("document") if str(one).startswith("msgpack")]
+    with pytest.raises(UsageError, match=said):
+        left_after([text], found)
+
+
+@pytest.mark.parametrize(
+    "text", ["json:node", "json:node*", "json:rust-*", "bitcode:*", "json:*", "pickle,*", "*"]
+)
+def test_what_another_host_may_have_is_known_without_asking(asked: list[str], text: str) -> None:
+    check_id(text)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "text", ["json:nodee", "json:nodee*", "pickle:r*", "json:node,*", "smile", "jsn:orjson"]
+)
+def test_what_no_host_can_have_is_known_without_asking(asked: list[str], text: str) -> None:
+    with pytest.raises(UsageError):
+        check_id(text)
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "unwanted", "left"),
+    [
+        (None, (), "json:orjson json:stdlib json:node"),
+        (None, ("json:orjson+zstd:3", "json,orient=columns", "json:node,x=1", "json:stdlib+*", "json:orjson,*"),
+         "json:orjson json:stdlib json:node"),
+        (None, ("json:orjson",), "json:stdlib json:node"),
+        (None, ("json:no*",), "json:orjson json:stdlib"),
+        (None, ("json",), ""),
+        (("json:orjson+zstd:3",), ("json:orjson+zstd:9",), "json:orjson json:node"),
+        (("json:orjson,non_str_keys=true",), ("json:stdlib",), "json:orjson json:node"),
+        (("json:node",), (), "json:orjson json:stdlib json:node"),
+        (("pickle",), (), ""),
+    ],
+)  # fmt: skip
+def test_what_is_exchanged(chosen: tuple[str, ...] | None, unwanted: tuple[str, ...], left: str) -> None:
+    """Codecs without options and compressors: a variant that is not wanted leaves its codec and its format there."""
+    stage = importlib.import_module("tare.measure.stages.exchange")
+    settings = Settings(codecs=chosen, exclude=unwanted)
+    assert stage._asked(settings, ["json:orjson", "json:stdlib", "json:node"]) == left.split()
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     rds["choices"] = {"form": ["xdr", "ascii"], "fast": [True, False], "level": [1, 2]}
     here = {"rds:r": rds, "csv:r": {"version": "4", "media": ["file"], "options": {"digits": 15}}}
     found = foreign.Inventory("r", "4", here, {"yaml:r-yaml": "apt-get install r-cran-yaml"})
-    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+    monkeypatch.setattr(foreign, "inventory", lambda *_: found)
 
     def told(*args: str) -> list[list[str]]:
         said = CliRunner().invoke(command, args, catch_exceptions=False, standalone_mode=False)
@@ -77,8 +77,47 @@ def test_one_codec_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
         one["id"] for one in json.loads(run("json:orjson", "rds:r", "--json"))
     ]
     assert "apt-get install r-cran-yaml\n" == run("yaml:r-yaml", "--missing")
-    with pytest.raises(UsageError, match="the R worker has no codec rds:r-nothing"):
-        run("rds:r-nothing")
+    for id, said in (
+        ("rds:r-nothing", "the R worker has no codec rds:r-nothing"),
+        ("rds:r,x=1", "rds:r has no option 'x'; it has form, fast, level"),
+        ("rds:r,form=ascii,level=3", "rds:r: level is one of 1, 2, not '3'"),
+        ("rds:r+zstd:3", r"rds:r takes no \+zstd:3: that is for Python's codecs"),
+        ("yaml:r-yaml+zstd:3", r"yaml:r-yaml takes no \+zstd:3"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            run(id)
+        with pytest.raises(UsageError, match=said):
+            run("--language", "r", id)
+
+
+def test_a_format_of_other_languages_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As each of them has it; one that nobody has is told with those that could not be asked."""
+    about = {"version": "1", "media": ["memory"], "options": {}}
+    here = {
+        "java": foreign.Inventory("java", "17", {"smile:java-jackson": about, "json:java-gson": about}),
+        "node": foreign.Inventory(
+            "node", "20", {"v8:node": about}, {"smile:node-smile": "npm install smile"}
+        ),
+    }
+    asked: list[str] = []
+
+    def inventory(language: str, *_: object) -> foreign.Inventory:
+        asked.append(language)
+        return here.get(language) or foreign.Inventory(language, reason="is not here", absent=True)
+
+    monkeypatch.setattr(foreign, "inventory", inventory)
+    said = CliRunner().invoke(command, ["smile", "v8"], catch_exceptions=False, standalone_mode=False)
+    assert [line.split()[0] for line in said.stdout.splitlines()] == [
+        "v8:node", "smile:node-smile", "smile:java-jackson"
+    ]  # fmt: skip
+    assert run("smile", "--missing") == "npm install smile\n"
+    with pytest.raises(UsageError, match=r"no format 'bitcode'.*; could not be asked: R, Mono, Rust"):
+        run("bitcode")
+    asked.clear()
+    run("yaml")
+    with pytest.raises(UsageError, match="yml is an ending of yaml"):
+        run("yml")
+    assert asked == []
 
 
 def test_json_holds_everything() -> None:

@@ -281,6 +281,33 @@ def test_what_a_killed_parent_left_is_swept(tmp_path):
     scratch.remove(living)
 
 
+def test_threads_share_one_base_directory(tmp_path, monkeypatch):
+    """Workers are started side by side: no folder and no lock is made that nobody knows of."""
+    base, together = scratch._base, threading.Barrier(16)
+    made, found = [], []
+
+    def slow(parent: str) -> tuple[Path, int]:
+        made.append(parent)
+        time.sleep(0.1)  # every other thread looks meanwhile
+        return base(parent)
+
+    def make() -> None:
+        together.wait()
+        found.append(scratch.make(tmp_path))
+
+    monkeypatch.setattr(scratch, "_base", slow)
+    threads = [threading.Thread(target=make) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 16
+    assert made == [str(tmp_path)]
+    assert [path.name for path in tmp_path.iterdir()] == [found[0].parent.name]
+    for path in found:
+        scratch.remove(path)
+
+
 def test_the_environment_is_clean(monkeypatch):
     """Proxies, secrets and locale of the user do not reach a worker; the seed and the knobs do."""
     for name in ("https_proxy", "HTTP_PROXY", "MY_SECRET", "LC_NUMERIC", "PYTHONTRACEMALLOC"):

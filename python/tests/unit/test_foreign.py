@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tare.measure.cost import PROFILES
 from tare.measure.exchange import shared_formats
 from tare.measure.foreign import LANGUAGES, Foreign, command_of, inventory
 from tare.measure.plan import Plan
+from tare.measure.record_schema import check
 from tare.measure.seat import Seat
 from tare.measure.waited import System
 
@@ -125,6 +127,14 @@ def test_a_clock_that_loses_two_thirds_is_at_fault(
         ({"x": True}, {"x": [True, False]}, ",x=False", "json:node: x is one of true, false, not 'False'"),
         ({"x": True}, {}, ",y=1", "json:node has no option 'y'; it has x"),
         ({}, {}, ",y=1", "json:node has no option 'y'; it has none"),
+        ({"sep": ","}, {}, ",sep=+", None),
+        (
+            {},
+            {},
+            "+zstd:3",
+            "json:node takes no +zstd:3: that is for Python's codecs, "
+            "those of other languages compress by options, if they do",
+        ),
     ],
 )
 def test_options_are_those_that_the_id_says(
@@ -217,6 +227,36 @@ def test_a_worker_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no answer within 0.3 s" in cases["json:node"]["reason"]
 
 
+def test_languages_are_asked_together_until_somebody_stops_it(tmp_path: Path) -> None:
+    """Their workers end with it, and nothing false is remembered of them; who had answered is not asked again."""
+    log = tmp_path / "pids"
+    command = shlex.join(["sh", "-c", f'echo "$$" >> {shlex.quote(str(log))}; exec sleep 61'])
+    given = {"perl": command, "ruby": command, "node": liar(tmp_path, "well")}
+    assert inventory("node", given).codecs
+
+    def stopped() -> None:
+        if log.exists() and len(log.read_text().split()) == 2:
+            raise InterruptedError
+
+    began = time.monotonic()
+    with pytest.raises(InterruptedError):
+        foreign.inventories(given, given, stopped)
+    assert time.monotonic() - began < 30
+    assert not [pid for pid in log.read_text().split() if Path(f"/proc/{pid}").exists()]
+    assert [key for key in foreign._remembered if command_of("perl", given) in key] == []
+
+
+def test_what_goes_wrong_while_a_language_is_asked_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is where one alone is asked: a full disk is not silence."""
+
+    def full(*_: Any) -> Any:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(foreign, "inventory", full)
+    with pytest.raises(OSError, match="no space left"):
+        foreign.inventories(["perl"], {"perl": "perl x"})
+
+
 @pytest.mark.parametrize(
     ("how", "status", "reason"),
     [
@@ -299,7 +339,7 @@ def test_the_codecs_of_a_language_are_listed(tmp_path: Path, monkeypatch: pytest
         },
         {"yaml:r-yaml": "apt-get install r-cran-yaml"},
     )
-    monkeypatch.setattr(foreign, "inventory", lambda language, given: found)
+    monkeypatch.setattr(foreign, "inventory", lambda *_: found)
     lines = told(codecs_command.command, "--language", "r").splitlines()
     assert [line.split() for line in lines] == [
         ["rds:r", "4.2.2", "x", "memory", "form=xdr"],
@@ -346,6 +386,20 @@ def test_a_codec_of_another_language_needs_no_plan(tmp_path: Path) -> None:
     assert statuses["json:node"] == "ok"
     with pytest.raises(UsageError, match="cbor:node-x: the Node worker has no codec cbor:node-x"):
         measure.run(DOCUMENT, codecs=("cbor:node-x",), time_s=4, workers={"node": liar(tmp_path, "well")})
+
+
+def test_a_medium_that_a_worker_has_not_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    """The codec is weighed on the others; nobody starts a process for what is known."""
+    result = measure.run(
+        DOCUMENT, codecs=("json:node", "json:stdlib"), media=("memory", "fifo"), time_s=8, deadline_s=2,
+        workers={"node": liar(tmp_path, "well")},
+    )  # fmt: skip
+    weighed = [case for case in result.record["cases"] if case["stage"] == "weigh"]
+    [memory, fifo] = (case for case in weighed if case["labels"]["codec"] == "json:node")
+    assert (memory["labels"]["medium"], memory["status"]) == ("memory", "ok")
+    assert (fifo["labels"]["medium"], fifo["status"], fifo["launches"]) == ("fifo", "n/a", [])
+    assert fifo["reason"] == "json:node is not measured on fifo by the Node worker"
+    check(result.record)
 
 
 @pytest.mark.parametrize(

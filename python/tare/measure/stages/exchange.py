@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 from tare.measure.session import Stopped
 
 if TYPE_CHECKING:
-    from tare.measure.session import Session
+    from tare.measure.session import Session, Settings
 
 __all__ = ["measure_exchange"]
 
 _OWN_BYTES = 16 << 20
-_SLICE_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,17 @@ def measure_exchange(session: Session) -> None:
     to be tried is in the record before the first of it is, so that a run that is stopped says what was not.
 
     Args:
-        session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` among all.
+        session: The run; ``--codec`` chooses the formats and among Python's codecs, ``--not`` leaves out of any language.
 
     Raises:
         Stopped: The user asked to stop; what was tried until then is kept.
     """
     from tare.measure.exchange import steps_of, untried
+    from tare.measure.foreign import LANGUAGES, inventories
 
-    _wait_for_languages(session)
+    given = session.settings.workers
+    # What each says it has is remembered; one may build its worker first, and a stop is heeded meanwhile.
+    inventories(dict.fromkeys((*LANGUAGES, *given)), given, session.check)
     share = min(1.0, _OWN_BYTES / max(1, session.dataset.bytes_memory))
     found = session.record["fidelity"].setdefault("exchange", {})
     due = _due(session, share)
@@ -69,27 +70,6 @@ def _told(session: Session, before: int, total: int, line: str, done: int, _: in
         session.tell("exchange", before + done, total, line)
 
 
-def _wait_for_languages(session: Session) -> None:
-    """Ask every language what it has, which is remembered. One may build its worker first: a stop is heeded meanwhile.
-
-    Raises:
-        Stopped: The user asked to stop.
-    """
-    from tare.measure.foreign import LANGUAGES, inventory
-
-    given = session.settings.workers
-
-    def ask() -> None:
-        for language in dict.fromkeys((*LANGUAGES, *given)):
-            inventory(language, given)
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    while asking.is_alive():
-        session.check()
-        asking.join(_SLICE_S)
-
-
 def _due(session: Session, share: float) -> list[_Due]:
     """What is to be exchanged, format by format, with the user's data or this share of it."""
     from tare.measure.exchange import ends_of, exchange, shared_formats
@@ -102,7 +82,7 @@ def _due(session: Session, share: float) -> list[_Due]:
     )
     due: dict[str, _Due] = {}
     for format in shared_formats(given, kind=dataset.kind):
-        codecs = _asked(session, ends_of(format, given, kind=dataset.kind)[0])
+        codecs = _asked(session.settings, ends_of(format, given, kind=dataset.kind)[0])
         if len(codecs) > 1:
             block = format if dataset.kind == "document" else table_block(format, due)
             due[block] = _Due(block, codecs, partial(how, format, codecs, given=given, own=own))
@@ -120,22 +100,26 @@ def _kept(one: _Due, share: float, tell: Callable[..., None], stop: Callable[[],
     return {**block, "own_share": None if block.get("reason") else share}
 
 
-def _asked(session: Session, codecs: list[str]) -> list[str]:
-    """The codecs that the options leave: of the formats that ``--codec`` names; of Python's those that it names, if any."""
+def _asked(settings: Settings, codecs: list[str]) -> list[str]:
+    """The codecs that the options leave: of the formats that ``--codec`` names; of Python's those that it names, if any.
+
+    Bytes are exchanged without options and compressors: a variant that ``--codec`` names is its plain codec here, and
+    one that ``--not`` names is none of these.
+    """
     from tare.measure.foreign import language_of
 
-    chosen, workers = session.settings.codecs, session.settings.workers
-    left = [one for one in codecs if not _named(one, session.settings.exclude)]
-    if chosen is None:
+    plain = [one for one in settings.exclude if "," not in one and "+" not in one]
+    left = [one for one in codecs if not _named(one, plain)]
+    if settings.codecs is None:
         return left
+    chosen = [one.partition("+")[0].partition(",")[0] for one in settings.codecs]
     if not any(_named(one, chosen) for one in left):
         return []
-    ours = [one for one in left if not language_of(one, workers)]
+    ours = [one for one in left if not language_of(one, settings.workers)]
     named = [one for one in ours if _named(one, chosen)]
     return [one for one in left if one not in ours or one in (named or ours)]
 
 
-def _named(codec: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a codec is one of the ids, without their options and compressors, or of a format named."""
-    plain = [one.partition("+")[0].partition(",")[0] for one in patterns]
-    return any(fnmatchcase(codec, one) or codec.partition(":")[0] == one for one in plain)
+def _named(codec: str, patterns: list[str]) -> bool:
+    """Whether a codec is one of the ids, or of a format named."""
+    return any(fnmatchcase(codec, one) or codec.partition(":")[0] == one for one in patterns)

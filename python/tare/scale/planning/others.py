@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tare._version import __version__
-from tare.codec import Codec
 from tare.converting.naming import stem_of
 from tare.errors import UsageError
 from tare.scale.left import check_some
@@ -116,11 +115,12 @@ def plan_measure(
     """
     from tare.measure.run import check_settings
     from tare.measure.session import Settings
+    from tare.measure.supports import check_id
     from tare.scale.planning.convert import kept_plan
 
     check_settings(Settings(time_s=seconds))
     for codec in codecs:
-        _check_codec(codec)
+        check_id(codec)
     base = folder_uri(destination)
     given = listed(sources)
     left: list[tuple[str, str]] = [] if skipped is None else skipped
@@ -141,24 +141,3 @@ def plan_measure(
     plan = kept_plan(units(), path, "measure", base, about)
     plan.passed_over = left[before:]
     return plan
-
-
-def _check_codec(codec: str) -> None:
-    """Refuse what no host can have.
-
-    Raises:
-        UsageError: There is no such codec, or none whose id begins so.
-    """
-    from tare import formats
-    from tare.measure.foreign import language_of, languages_begun
-
-    if not codec.endswith("*"):
-        if not language_of(codec):
-            Codec.parse(codec)
-        return
-    if languages_begun(codec):
-        return
-    begins = codec[:-1]
-    known = (f"{format.id}:{library.name}" for format in formats.FORMATS for library in format.libraries)
-    if not any(one.startswith(begins) or begins.startswith((f"{one},", f"{one}+")) for one in known):
-        raise UsageError(f"no codec begins with {begins[:80]!r}")
