@@ -195,7 +195,7 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
         UsageError: There is no such language or codec, or its worker does not run.
     """
     from tare.errors import UsageError
-    from tare.measure.foreign import LANGUAGES, Foreign, inventory
+    from tare.measure.foreign import LANGUAGES, Foreign, inventory, name_of
 
     if language not in LANGUAGES and language not in given:
         raise UsageError(
@@ -213,11 +213,13 @@ def _of_language(language: str, names: Sequence[str], given: dict[str, str]) -> 
     def chosen(id: str) -> bool:
         return not wanted or id in wanted or id.partition(":")[0] in wanted
 
-    return _Others(
-        found,
-        {id: about for id, about in found.codecs.items() if chosen(id)},
-        {id: line for id, line in found.missing.items() if chosen(id)},
-    )
+    here = {id: about for id, about in found.codecs.items() if chosen(id)}
+    lacking = {id: line for id, line in found.missing.items() if chosen(id)}
+    of = {part for id in (*here, *lacking) for part in (id, id.partition(":")[0])}
+    if unknown := sorted(wanted - of):
+        formats = ", ".join(dict.fromkeys(id.partition(":")[0] for id in (*found.codecs, *found.missing)))
+        raise UsageError(f"{name_of(language)} has no {unknown[0][:40]!r}; its formats are {formats}")
+    return _Others(found, here, lacking)
 
 
 def _print_language(others: _Others, given: dict[str, str], *, explained: bool) -> None:

@@ -113,6 +113,8 @@ def test_a_format_of_other_languages_alone(monkeypatch: pytest.MonkeyPatch) -> N
     assert run("smile", "--missing") == "npm install smile\n"
     with pytest.raises(UsageError, match=r"no format 'bitcode'.*; could not be asked: R, Mono, Rust"):
         run("bitcode")
+    with pytest.raises(UsageError, match="Java has no 'v8'; its formats are smile, json"):
+        run("--language", "java", "v8", "smile")
     asked.clear()
     run("yaml")
     with pytest.raises(UsageError, match="yml is an ending of yaml"):
