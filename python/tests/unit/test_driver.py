@@ -426,7 +426,7 @@ def test_samples_are_whole_numbers():
         "r = read(); reply(r, cols=['wall_ns', 'nivcsw'], samples=[[1.7954341434442033e+18, None]], batch=1)"
     )
     with stub(body) as worker:
-        assert worker.request("run")["samples"] == [[1795434143444203264, None]]
+        assert worker.request("run")["samples"] == [[1795434143444203264]]
 
 
 @pytest.mark.parametrize("row", ["[True]", "['1']", "[1, 2]", "[float('inf')]", "7", "[]"])
