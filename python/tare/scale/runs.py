@@ -201,16 +201,17 @@ class Running:
         finally:
             engine.close()
             if self.plan.task == "put":
-                from tare.scale.stored import let_go
+                from tare.scale.stores import ENGINES, let_go
 
-                let_go(self.plan)
+                if engine.name in ENGINES:
+                    let_go(self.plan)
 
 
 def _told_to_units(state: State, plan: Plan) -> dict[str, Any]:
     """Of `put` whether its keys may have been set by an earlier run: what they named before is kept first."""
     if plan.task != "put":
         return {}
-    from tare.scale.stored import begin
+    from tare.scale.turns import begin
 
     turn, has_begun = begin(state, plan)
     return {"turn": turn, "begun": int(has_begun)}

@@ -102,6 +102,11 @@ class State:
         """The keys of all units that have a receipt: one listing, nothing is opened; none if all files are `listed`."""
         return set(self._keys("done", listed))
 
+    def latest(self) -> list[str]:
+        """The keys of all units that have a receipt, the one that was written last first; of a folder of this machine."""
+        entries = self.place.entries(f"{self._prefix}done")
+        return [*self._keys("done", sorted(entries, key=lambda one: one.identity["mtime_ns"], reverse=True))]
+
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The receipt of a unit; None if it has none, or half of one."""
         return self._read(f"done/{key[:2]}/{key}.json")

@@ -9,6 +9,7 @@ import pytest
 
 import tare
 from tare import scale
+from tare.scale import turns
 from tare.scale.plan import Plan
 from tare.scale.planning import others
 from tare.scale.planning.grouping import Limits
@@ -29,12 +30,14 @@ def fill(folder: Path, **files: str) -> None:
         os.utime(folder / name, (second, second))
 
 
-def planned(tmp_path: Path, source: str = "in") -> Plan:
-    return scale.plan_put(str(tmp_path / source), str(tmp_path / "store"), tmp_path / "put.jsonl")
+def planned(tmp_path: Path, source: str = "in", *, store: str = "store", namespace: str = "") -> Plan:
+    return scale.plan_put(
+        str(tmp_path / source), str(tmp_path / store), tmp_path / "put.jsonl", namespace=namespace
+    )
 
 
-def put(tmp_path: Path, source: str = "in", **options: object) -> Report:
-    return scale.run(planned(tmp_path, source), executor="inline", **options)
+def put(tmp_path: Path, source: str = "in", **where: str) -> Report:
+    return scale.run(planned(tmp_path, source, **where), executor="inline")
 
 
 def held(tmp_path: Path) -> dict[str, str]:
@@ -90,6 +93,31 @@ def test_plans_of_other_keys_take_turns_and_set_nothing_twice(tmp_path: Path) ->
     assert put(tmp_path).skipped == 2
     assert put(tmp_path, "more").skipped == 1
     assert held(tmp_path) == {"a": "first", "b": "second", "c": "third"}
+
+
+@pytest.mark.parametrize("where", [{"store": "another"}, {"namespace": "another"}])
+def test_another_store_or_namespace_has_other_keys(tmp_path: Path, where: dict[str, str]) -> None:
+    fill(tmp_path / "in", a="first")
+    assert put(tmp_path).done == 1
+    with tare.open_store(tmp_path / "store") as store:
+        store.set("a", b"theirs")
+    assert put(tmp_path, **where).done == 1
+    assert put(tmp_path).skipped == 1
+    assert held(tmp_path) == {"a": "theirs"}
+    assert put(tmp_path, **where).skipped == 1
+
+
+def test_of_very_many_units_of_earlier_plans_the_oldest_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_MOST_OTHERS", 2)
+    for day in range(5):
+        fill(tmp_path / f"in{day}", **{f"d{day}": f"day {day}"})
+        assert put(tmp_path, f"in{day}").done == 1
+    assert len(list((tmp_path / "put.jsonl.state" / "done").rglob("*.json"))) == 3
+    assert put(tmp_path, "in3").skipped == 1
+    assert put(tmp_path, "in0").done == 1
+    assert held(tmp_path) == {f"d{day}": f"day {day}" for day in range(5)}
 
 
 def test_shards_share_a_turn(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tare import io
 from tare.errors import Conflict, TareError
-from tare.scale import stored
+from tare.scale import stored, stores
 from tare.scale.failures import Several
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import bytes_of, named, opened
@@ -51,14 +51,15 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
             failed.append(named(error, str(given["uri"])))
     if values:
         namespace = str(options.get("namespace", "")) or None
-        with stored.opened(str(options["store"])) as store:
+        with stores.opened(str(options["store"]), stays=writing.engine in stores.ENGINES) as store:
             found |= _set(store, {key: one for key, one in values.items() if key not in before}, namespace)
             found |= _add(store, {key: one for key, one in values.items() if key in before}, namespace)
     writing.committed = [key for key in keys if key in found or key in before]
     if failed:
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     objects = [{"key": key, "hash": found[key]} for key in keys]
-    return Made(rows=len(keys), extra={"objects": objects, "notes": notes})
+    where = {name: str(options.get(name, "")) for name in ("store", "namespace")}
+    return Made(rows=len(keys), extra={"objects": objects, "notes": notes, **where})
 
 
 def _set(store: Store, values: Mapping[str, Any], namespace: str | None) -> dict[str, str]:
