@@ -8,7 +8,8 @@ What
     place, listing  files by URI; objects under a prefix
     left            what a plan leaves out, and whether that was asked for
     state           receipts, failures, the manifest
-    stored          whether a store has what was put
+    stored, stores  whether a store has what was put; the one that is open for it
+    turns           plans of `put` at one path, one after another
     owners          whose a file is that has the name of a result
     planning        which files, cut where, into what
     tasks           what a unit does: convert, encode, put, measure
