@@ -6,6 +6,7 @@ receipt beside the output, so that a killed run goes on where it ended, and two 
 What
     unit, plan      a unit and its key; a plan's file
     place, listing  files by URI; objects under a prefix
+    object_errors   what an object store says, as the system's errors
     left            what a plan leaves out, and whether that was asked for
     state           receipts, failures, the manifest
     stored, stores  whether a store has what was put; the one that is open for it

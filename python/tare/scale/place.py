@@ -27,6 +27,7 @@ from tare._tare import Blake3
 from tare.datasets.source import printable
 from tare.errors import MissingLibrary, PlanError, UsageError
 from tare.scale.left import Undone
+from tare.scale.object_errors import told
 from tare.scale.object_file import ObjectFile
 
 __all__ = [
@@ -330,8 +331,8 @@ class LocalPlace(Place):
         except OSError as error:  # no rights on what it links to, links in a circle, a disk that fails
             if error.errno in _OURS:
                 raise
-            told = (name, said_by(error))
-            self.passed.append(told if error.errno == errno.ELOOP else Undone(told))
+            left = (name, said_by(error))
+            self.passed.append(left if error.errno == errno.ELOOP else Undone(left))
             return None
         self.passed.append((name, why))
         return None
@@ -435,7 +436,7 @@ class ObjectPlace(Place):
         """Every object under a prefix, by name."""
         from tare.scale.listing import objects
 
-        with _told(self.uri):
+        with told(self.uri):
             for one in objects(self._store, prefix, self.passed):
                 yield Entry(str(one["path"]), int(one["size"]), _etag(one))
 
@@ -444,7 +445,7 @@ class ObjectPlace(Place):
         import obstore
 
         try:
-            with _told(f"{self.uri}/{name}"):
+            with told(f"{self.uri}/{name}"):
                 found = obstore.head(self._store, name)
         except FileNotFoundError:
             return None
@@ -454,10 +455,11 @@ class ObjectPlace(Place):
         """Its bytes, or some of them."""
         import obstore
 
-        with _told(f"{self.uri}/{name}"):
-            if start == 0 and end is None:
+        whole = start == 0 and end is None
+        stop = 0 if whole else self._size(name) if end is None else end
+        with told(f"{self.uri}/{name}"):
+            if whole:
                 return bytes(obstore.get(self._store, name).bytes())
-            stop = self._size(name) if end is None else end
             return bytes(obstore.get_range(self._store, name, start=start, end=stop)) if stop > start else b""
 
     def _size(self, name: str) -> int:
@@ -470,14 +472,14 @@ class ObjectPlace(Place):
         """Write an object, in the place of one that is there."""
         import obstore
 
-        with _told(f"{self.uri}/{name}"):
+        with told(f"{self.uri}/{name}"):
             obstore.put(self._store, name, data)
 
     def remove(self, name: str) -> None:
         """Delete an object; one that is not there is no error."""
         import obstore
 
-        with contextlib.suppress(FileNotFoundError), _told(f"{self.uri}/{name}"):
+        with contextlib.suppress(FileNotFoundError), told(f"{self.uri}/{name}"):
             obstore.delete(self._store, name)
 
     @contextlib.contextmanager
@@ -487,7 +489,7 @@ class ObjectPlace(Place):
 
         with tempfile.TemporaryDirectory(prefix="tare-get-") as folder:
             path = os.path.join(folder, name.rsplit("/", 1)[-1])
-            with open(path, "wb") as file, _told(f"{self.uri}/{name}"):
+            with open(path, "wb") as file, told(f"{self.uri}/{name}"):
                 file.writelines(obstore.get(self._store, name).stream(min_chunk_size=_STEP_BYTES))
             yield path
 
@@ -503,7 +505,7 @@ class ObjectPlace(Place):
         """Put a written file; the put is the commit."""
         import obstore
 
-        with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
+        with open(path, "rb") as file, told(f"{self.uri}/{name}"):
             obstore.put(self._store, name, cast(BinaryIO, file))
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
@@ -511,11 +513,11 @@ class ObjectPlace(Place):
         """A put that the store refuses where something is: no request more; see `_AT_ONCE_BYTES` and `_PLAIN`."""
         import obstore
 
-        told = (*bucket_and_key(self.uri)[:1], *_said_of_aws())
-        if os.path.getsize(path) > _AT_ONCE_BYTES or told in _PLAIN:
+        client = (*bucket_and_key(self.uri)[:1], *_said_of_aws())
+        if os.path.getsize(path) > _AT_ONCE_BYTES or client in _PLAIN:
             return super().create(path, name)
         try:
-            with open(path, "rb") as file, _told(f"{self.uri}/{name}"):
+            with open(path, "rb") as file, told(f"{self.uri}/{name}"):
                 obstore.put(self._store, name, cast(BinaryIO, file), mode="create")
         except FileExistsError:
             return False
@@ -523,7 +525,7 @@ class ObjectPlace(Place):
             if error.errno not in (errno.ENOTSUP, errno.EACCES):
                 raise
             made = super().create(path, name)  # some stores call what they do not know a bad request
-            _PLAIN.add(told)
+            _PLAIN.add(client)
             return made
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)
         return True
@@ -555,34 +557,6 @@ def _client(bucket: str, prefix: str, pid: int, said: tuple[tuple[str, str], ...
         options["endpoint"] = endpoint
         options["client_options"] = {"allow_http": endpoint.startswith("http://")}
     return S3Store(bucket, prefix=prefix or None, **options)
-
-
-@contextlib.contextmanager
-def _told(uri: str) -> Iterator[None]:
-    """What an object store says, as the system's errors; its text is pages long."""
-    from obstore import exceptions
-
-    known = {
-        exceptions.NotFoundError: errno.ENOENT,
-        exceptions.AlreadyExistsError: errno.EEXIST,
-        exceptions.PermissionDeniedError: errno.EACCES,
-        exceptions.UnauthenticatedError: errno.EACCES,
-        exceptions.InvalidPathError: errno.EINVAL,
-    }
-    try:
-        yield
-    except exceptions.BaseError as error:
-        said = str(error)
-        status = re.search(r"non-2xx status code: (\d+)", said)
-        kind = re.search(r"<Code>(\w+)</Code>", said)
-        number = next((number for one, number in known.items() if isinstance(error, one)), errno.EIO)
-        if number == errno.EIO and status and status[1] in ("400", "401", "403", "404"):
-            number = errno.ENOENT if status[1] == "404" else errno.EACCES
-        if (kind and kind[1] == "NotImplemented") or (status and status[1] == "501"):
-            number = errno.ENOTSUP
-        code = re.sub("(?<=[a-z])(?=[A-Z])", " ", kind[1]).capitalize() if kind else ""
-        words = code or said.split("\n", 1)[0][:200]
-        raise OSError(number, f"{words}{f' ({status[1]})' if status else ''}", shown(uri)) from None
 
 
 def entry_of(name: str, found: os.stat_result) -> Entry:

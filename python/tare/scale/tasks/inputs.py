@@ -60,11 +60,10 @@ def opened(given: Mapping[str, Any]) -> Iterator[str]:
     """
     place, name = split_uri(str(given["uri"]))
     before = _check(place, name, given, "since the plan was made")
-    with place.local(name) as path:
+    with _changes_first(place, name, given, before), place.local(name) as path:
         if given.get("hash") and hashed(path)[1] != given["hash"]:
             raise _changed(given, "since the plan was made")
-        with _changes_first(place, name, given, before):
-            yield path
+        yield path
     _check(place, name, given, "while it was read", before)
 
 

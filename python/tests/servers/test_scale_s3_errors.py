@@ -1,0 +1,210 @@
+"""What an object store refuses, has not, or does not answer: a line each, by the number that callers go by."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+from moto_server import bucket
+
+from tare import scale
+from tare.scale.place import Place, place_of
+from tare.scale.report import errors_of
+from tare.scale.state import State
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A bucket; its endpoint."""
+    try:
+        import moto  # noqa: F401
+        import obstore  # noqa: F401
+    except ImportError as error:
+        need(False, f"{error.name} is not installed")
+    with bucket(tmp_path_factory.mktemp("server") / "log") as url:
+        yield url
+
+
+@pytest.fixture(autouse=True)
+def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+@pytest.fixture
+def closed(server: str) -> Iterator[None]:
+    """The server lets nobody in whose credentials it does not know, and it knows none."""
+
+    def let_in(count: str) -> None:
+        headers = {"Content-Type": "text/plain"}
+        request = urllib.request.Request(
+            f"{server}/moto-api/reset-auth", count.encode(), headers, method="POST"
+        )
+        urllib.request.urlopen(request, timeout=5).close()
+
+    let_in("0")
+    yield
+    let_in("inf")
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> str:
+    """An endpoint where no server is."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{chosen.getsockname()[1]}"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    return url
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> str:
+    """A file that `commit` and `create` put."""
+    path = tmp_path / "scratch" / "one"
+    path.parent.mkdir()
+    path.write_bytes(b"one")
+    return str(path)
+
+
+def local(place: Place, _: str) -> None:
+    with place.local("x"):
+        pass
+
+
+READS: dict[str, Callable[[Place, str], Any]] = {
+    "get": lambda place, _: place.read("x"),
+    "range": lambda place, _: place.read("x", 2, 9),
+    "copy": local,
+}
+WRITES: dict[str, Callable[[Place, str], Any]] = {
+    "put": lambda place, _: place.put("x", b"a"),
+    "commit": lambda place, path: place.commit(path, "x"),
+    "create": lambda place, path: place.create(path, "x"),
+}
+
+
+def in_a_line(error: OSError, uri: str, *words: str) -> None:
+    """Whether an error is a number, words and its URI, and not what its library knows."""
+    assert (error.filename, error.strerror in words) == (uri, True), error
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("how", READS)
+def test_a_missing_key(how: str, written: str) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        READS[how](place_of("s3://bucket/none"), written)
+    in_a_line(raised.value, "s3://bucket/none/x", "No such key (404)")
+
+
+@pytest.mark.parametrize("how", READS | WRITES)
+def test_a_missing_bucket(how: str, written: str) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        (READS | WRITES)[how](place_of("s3://nobucket"), written)
+    in_a_line(raised.value, "s3://nobucket/x", "No such bucket (404)")
+
+
+@pytest.mark.parametrize("where", ["bucket/none", "nobucket"])
+def test_what_is_not_there_is_no_error_to_those_who_ask_whether_it_is(where: str) -> None:
+    place = place_of(f"s3://{where}")
+    assert place.stat("x") is None
+    place.remove("x")
+    for read in (lambda: place.read("x", 2), lambda: place.open("x")):
+        with pytest.raises(FileNotFoundError, match=rf"^s3://{where}/x: is not there$"):
+            read()
+    assert State(f"s3://{where}/out").receipt("0" * 64) is None
+
+
+@pytest.mark.usefixtures("closed")
+@pytest.mark.parametrize("how", READS | WRITES)
+def test_wrong_credentials(how: str, written: str) -> None:
+    with pytest.raises(PermissionError) as raised:
+        (READS | WRITES)[how](place_of("s3://bucket"), written)
+    in_a_line(raised.value, "s3://bucket/x", "Invalid access key id (403)", "Forbidden (403)")
+
+
+@pytest.mark.usefixtures("closed")
+def test_wrong_credentials_of_a_head_and_a_listing() -> None:
+    place = place_of("s3://bucket")
+    with pytest.raises(PermissionError) as raised:
+        place.stat("x")
+    in_a_line(raised.value, "s3://bucket/x", "Forbidden (403)")
+    with pytest.raises(PermissionError) as raised:
+        list(place.entries())
+    in_a_line(raised.value, "s3://bucket", "Invalid access key id (403)")
+
+
+def test_an_endpoint_that_nobody_serves(nobody: str) -> None:
+    with pytest.raises(OSError, match="no answer") as raised:
+        place_of("s3://bucket").read("x")
+    in_a_line(raised.value, "s3://bucket/x", f"no answer from {nobody}")
+
+
+def test_an_object_that_is_deleted_during_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its unit begins, and between its unit's look at it and the request for its bytes."""
+    from tare.scale.place import ObjectPlace
+
+    there = place_of("s3://bucket/deleted")
+    for name in "abc":
+        there.put(f"{name}.ndjson", b'{"a": 1}\n')
+    plan = scale.plan_convert(there.uri, str(tmp_path / "out"), to="parquet")
+    there.remove("a.ndjson")
+    real = ObjectPlace.local
+
+    def gone(self: ObjectPlace, name: str) -> Any:
+        if name == "b.ndjson":
+            self.remove(name)
+        return real(self, name)
+
+    monkeypatch.setattr(ObjectPlace, "local", gone)
+    report = scale.run(plan, executor="inline")
+    assert (report.done, report.failed) == (1, 2)
+    kept = [State(plan.base).failure(key) for key in State(plan.base).failed()]
+    told = {
+        error["message"] for receipt in [*report.failures, *kept] if receipt for error in errors_of(receipt)
+    }
+    assert told == {f"s3://bucket/deleted/{name}.ndjson: is not there" for name in "ab"}
+
+
+def command(folder: Path, *words: str) -> tuple[int, list[str]]:
+    """`tare convert`: its exit code, and the lines of standard error."""
+    line = [sys.executable, "-c", "from tare.cli import main; main()", "convert", *words]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stderr.splitlines()
+
+
+def test_one_file_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("n\n1\n")
+    said = ["tare: s3://bucket/raw/g1x.ndjson: no such key (404)"]
+    assert command(tmp_path, "s3://bucket/raw/g1x.ndjson", "one.parquet") == (1, said)
+    said = ["tare: s3://nobucket/f.parquet: no such bucket (404)"]
+    assert command(tmp_path, "x.csv", "s3://nobucket/f.parquet") == (1, said)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_what_appears_while_one_file_is_converted_is_left(tmp_path: Path) -> None:
+    """It is looked for at first, and the put is on the condition that it is not there."""
+    from tare.scale import remote
+
+    there = place_of("s3://bucket/appears-of-one")
+    target = f"{there.uri}/f.csv"
+    with (  # noqa: PT012 - it is the end of the block that fails
+        pytest.raises(FileExistsError, match=r"f\.csv: is there already\. Say --force"),
+        remote.ends("x.csv", target, force=False) as (_, path),
+    ):
+        Path(path).write_bytes(b"ours")
+        there.put("f.csv", b"somebody's")
+    assert there.read("f.csv") == b"somebody's"
+    assert not os.path.exists(os.path.dirname(path))
+    with remote.ends("x.csv", target, force=True) as (_, path):
+        Path(path).write_bytes(b"ours")
+    assert there.read("f.csv") == b"ours"
