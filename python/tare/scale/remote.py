@@ -36,11 +36,18 @@ def ends(source: Any, target: Any, *, force: bool) -> Iterator[tuple[Any, Any]]:
             return
         place, name = split_uri(target)
         if not force and place.stat(name) is not None:
-            raise FileExistsError(f"{shown(target)}: is there already. Say --force to replace it.")
+            raise _taken(target)
         path = place.scratch(f"{os.getpid()}/{name}")
         held.callback(shutil.rmtree, os.path.dirname(path), ignore_errors=True)
         yield source, path
-        place.commit(path, name)
+        if force:
+            place.commit(path, name)
+        elif not place.create(path, name):  # by somebody, since it was looked for
+            raise _taken(target)
+
+
+def _taken(target: str) -> FileExistsError:
+    return FileExistsError(f"{shown(target)}: is there already. Say --force to replace it.")
 
 
 def _is_far(end: Any) -> bool:
