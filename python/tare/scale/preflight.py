@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tare.errors import MissingLibrary, TareError
 from tare.scale.executors.base import Engine, facts
 from tare.scale.failures import Unwritable, unwritable
-from tare.scale.place import shown, split_uri
+from tare.scale.place import said_by, shown, split_uri
 
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EngineError",
     "EngineMissing",
+    "check_all",
     "check_bench",
     "check_newcomers",
     "check_workers",
@@ -74,11 +75,40 @@ def probe(settings: Mapping[str, Any], uri: str) -> dict[str, Any]:
         state.place.remove(name)
     except (OSError, TareError) as error:
         told = unwritable(error, what) if isinstance(error, OSError) and wrote else error
-        found["cannot"] = str(told) if isinstance(told, Unwritable) else f"{what}: {error}"
+        said = said_by(error) if isinstance(error, OSError) else error
+        found["cannot"] = str(told) if isinstance(told, Unwritable) else f"{what}: {said}"
         found["errno"] = getattr(error, "errno", None)
     except Exception as error:
         found["cannot"] = f"{what}: {type(error).__name__}: {error}"
     return found
+
+
+def check_all(
+    engine: Engine, settings: Mapping[str, Any], plan: Plan, *, allow_mixed: bool = False
+) -> tuple[str, list[dict[str, Any]]]:
+    """`check_workers` by an input that is there: that input, and what they said.
+
+    One that goes between this process's look and theirs is no fault of a worker, and costs its own unit.
+
+    Raises:
+        EngineError, OSError: As `check_workers`.
+    """
+    for _ in range(_TRIED):
+        uri = readable(plan)
+        try:
+            return uri, check_workers(engine, settings, uri, allow_mixed=allow_mixed)
+        except (EngineError, OSError):
+            if not uri or not _has_gone(uri):
+                raise
+    return "", check_workers(engine, settings, "", allow_mixed=allow_mixed)
+
+
+def _has_gone(uri: str) -> bool:
+    place, name = split_uri(uri)
+    try:
+        return place.stat(name) is None
+    except OSError:
+        return False
 
 
 def check_workers(
@@ -103,10 +133,16 @@ def check_newcomers(
 ) -> None:
     """As `check_workers`, of those that joined meanwhile: what they cannot reach would fail unit by unit.
 
+    An input that has gone since the run began is no fault of theirs.
+
     Raises:
         EngineError, OSError: As `check_workers`.
     """
-    _check(engine.newcomers(settings, uri), allow_mixed)
+    told = engine.newcomers(settings, uri)
+    of_input = [one for one in told if uri and one["cannot"].startswith(f"{shown(uri)}: ")]
+    if of_input and _has_gone(uri):
+        told = [{**one, "cannot": ""} if one in of_input else one for one in told]
+    _check(told, allow_mixed)
 
 
 def _check(told: Sequence[Mapping[str, Any]], allow_mixed: bool) -> None:

@@ -14,7 +14,7 @@ from tare.scale.executors import Engine, check_executor, engine_of
 from tare.scale.loop import Loop, Rules
 from tare.scale.owners import Guard
 from tare.scale.plan import Plan, read_plan
-from tare.scale.preflight import check_bench, check_newcomers, check_workers, readable
+from tare.scale.preflight import check_all, check_bench, check_newcomers
 from tare.scale.report import Report
 from tare.scale.state import State
 
@@ -167,8 +167,7 @@ class Running:
             guard = Guard(state, self.plan, overwrite=self.rules.overwrite)
             guard.begin()
             state.begin(self.plan)
-            first = readable(self.plan)
-            told = check_workers(engine, state.settings(), first, allow_mixed=self._mixed)
+            first, told = check_all(engine, state.settings(), self.plan, allow_mixed=self._mixed)
             if alone:
                 check_bench(engine, told)
             self._events({"event": "planned", "total": self.plan.count, "bytes_total": self.plan.bytes_in})

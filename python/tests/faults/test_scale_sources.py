@@ -7,7 +7,7 @@ import gzip
 import io
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from tare import scale
 from tare.cli import main
 from tare.converting.naming import ending_of
 from tare.errors import PlanError
+from tare.scale import preflight
+from tare.scale.executors.inline import InlineEngine
+from tare.scale.place import LocalPlace
 from tare.scale.planning.sources import find_sources
 from tare.scale.planning.telling import unknown
 from tare.scale.report import Failures
@@ -479,3 +482,68 @@ def test_every_plan_knows_what_it_leaves_undone(
 def test_all_that_is_not_well_raises(made: scale.Report, said: str) -> None:
     with pytest.raises(Failures, match=f"^{said}$"):
         made.raise_for_failures()
+
+
+@pytest.mark.parametrize("words", [("convert", "--executor", "inline"), ("plan", "convert", "-o", "p.jsonl")])
+def test_a_source_that_goes_while_the_plan_is_made(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    """Between two looks at it: it is not there, which is the command's fault."""
+    monkeypatch.chdir(folder)
+    real, source = LocalPlace.stat, folder / "a.ndjson"
+
+    def gone(self: LocalPlace, name: str) -> Any:
+        found = real(self, name)
+        if name == source.name:
+            source.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(LocalPlace, "stat", gone)
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "a.ndjson", "out", "--to", "parquet"])
+    assert (ended.value.code, capsys.readouterr().err) == (2, f"tare: {source}: is not there\n")
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_a_source_that_goes_before_the_first_unit_costs_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, only: bool
+) -> None:
+    """Between this process's look at it and the workers', which are not to blame."""
+    real, source = preflight.readable, folder / "a.ndjson"
+
+    def gone(plan: Any) -> str:
+        uri = real(plan)
+        source.unlink(missing_ok=True)
+        return uri
+
+    monkeypatch.setattr(preflight, "readable", gone)
+    given = str(source) if only else [str(source), str(folder / "open" / "b.ndjson")]
+    report = scale.convert(given, str(folder.parent / "out"), to="parquet", **HOW)
+    assert (report.done, report.failed) == (0 if only else 1, 1)
+    assert report.failures[0]["error"]["message"] == f"{source}: is not there"
+
+
+def test_a_worker_that_cannot_read_is_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the system says, and the path, not twice."""
+    path = folder / "a.ndjson"
+    deny_opening(monkeypatch, path.name)
+    found = preflight.probe({"state": f"file://{folder.parent}/out"}, f"file://{path}")
+    assert (found["cannot"], found["errno"]) == (f"{path}: permission denied", errno.EACCES)
+
+
+def test_who_joins_is_not_blamed_for_a_source_that_has_gone(folder: Path) -> None:
+    path = folder / "a.ndjson"
+    uri, settings = f"file://{path}", {"state": f"file://{folder.parent}/out"}
+    seen = [{**preflight.probe(settings, uri), "cannot": f"{path}: is not there", "host": "other"}]
+
+    class Late(InlineEngine):
+        def newcomers(self, settings: Mapping[str, Any], uri: str) -> list[dict[str, Any]]:
+            return seen
+
+    with pytest.raises(preflight.EngineError, match=r"cannot reach .*a\.ndjson: is not there"):
+        preflight.check_newcomers(Late(), settings, uri)  # it is there for us
+    path.unlink()
+    preflight.check_newcomers(Late(), settings, uri)
+    seen[0]["cannot"] = f"{folder.parent}/out: permission denied"
+    with pytest.raises(preflight.EngineError, match="out: permission denied"):
+        preflight.check_newcomers(Late(), settings, uri)
