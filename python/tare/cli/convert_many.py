@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tare.cli.running import RESOURCES, carry_out, run_options, tell
+from tare.cli.running import RESOURCES, carry_out, ended_by, run_options, tell
 from tare.cli.signals import terminated_as_interrupted
 
 if TYPE_CHECKING:
@@ -208,6 +208,8 @@ def planned(make: Callable[..., Any], *given: Any, **options: Any) -> tuple[Any,
     skipped: list[tuple[str, str]] = []
     try:
         plan = make(*given, skipped=skipped, **options)
+    except OSError as error:
+        raise ended_by(error, given[0]) from error
     finally:
         _tell(skipped)
     return plan, int(any_undone(skipped))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import json
 import logging
@@ -10,21 +11,21 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tare.cli.signals import terminated_as_interrupted
-from tare.errors import TareError
+from tare.errors import TareError, UsageError
 
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
     from tare.scale.report import Report
     from tare.scale.runs import Running
 
-__all__ = ["carry_out", "run_options", "summary", "tell"]
+__all__ = ["carry_out", "ended_by", "run_options", "summary", "tell"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _EVERY_S = 0.2
@@ -94,7 +95,7 @@ def carry_out(
             return running.report, ENGINE
         except OSError as error:
             if classify(error, writing=True) != "resources":
-                raise
+                raise ended_by(error) from error
             show({"event": "finished"})
             where = shown(plan.base) if plan.base else os.fspath(plan.path)
             click.echo(f"tare: {unwritable(error, where)}", err=True)
@@ -104,6 +105,40 @@ def carry_out(
             _count_before(running)
             return running.report, 130
     return running.report, running.report.exit_code
+
+
+class _Unreached(click.ClickException):
+    """Nothing answers where a source or the results are: as with an engine, nothing is wrong with the command."""
+
+    exit_code = ENGINE
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it to standard error."""
+        click.echo(f"tare: {self.message}", err=True, file=file)
+
+
+def ended_by(error: OSError, sources: Sequence[str] = ()) -> Exception:
+    """The error by which a command ends with the code that the guide has for it; the same where that is 1.
+
+    Args:
+        error: What ended a plan or a run.
+        sources: What was to be read, where only files of this machine that are among them are sources.
+    """
+    from tare.datasets.source import printable
+    from tare.scale.failures import unreachable
+    from tare.scale.place import said_by
+
+    name = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else ""
+    said = f"{printable(name, 400)}: {said_by(error)}" if name else str(error)
+    if unreachable(error):
+        return _Unreached(said)
+    if error.errno != errno.ENOENT or isinstance(error, TareError):
+        return error
+    if said.startswith("s3://"):  # a bucket or a key, of sources or of the results
+        return UsageError(said)
+    if os.path.abspath(name) in map(os.path.abspath, sources):
+        return UsageError(f"{printable(name, 400)}: is not there")
+    return error
 
 
 def _count_before(running: Running) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "Unwritable",
     "classify",
     "error_of",
+    "unreachable",
     "unwritable",
     "without_room",
 ]
@@ -33,6 +34,7 @@ _TRANSIENT = frozenset({
     errno.EIO, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.EPIPE,
     errno.EAGAIN, errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ESTALE, errno.EMFILE, errno.ENFILE,
 })  # fmt: skip
+_UNREACHED = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH})
 _ALSO = 255  # files of a group, but for one
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 
@@ -89,6 +91,15 @@ def unwritable(error: OSError, where: str) -> OSError:
     told = Unwritable(f"{where}: {words}{system}")
     told.errno, told.__cause__ = error.errno, error
     return told
+
+
+def unreachable(error: OSError) -> bool:
+    """Whether nothing answers where a source or the results are.
+
+    >>> unreachable(OSError(errno.EHOSTUNREACH, "no answer")), unreachable(OSError(errno.EIO, "?"))
+    (True, False)
+    """
+    return error.errno in _UNREACHED
 
 
 def without_room(error: BaseException) -> OSError | None:

@@ -191,6 +191,50 @@ def test_one_file_is_told_in_one_line(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
 
 
+def test_the_exit_codes_of_many(tmp_path: Path) -> None:
+    """A source, or a bucket, that is not there is the command's fault; the guide has a table."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ndjson").write_text('{"a": 1}\n')
+    bucket = "s3://nobucket/x: no such bucket (404)"
+    for source, destination, said in (
+        ("s3://nobucket/x", "s3://bucket/t", bucket),
+        ("s3://nobucket/x", "out", bucket),
+        ("s3://bucket/no/such.ndjson", "out", "s3://bucket/no/such.ndjson: no file is there"),
+        ("in", "s3://nobucket/x", bucket),
+    ):
+        told = command(tmp_path, source, destination, "--to", "parquet")
+        assert told == (2, [f"tare: {said}"]), (source, destination)
+
+
+def test_the_exit_code_where_nobody_answers(tmp_path: Path, nobody: str) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.ndjson").write_text('{"a": 1}\n')
+    for source, destination in (("s3://bucket/x", "out"), ("in", "s3://bucket/x")):
+        told = command(tmp_path, source, destination, "--to", "parquet")
+        assert told == (3, [f"tare: s3://bucket/x: no answer from {nobody}"])
+
+
+def test_a_store_that_goes_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Between the plan and the first unit: its bucket, and its server."""
+    from tare import cli
+
+    (tmp_path / "a.ndjson").write_text('{"a": 1}\n')
+    path = str(tmp_path / "p.jsonl")
+    for where, code, said in (("nobucket", 2, "no such bucket (404)"), ("bucket", 3, "no answer from ")):
+        if where == "nobucket":
+            scale.plan_convert(str(tmp_path / "a.ndjson"), "s3://bucket/go", to="parquet", path=path)
+            text = Path(path).read_text()
+        Path(path).write_text(text.replace("s3://bucket/go", f"s3://{where}/go"))
+        if where == "bucket":
+            monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["run", path, "--executor", "inline", "--progress", "none"])
+        told = capfd.readouterr().err.splitlines()
+        assert (ended.value.code, len(told), said in told[0]) == (code, 1, True), told
+
+
 def test_what_appears_while_one_file_is_converted_is_left(tmp_path: Path) -> None:
     """It is looked for at first, and the put is on the condition that it is not there."""
     from tare.scale import remote
