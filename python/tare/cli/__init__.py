@@ -156,9 +156,10 @@ def tare() -> None:
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 well, 1 failed, 2 usage, 130 interrupted.
 
-    3 is that `gate` cannot say, or that `send` or `receive` could not connect or waited in vain. If the
-    reader of standard output has gone, commands that only show something (report, compare, codecs,
-    inspect, receive) exit quietly with 0, and the others with 141, as of SIGPIPE.
+    3 is that `gate` cannot say, that `send` or `receive` could not connect or waited in vain, or that
+    an engine or an object store cannot be used for many files. If the reader of standard output has
+    gone, commands that only show something (report, compare, codecs, inspect, receive) exit quietly
+    with 0, and the others with 141, as of SIGPIPE.
 
     Without ``argv`` this is the whole program, which ends with it (`leaving`).
     """

@@ -524,7 +524,10 @@ class ObjectPlace(Place):
         except OSError as error:
             if error.errno not in (errno.ENOTSUP, errno.EACCES):
                 raise
-            made = super().create(path, name)  # some stores call what they do not know a bad request
+            try:
+                made = super().create(path, name)  # some stores call what they do not know a bad request
+            except PermissionError:
+                raise error from None  # it was refused, and a put says why, as a look does not
             _PLAIN.add(client)
             return made
         shutil.rmtree(os.path.dirname(path), ignore_errors=True)

@@ -93,9 +93,9 @@ WRITES: dict[str, Callable[[Place, str], Any]] = {
 }
 
 
-def in_a_line(error: OSError, uri: str, *words: str) -> None:
+def in_a_line(error: OSError, uri: str, words: str) -> None:
     """Whether an error is a number, words and its URI, and not what its library knows."""
-    assert (error.filename, error.strerror in words) == (uri, True), error
+    assert (error.filename, error.strerror) == (uri, words)
     assert "\n" not in str(error)
 
 
@@ -129,7 +129,7 @@ def test_what_is_not_there_is_no_error_to_those_who_ask_whether_it_is(where: str
 def test_wrong_credentials(how: str, written: str) -> None:
     with pytest.raises(PermissionError) as raised:
         (READS | WRITES)[how](place_of("s3://bucket"), written)
-    in_a_line(raised.value, "s3://bucket/x", "Invalid access key id (403)", "Forbidden (403)")
+    in_a_line(raised.value, "s3://bucket/x", "Invalid access key id (403)")
 
 
 @pytest.mark.usefixtures("closed")
