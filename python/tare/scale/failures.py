@@ -13,6 +13,7 @@ __all__ = [
     "CLASSES",
     "RETRIED",
     "STOPS",
+    "HostBusy",
     "LossRefused",
     "NameTaken",
     "Several",
@@ -48,6 +49,10 @@ _WORDS = {
 
 class SourceChanged(TareError):
     """A source is no more what it was when the plan was made, or when reading it began."""
+
+
+class HostBusy(TareError):
+    """Others are at work on this host: figures would be theirs too."""
 
 
 class NameTaken(UsageError):
@@ -130,7 +135,7 @@ def classify(error: BaseException, *, writing: bool = False) -> str:
     for one in _chain(error):
         if isinstance(one, OSError) and one.errno in _TRANSIENT:
             return "transient"
-        if isinstance(one, (TimeoutError, ConnectionError)):
+        if isinstance(one, (TimeoutError, ConnectionError, HostBusy)):
             return "transient"
     if isinstance(error, (TareError, OSError)):
         return "input"

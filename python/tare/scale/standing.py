@@ -83,6 +83,7 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
         total["failed"] += 1
         total["inputs_failed"] += lost
         total["inputs_done"] += inputs - lost
+        total["bytes_done"] += _bytes_well(one.unit, failure)
         total["rows"] += int(failure.get("rows", 0))
         total["bytes_out"] += int(failure.get("bytes_out", 0))
         failures.append(failure)
@@ -91,6 +92,17 @@ def status_of(where: Plan | str | os.PathLike[str], *, every: bool = False) -> d
     if every:
         total["failed_inputs"] = [error for one in failures for error in errors_of(one)]
     return total
+
+
+def _bytes_well(unit: dict[str, Any], failure: dict[str, Any]) -> int:
+    """Bytes of the inputs of a unit that failed whose results are there, or whose keys are set."""
+    names = unit.get("output", {}).get("names", []) or unit["options"].get("keys", [])
+    well = set(failure.get("committed", []))
+    return sum(
+        input_bytes({**unit, "input": [one]})
+        for one, name in zip(unit["input"], names, strict=False)
+        if name in well
+    )
 
 
 def _besides(

@@ -79,6 +79,15 @@ def test_the_version_stands_in_one_place(root: Path) -> None:
     assert tare.__version__ == manifest["workspace"]["package"]["version"]
 
 
+def test_the_package_runs_without_its_script() -> None:
+    """As a job of a batch system runs it, where no script is on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tare", "codecs", "nothing"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("tare: there is no format 'nothing'"), done.stderr
+
+
 def test_version_names_commit_and_features() -> None:
     """``tare --version`` is one line: version, commit, compressors of the core."""
     code = "from tare.cli import main; main(['--version'])"

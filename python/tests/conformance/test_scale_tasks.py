@@ -284,6 +284,8 @@ def test_one_that_cannot_be_put_costs_no_other_its_key(tmp_path: Path, values: b
         assert len(list(store.list())) == 29
     found = scale.status(tmp_path / "put.jsonl")
     assert (found["inputs"], found["inputs_done"], found["inputs_failed"]) == (30, 29, 1)
+    size = sum(path.stat().st_size for path in folder.iterdir() if path != bad)
+    assert (found["bytes_done"], found["rows"]) == (size, 29)
     bad.write_text('{"n": 7}\n')
     plan = scale.plan_put(str(folder), str(tmp_path / "store"), tmp_path / "put.jsonl", values=values)
     report = scale.run(plan, executor="inline")

@@ -21,7 +21,7 @@ from pyarrow import parquet
 from tare import scale
 from tare.scale import place, running
 from tare.scale.attempts import attempt_of
-from tare.scale.failures import classify, unwritable
+from tare.scale.failures import HostBusy, classify, unwritable
 from tare.scale.planning import convert
 from tare.scale.report import grouped
 from tare.scale.state import State
@@ -222,6 +222,11 @@ def test_what_may_not_be_written_is_said_in_words() -> None:
         == "/x/ro: this user may not write there; get the right, or name another place (Permission denied)"
     )
     assert classify(unwritable(denied, "/x/ro"), writing=True) == "resources"
+
+
+def test_a_busy_host_is_no_fault_of_the_data() -> None:
+    """It is tried again, there or elsewhere, later."""
+    assert classify(HostBusy("host: a load of 8.6 on 2 cores")) == "transient"
 
 
 def test_a_source_that_changed_since_the_plan(tmp_path: Path) -> None:

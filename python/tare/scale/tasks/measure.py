@@ -11,15 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from tare.errors import MissingLibrary, TareError, UsageError
+from tare.errors import MissingLibrary, UsageError
+from tare.scale.failures import HostBusy
 from tare.scale.running import Made, Writing
 from tare.scale.tasks.inputs import opened
 
 __all__ = ["run"]
-
-
-class HostBusy(TareError):
-    """Others are at work on this host: figures would be theirs too."""
 
 
 def run(unit: dict[str, Any], writing: Writing) -> Made:

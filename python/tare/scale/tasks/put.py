@@ -55,6 +55,7 @@ def run(unit: dict[str, Any], writing: Writing) -> Made:
             found |= _set(store, {key: one for key, one in values.items() if key not in before}, namespace)
             found |= _add(store, {key: one for key, one in values.items() if key in before}, namespace)
     writing.committed = [key for key in keys if key in found or key in before]
+    writing.rows = dict.fromkeys(writing.committed, 1)
     if failed:
         raise failed[0] if len(unit["input"]) == 1 else Several(failed)
     objects = [{"key": key, "hash": found[key]} for key in keys]
