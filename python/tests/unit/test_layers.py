@@ -40,7 +40,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "scale": DATA | {"codec", "datasets", "dataset", "converting", "io", "store", "measure"},
 }
 # `tare` itself only names where its names live; the command line may import everything.
-FREE = frozenset({"", "cli"})
+FREE = frozenset({"", "__main__", "cli"})
 
 KNOWS_TIME = frozenset({"measure", "report", "scale", "cli"})
 CLOCKS = frozenset({"time", "timeit"})
