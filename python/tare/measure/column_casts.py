@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from tare.measure.column_masks import (
     Differences,
     as_pairs,
-    castable,
     decoded,
     differences,
     either,
     equal_types,
     in_rows,
+    whole,
 )
 from tare.measure.rebuild import verdict_of
 
@@ -75,7 +75,7 @@ def cast_differences(a: Any, b: Any) -> Differences:
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
-    a, b = castable(decoded(a)), castable(decoded(b))
+    a, b = whole(a), whole(b)
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,13 +24,13 @@ __all__ = [
     "INTEGERS",
     "Differences",
     "as_pairs",
-    "castable",
     "decoded",
     "differences",
     "either",
     "equal_types",
     "has_floats",
     "in_rows",
+    "members",
     "storage",
     "whole",
 ]
@@ -51,7 +51,9 @@ class Differences(NamedTuple):
 
 
 EQUAL = Differences(None)
-_MISCAST = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_run_end_encoded)
+_TEXT_VIEWS = (pa.types.is_string_view, pa.types.is_binary_view)
+_ENCODED = (pa.types.is_dictionary, pa.types.is_run_end_encoded)
+_ODD = (*_ENCODED, *_TEXT_VIEWS, pa.types.is_list_view, pa.types.is_large_list_view)
 INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
 
 
@@ -62,7 +64,7 @@ def differences(a: Any, b: Any) -> Differences:
     [True, False]
     """
     a, b = storage(a), storage(b)
-    if any(_is_encoded(side.type) for side in (a, b)):
+    if any(test(side.type) for test in (*_ENCODED, *_TEXT_VIEWS) for side in (a, b)):
         return differences(whole(a), whole(b))
     kind = a.type
     if pa.types.is_null(kind):
@@ -106,34 +108,80 @@ def decoded(array: Any) -> Any:
     """
     array = storage(array)
     if pa.types.is_dictionary(array.type):
-        return _taken(array.dictionary, array.indices)
+        return whole(array.dictionary).take(array.indices)
     if pa.types.is_run_end_encoded(array.type):
         rows = np.arange(array.offset, array.offset + len(array))
-        return _taken(array.values, pa.array(np.searchsorted(np.asarray(array.run_ends), rows, side="right")))
+        places = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
+        return whole(array.values).take(pa.array(places))
     return array
 
 
 def whole(array: Any) -> Any:
-    """The array decoded, and texts and bytes in the place of views of them, which fewer of Arrow's functions take."""
+    """The array decoded, with texts, bytes and lists in the place of views of them, at every depth.
+
+    Fewer of Arrow's functions take these: none picks rows of lists of views of texts, or of lists of runs. Its cast of
+    views of lists loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Lists of a
+    fixed size that hold such become lists of any. A type of somebody's own stays within others if it holds none.
+
+    >>> whole(pa.array([["a"], None], pa.list_view(pa.string_view()))).type
+    LargeListType(large_list<item: large_string>)
+    """
     array = decoded(array)
-    if pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+    kind = array.type
+    if not _is_odd(kind):
+        return array
+    if any(test(kind) for test in _TEXT_VIEWS):
+        return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
+    if pa.types.is_struct(kind):
+        parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+    return _whole_union(array) if pa.types.is_union(kind) else _whole_lists(array)
 
 
-def _taken(values: Any, places: Any) -> Any:
-    return whole(values).take(places)
+def _whole_part(array: Any) -> Any:
+    return whole(array) if _is_odd(array.type) else array
 
 
-def _is_encoded(kind: Any) -> bool:
-    return bool(pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind))
+def _whole_lists(array: Any) -> Any:
+    kind = array.type
+    lists = as_pairs(array) if pa.types.is_map(kind) else array
+    items = _whole_part(lists.flatten())
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if pa.types.is_map(kind):
+        ends_of_maps: Any = pa.array(ends, pa.int32())
+        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
+
+
+def _whole_union(array: Any) -> Any:
+    kind = array.type
+    parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+    names = [kind.field(at).name for at in range(kind.num_fields)]
+    codes = pa.array(_codes(array), pa.int8())
+    if kind.mode == "sparse":
+        return pa.UnionArray.from_sparse(codes, parts, names, kind.type_codes)
+    return pa.UnionArray.from_dense(
+        codes, pa.array(_places(array), pa.int32()), parts, names, kind.type_codes
+    )
+
+
+def _is_odd(kind: Any) -> bool:
+    """Whether a type is or contains one that `whole` replaces."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_odd(kind.storage_type)
+    if any(test(kind) for test in _ODD):
+        return True
+    if pa.types.is_map(kind):
+        return _is_odd(kind.key_type) or _is_odd(kind.item_type)
+    return pa.types.is_nested(kind) and any(_is_odd(kind.field(at).type) for at in range(kind.num_fields))
 
 
 def has_floats(kind: Any) -> bool:
     """Whether a type is or contains a floating-point type."""
     if isinstance(kind, pa.BaseExtensionType):
         return has_floats(kind.storage_type)
-    if _is_encoded(kind):
+    if any(test(kind) for test in _ENCODED):
         return has_floats(kind.value_type)
     if pa.types.is_map(kind):
         return has_floats(kind.key_type) or has_floats(kind.item_type)
@@ -218,13 +266,11 @@ def _structs(a: Any, b: Any) -> Differences:
 
 def _unions(a: Any, b: Any) -> Differences:
     """Rows of another member, then those of each member, of which each has a part of the rows."""
-    if len(a) == 0:
-        return EQUAL
     codes_a, codes_b = _codes(a), _codes(b)
-    found: list[Mask | None] = [_some(codes_a != codes_b), None, None]
-    for at, code in enumerate(a.type.type_codes):
-        rows = np.flatnonzero((codes_a == code) & (codes_b == code))
-        for place, mask in enumerate(differences(_member(a, at, rows), _member(b, at, rows))):
+    shared = codes_a == codes_b
+    found: list[Mask | None] = [_some(~shared), None, None]
+    for (rows, ours), (_, theirs) in zip(members(a, shared), members(b, shared), strict=True):
+        for place, mask in enumerate(differences(ours, theirs)):
             if mask is not None:
                 marked = np.zeros(len(a), dtype=bool)
                 marked[rows[mask]] = True
@@ -232,16 +278,38 @@ def _unions(a: Any, b: Any) -> Differences:
     return Differences(*found)
 
 
+def members(array: Any, shown: Mask | bool = True) -> Iterator[tuple[Any, Any]]:
+    """For each member of a union the rows that are of it, and its values there.
+
+    Args:
+        array: The union.
+        shown: Marks of the rows that are looked at.
+
+    >>> union = pa.UnionArray.from_sparse(pa.array([1, 0], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    >>> [(rows.tolist(), values.to_pylist()) for rows, values in members(union)]
+    [([1], [2]), ([0], ['a'])]
+    """
+    codes = _codes(array)
+    for at, code in enumerate(array.type.type_codes):
+        rows = np.flatnonzero((codes == code) & shown)
+        places = _places(array)[rows] if array.type.mode == "dense" else rows
+        yield rows, whole(array.field(at)).take(pa.array(places, pa.int64()))
+
+
 def _codes(array: Any) -> Any:
     """Of which member each row of a union is; the array's own ``type_codes`` forget that it is a slice."""
-    return np.frombuffer(array.buffers()[1], np.int8)[array.offset : array.offset + len(array)]
+    return _slice_of(array, 1, np.int8)
 
 
-def _member(array: Any, at: int, rows: Any) -> Any:
-    """One member's values in these rows."""
-    if array.type.mode == "dense":
-        rows = np.frombuffer(array.buffers()[2], np.int32)[array.offset + rows]
-    return _taken(array.field(at), pa.array(rows, pa.int64()))
+def _places(array: Any) -> Any:
+    """Where each row of a dense union is in its member."""
+    return _slice_of(array, 2, np.int32)
+
+
+def _slice_of(array: Any, at: int, kind: Any) -> Any:
+    if len(array) == 0:  # there may be no buffer
+        return np.zeros(0, kind)
+    return np.frombuffer(array.buffers()[at], kind)[array.offset : array.offset + len(array)]
 
 
 def _lists(a: Any, b: Any) -> Differences:
@@ -252,7 +320,7 @@ def _lists(a: Any, b: Any) -> Differences:
     inner_a, inner_b = a, b
     if not alike.all():
         keep = pa.array(alike)
-        inner_a, inner_b = a.filter(keep), b.filter(keep)
+        inner_a, inner_b = whole(a).filter(keep), whole(b).filter(keep)
     inner = differences(inner_a.flatten(), inner_b.flatten())
 
     def fold(mask: Mask | None) -> Mask | None:
@@ -282,40 +350,3 @@ def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
     """A map as a list of its pairs, which have these names."""
     kind = array.type
     return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
-
-
-def castable(array: Any) -> Any:
-    """The array with lists in the place of list views, and without runs.
-
-    Arrow's cast of views loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Those
-    within unions stay, for Arrow casts none to another type.
-
-    >>> castable(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
-    [[1], None, [2, 3]]
-    """
-    kind = array.type
-    if not _is_miscast(kind):
-        return array
-    if pa.types.is_run_end_encoded(kind):
-        return castable(decoded(array))
-    if pa.types.is_struct(kind):
-        parts = [castable(array.field(at)) for at in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
-    lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = castable(lists.flatten())
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    if pa.types.is_map(kind):
-        ends_of_maps: Any = pa.array(ends, pa.int32())
-        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
-    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
-
-
-def _is_miscast(kind: Any) -> bool:
-    if pa.types.is_union(kind):
-        return False
-    if any(test(kind) for test in _MISCAST):
-        return True
-    if pa.types.is_map(kind):
-        return _is_miscast(kind.key_type) or _is_miscast(kind.item_type)
-    return pa.types.is_nested(kind) and any(_is_miscast(kind.field(at).type) for at in range(kind.num_fields))

@@ -66,6 +66,9 @@ KINDS: dict[str, Any] = {
     "long lists": pa.array(LISTS, pa.large_list(pa.float64())),
     "views of lists": pa.array(LISTS, pa.list_view(pa.int64())),
     "long views of lists": pa.array(LISTS, pa.large_list_view(pa.float64())),
+    "lists of views of texts": pa.array([["a"], None, ["b", None], []], pa.list_(pa.string_view())),
+    "structs of views of bytes": pa.array([{"p": b"a"}, None, {"p": None}, {"p": b"d"}], pa.struct([("p", pa.binary_view())])),
+    "two views of texts": pa.array([["a", "b"], None, ["c", None], ["d", "e"]], pa.list_(pa.string_view(), 2)),
     "lists of two": pa.array([[1, 2], None, [3, 4], [5, None]], pa.list_(pa.int64(), 2)),
     "maps": pa.array([[("a", 1)], None, [], [("b", None)]], pa.map_(pa.string(), pa.int64())),
     "structs": pa.array([{"p": 1}, None, {"p": None}, {"p": 4}], pa.struct([("p", pa.int64())])),
@@ -178,6 +181,17 @@ def test_rows_in_another_order_are_lost(column: Any) -> None:
     assert found(column, other) == ("lossy", 2)
     assert found(beside(column, NUMBERS), beside(other, NUMBERS)) == ("lossy", 2)
     assert found(beside(column, NUMBERS), beside(other, NUMBERS.cast(pa.int64())))[0] == "lossy"
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_list_that_became_longer_is_lost_alone(column: Any) -> None:
+    """What is in the others is compared, whatever it is."""
+    before, after = (
+        pa.ListArray.from_arrays(pa.array(ends, pa.int32()), column) for ends in ([0, 1, 2, 3], [0, 1, 2, 4])
+    )
+    assert found(before, after) == ("lossy", 1)
+    levels = [pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 0]), one) for one in (before, after)]
+    assert found(*levels) == ("lossy", 1)
 
 
 FLOATS = pa.array([0.5, 0.0, NAN, 1.0])
