@@ -226,7 +226,7 @@ def _plain(a: Any, b: Any) -> Differences:
 
 
 def _one_by_one(a: Any, b: Any) -> Mask:
-    """For types without a comparison (unions): row against row."""
+    """For types that Arrow has no comparison of, as small decimals in its older versions: row against row."""
     return np.fromiter(
         (not a.slice(at, 1).equals(b.slice(at, 1)) for at in range(len(a))), dtype=bool, count=len(a)
     )
