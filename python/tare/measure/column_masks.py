@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ __all__ = [
     "either",
     "equal_types",
     "has_floats",
+    "holds",
     "in_rows",
     "members",
     "storage",
@@ -168,29 +169,31 @@ def _whole_union(array: Any) -> Any:
 
 def _is_odd(kind: Any) -> bool:
     """Whether a type is or contains one that `whole` replaces."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _is_odd(kind.storage_type)
-    if any(test(kind) for test in _ODD):
-        return True
-    if pa.types.is_map(kind):
-        return _is_odd(kind.key_type) or _is_odd(kind.item_type)
-    return pa.types.is_nested(kind) and any(_is_odd(kind.field(at).type) for at in range(kind.num_fields))
+    return holds(kind, *_ODD)
 
 
 def has_floats(kind: Any) -> bool:
     """Whether a type is or contains a floating-point type."""
+    return holds(kind, pa.types.is_floating)
+
+
+def holds(kind: Any, *tests: Callable[[Any], bool]) -> bool:
+    """Whether one of the tests is true of a type or of a part of it.
+
+    >>> holds(pa.list_(pa.dictionary(pa.int8(), pa.string())), pa.types.is_dictionary)
+    True
+    """
     if isinstance(kind, pa.BaseExtensionType):
-        return has_floats(kind.storage_type)
+        return holds(kind.storage_type, *tests)
+    if any(test(kind) for test in tests):
+        return True
     if any(test(kind) for test in _ENCODED):
-        return has_floats(kind.value_type)
+        return holds(kind.value_type, *tests)
     if pa.types.is_map(kind):
-        return has_floats(kind.key_type) or has_floats(kind.item_type)
-    if pa.types.is_struct(kind) or pa.types.is_union(kind):
-        return any(has_floats(kind.field(at).type) for at in range(kind.num_fields))
-    if pa.types.is_nested(kind):
-        item: Any = kind
-        return has_floats(item.value_type)
-    return bool(pa.types.is_floating(kind))
+        return holds(kind.key_type, *tests) or holds(kind.item_type, *tests)
+    return pa.types.is_nested(kind) and any(
+        holds(kind.field(at).type, *tests) for at in range(kind.num_fields)
+    )
 
 
 def _numpy(array: Any) -> Mask:

@@ -25,6 +25,7 @@ from tare.measure.column_masks import (
     differences,
     equal_types,
     has_floats,
+    holds,
     members,
     storage,
     whole,
@@ -206,8 +207,8 @@ def _array(chunked: Any) -> Any:
     if chunked.num_chunks == 0:
         return pa.array([], chunked.type)
     # Levels of several chunks are not always brought together: nulls among them, or of nested types.
-    chunks = [whole(one) for one in chunked.chunks] if "dictionary<" in str(chunked.type) else chunked.chunks
-    return pa.concat_arrays(chunks)
+    apart = holds(chunked.type, pa.types.is_dictionary)
+    return pa.concat_arrays([whole(one) for one in chunked.chunks] if apart else chunked.chunks)
 
 
 def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
@@ -358,7 +359,7 @@ def _keys(array: Any) -> list[Any]:
         items = iter(_keys(array.flatten()))
         found = [tuple(islice(items, size or 0)) for size in pc.list_value_length(array).to_pylist()]
     else:
-        found = _keys_of_leaves(array)
+        found = [_key_of_leaf(array, row) for row in range(len(array))]
     return [key if valid else None for key, valid in zip(found, array.is_valid().to_pylist(), strict=True)]
 
 
@@ -370,8 +371,11 @@ def _keys_of_union(array: Any) -> list[Any]:
     return found
 
 
-def _keys_of_leaves(array: Any) -> list[Any]:
+def _key_of_leaf(array: Any, row: int) -> str:
+    cell = array[row]
+    if pa.types.is_time64(array.type) and cell.is_valid and array.type.unit == "ns" and cell.value % 1000:
+        return cell_text(array, row)  # Python's has no nanoseconds, and these would be left out
     try:
-        return [repr(value) for value in array.to_pylist()]
-    except (ValueError, OverflowError):  # moments that Python has not
-        return [cell_text(array, row) for row in range(len(array))]
+        return repr(cell.as_py())
+    except (ValueError, OverflowError):  # a moment that Python has not
+        return cell_text(array, row)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from tare.measure.column_masks import whole
 from tare.measure.compare_tables import compare_tables
 
 ROWS = 4
@@ -192,6 +193,49 @@ def test_a_list_that_became_longer_is_lost_alone(column: Any) -> None:
     assert found(before, after) == ("lossy", 1)
     levels = [pa.DictionaryArray.from_arrays(pa.array([0, 2, 1, 0]), one) for one in (before, after)]
     assert found(*levels) == ("lossy", 1)
+
+
+FAR = 2**61
+LEVELS = [
+    pa.array([FAR, 1, FAR - 1], pa.timestamp("s")),
+    pa.array([[FAR], [1], [FAR - 1]], pa.list_(pa.timestamp("s"))),
+    pa.array([[1], [2], [3]], pa.list_(pa.time64("ns"))),
+    pa.StructArray.from_arrays([NUMBERS[:3], NUMBERS[1:]], ["twice", "twice"]),
+    pa.UnionArray.from_sparse(pa.array([0, 1, 1], pa.int8()), [NUMBERS[:3], pa.array([[1], [NAN], [2]])]),
+    pa.array([[("a", 1)], [], [("a", None)]], pa.map_(pa.string(), pa.int64())),
+    pa.array([["a"], ["b"], []], pa.list_(pa.string_view())),
+]
+
+
+@pytest.mark.parametrize("levels", LEVELS, ids=lambda levels: str(levels.type))
+def test_levels_that_python_cannot_hold_are_told_apart(levels: Any) -> None:
+    """Moments beyond its years, a name twice: in another order nothing is lost, and one that is gone is found."""
+    before = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), levels)
+    other = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), whole(levels).take(pa.array([1, 0, 2])))
+    if other.type == before.type:
+        assert found(before, other) == ("type", 0)
+    assert found(before, pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), levels[:2])) == ("lossy", 1)
+    assert found(before, whole(levels).take(pa.array([0, 1, 0]))) == ("lossy", 1)
+    chunks = pa.chunked_array([before, pa.DictionaryArray.from_arrays(pa.array([0, 1]), levels[1:])])
+    assert found(chunks, pa.chunked_array([before, before.take(pa.array([1]))])) == ("lossy", 1)
+    again = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1, 2]), levels)
+    assert found(chunks, again) == ("same", 0)
+
+
+@pytest.mark.parametrize("levels", [pa.array([None, "a"]), pa.array([[1], [2]]), pa.array([NAN, 1.5])])
+def test_levels_within_lists_may_be_others_in_each_chunk(levels: Any) -> None:
+    """Arrow does not bring those together."""
+    ends = pa.array([0, 1, 2], pa.int32())
+    chunks = pa.chunked_array(
+        [
+            pa.ListArray.from_arrays(ends, pa.DictionaryArray.from_arrays(pa.array(places), some))
+            for places, some in (([0, 1], levels), ([1, 0], levels.take(pa.array([1, 0]))))
+        ]
+    )
+    assert found(chunks, chunks) == ("same", 0)
+    plain = pa.ListArray.from_arrays(pa.array(range(5), pa.int32()), pa.concat_arrays([levels, levels]))
+    assert found(chunks, plain) == ("type", 0)
+    assert found(plain, chunks) == ("type", 0)
 
 
 FLOATS = pa.array([0.5, 0.0, NAN, 1.0])
