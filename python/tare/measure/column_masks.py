@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
+    Compare = Callable[[Any, Any], "Differences"]
 
 __all__ = [
     "INTEGERS",
@@ -30,6 +31,7 @@ __all__ = [
     "equal_types",
     "has_floats",
     "holds",
+    "in_parts",
     "in_rows",
     "members",
     "storage",
@@ -74,15 +76,23 @@ def differences(a: Any, b: Any) -> Differences:
         return _floats(a, b)
     if not has_floats(kind) and a.equals(b):
         return EQUAL
-    if pa.types.is_struct(kind):
-        return _structs(a, b)
-    if pa.types.is_map(kind):
-        return _lists(as_pairs(a), as_pairs(b))
-    if pa.types.is_union(kind):
-        return _unions(a, b)
-    if pa.types.is_nested(kind):
-        return _lists(a, b)
-    return _plain(a, b)
+    return in_parts(a, b, differences) if pa.types.is_nested(kind) else _plain(a, b)
+
+
+def in_parts(a: Any, b: Any, compare: Compare) -> Differences:
+    """The rows in which two nested arrays of one shape differ: structs, unions, or lists and maps.
+
+    Args:
+        a: The one.
+        b: The other, of the same length.
+        compare: Compares their parts.
+    """
+    if pa.types.is_struct(a.type):
+        return _structs(a, b, compare)
+    if pa.types.is_union(a.type):
+        return _unions(a, b, compare)
+    a, b = (as_pairs(side) if pa.types.is_map(side.type) else side for side in (a, b))
+    return _lists(a, b, compare)
 
 
 def equal_types(a: Any, b: Any) -> bool:
@@ -253,7 +263,7 @@ def _floats(a: Any, b: Any) -> Differences:
     return Differences(_some(value), _some(nan & ~sign), _some(sign))
 
 
-def _structs(a: Any, b: Any) -> Differences:
+def _structs(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of other validity, then the fields of the rest: what lies under a null is nothing.
 
     The fields are as they lie there. Flattened they would have the nulls of the struct, and Arrow ends the process
@@ -262,18 +272,18 @@ def _structs(a: Any, b: Any) -> Differences:
     found = [_nulls_differ(a, b), None, None]
     shown = _numpy(pc.and_(a.is_valid(), b.is_valid())) if a.null_count or b.null_count else True
     for at in range(a.type.num_fields):
-        for place, mask in enumerate(differences(a.field(at), b.field(at))):
+        for place, mask in enumerate(compare(a.field(at), b.field(at))):
             found[place] = either(found[place], None if mask is None else _some(mask & shown))
     return Differences(_some(found[0]), *found[1:])
 
 
-def _unions(a: Any, b: Any) -> Differences:
+def _unions(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of another member, then those of each member, of which each has a part of the rows."""
     codes_a, codes_b = _codes(a), _codes(b)
     shared = codes_a == codes_b
     found: list[Mask | None] = [_some(~shared), None, None]
     for (rows, ours), (_, theirs) in zip(members(a, shared), members(b, shared), strict=True):
-        for place, mask in enumerate(differences(ours, theirs)):
+        for place, mask in enumerate(compare(ours, theirs)):
             if mask is not None:
                 marked = np.zeros(len(a), dtype=bool)
                 marked[rows[mask]] = True
@@ -315,7 +325,7 @@ def _slice_of(array: Any, at: int, kind: Any) -> Any:
     return np.frombuffer(array.buffers()[at], kind)[array.offset : array.offset + len(array)]
 
 
-def _lists(a: Any, b: Any) -> Differences:
+def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of other validity or length, then the items of the rest, folded to rows."""
     lengths_a = pc.fill_null(pc.list_value_length(a), -1)
     lengths_b = pc.fill_null(pc.list_value_length(b), -1)
@@ -324,7 +334,7 @@ def _lists(a: Any, b: Any) -> Differences:
     if not alike.all():
         keep = pa.array(alike)
         inner_a, inner_b = whole(a).filter(keep), whole(b).filter(keep)
-    inner = differences(inner_a.flatten(), inner_b.flatten())
+    inner = compare(inner_a.flatten(), inner_b.flatten())
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:

@@ -239,6 +239,49 @@ def test_levels_within_lists_may_be_others_in_each_chunk(levels: Any) -> None:
 
 
 FLOATS = pa.array([0.5, 0.0, NAN, 1.0])
+MAPS = pa.array([[("a", NAN)], None, [], [("a", 1.5)]], pa.map_(pa.string(), pa.float64()))
+PAIRS = pa.array([[{"k": "a", "v": NAN}], None, [], [{"k": "a", "v": 1.5}]])
+STRUCTS = pa.array([{"a": NAN, "b": 1.0}, None, {"a": 0.0, "b": None}, {"a": 1.5, "b": 2.0}])
+AS_MAPS = [[("a", NAN), ("b", 1.0)], None, [("a", 0.0), ("b", None)], [("b", 2.0), ("a", 1.5)]]
+NANS = pa.array([NAN, None, 0.0, 1.5])
+BY_PARTS = [
+    (WITHIN["lists"](NANS.dictionary_encode()), WITHIN["lists"](NANS)),
+    (WITHIN["structs"](NANS.dictionary_encode()), WITHIN["structs"](NANS)),
+    (WITHIN["structs"](NANS), WITHIN["structs"](NANS.dictionary_encode())),
+    (MAPS, PAIRS),
+    (PAIRS, MAPS),
+    (WITHIN["structs and nulls"](MAPS), WITHIN["structs and nulls"](PAIRS)),
+    (STRUCTS, pa.array(AS_MAPS, MAPS.type)),
+    (pa.array([*AS_MAPS[:3], [("a", 1.5), ("b", 2.0)]], MAPS.type), STRUCTS),
+    (WITHIN["a union"](NANS.cast(pa.float32())), WITHIN["a union"](NANS)),
+    (WITHIN["a dense union"](WITHIN["lists"](NANS)), WITHIN["lists"](NANS.take(pa.array([0, 0, 1, 1])))),
+    (WITHIN["lists"](MAPS), WITHIN["lists"](PAIRS)),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), BY_PARTS)
+def test_a_nan_within_what_arrow_does_not_cast_is_no_loss(before: Any, after: Any) -> None:
+    """Members of lists, structs and maps are compared by the rules for single values, however deep."""
+    assert found(before, after) == ("type", 0)
+    assert found(before.slice(1), after.slice(1)) == ("type", 0)
+    rows = pa.array([3, 1, 2, 0])
+    if not pa.types.is_union(before.type):
+        assert found(before, after.take(rows)) == ("lossy", 2)
+
+
+def test_the_sign_of_a_zero_and_nanoseconds_there_are_not_lost_unseen() -> None:
+    zeros = [[("a", 0.0)], [("a", -0.0)]]
+    other = [[{"k": "a", "v": 0.0}], [{"k": "a", "v": 0.0}]]
+    assert found(pa.array(zeros, MAPS.type), pa.array(other, PAIRS.type)) == ("lossy", 1)
+    times, places = pa.array([1, 2], pa.time64("ns")), pa.array([0, 1, 2], pa.int32())
+    maps = pa.MapArray.from_arrays(places, NAMES[:2], times)
+    pairs = [
+        pa.ListArray.from_arrays(places, pa.StructArray.from_arrays([NAMES[:2], one], ["k", "v"]))
+        for one in (times, pa.array([1, 3], pa.time64("ns")))
+    ]
+    assert [found(maps, one) for one in pairs] == [("type", 0), ("lossy", 1)]
+
+
 HIDDEN = [False, False, True, False]
 
 
