@@ -156,12 +156,11 @@ def _whole_part(array: Any) -> Any:
 def _whole_lists(array: Any) -> Any:
     kind = array.type
     lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = _whole_part(lists.flatten())
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
+    items = _whole_part(_items(lists))
+    ends = np.concatenate([[0], np.cumsum(_lengths(lists))])
     if pa.types.is_map(kind):
         ends_of_maps: Any = pa.array(ends, pa.int32())
-        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
+        return pa.MapArray.from_arrays(ends_of_maps, items.field(0), items.field(1), mask=array.is_null())
     return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
 
 
@@ -334,7 +333,7 @@ def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     if not alike.all():
         keep = pa.array(alike)
         inner_a, inner_b = whole(a).filter(keep), whole(b).filter(keep)
-    inner = compare(inner_a.flatten(), inner_b.flatten())
+    inner = compare(_items(inner_a), _items(inner_b))
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:
@@ -347,19 +346,34 @@ def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     return Differences(_some(value), fold(inner.payload), fold(inner.sign))
 
 
+def _items(lists: Any) -> Any:
+    """The items of all lists; where there are none Arrow would make an array, which it cannot of every type."""
+    if _lengths(lists).any():
+        return lists.flatten()
+    return lists.values.slice(0, 0)
+
+
+def _lengths(lists: Any) -> Any:
+    return pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+
+
 def in_rows(mask: Mask, lists: Any) -> Mask:
     """Which lists have a marked item, of marks on the items of all lists that are not null.
 
     >>> in_rows(np.array([False, True, False]), pa.array([[1, 2], None, [3]])).tolist()
     [True, False, False]
     """
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     out = np.zeros(len(lists), dtype=bool)
-    out[np.repeat(np.arange(len(lists)), lengths)[mask]] = True
+    out[np.repeat(np.arange(len(lists)), _lengths(lists))[mask]] = True
     return out
 
 
 def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
     """A map as a list of its pairs, which have these names."""
     kind = array.type
-    return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
+    if not _is_odd(kind):
+        return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
+    # That cast takes other rows of runs, and loses items of views of lists.
+    pairs = pa.StructArray.from_arrays([array.keys, array.items], list(names))
+    ends = np.array(array.offsets) if len(array) else np.zeros(1, np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pairs, mask=array.is_null())

@@ -195,6 +195,27 @@ def test_a_list_that_became_longer_is_lost_alone(column: Any) -> None:
     assert found(*levels) == ("lossy", 1)
 
 
+VIEWS = [pa.array(cells, pa.string_view()) for cells in (["a", None, "c", "d"], ["d", "c", None, "a"])]
+HALVES = pa.array([1.5, None, 0.5, 1.5], pa.float32()).cast(pa.float16())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        (*(WITHIN["maps"](WITHIN["lists"](WITHIN["runs"](one))) for one in (NUMBERS, NUMBERS[::-1])), 4),
+        (*(WITHIN["maps"](WITHIN["lists of one"](WITHIN["runs"](one))) for one in (NAMES, NAMES[::-1])), 4),
+        (
+            *(WITHIN["levels"](WITHIN["maps"](sparse(one, one))) for one in VIEWS),
+            4,
+        ),
+        (*[pa.FixedSizeListArray.from_arrays(WITHIN["levels"](HALVES), 1, mask=pa.array([True] * 4))] * 2, 0),
+    ],
+)
+def test_what_arrow_mistakes_within_maps_and_lists_is_found(before: Any, after: Any, lost: int) -> None:
+    """Its cast of a map takes other rows of runs within lists; a union in a flattened map ends the process."""
+    assert found(before, after) == ("lossy" if lost else "same", lost)
+
+
 FAR = 2**61
 LEVELS = [
     pa.array([FAR, 1, FAR - 1], pa.timestamp("s")),
