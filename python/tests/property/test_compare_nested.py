@@ -64,6 +64,11 @@ class Column:
         for part in self.parts:
             yield from part.leaves()
 
+    def levels_of_levels(self) -> bool:
+        """Whether there are any, at whatever depth: Arrow's IPC writes what it cannot read back."""
+        own = self.shape == "levels" and self.parts[0].shape == "levels"
+        return own or any(part.levels_of_levels() for part in self.parts)
+
 
 def _bits(value: Any) -> Any:
     return struct.pack("<d", value) if isinstance(value, float) else value
@@ -209,17 +214,16 @@ def _lost(before: Any, after: Any) -> int:
 
 
 def _copied(table: Any) -> Any:
-    """A table through IPC; None if Arrow cannot write it: of no rows it writes no levels, and of levels of levels others."""
+    """A table through IPC; None if Arrow cannot write it: of no rows it writes no levels."""
     if not table.num_rows:
         return None
     sink = pa.BufferOutputStream()
     try:
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
-        copy = pa.ipc.open_stream(sink.getvalue()).read_all()
     except pa.ArrowException:
         return None
-    return copy if copy.schema.equals(table.schema) else None
+    return pa.ipc.open_stream(sink.getvalue()).read_all()
 
 
 @given(columns(), st.integers(0, 5), st.integers(0, 5))
@@ -235,7 +239,7 @@ def test_a_column_is_the_same_as_itself_in_any_cut_and_as_a_copy(
         chunks = pa.chunked_array([array.slice(0, at), again.slice(at)], array.type)
         assert compare_tables(table, pa.table({"c": chunks})).verdict == "same"
         assert compare_tables(pa.table({"c": chunks}), table).verdict == "same"
-    copy = _copied(table)
+    copy = None if column.levels_of_levels() else _copied(table)
     if copy is not None:
         assert compare_tables(table, copy).verdict == "same"
 
