@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from tare.errors import UsageError
 
 if TYPE_CHECKING:
+    from tare.codec.codec import Codec
     from tare.codec.peers import Peer
-    from tare.formats.base import Library
+    from tare.formats.base import Library, Option
 
-__all__ = ["compressor_of", "settings_of", "split_id", "unknown"]
+__all__ = ["compressor_of", "may_follow", "settings_of", "split_id", "unknown"]
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _ID = re.compile(
@@ -158,6 +159,62 @@ def _peer_settings(text: str, found: Peer, given: Mapping[str, str]) -> tuple[tu
         if value != option.default:
             settings[key] = value
     return tuple(sorted(settings.items()))
+
+
+def may_follow(codec: Codec, rest: str) -> bool:
+    """Whether the printed id of a codec may go on so: with an option, its value or a compressor, or how these begin.
+
+    Args:
+        codec: What the id names up to there.
+        rest: A comma or a plus, and what follows.
+
+    >>> from tare.codec import Codec
+    >>> [may_follow(Codec.parse("json:orjson"), rest) for rest in (",sort_keys=t", ",sort_keys=x", "+zst", "+zzz")]
+    [True, False, True, False]
+    """
+    if rest.startswith("+"):
+        return codec.compressor is None and _begins_compressor(rest[1:])
+    options = codec.library.options if codec.compressor is None else _compressor_options(codec)
+    name, equals, value = rest[1:].partition("=")
+    if not equals:
+        return not name or any(known.startswith(name) for known in options)
+    return name in options and _begins_value(options[name], value)
+
+
+def _begins_compressor(stem: str) -> bool:
+    from tare.codec.peers import PEERS
+    from tare.compress import COMPRESSORS
+
+    name, colon, level = stem.partition(":")
+    known = [(one.name, one.levels) for one in COMPRESSORS if one.name != "none"]
+    known += [(one.compressor, one.levels) for one in PEERS]
+    if not colon:
+        return any(one.startswith(name) for one, _ in known)
+    ranges = [levels for one, levels in known if one == name and levels is not None]
+    return any(str(at).startswith(level) for least, most in ranges for at in range(least, most + 1))
+
+
+def _begins_value(option: Option, stem: str) -> bool:
+    from urllib.parse import quote
+
+    from tare.formats.base import spell
+
+    choices = option.choices or ((False, True) if option.value_type == "bool" else ())
+    if choices:
+        return any(quote(spell(choice), safe="").startswith(stem) for choice in choices)
+    return option.value_type != "int" or re.fullmatch(r"-?[0-9]{0,18}", stem) is not None
+
+
+def _compressor_options(codec: Codec) -> Mapping[str, Option]:
+    """What may follow a codec's compressor: another library of it, and its own options or Tare's."""
+    from tare.codec.peers import PEERS
+    from tare.formats.base import Option
+
+    if codec.peer is not None:
+        return codec.peer.options
+    names = tuple(one.name for one in PEERS if one.compressor == codec.compressor)
+    layout = Option(None, ("seekable", "single", "members"))
+    return {"chunk": Option(None), "layout": layout, **({"library": Option(None, names)} if names else {})}
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:

@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 from tare.measure.column_masks import (
     Differences,
     as_pairs,
-    castable,
     decoded,
     differences,
     either,
     equal_types,
+    in_parts,
     in_rows,
+    storage,
+    whole,
 )
 from tare.measure.rebuild import verdict_of
 
@@ -75,7 +77,7 @@ def cast_differences(a: Any, b: Any) -> Differences:
     >>> cast_differences(pa.array([1, 2]), pa.array(["1", "02"])).value is None
     True
     """
-    a, b = castable(decoded(a)), castable(decoded(b))
+    a, b = whole(a), whole(b)
     if not pa.types.is_floating(a.type) and pa.types.is_floating(b.type):
         # Only floats have a NaN, so in any other column it stands for a null.
         wide = b.cast(pa.float32()) if b.type.bit_width == 16 else b
@@ -117,11 +119,11 @@ def _by_parts(a: Any, b: Any, left: list[int]) -> Differences:
         found = differences(a, back)
         return found if found.value is not None else found._replace(value=_left_out(back, b))
     except pa.ArrowNotImplementedError:
-        return _by_value(a, b, np.arange(len(a)))
+        return _uncast(a, b, left)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         left[0] -= 1
         if len(a) == 1 or left[0] < 0:
-            return _by_value(a, b, np.arange(len(a)))
+            return _uncast(a, b, left)
     half = len(a) // 2
     first = _by_parts(a.slice(0, half), b.slice(0, half), left)
     second = _by_parts(a.slice(half), b.slice(half), left)
@@ -178,6 +180,37 @@ def _fields_left_out(back: Any, b: Any) -> Mask | None:
     return out if out is not None and out.any() else None
 
 
+def _uncast(a: Any, b: Any, left: list[int]) -> Differences:
+    """What Arrow does not cast, by its parts where both have the same, which it may cast; else by single values."""
+    if not _same_parts(a.type, b.type):
+        return _by_value(a, b, np.arange(len(a)))
+    if pa.types.is_map(a.type) != pa.types.is_map(b.type):
+        a, b = _as_lists(a, b) if pa.types.is_map(b.type) else reversed(_as_lists(b, a))
+    return in_parts(a, b, lambda ours, theirs: _by_parts(storage(ours), storage(theirs), left))
+
+
+def _same_parts(a: Any, b: Any) -> bool:
+    """Whether both are lists or maps, structs of the same names, or unions of as many members."""
+    if pa.types.is_union(a) and pa.types.is_union(b):
+        return bool(a.type_codes == b.type_codes)
+    if pa.types.is_struct(a) and pa.types.is_struct(b):
+        return [field.name for field in a] == [field.name for field in b]
+    if not (_is_lists(a) and _is_lists(b)):
+        return False
+    maps = [pa.types.is_map(kind) for kind in (a, b)]
+    return all(maps) or not any(maps) or _holds_pairs(b if maps[0] else a)
+
+
+def _is_lists(kind: Any) -> bool:
+    return pa.types.is_nested(kind) and not pa.types.is_struct(kind) and not pa.types.is_union(kind)
+
+
+def _holds_pairs(kind: Any) -> bool:
+    """Whether lists are as those of the pairs of a map, whatever the names."""
+    pair = kind.value_type
+    return pa.types.is_struct(pair) and len({field.name for field in pair}) == pair.num_fields == 2
+
+
 def _as_lists(back: Any, b: Any) -> tuple[Any, Any]:
     """Both as lists; those of a map hold its pairs, by whatever names the cast gave them."""
     names = ["key", "value"]
@@ -225,7 +258,24 @@ def _by_value(a: Any, b: Any, rows: Any) -> Differences:
     out = np.zeros(len(a), dtype=bool)
     for row in rows.tolist():
         try:
-            out[row] = verdict_of(a[row].as_py(), b[row].as_py()) not in ("same", "type")
+            out[row] = not _kept(a[row].as_py(), b[row].as_py())
         except (ValueError, TypeError, OverflowError, ImportError):
             out[row] = True
     return Differences(out if out.any() else None)
+
+
+def _kept(a: Any, b: Any) -> bool:
+    """Whether a cell can be had back; of lists, structs and maps each member, as a NaN in them equals none.
+
+    >>> _kept({"a": float("nan")}, [("a", float("nan"))]), _kept([0.0], [-0.0])
+    (True, False)
+    """
+    if isinstance(a, dict) and isinstance(b, list):
+        return len(b) == len(dict(b)) and _kept(a, dict(b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_kept(value, b[name]) for name, value in a.items())
+    if isinstance(a, list) and isinstance(b, dict):
+        b = list(b.items())
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_kept, a, b))
+    return verdict_of(a, b) in ("same", "type")

@@ -14,23 +14,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
+    Compare = Callable[[Any, Any], "Differences"]
 
 __all__ = [
     "INTEGERS",
     "Differences",
     "as_pairs",
-    "castable",
     "decoded",
     "differences",
     "either",
     "equal_types",
     "has_floats",
+    "holds",
+    "in_parts",
     "in_rows",
+    "members",
     "storage",
     "whole",
 ]
@@ -51,7 +54,9 @@ class Differences(NamedTuple):
 
 
 EQUAL = Differences(None)
-_MISCAST = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_run_end_encoded)
+_TEXT_VIEWS = (pa.types.is_string_view, pa.types.is_binary_view)
+_ENCODED = (pa.types.is_dictionary, pa.types.is_run_end_encoded)
+_ODD = (*_ENCODED, *_TEXT_VIEWS, pa.types.is_list_view, pa.types.is_large_list_view)
 INTEGERS = {16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}
 
 
@@ -62,7 +67,7 @@ def differences(a: Any, b: Any) -> Differences:
     [True, False]
     """
     a, b = storage(a), storage(b)
-    if any(_is_encoded(side.type) for side in (a, b)):
+    if any(test(side.type) for test in (*_ENCODED, *_TEXT_VIEWS) for side in (a, b)):
         return differences(whole(a), whole(b))
     kind = a.type
     if pa.types.is_null(kind):
@@ -71,15 +76,23 @@ def differences(a: Any, b: Any) -> Differences:
         return _floats(a, b)
     if not has_floats(kind) and a.equals(b):
         return EQUAL
-    if pa.types.is_struct(kind):
-        return _structs(a, b)
-    if pa.types.is_map(kind):
-        return _lists(as_pairs(a), as_pairs(b))
-    if pa.types.is_union(kind):
-        return _unions(a, b)
-    if pa.types.is_nested(kind):
-        return _lists(a, b)
-    return _plain(a, b)
+    return in_parts(a, b, differences) if pa.types.is_nested(kind) else _plain(a, b)
+
+
+def in_parts(a: Any, b: Any, compare: Compare) -> Differences:
+    """The rows in which two nested arrays of one shape differ: structs, unions, or lists and maps.
+
+    Args:
+        a: The one.
+        b: The other, of the same length.
+        compare: Compares their parts.
+    """
+    if pa.types.is_struct(a.type):
+        return _structs(a, b, compare)
+    if pa.types.is_union(a.type):
+        return _unions(a, b, compare)
+    a, b = (as_pairs(side) if pa.types.is_map(side.type) else side for side in (a, b))
+    return _lists(a, b, compare)
 
 
 def equal_types(a: Any, b: Any) -> bool:
@@ -106,43 +119,90 @@ def decoded(array: Any) -> Any:
     """
     array = storage(array)
     if pa.types.is_dictionary(array.type):
-        return _taken(array.dictionary, array.indices)
+        return whole(array.dictionary).take(array.indices)
     if pa.types.is_run_end_encoded(array.type):
         rows = np.arange(array.offset, array.offset + len(array))
-        return _taken(array.values, pa.array(np.searchsorted(np.asarray(array.run_ends), rows, side="right")))
+        places = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
+        return whole(array.values).take(pa.array(places))
     return array
 
 
 def whole(array: Any) -> Any:
-    """The array decoded, and texts and bytes in the place of views of them, which fewer of Arrow's functions take."""
+    """The array decoded, with texts, bytes and lists in the place of views of them, at every depth.
+
+    Fewer of Arrow's functions take these: none picks rows of lists of views of texts, or of lists of runs. Its cast of
+    views of lists loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Lists of a
+    fixed size that hold such become lists of any. A type of somebody's own stays within others if it holds none.
+
+    >>> whole(pa.array([["a"], None], pa.list_view(pa.string_view()))).type
+    LargeListType(large_list<item: large_string>)
+    """
     array = decoded(array)
-    if pa.types.is_string_view(array.type):
-        return array.cast(pa.large_string())
-    return array.cast(pa.large_binary()) if pa.types.is_binary_view(array.type) else array
+    kind = array.type
+    if not _is_odd(kind):
+        return array
+    if any(test(kind) for test in _TEXT_VIEWS):
+        return array.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
+    if pa.types.is_struct(kind):
+        parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+    return _whole_union(array) if pa.types.is_union(kind) else _whole_lists(array)
 
 
-def _taken(values: Any, places: Any) -> Any:
-    return whole(values).take(places)
+def _whole_part(array: Any) -> Any:
+    return whole(array) if _is_odd(array.type) else array
 
 
-def _is_encoded(kind: Any) -> bool:
-    return bool(pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind))
+def _whole_lists(array: Any) -> Any:
+    kind = array.type
+    lists = as_pairs(array) if pa.types.is_map(kind) else array
+    items = _whole_part(_items(lists))
+    ends = np.concatenate([[0], np.cumsum(_lengths(lists))])
+    if pa.types.is_map(kind):
+        ends_of_maps: Any = pa.array(ends, pa.int32())
+        return pa.MapArray.from_arrays(ends_of_maps, items.field(0), items.field(1), mask=array.is_null())
+    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
+
+
+def _whole_union(array: Any) -> Any:
+    kind = array.type
+    parts = [_whole_part(array.field(at)) for at in range(kind.num_fields)]
+    names = [kind.field(at).name for at in range(kind.num_fields)]
+    codes = pa.array(_codes(array), pa.int8())
+    if kind.mode == "sparse":
+        return pa.UnionArray.from_sparse(codes, parts, names, kind.type_codes)
+    return pa.UnionArray.from_dense(
+        codes, pa.array(_places(array), pa.int32()), parts, names, kind.type_codes
+    )
+
+
+def _is_odd(kind: Any) -> bool:
+    """Whether a type is or contains one that `whole` replaces."""
+    return holds(kind, *_ODD)
 
 
 def has_floats(kind: Any) -> bool:
     """Whether a type is or contains a floating-point type."""
+    return holds(kind, pa.types.is_floating)
+
+
+def holds(kind: Any, *tests: Callable[[Any], bool]) -> bool:
+    """Whether one of the tests is true of a type or of a part of it.
+
+    >>> holds(pa.list_(pa.dictionary(pa.int8(), pa.string())), pa.types.is_dictionary)
+    True
+    """
     if isinstance(kind, pa.BaseExtensionType):
-        return has_floats(kind.storage_type)
-    if _is_encoded(kind):
-        return has_floats(kind.value_type)
+        return holds(kind.storage_type, *tests)
+    if any(test(kind) for test in tests):
+        return True
+    if any(test(kind) for test in _ENCODED):
+        return holds(kind.value_type, *tests)
     if pa.types.is_map(kind):
-        return has_floats(kind.key_type) or has_floats(kind.item_type)
-    if pa.types.is_struct(kind) or pa.types.is_union(kind):
-        return any(has_floats(kind.field(at).type) for at in range(kind.num_fields))
-    if pa.types.is_nested(kind):
-        item: Any = kind
-        return has_floats(item.value_type)
-    return bool(pa.types.is_floating(kind))
+        return holds(kind.key_type, *tests) or holds(kind.item_type, *tests)
+    return pa.types.is_nested(kind) and any(
+        holds(kind.field(at).type, *tests) for at in range(kind.num_fields)
+    )
 
 
 def _numpy(array: Any) -> Mask:
@@ -178,7 +238,7 @@ def _plain(a: Any, b: Any) -> Differences:
 
 
 def _one_by_one(a: Any, b: Any) -> Mask:
-    """For types without a comparison (unions): row against row."""
+    """For types that Arrow has no comparison of, as small decimals in its older versions: row against row."""
     return np.fromiter(
         (not a.slice(at, 1).equals(b.slice(at, 1)) for at in range(len(a))), dtype=bool, count=len(a)
     )
@@ -202,7 +262,7 @@ def _floats(a: Any, b: Any) -> Differences:
     return Differences(_some(value), _some(nan & ~sign), _some(sign))
 
 
-def _structs(a: Any, b: Any) -> Differences:
+def _structs(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of other validity, then the fields of the rest: what lies under a null is nothing.
 
     The fields are as they lie there. Flattened they would have the nulls of the struct, and Arrow ends the process
@@ -211,20 +271,18 @@ def _structs(a: Any, b: Any) -> Differences:
     found = [_nulls_differ(a, b), None, None]
     shown = _numpy(pc.and_(a.is_valid(), b.is_valid())) if a.null_count or b.null_count else True
     for at in range(a.type.num_fields):
-        for place, mask in enumerate(differences(a.field(at), b.field(at))):
+        for place, mask in enumerate(compare(a.field(at), b.field(at))):
             found[place] = either(found[place], None if mask is None else _some(mask & shown))
     return Differences(_some(found[0]), *found[1:])
 
 
-def _unions(a: Any, b: Any) -> Differences:
+def _unions(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of another member, then those of each member, of which each has a part of the rows."""
-    if len(a) == 0:
-        return EQUAL
     codes_a, codes_b = _codes(a), _codes(b)
-    found: list[Mask | None] = [_some(codes_a != codes_b), None, None]
-    for at, code in enumerate(a.type.type_codes):
-        rows = np.flatnonzero((codes_a == code) & (codes_b == code))
-        for place, mask in enumerate(differences(_member(a, at, rows), _member(b, at, rows))):
+    shared = codes_a == codes_b
+    found: list[Mask | None] = [_some(~shared), None, None]
+    for (rows, ours), (_, theirs) in zip(members(a, shared), members(b, shared), strict=True):
+        for place, mask in enumerate(compare(ours, theirs)):
             if mask is not None:
                 marked = np.zeros(len(a), dtype=bool)
                 marked[rows[mask]] = True
@@ -232,19 +290,41 @@ def _unions(a: Any, b: Any) -> Differences:
     return Differences(*found)
 
 
+def members(array: Any, shown: Mask | bool = True) -> Iterator[tuple[Any, Any]]:
+    """For each member of a union the rows that are of it, and its values there.
+
+    Args:
+        array: The union.
+        shown: Marks of the rows that are looked at.
+
+    >>> union = pa.UnionArray.from_sparse(pa.array([1, 0], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    >>> [(rows.tolist(), values.to_pylist()) for rows, values in members(union)]
+    [([1], [2]), ([0], ['a'])]
+    """
+    codes = _codes(array)
+    for at, code in enumerate(array.type.type_codes):
+        rows = np.flatnonzero((codes == code) & shown)
+        places = _places(array)[rows] if array.type.mode == "dense" else rows
+        yield rows, whole(array.field(at)).take(pa.array(places, pa.int64()))
+
+
 def _codes(array: Any) -> Any:
     """Of which member each row of a union is; the array's own ``type_codes`` forget that it is a slice."""
-    return np.frombuffer(array.buffers()[1], np.int8)[array.offset : array.offset + len(array)]
+    return _slice_of(array, 1, np.int8)
 
 
-def _member(array: Any, at: int, rows: Any) -> Any:
-    """One member's values in these rows."""
-    if array.type.mode == "dense":
-        rows = np.frombuffer(array.buffers()[2], np.int32)[array.offset + rows]
-    return _taken(array.field(at), pa.array(rows, pa.int64()))
+def _places(array: Any) -> Any:
+    """Where each row of a dense union is in its member."""
+    return _slice_of(array, 2, np.int32)
 
 
-def _lists(a: Any, b: Any) -> Differences:
+def _slice_of(array: Any, at: int, kind: Any) -> Any:
+    if len(array) == 0:  # there may be no buffer
+        return np.zeros(0, kind)
+    return np.frombuffer(array.buffers()[at], kind)[array.offset : array.offset + len(array)]
+
+
+def _lists(a: Any, b: Any, compare: Compare) -> Differences:
     """Rows of other validity or length, then the items of the rest, folded to rows."""
     lengths_a = pc.fill_null(pc.list_value_length(a), -1)
     lengths_b = pc.fill_null(pc.list_value_length(b), -1)
@@ -252,8 +332,8 @@ def _lists(a: Any, b: Any) -> Differences:
     inner_a, inner_b = a, b
     if not alike.all():
         keep = pa.array(alike)
-        inner_a, inner_b = a.filter(keep), b.filter(keep)
-    inner = differences(inner_a.flatten(), inner_b.flatten())
+        inner_a, inner_b = whole(a).filter(keep), whole(b).filter(keep)
+    inner = compare(_items(inner_a), _items(inner_b))
 
     def fold(mask: Mask | None) -> Mask | None:
         if mask is None:
@@ -266,56 +346,34 @@ def _lists(a: Any, b: Any) -> Differences:
     return Differences(_some(value), fold(inner.payload), fold(inner.sign))
 
 
+def _items(lists: Any) -> Any:
+    """The items of all lists; where there are none Arrow would make an array, which it cannot of every type."""
+    if _lengths(lists).any():
+        return lists.flatten()
+    return lists.values.slice(0, 0)
+
+
+def _lengths(lists: Any) -> Any:
+    return pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+
+
 def in_rows(mask: Mask, lists: Any) -> Mask:
     """Which lists have a marked item, of marks on the items of all lists that are not null.
 
     >>> in_rows(np.array([False, True, False]), pa.array([[1, 2], None, [3]])).tolist()
     [True, False, False]
     """
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
     out = np.zeros(len(lists), dtype=bool)
-    out[np.repeat(np.arange(len(lists)), lengths)[mask]] = True
+    out[np.repeat(np.arange(len(lists)), _lengths(lists))[mask]] = True
     return out
 
 
 def as_pairs(array: Any, names: Sequence[str] = ("key", "value")) -> Any:
     """A map as a list of its pairs, which have these names."""
     kind = array.type
-    return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
-
-
-def castable(array: Any) -> Any:
-    """The array with lists in the place of list views, and without runs.
-
-    Arrow's cast of views loses items or reads beyond them, and of runs in a part of a struct it takes other rows. Those
-    within unions stay, for Arrow casts none to another type.
-
-    >>> castable(pa.array([[1], None, [2, 3]], pa.list_view(pa.int8()))).to_pylist()
-    [[1], None, [2, 3]]
-    """
-    kind = array.type
-    if not _is_miscast(kind):
-        return array
-    if pa.types.is_run_end_encoded(kind):
-        return castable(decoded(array))
-    if pa.types.is_struct(kind):
-        parts = [castable(array.field(at)) for at in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
-    lists = as_pairs(array) if pa.types.is_map(kind) else array
-    items = castable(lists.flatten())
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    ends = np.concatenate([[0], np.cumsum(lengths)])
-    if pa.types.is_map(kind):
-        ends_of_maps: Any = pa.array(ends, pa.int32())
-        return pa.MapArray.from_arrays(ends_of_maps, *items.flatten(), mask=array.is_null())
-    return pa.LargeListArray.from_arrays(pa.array(ends, pa.int64()), items, mask=array.is_null())
-
-
-def _is_miscast(kind: Any) -> bool:
-    if pa.types.is_union(kind):
-        return False
-    if any(test(kind) for test in _MISCAST):
-        return True
-    if pa.types.is_map(kind):
-        return _is_miscast(kind.key_type) or _is_miscast(kind.item_type)
-    return pa.types.is_nested(kind) and any(_is_miscast(kind.field(at).type) for at in range(kind.num_fields))
+    if not _is_odd(kind):
+        return array.cast(pa.list_(pa.struct(list(zip(names, (kind.key_type, kind.item_type), strict=True)))))
+    # That cast takes other rows of runs, and loses items of views of lists.
+    pairs = pa.StructArray.from_arrays([array.keys, array.items], list(names))
+    ends = np.array(array.offsets) if len(array) else np.zeros(1, np.int32)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pairs, mask=array.is_null())

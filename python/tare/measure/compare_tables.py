@@ -10,6 +10,7 @@ metadata that was added, and bookkeeping that libraries keep for themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tare.measure.column_casts import alike, cast_differences
-from tare.measure.column_masks import INTEGERS, decoded, differences, equal_types, has_floats, storage, whole
-from tare.measure.comparison import Comparison, Tally, show
+from tare.measure.column_masks import (
+    INTEGERS,
+    as_pairs,
+    decoded,
+    differences,
+    equal_types,
+    has_floats,
+    holds,
+    members,
+    storage,
+    whole,
+)
+from tare.measure.comparison import LIMIT_CHARACTERS, Comparison, Tally, show
 
 __all__ = ["cell_text", "compare_tables"]
 
@@ -195,8 +207,8 @@ def _array(chunked: Any) -> Any:
     if chunked.num_chunks == 0:
         return pa.array([], chunked.type)
     # Levels of several chunks are not always brought together: nulls among them, or of nested types.
-    chunks = [whole(one) for one in chunked.chunks] if _has_levels(chunked.type) else chunked.chunks
-    return pa.concat_arrays(chunks)
+    apart = holds(chunked.type, pa.types.is_dictionary)
+    return pa.concat_arrays([whole(one) for one in chunked.chunks] if apart else chunked.chunks)
 
 
 def _count(a: Any, b: Any, path: str, tally: Tally, *, cast: bool) -> None:
@@ -269,11 +281,18 @@ def _dictionary(a: Any, b: Any, path: str, tally: Tally) -> None:
         return
     gone = _gone(levels, back) if len(levels) else 0
     verdict = "lossy" if gone or kind.ordered else "type"
-    tally.add(
-        f"{path} (levels)", verdict, show(levels.to_pylist()), show(back.to_pylist()), "", count=max(1, gone)
-    )
+    tally.add(f"{path} (levels)", verdict, _shown(levels), _shown(back), "", count=max(1, gone))
     if not both:
         tally.add(path, "type", str(a.type), str(b.type), "", count=max(1, len(a)))
+
+
+def _shown(levels: Any) -> str:
+    """The levels as text; each as `cell_text` has it where Python has no value for one."""
+    try:
+        return show(levels.to_pylist())
+    except (ValueError, OverflowError):
+        texts = ", ".join(cell_text(levels, row) for row in range(min(len(levels), LIMIT_CHARACTERS)))
+        return f"[{texts}]" if len(texts) < LIMIT_CHARACTERS - 1 else f"[{texts[: LIMIT_CHARACTERS - 4]}..."
 
 
 def _levels(column: Any) -> Any:
@@ -309,7 +328,7 @@ def _distinct(chunks: list[Any]) -> Any:
         return pc.unique(pa.chunked_array(chunks))
     except pa.ArrowNotImplementedError:
         values: Any = pa.concat_arrays(chunks)
-        first = {text: row for row, text in reversed(list(enumerate(_texts(values))))}
+        first = {key: row for row, key in reversed(list(enumerate(_keys(values))))}
         return values.take(pa.array(sorted(first.values()), pa.int64()))
 
 
@@ -318,10 +337,45 @@ def _gone(levels: Any, back: Any) -> int:
     try:
         return len(levels) - int(pc.sum(pc.is_in(levels, value_set=back)).as_py())
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
-        known = set(_texts(back))
-        return sum(text not in known for text in _texts(levels))
+        known = set(_keys(back))
+        return sum(key not in known for key in _keys(levels))
 
 
-def _texts(array: Any) -> list[str]:
-    """Values of a type that Arrow does not look up, as texts that differ where the values do."""
-    return [repr(value) for value in array.to_pylist()]
+def _keys(array: Any) -> list[Any]:
+    """Values of a type that Arrow does not look up, as keys that differ where the values do.
+
+    They are made of the keys of parts: Python has no value for a struct with a name twice.
+    """
+    array = storage(array)
+    kind = array.type
+    if pa.types.is_union(kind):
+        return _keys_of_union(array)
+    if pa.types.is_struct(kind):
+        parts = [_keys(array.field(at)) for at in range(kind.num_fields)]
+        found: list[Any] = list(zip(*parts, strict=True)) if parts else [()] * len(array)
+    elif pa.types.is_map(kind):
+        return _keys(as_pairs(array))
+    elif pa.types.is_nested(kind):
+        items = iter(_keys(array.flatten()))
+        found = [tuple(islice(items, size or 0)) for size in pc.list_value_length(array).to_pylist()]
+    else:
+        found = [_key_of_leaf(array, row) for row in range(len(array))]
+    return [key if valid else None for key, valid in zip(found, array.is_valid().to_pylist(), strict=True)]
+
+
+def _keys_of_union(array: Any) -> list[Any]:
+    found: list[Any] = [None] * len(array)
+    for at, (rows, values) in enumerate(members(array)):
+        for row, key in zip(rows.tolist(), _keys(values), strict=True):
+            found[row] = (at, key)
+    return found
+
+
+def _key_of_leaf(array: Any, row: int) -> str:
+    cell = array[row]
+    if pa.types.is_time64(array.type) and cell.is_valid and array.type.unit == "ns" and cell.value % 1000:
+        return cell_text(array, row)  # Python's has no nanoseconds, and these would be left out
+    try:
+        return repr(cell.as_py())
+    except (ValueError, OverflowError):  # a moment that Python has not
+        return cell_text(array, row)

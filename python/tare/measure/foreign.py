@@ -254,6 +254,25 @@ class Foreign:
             )
         return self._option_fault(name) if name in self.found.codecs else None
 
+    def may_follow(self, rest: str) -> bool:
+        """Whether its id may go on so: with an option or its value, or how these begin.
+
+        What a codec that is not installed has, nobody can say.
+
+        Args:
+            rest: A comma, and what follows.
+        """
+        known, choices = self.about.get("options", {}), self.about.get("choices", {})
+        option, equals, value = rest[1:].partition("=")
+        if not self.about or not option:
+            return True
+        if not equals:
+            return any(name.startswith(option) for name in (*known, *choices))
+        told = list(map(spelled, choices.get(option, ())))
+        return (option in known or option in choices) and (
+            not told or any(one.startswith(value) for one in told)
+        )
+
     def _option_fault(self, name: str) -> str | None:
         """What is wrong with the options of the id; the worker's own defaults are its own matter."""
         known, choices = self.about.get("options", {}), self.about.get("choices", {})

@@ -347,26 +347,43 @@ def check_id(text: str, given: Mapping[str, str] = _NONE, ask: Ask | None = None
         UsageError: There is no such codec, library or format, or none that begins so.
     """
     from tare.codec import Codec
+    from tare.codec.ids import may_follow
 
-    head, star = text.removesuffix("*"), text.endswith("*")
+    head, star, rest = text.removesuffix("*"), text.endswith("*"), ""
     if star:
         options = max(head.rfind(","), head.rfind("+"))
         if options < 0:
             _check_begun(text, given, ask)
             return
-        head = head[:options]  # what follows begins an option or a compressor of this one
+        head, rest = head[:options], head[options:]  # it begins an option or a compressor of this one
     if language := language_of(head, given):
         if ask is None and star:
             raise _none_begins(text)  # what a host lists are ids without options
         [here] = ask([language]) if ask is not None else [Inventory(language, reason="not asked")]
-        if not here.reason and (fault := Foreign(head, here).fault()):
-            raise UsageError(fault)
+        if not here.reason:
+            _check_foreign(head, rest, here)
         return
     try:
-        Codec.parse(head)
+        codec = Codec.parse(head)
     except UsageError:
-        if ask is None or not head or set(head) & set(":,+") or not _has_format(head, given, ask):
+        if ask is None or star or not head or set(head) & set(":,+") or not _has_format(head, given, ask):
             raise
+        return
+    if star and not may_follow(codec, rest):
+        raise _none_begins(text)
+
+
+def _check_foreign(head: str, rest: str, here: Inventory) -> None:
+    """Refuse an id that a worker has not, or what it cannot go on with.
+
+    Raises:
+        UsageError: There is no such codec, or none that begins so.
+    """
+    foreign = Foreign(head, here)
+    if fault := foreign.fault() or (rest.startswith("+") and Foreign(head + rest, here).fault()):
+        raise UsageError(fault)
+    if not foreign.may_follow(rest):
+        raise _none_begins(f"{head}{rest}*")
 
 
 def _check_begun(pattern: str, given: Mapping[str, str], ask: Ask | None) -> None:
