@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import tare
 from tare import io as tare_io
 from tare import unchanged
-from tare.cli import tare as command
+from tare.cli import main
 from tare.converting import batches
 from tare.datasets.source import Source
 from tare.errors import SourceChanged, Truncated
@@ -257,13 +256,16 @@ def test_a_change_after_the_last_byte_is_none(monkeypatch, tmp_path):
     assert tare.convert(path, tmp_path / "out" / "r.parquet").rows == ROWS
 
 
-def test_the_command(changing, tmp_path):
+def test_the_command(changing, capsys, tmp_path):
     """Exit code 1 and one line; on standard output that what came is not to be used."""
     path = written(tmp_path, "big.csv")
     done = changing(path, truncated)
-    ran = CliRunner().invoke(command, ["convert", str(path), str(tmp_path / "out" / "r.parquet")])
+    with pytest.raises(SystemExit) as ended:
+        main(["convert", str(path), str(tmp_path / "out" / "r.parquet")])
     assert done()
-    assert isinstance(ran.exception, SourceChanged) or ran.exit_code == 1
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "tare: big.csv: changed while it was read; nothing was written\n"
+    assert os.listdir(tmp_path / "out") == []
     changing(path, appended)
     with pytest.raises(SourceChanged, match="what came out is not to be used"):
         tare.convert(path, io.BytesIO(), codec="parquet")
@@ -278,7 +280,7 @@ def test_reading_takes_what_there_is(changing, tmp_path):
 
 
 def test_what_is_not_watched(tmp_path):
-    """Pipes, values and files of the kernel, which have no size; and what has not changed costs three looks."""
+    """Pipes, values, and files without a size, as those of the kernel are."""
     read, write = os.pipe()
     assert unchanged.identity(os.fstat(read)) is None
     os.close(read)
