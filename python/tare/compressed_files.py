@@ -16,6 +16,7 @@ from tare import compress
 from tare.atomic import replacing, replacing_both
 from tare.compress.names import not_of_ending, of_ending
 from tare.errors import TareError, Truncated, UsageError
+from tare.unchanged import Watch, identity, opened
 
 __all__ = [
     "ENDINGS",
@@ -113,16 +114,22 @@ def compress_file(
 
     Raises:
         UsageError: ``dst`` is there or is ``src``, or an option does not exist.
+        SourceChanged: ``src`` changed while it was read; nothing is left at ``dst``.
         OSError: A file cannot be read or written; nothing is left at ``dst``.
     """
     _refuse_same(src, dst, index=index)
-    with _reading(src) as (source, size), _writing(dst, overwrite, index=index) as (sink, beside):
+    with (
+        _reading(src) as (source, size),
+        _writing(dst, overwrite, index=index) as (sink, beside),
+        _watching(src, source, dst) as watch,
+    ):
         counted = _Counted(sink)
         packed = compress.open(
             cast(BinaryIO, counted), "wb", compressor, content_size=size or None, index=index, **options
         )
         with packed:
             _copy(source, packed, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
+        watch.check()
         if beside is not None:
             beside.write(packed.summary.index)
         plain = packed.summary.bytes_in
@@ -157,10 +164,11 @@ def decompress_file(
     Raises:
         TareError: What is wrong with the stored bytes, at its offset; nothing is left at ``dst``.
         UsageError: ``dst`` is there or is ``src``, or ``src`` is not compressed.
+        SourceChanged: ``src`` changed while it was read; nothing is left at ``dst``.
         OSError: A file cannot be read or written.
     """
     _refuse_same(src, dst)
-    with _reading(src) as (source, size):
+    with _reading(src) as (source, size), _watching(src, source, dst) as watch:
         counted = _Counted(source)
         with compress.open(cast(BinaryIO, counted), "rb", **options) as packed:
             first = packed.peek(1)
@@ -171,6 +179,7 @@ def decompress_file(
                 raise UsageError(f"{_name(src)} is not compressed: nothing to do", path=_name(src))
             with _writing(dst, overwrite) as (sink, _):
                 plain = _copy(packed, sink, lambda plain: _tell(on_progress, plain, counted.bytes, size or 0))
+                watch.check()
             info = packed.info
         status = os.fstat(source.fileno()) if isinstance(src, str) else None
     _keep(status, dst)
@@ -180,6 +189,8 @@ def decompress_file(
             raise Truncated(
                 f"{src} stays: nothing proves that its end is the end of what was written", path=src
             )
+        if status is not None and identity(os.stat(src)) != identity(status):
+            raise TareError(f"{src} stays: it is another file than the one that was decompressed", path=src)
         os.unlink(src)
     return Done(plain, counted.bytes, info.container, looks_cut=info.looks_cut)
 
@@ -305,6 +316,14 @@ def _reading(src: str | BinaryIO) -> Iterator[tuple[BinaryIO, int | None]]:
         import stat
 
         yield cast(BinaryIO, file), status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _watching(src: str | BinaryIO, source: BinaryIO, dst: str | BinaryIO) -> Watch:
+    """What tells whether a file that was opened by its path changes; of any other it tells nothing."""
+    if not isinstance(src, str):
+        return Watch("", None, lambda: None)
+    left = "nothing was written" if isinstance(dst, str) else "what came out is not to be used"
+    return opened(src, source.fileno(), left)
 
 
 @contextlib.contextmanager

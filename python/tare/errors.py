@@ -14,6 +14,7 @@ TareError
 +- UsageError(ValueError)         an argument, an id or an option that does not exist
 +- NotFound(KeyError)             nothing lies at a place, as at a JSON pointer
 +- NotPatchable(ValueError)       a value that cannot be replaced where it lies
++- SourceChanged                  a file that changed while it was read, or since a plan was made
 +- NotTrusted                     reading would run code, and nobody allowed it
 +- PlanError(ValueError)          a plan file that cannot be carried out
 +- RecordError(ValueError)        a record that cannot be read
@@ -67,6 +68,7 @@ __all__ = [
     "PlanError",
     "ReadOnly",
     "RecordError",
+    "SourceChanged",
     "StoreError",
     "StoreVersion",
     "TareError",
@@ -168,6 +170,12 @@ class UsageError(TareError, ValueError):
     """An argument, an id or an option that does not exist."""
 
     kind = "usage"
+
+
+class SourceChanged(TareError):
+    """A source is no more what it was when reading it began, or when a plan was made."""
+
+    kind = "source_changed"
 
 
 class NotFound(TareError, KeyError):

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from tare import atomic, formats, kinds
 from tare.codec import Codec, Counted, compressor_id
 from tare.converting import batches, changes, objects, refused
+from tare.converting.watching import watching
 from tare.dataset import Dataset, open_dataset
 from tare.datasets.recognise import option_named
 from tare.datasets.source import Source, find, printable
 from tare.errors import EncodeError, Unsupported, UsageError
 from tare.r.losses import Losses, settle
+from tare.unchanged import Watch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,6 +176,9 @@ def convert(  # noqa: PLR0913 - each is an option of the command
     Large tables go batch by batch in bounded memory where both formats allow it. The
     result appears under its name only when it is complete. If it was verified and a
     value changed, nothing is written, unless `allow_loss`; a changed type is only reported.
+    Nor is anything of a file that changes while it is read: one whose size or time is another, or that is
+    replaced between two looks. A change that keeps both is not seen. A text that is replaced by renaming
+    is what was opened, if it was opened before.
 
     Args:
         src: What `open_dataset` opens. A pipe is read once, as standard input is.
@@ -199,6 +204,7 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         EncodeError: The format cannot hold the data, or values would change.
         LossError: Something of an R object would be lost, and ``strict``.
         UsageError: ``data_only`` where neither side is a format of R.
+        SourceChanged: The source changed while it was read.
         TareError: The source cannot be read; as `open_dataset`.
     """
     target = _codec_for(dst, codec)
@@ -208,38 +214,11 @@ def convert(  # noqa: PLR0913 - each is an option of the command
         target, codec, dst, columns, encoding, allow_loss, verify, data_only, strict, sync, on_progress
     )
     source = _source(src, format)
-    losses = Losses()
     if data_only:
         objects.refuse_without_r(source.format if source is not None else None, target)
-    if source is not None:
-        same = _same_bytes(source, target, job, codec)
-        if objects.stays(source.format, target) and columns is None and (data_only or not same):
-            return _object(source, job)
-        if same:
-            if verify:
-                open_dataset(src, format=format, allow_pickle=allow_pickle)  # raises if it is no such file
-            return _recompress(source, job)
-        if data_only and source.format in objects.FORMATS and source.format != "fst":
-            value = objects.data_of(source, encoding=encoding, columns=columns, losses=losses)
-            told = formats.get(source.format)
-            data = Dataset(
-                value, name=source.name, format=told, bytes_disk=source.size, notes=tuple(source.notes)
-            )
-            settle(losses, [], strict=strict, what=printable(data.name))
-            return _whole(data, job, losses)
-        if _streams(source, target, job):
-            with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
-                return _stream(source, job, *batches.reader(source, columns=columns))
-    if source is not None and source.data is not None:  # what could be read once only
-        src, name = source.data, source.name
-    else:
-        name = None
-    data = open_dataset(
-        src, format=format, allow_pickle=allow_pickle, encoding=encoding, columns=columns, name=name,
-        check_names=True, losses=losses,
-    )  # fmt: skip
-    settle(losses, [], strict=strict, what=printable(data.name))
-    return _whole(data, job, losses)
+    left = "what came out is not to be used" if hasattr(dst, "write") else "nothing was written"
+    with watching(source, left) as job.watch:
+        return _convert(src, source, job, format=format, allow_pickle=allow_pickle)
 
 
 def inspect(
@@ -286,6 +265,45 @@ class _Job:
     strict: bool
     sync: bool
     on_progress: Callable[[int, int], None] | None
+    watch: Watch = field(default_factory=lambda: Watch("", None, lambda: None))
+
+
+def _convert(
+    src: Any, source: Source | None, job: _Job, *, format: str | None, allow_pickle: bool
+) -> Conversion:
+    """The way that source and target allow; each ends its reading by a check, before it writes a name."""
+    losses = Losses()
+    if source is not None:
+        target = job.codec
+        same = _same_bytes(source, target, job)
+        if objects.stays(source.format, target) and job.columns is None and (job.data_only or not same):
+            return _object(source, job)
+        if same:
+            if job.verify:
+                open_dataset(source, allow_pickle=allow_pickle)  # raises if it is no such file
+            return _recompress(source, job)
+        if job.data_only and source.format in objects.FORMATS and source.format != "fst":
+            return _whole(_data_only(source, job, losses), job, losses)
+        if _streams(source, target, job):
+            with contextlib.suppress(Unsupported):  # such as a CSV with stray quotes: read whole
+                return _stream(source, job, *batches.reader(source, columns=job.columns))
+    data = open_dataset(
+        src if source is None else source, format=format, allow_pickle=allow_pickle, encoding=job.encoding,
+        columns=job.columns, check_names=True, losses=losses,
+    )  # fmt: skip
+    job.watch.check()
+    settle(losses, [], strict=job.strict, what=printable(data.name))
+    return _whole(data, job, losses)
+
+
+def _data_only(source: Source, job: _Job, losses: Losses) -> Dataset:
+    """A file of R without what is no data."""
+    value = objects.data_of(source, encoding=job.encoding, columns=job.columns, losses=losses)
+    job.watch.check()
+    told = formats.get(source.format)
+    data = Dataset(value, name=source.name, format=told, bytes_disk=source.size, notes=tuple(source.notes))
+    settle(losses, [], strict=job.strict, what=printable(data.name))
+    return data
 
 
 def _source(src: Any, format: str | None) -> Source | None:
@@ -358,6 +376,7 @@ def _opened(job: _Job) -> Iterator[BinaryIO]:
 def _object(source: Source, job: _Job) -> Conversion:
     """From one format of R to another: every object stays what it is."""
     held = objects.read_object(source, encoding=job.encoding)
+    job.watch.check()
     value, losses, note = objects.of_name(held, job.codec, source.name)
     verify = source.size <= VERIFY_BYTES if job.verify is None else job.verify
     done = objects.write(value, None, job.codec, data_only=job.data_only, strict=job.strict, kept=True)
@@ -459,8 +478,9 @@ def _document_changes(value: Any, back: Any) -> list[dict[str, Any]]:
     return changes.document_changes(value, back)
 
 
-def _same_bytes(source: Source, target: Codec, job: _Job, codec: str | None) -> bool:
+def _same_bytes(source: Source, target: Codec, job: _Job) -> bool:
     """Whether only the compression differs: then the very bytes are kept."""
+    codec = job.given
     plain = codec is None or (
         not target.settings and codec.partition("+")[0] in (target.format_id, str(target).partition("+")[0])
     )
@@ -483,6 +503,7 @@ def _recompress(source: Source, job: _Job) -> Conversion:
                 out.write(step)
                 if job.on_progress is not None:
                     job.on_progress(min(source.done, source.size), source.size)
+        job.watch.check()
     note = "only the compression changed: the same bytes were copied"
     if compare and job.codec.compressor is not None:
         note += ", decompressed again and compared"
@@ -521,6 +542,7 @@ def _stream(source: Source, job: _Job, schema: pa.Schema, rows: Iterator[pa.Reco
                         job.on_progress(min(source.done, source.size), source.size)
         except pa.ArrowException as error:
             raise EncodeError(f"{job.codec}: {str(error)[:200]}", format=job.codec.format_id) from error
+        job.watch.check()
     notes = [
         *dict.fromkeys(source.notes),
         "converted batch by batch and not verified; --verify reads it back",

@@ -354,20 +354,30 @@ def _encode_lines(
 
 
 def _append_lines(file: str, collection: Any, threads: int | None) -> None:
+    from tare import unchanged
     from tare.datasets.source import printable
 
-    source = sys.stdin.buffer if file == "-" else open(file, "rb")
-    with contextlib.nullcontext() if file == "-" else source:
-        told: Any = _Told(source, collection) if sys.stderr.isatty() else source
-        try:
-            collection.extend_ndjson(told, threads=threads)
-        except (DecodeError, Limit, Unsupported) as error:
-            if file != "-":
-                error.args = (f"{printable(file)}: {error}",)
-            raise
-        finally:
-            if told is not source:
-                click.echo("\r\x1b[K", nl=False, err=True)
+    if file == "-":
+        _extend(file, sys.stdin.buffer, collection, threads)
+        return
+    with open(file, "rb") as source, unchanged.opened(printable(file), source.fileno()) as watch:
+        _extend(file, source, collection, threads)
+        watch.check()
+
+
+def _extend(file: str, source: BinaryIO, collection: Any, threads: int | None) -> None:
+    from tare.datasets.source import printable
+
+    told: Any = _Told(source, collection) if sys.stderr.isatty() else source
+    try:
+        collection.extend_ndjson(told, threads=threads)
+    except (DecodeError, Limit, Unsupported) as error:
+        if file != "-":
+            error.args = (f"{printable(file)}: {error}",)
+        raise
+    finally:
+        if told is not source:
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 class _Told:
@@ -453,10 +463,14 @@ def _document(file: str) -> Iterator[Any]:
 
 
 def _read(file: str) -> bytes:
+    from tare import unchanged
+    from tare.datasets.source import printable
+
     if file == "-":
         return sys.stdin.buffer.read()
-    with open(file, "rb") as opened:
+    with open(file, "rb") as opened, unchanged.opened(printable(file), opened.fileno()) as watch:
         data = opened.read()
+        watch.check()
     _plain(data[:64])
     return data
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from tare import compress, formats
 from tare.datasets import recognise
 from tare.errors import DecodeError, Limit, Malformed, TareError, Truncated, Unsupported, UsageError
+from tare.unchanged import Identity, identity
 
 if TYPE_CHECKING:
     from typing import Self
@@ -42,6 +43,8 @@ class Source:
         notes: What the user should know about how it was opened.
         cut: Whether `data` is only the beginning.
         done: Stored bytes read so far by `steps`, or by a reader that goes batch by batch.
+        identity: Which version of the file it is, of a regular one that was given by its path.
+        others: Versions that were found under the path when it was opened again.
     """
 
     name: str
@@ -54,6 +57,8 @@ class Source:
     notes: list[str] = field(default_factory=list)
     cut: bool = False
     done: int = 0
+    identity: Identity | None = None
+    others: list[Identity | None] = field(default_factory=list)
 
     def open(self) -> BinaryIO:
         """The plain bytes from their start, as a file of the caller's to close."""
@@ -61,7 +66,12 @@ class Source:
 
     def open_stored(self) -> BinaryIO:
         """The stored bytes from their start, as a file of the caller's to close."""
-        return io.BytesIO(self.data or b"") if self.path is None else open(self.path, "rb")
+        if self.path is None:
+            return io.BytesIO(self.data or b"")
+        file = open(self.path, "rb")
+        if self.identity is not None and (found := identity(os.fstat(file.fileno()))) != self.identity:
+            self.others.append(found)
+        return file
 
     def open_counted(self, *, read_ahead: bool = True) -> tuple[BinaryIO, BinaryIO]:
         """The plain bytes, and the stored file beneath, whose ``tell`` says how much was read."""
@@ -186,7 +196,7 @@ def find(
     """Make a source of a path, ``-`` for standard input, a binary file object, or bytes, and tell its format.
 
     Args:
-        x: The path or file object, or the bytes themselves.
+        x: The path or file object, or the bytes themselves; a source that was found is given back.
         format: Id of the format, when the bytes and the name do not tell or lie.
         name: What to call it in messages and tables.
         max_bytes: How much to take from what is not a file on disk.
@@ -197,6 +207,8 @@ def find(
         UsageError: No such format.
         Truncated, Malformed, Unsupported: Empty, unknown, or a format that is not read.
     """
+    if isinstance(x, Source):
+        return x
     source = _stored(x, name, max_bytes)
     if format is not None:
         formats.get(format)
@@ -267,10 +279,11 @@ def _file(path: str, name: str | None, max_bytes: int | None) -> Source:
             return _drained(file, shown, max_bytes)
     try:
         with open(path, "rb") as file:
+            kind = os.fstat(file.fileno())  # of the file that the head is from
             head = file.read(HEAD_BYTES)
     except PermissionError:
         raise PermissionError(f"{printable(path)}: may not be read by this user. Check its mode.") from None
-    return Source(shown, path=path, size=kind.st_size, head=head)
+    return Source(shown, path=path, size=kind.st_size, head=head, identity=identity(kind))
 
 
 def _missing(path: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tare.errors import EncodeError, LossError, TareError, UsageError
+from tare.errors import EncodeError, LossError, SourceChanged, TareError, UsageError
 
 __all__ = [
     "CLASSES",
@@ -45,10 +45,6 @@ _WORDS = {
     errno.EROFS: "its disk is read-only; name another place, or have this one made writable",
     **dict.fromkeys(_DENIED, "this user may not write there; get the right, or name another place"),
 }
-
-
-class SourceChanged(TareError):
-    """A source is no more what it was when the plan was made, or when reading it began."""
 
 
 class HostBusy(TareError):

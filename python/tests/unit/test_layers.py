@@ -11,15 +11,28 @@ from source_imports import PACKAGE, imports, module_name, sources
 
 # Part of the package -> the parts it may import, beside itself and `errors`.
 DATA = frozenset(
-    {"_tare", "_version", "atomic", "blit", "compress", "frames", "kinds", "formats", "r", "tagged"}
+    {
+        "_tare",
+        "_version",
+        "atomic",
+        "blit",
+        "compress",
+        "frames",
+        "kinds",
+        "formats",
+        "r",
+        "tagged",
+        "unchanged",
+    }
 )
 ALLOWED: dict[str, frozenset[str]] = {
     "errors": frozenset(),
     "atomic": frozenset(),
+    "unchanged": frozenset(),
     "_version": frozenset({"_tare"}),
     "compress": frozenset({"_tare", "atomic"}),
     "blit": frozenset({"_tare", "atomic", "compress"}),
-    "compressed_files": frozenset({"compress", "atomic"}),
+    "compressed_files": frozenset({"compress", "atomic", "unchanged"}),
     "tagged": frozenset(),
     "frames": frozenset(),
     "kinds": frozenset({"frames"}),
