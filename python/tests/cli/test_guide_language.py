@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,59 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path, check: st
     assert check in failed, failed
     assert failed[check]
     assert len(failed) <= 4, failed
+
+
+_NO_ENCODE_TO = (
+    "encode_to => sub { spill($_[0]{path}, $encoded); return { bytes => length $encoded } },",
+    "encode_to => sub { fail('Unsupported', 'protocol', 'this worker has no encode_to') },",
+)
+_NO_FILE = ("media => ['memory', 'file']", "media => ['memory']")
+_ALWAYS_SAME = ("return { verdict => @found ?", "@found = (); return { verdict => @found ?")
+_OF_VERIFY = ("verify tells the same", "verify finds a difference", "verify is exact")
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed", "why"),
+    [
+        ((_NO_ENCODE_TO,), (), ""),
+        ((_NO_ENCODE_TO, _ALWAYS_SAME), _OF_VERIFY[1:], "the difference was not seen"),
+        (
+            (_NO_ENCODE_TO, _NO_FILE),
+            _OF_VERIFY[1:],
+            "what verify says cannot be tested: this worker has no encode_to, and its codec does not list the medium file",
+        ),
+    ],
+)
+def test_a_worker_that_passes_has_shown_that_it_tells_what_is_lost(
+    root: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], failed: tuple[str, ...], why: str
+) -> None:
+    """Without encode_to the bytes are those that write leaves; without these too nothing can be planted."""
+    command = ["perl", str(_worker(root, tmp_path, changes))]
+    names = (
+        *_OF_VERIFY,
+        "prepare proves",
+        "decodes in a fresh process",
+        "tagged values",
+        "runs what is prepared",
+    )
+    found = {one.name: one for one in check_worker(command, only=names)}
+    assert tuple(name for name in names if found[name].status == "failed") == failed
+    assert not failed or found[failed[0]].why.endswith(why)
+    left = {found[name].status for name in names[3:]}
+    assert left == ({"not offered"} if _NO_FILE in changes else {"ok"})
+
+
+def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:
+    """The guide's worker, changed."""
+    need(shutil.which("perl"), "Perl is not installed")
+    text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
+    program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
+    for right, wrong in changes:
+        assert right in program, right
+        program = program.replace(right, wrong)
+    path = folder / "changed.pl"
+    path.write_text(program, encoding="utf-8")
+    return path
 
 
 _COLS, _CELLS = "'wall_ns', 'user_ns', 'sys_ns', 'drop_ns'", "$wall, $used, 0, $freed"
