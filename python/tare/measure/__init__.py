@@ -20,6 +20,7 @@ A run, in the parent
     run             a default run, stage by stage; the stages are in ``stages/``
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker
+    own_word        what a given worker says came back, held against what its bytes give
     rounds          all seats once per operation, interleaved
     sampling        how many calls make a sample
     batches         takes one that is too short again, of more calls

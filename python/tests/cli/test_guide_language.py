@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import need
 from guide_blocks import run_guide
 
+from tare import measure
 from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
 from tare.measure.result import Result
@@ -118,6 +120,59 @@ def test_a_worker_that_passes_has_shown_that_it_tells_what_is_lost(
     assert not failed or found[failed[0]].why.endswith(why)
     left = {found[name].status for name in names[3:]}
     assert left == ({"not offered"} if _NO_FILE in changes else {"ok"})
+
+
+_LOSS = [{"a": n, "b": 0.1 + 0.2} for n in range(500)]
+_WHOLE = [{"a": n, "b": n / 4} for n in range(500)]
+_NO_DECODE_FROM = (
+    "decode_from => sub { ",
+    "decode_from => sub { fail('Unsupported', 'protocol', 'no decode_from');",
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "changes", "status", "kept", "told"),
+    [
+        (_LOSS, (_ALWAYS_SAME,), "lossy", "1 changed", "same"),
+        (_LOSS, (_ALWAYS_SAME, _NO_ENCODE_TO), "lossy", "1 changed", "same"),
+        (_LOSS, (_NO_ENCODE_TO,), "lossy", "5 changed", None),
+        (_WHOLE, (_NO_ENCODE_TO,), "ok", "all", None),
+        (_LOSS, (_ALWAYS_SAME, _NO_ENCODE_TO, _NO_FILE), "ok", "all?", None),
+        (_LOSS, (_ALWAYS_SAME, _NO_DECODE_FROM), "ok", "all?", None),
+    ],
+)
+def test_a_given_worker_is_not_believed_but_looked_at(
+    root: Path,
+    tmp_path: Path,
+    data: list[Any],
+    changes: tuple[tuple[str, str], ...],
+    status: str,
+    kept: str,
+    told: str | None,
+) -> None:
+    """What its bytes give is compared here; where that cannot be, its word is shown as its word."""
+    path = _worker(root, tmp_path, changes)
+    record = measure.run(
+        data,
+        codecs=("json:perl", "json:orjson"),
+        media=("memory",),
+        time_s=6,
+        workers={"perl": f"perl {path}"},
+    ).record
+    cases = {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
+    case = cases["json:perl"]
+    assert case["status"] == status, case
+    row = record["derived"]["cases"][case["key"]]
+    assert row["kept"] == kept
+    assert case["verify"].get("told") == told
+    assert (
+        ("unchecked" in case["verify"])
+        == kept.endswith("?")
+        == any("own word" in one for one in row["flags"])
+    )
+    if told:
+        assert case["reason"].endswith("b; its worker said same"), case["reason"]
+    assert "unchecked" not in cases["json:orjson"]["verify"]
 
 
 def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:
