@@ -109,6 +109,7 @@ def _hand_back(given: Given, encoded: Path, out: Path) -> None:
 def _compared(part: Part, language: str, tree: Any) -> list[dict[str, Any]]:
     """What is lost; other types are the worker's to tell, as is the order of names: not every language has one."""
     from tare.dataset import load_saved
+    from tare.kinds import convert
     from tare.measure.exchange_tables import as_columns, nulls
     from tare.measure.fidelity import compare
     from tare.tagged import from_tagged
@@ -122,6 +123,7 @@ def _compared(part: Part, language: str, tree: Any) -> list[dict[str, Any]]:
         back = as_columns(back, dict.fromkeys(original.column_names))
         if language == "r":
             back = {name: nulls(cells) for name, cells in back.items()}
+        back = convert(back, "arrow")  # what makes no table here may yet be one there: no loss
     found = compare(original, back, kind=part.kind, limit=_MOST_CHANGES)
     lost = [
         change.as_dict()
