@@ -20,10 +20,12 @@ A run, in the parent
     run             a default run, stage by stage; the stages are in ``stages/``
     session         what the stages share: settings, parts of the data, cases, budget
     seat            one case in one launch, in a worker
+    own_word        what a given worker says came back, held against what its bytes give
     rounds          all seats once per operation, interleaved
     sampling        how many calls make a sample
     batches         takes one that is too short again, of more calls
     kit             a worker of anybody's, held against the protocol
+    kit_bench       what a check of it works with
     hello           what it must say of itself
     readings        what a worker's clocks said, as whole numbers
     waited          one sample by the worker's clocks and by the parent's

@@ -169,7 +169,8 @@ def _matches(path: str, pattern: str) -> bool:
 def kept(case: Mapping[str, Any]) -> str:
     """What came back of the own data: ``19/19`` columns, ``all``, or the number of changed paths.
 
-    A column that came back as another type counts as kept; one that changed silently does not.
+    A column that came back as another type counts as kept; one that changed silently does not. With ``?`` it is
+    the word of a given worker, which nothing was held against.
 
     >>> kept({"verify": {"verdict": "lossy", "columns": 3, "changes": [{"path": "a", "verdict": "lossy"}]}})
     '2/3'
@@ -183,10 +184,11 @@ def kept(case: Mapping[str, Any]) -> str:
         if change.get("verdict") in ("lossy", "refused")
     }
     columns = verify.get("columns")
+    mark = "?" if verify.get("unchecked") else ""
     if columns:
-        return f"{max(0, columns - len(bad)):,}/{columns:,}"
+        return f"{max(0, columns - len(bad)):,}/{columns:,}{mark}"
     if not bad:
-        return "all" if verify.get("verdict") in ("same", "type") else ""
+        return f"all{mark}" if verify.get("verdict") in ("same", "type") else ""
     return f"{len(bad)} changed"
 
 

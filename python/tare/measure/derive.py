@@ -245,6 +245,8 @@ def _copying(record: Mapping[str, Any], analysis: Analysis) -> dict[str, float]:
 
 def _flags(case: Mapping[str, Any], figures: Mapping[str, Figure], copying: Mapping[str, float]) -> list[str]:
     flags: list[str] = []
+    if unchecked := (case.get("verify") or {}).get("unchecked"):
+        flags.append(f"kept is its worker's own word: {unchecked}")
     if not is_ranked(case):
         return flags
     for op in READING:

@@ -34,7 +34,7 @@ from tare.measure.exchange_moments import has_moments, with_rebuilt
 from tare.measure.foreign import language_of
 from tare.measure.probe_columns import COLUMNS, ROW
 
-__all__ = ["OWN_NAMES", "exchange_tables", "table_block"]
+__all__ = ["OWN_NAMES", "as_columns", "exchange_tables", "nulls", "table_block"]
 
 OWN_NAMES = f"{OWN}'s columns"
 """Name of the cell that holds the names of the user's columns; a column's own is ``own data NAME``."""
@@ -184,9 +184,9 @@ def _cells(
             return judged[key]
         tree = json.loads(out.read_bytes())
         seat.heed()
-        back = _as_columns(from_tagged(tree), wanted)
+        back = as_columns(from_tagged(tree), wanted)
         if of_r:
-            back = {key: _nulls(cells) for key, cells in back.items()}
+            back = {key: nulls(cells) for key, cells in back.items()}
     except (TareError, OSError, ValueError, RecursionError) as error:
         return {name: {"outcome": "error", "in": shown, "error": reason_of(error)}}
     seat.heed()
@@ -279,13 +279,13 @@ def _judged(table: Any, wanted: dict[str, Any], back: dict[str, Any]) -> dict[st
     }
 
 
-def _as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Columns of what a reader handed back; of rows, a name that the first ones lack stands behind the one before it.
 
     Raises:
         ValueError: It is neither.
 
-    >>> list(_as_columns([{"a": 1, "c": 3}, {"a": 1, "b": 2, "c": 3}], {}))
+    >>> list(as_columns([{"a": 1, "c": 3}, {"a": 1, "b": 2, "c": 3}], {}))
     ['a', 'b', 'c']
     """
     if isinstance(back, dict):
@@ -310,7 +310,7 @@ def _as_columns(back: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {name: [row.get(name) for row in back] for name in names}
 
 
-def _nulls(cells: Any) -> Any:
+def nulls(cells: Any) -> Any:
     """R's NA is the null of a table: of a type's own, or among doubles the NaN that R made its NA."""
     from tare.tagged import NA
 

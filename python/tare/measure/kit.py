@@ -1,7 +1,8 @@
 """The conformance kit: a worker program of anybody's, held against tare-worker/1.
 
 Each check is one sentence of docs/specs/worker-protocol.md. What a worker says that it does not offer (an error of type
-``Unsupported``, a medium that its codec does not list) is told as such and is no failure.
+``Unsupported``, a medium that its codec does not list) is told as such and is no failure, but for the checks of ``verify``:
+a worker that passes has shown that it tells what is lost, so what these need must be there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import select
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,16 +23,14 @@ from tare.errors import UsageError, WorkerError
 from tare.measure.driver import Worker
 from tare.measure.foreign import spelled
 from tare.measure.hello import hello_fault, listed_codecs
+from tare.measure.kit_bench import DEADLINE_S, DOCUMENT, Bench, NotOffered, need, tested
 from tare.measure.readings import cpu_ns_of
 from tare.measure.waited import System, Timed, timed
 
 __all__ = ["CHECKS", "Outcome", "check_worker"]
 
-_DEADLINE_S = 60.0
 _LONG_NS = 10_000_000
 _LEAST_NS = 1  # no machine makes an object of two properties, or writes its text, in less
-# Names in the order that languages whose mappings have none write them in.
-_DOCUMENT = [{"id": n, "name": f"n{n}", "note": None, "price": n / 4, "tags": ["a", "b"]} for n in range(500)]
 _BIG = [{"id": n, "text": "x" * 100} for n in range(20_000)]
 _TAGGED = {"int": 2**53 - 1, "float": 0.1, "text": "\u00e9\U0001f600", "none": None, "list": [True, [], {}]}
 # A name, what is loaded and what comes back in its place, and whether every language holds the two apart.
@@ -43,6 +42,7 @@ _PLANTED: tuple[tuple[str, Any, Any, bool], ...] = (
     ("a whole number", 1, 1.0, False),
     ("above 2^53", 2**53 + 1, 2**53, False),
 )
+_OF_FIDELITY = "what verify says"
 _RUBBISH = (b"not json", b"[1,2]", b"7", b"{", b"\xff\xfe")
 
 
@@ -61,48 +61,6 @@ class Outcome:
     says: str
     status: str = "ok"
     why: str = ""
-
-
-class _NotOffered(Exception):
-    """The worker says that it cannot do it."""
-
-
-@dataclass
-class _Bench:
-    """What a check has: the program, a codec of it, a folder, and the document in it."""
-
-    command: tuple[str, ...]
-    codec: str
-    folder: Path
-    about: dict[str, Any] = field(default_factory=dict)
-
-    def worker(self) -> Worker:
-        return Worker("under test", self.command, workdir=self.folder)
-
-    def ask(self, worker: Worker, op: str, **fields: Any) -> dict[str, Any]:
-        try:
-            return worker.request(op, deadline_s=_DEADLINE_S, **fields)
-        except WorkerError as error:
-            if error.type == "Unsupported":
-                raise _NotOffered(str(error)[:100]) from error
-            raise
-
-    def file(self, name: str, value: Any) -> str:
-        path = self.folder / name
-        path.write_text(json.dumps(value), encoding="utf-8")
-        return str(path)
-
-    def ready(self, worker: Worker, value: Any = None, **fields: Any) -> dict[str, Any]:
-        path = self.file("document.json", _DOCUMENT if value is None else value)
-        self.ask(worker, "load", path=path, kind="document", **{"as": "json"})
-        return self.ask(worker, "prepare", codec=self.codec, threads=1, delivery="whole", **fields)
-
-    def refused(self, worker: Worker, op: str, **fields: Any) -> WorkerError:
-        try:
-            reply = worker.request(op, deadline_s=_DEADLINE_S, **fields)
-        except WorkerError as error:
-            return error
-        raise AssertionError(f"{op} {fields} was answered with {str(reply)[:80]} instead of an error")
 
 
 def check_worker(
@@ -136,26 +94,26 @@ def check_worker(
                 raise UsageError(
                     f"the worker lists no codec {chosen or 'of documents'}; of documents there are {known}"
                 )
-            bench = _Bench(tuple(command), codecs[0]["id"], Path(folder), codecs[0])
+            bench = Bench(tuple(command), codecs[0]["id"], Path(folder), codecs[0])
             yield from (_outcome(one, bench) for one in _OF_LINES)
             why = "it lists codecs of tables alone, which tare measure tries with a table of yours"
             yield Outcome("documents", "Every other check needs a codec of documents.", "not offered", why)
             return
-        bench = _Bench(tuple(command), chosen, Path(folder), listed[chosen.partition(",")[0]])
+        bench = Bench(tuple(command), chosen, Path(folder), listed[chosen.partition(",")[0]])
         for check in CHECKS:
             if not only or _name(check) in only:
                 yield _outcome(check, bench)
 
 
-def _name(check: Callable[[_Bench], None]) -> str:
+def _name(check: Callable[[Bench], None]) -> str:
     return check.__name__.removeprefix("_").replace("_", " ")
 
 
-def _outcome(check: Callable[[_Bench], None], bench: _Bench) -> Outcome:
+def _outcome(check: Callable[[Bench], None], bench: Bench) -> Outcome:
     found = Outcome(_name(check), (check.__doc__ or "").strip())
     try:
         check(bench)
-    except _NotOffered as error:
+    except NotOffered as error:
         found.status, found.why = "not offered", str(error)
     except Exception as error:  # whatever a worker's replies make of a check is the worker's
         found.status = "failed"
@@ -171,65 +129,58 @@ def _why(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _need(condition: object, said: str) -> None:
-    if not condition:
-        raise AssertionError(said)
-
-
 # --- lines --------------------------------------------------------------------------
 
 
-def _hello(bench: _Bench) -> None:
+def _hello(bench: Bench) -> None:
     """Hello tells protocol 1, pid, codecs, clocks, where CPU time comes from, and the collector's modes."""
     with bench.worker() as worker:
         hello = worker.hello
-        _need(not (fault := hello_fault(hello)), fault)
-        _need(
-            (hello["proto"], hello["pid"]) == (1, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}"
-        )
+        need(not (fault := hello_fault(hello)), fault)
+        need((hello["proto"], hello["pid"]) == (1, worker.pid), f"proto {hello['proto']}, pid {hello['pid']}")
 
 
-def _errors_are_replies(bench: _Bench) -> None:
+def _errors_are_replies(bench: Bench) -> None:
     """An unknown op is an error of type unknown_op; unknown fields are ignored; the worker goes on."""
     with bench.worker() as worker:
-        _need((kind := bench.refused(worker, "dance").type) == "unknown_op", f"type {kind}")
-        path = bench.file("d.json", _DOCUMENT)
+        need((kind := bench.refused(worker, "dance").type) == "unknown_op", f"type {kind}")
+        path = bench.file("d.json", DOCUMENT)
         reply = bench.ask(worker, "load", path=path, kind="document", colour="green", **{"as": "json"})
-        _need(reply["items"] == len(_DOCUMENT), f"load counts {reply['items']} items of {len(_DOCUMENT)}")
+        need(reply["items"] == len(DOCUMENT), f"load counts {reply['items']} items of {len(DOCUMENT)}")
 
 
-def _rubbish_is_an_error(bench: _Bench) -> None:
+def _rubbish_is_an_error(bench: Bench) -> None:
     """A line that is no request gets one reply with id null and type protocol; empty lines are nothing."""
     with _raw(bench) as process:
         for line in _RUBBISH:
             reply = _exchange(process, b"\n\n" + line + b"\n")
-            _need(reply["id"] is None and reply["error"]["type"] == "protocol", f"{line!r} got {reply}")
-        _need(_exchange(process, b'{"id":5,"op":"quit"}\n') == {"id": 5, "ok": {}}, "quit is not answered")
+            need(reply["id"] is None and reply["error"]["type"] == "protocol", f"{line!r} got {reply}")
+        need(_exchange(process, b'{"id":5,"op":"quit"}\n') == {"id": 5, "ok": {}}, "quit is not answered")
 
 
-def _requests_in_order(bench: _Bench) -> None:
+def _requests_in_order(bench: Bench) -> None:
     """Several requests may wait; replies come in their order, each with its id."""
     with _raw(bench) as process:
         lines = b"".join(b'{"id":%d,"op":"run","what":"null","batch":1}\n' % n for n in (7, 3, 9))
         first = _exchange(process, lines)
-        _need([first["id"], _line(process)["id"], _line(process)["id"]] == [7, 3, 9], "ids are out of order")
+        need([first["id"], _line(process)["id"], _line(process)["id"]] == [7, 3, 9], "ids are out of order")
 
 
-def _ends_with_its_input(bench: _Bench) -> None:
+def _ends_with_its_input(bench: Bench) -> None:
     """At the end of its input, also in the midst of a line, it ends with exit code 0 and says nothing."""
     with _raw(bench) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b'{"id":1,"op":"qu')
         process.stdin.close()
-        _need(process.wait(_DEADLINE_S) == 0, f"exit code {process.returncode}")
-        _need(process.stdout.read() == b"", "something was printed")
+        need(process.wait(DEADLINE_S) == 0, f"exit code {process.returncode}")
+        need(process.stdout.read() == b"", "something was printed")
 
 
 # --- data ---------------------------------------------------------------------------
 
 
-def _bad_files(bench: _Bench) -> None:
+def _bad_files(bench: Bench) -> None:
     """Files that are missing, empty or cut are errors of the phase load, after which nothing is loaded until a good one is."""
     with bench.worker() as worker:
         for name, content in (("none", None), ("empty", b""), ("cut", b'{"a": ')):
@@ -238,83 +189,81 @@ def _bad_files(bench: _Bench) -> None:
             if content is not None:
                 path.write_bytes(content)
             error = bench.refused(worker, "load", path=str(path), kind="document", **{"as": "json"})
-            _need(worker.alive, f"{name}: the worker ended ({error})")
-            _need(error.phase == "load", f"{name}: phase {error.phase}")
+            need(worker.alive, f"{name}: the worker ended ({error})")
+            need(error.phase == "load", f"{name}: phase {error.phase}")
             error = bench.refused(worker, "prepare", codec=bench.codec, threads=1, delivery="whole")
-            _need(worker.alive, f"{name}: the worker ended at the next prepare ({error})")
-            _need(error.type == "usage", f"{name}: prepare without a value is of type {error.type}")
+            need(worker.alive, f"{name}: the worker ended at the next prepare ({error})")
+            need(error.type == "usage", f"{name}: prepare without a value is of type {error.type}")
         bench.ready(worker)
 
 
-def _prepare_proves(bench: _Bench) -> None:
+def _prepare_proves(bench: Bench) -> None:
     """Prepare tells the encoded bytes, their SHA-256, the first calls' times, and how many items came back, if any did."""
     with bench.worker() as worker:
         reply = bench.ready(worker)
-        path = bench.folder / "encoded"
-        size = bench.ask(worker, "encode_to", path=str(path))["bytes"]
-        _need(
-            size == reply["bytes"] == path.stat().st_size,
+        path = bench.encoded(worker, "encoded")
+        need(
+            reply["bytes"] == path.stat().st_size,
             f"bytes {reply['bytes']}, the file has {path.stat().st_size}",
         )
-        _need(reply["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), "sha256 is of other bytes")
-        _need(reply["items"] == len(_DOCUMENT), f"items {reply['items']} of {len(_DOCUMENT)}")
-        _need(reply["cold_encode_ns"] > 0 and reply["cold_decode_ns"] > 0, "the first calls took no time")
-        bench.ready(worker, _DOCUMENT[:1])
-        bench.ask(worker, "encode_to", path=str(path))
+        need(reply["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest(), "sha256 is of other bytes")
+        need(reply["items"] == len(DOCUMENT), f"items {reply['items']} of {len(DOCUMENT)}")
+        need(reply["cold_encode_ns"] > 0 and reply["cold_decode_ns"] > 0, "the first calls took no time")
+        bench.ready(worker, DOCUMENT[:1])
+        bench.encoded(worker, "encoded")
         items = bench.ready(worker, encoded=str(path), cold=False).get("items")
-        _need(items in (None, 1), f"items {items}, and of what was encoded 1 can come back")
+        need(items in (None, 1), f"items {items}, and of what was encoded 1 can come back")
 
 
-def _decodes_in_a_fresh_process(bench: _Bench) -> None:
+def _decodes_in_a_fresh_process(bench: Bench) -> None:
     """With encoded, a path, nothing is encoded and no value needs to be loaded."""
     with bench.worker() as worker:
         bench.ready(worker)
-        bench.ask(worker, "encode_to", path=str(bench.folder / "encoded"))
+        path = bench.encoded(worker, "encoded")
     with bench.worker() as fresh:
-        reply = bench.ask(fresh, "prepare", codec=bench.codec, encoded=str(bench.folder / "encoded"))
-        _need(reply["items"] == len(_DOCUMENT), f"items {reply['items']}")
-        _need(
+        reply = bench.ask(fresh, "prepare", codec=bench.codec, encoded=str(path))
+        need(reply["items"] == len(DOCUMENT), f"items {reply['items']}")
+        need(
             bench.refused(fresh, "run", what="encode", batch=1).type == "usage",
             "encode without a value is no usage error",
         )
 
 
-def _verify_tells_the_same(bench: _Bench) -> None:
+def _verify_tells_the_same(bench: Bench) -> None:
     """Verify compares what came back with what was loaded."""
-    with bench.worker() as worker:
+    with tested(_OF_FIDELITY), bench.worker() as worker:
         bench.ready(worker)
         found = bench.ask(worker, "verify", full=True, limit=5)
-        _need(found["verdict"] == "same", f"verdict {found['verdict']}: {found.get('changes')}")
-        _need(
-            found["items_in"] == found["items_out"] == len(_DOCUMENT),
+        need(found["verdict"] == "same", f"verdict {found['verdict']}: {found.get('changes')}")
+        need(
+            found["items_in"] == found["items_out"] == len(DOCUMENT),
             f"items {found['items_in']}, {found['items_out']}",
         )
 
 
-def _verify_finds_a_difference(bench: _Bench) -> None:
+def _verify_finds_a_difference(bench: Bench) -> None:
     """A planted difference is found, and its path says where."""
-    changed = json.loads(json.dumps(_DOCUMENT))
+    changed = json.loads(json.dumps(DOCUMENT))
     changed[-1]["price"] = -1.0
-    with bench.worker() as worker:
+    with tested(_OF_FIDELITY), bench.worker() as worker:
         bench.ready(worker, changed)
-        bench.ask(worker, "encode_to", path=str(bench.folder / "other"))
-        bench.ready(worker, encoded=str(bench.folder / "other"))
+        path = bench.encoded(worker, "other")
+        bench.ready(worker, encoded=str(path))
         found = bench.ask(worker, "verify", full=True, limit=5)
-        _need(found["verdict"] != "same", "the difference was not seen")
-        _need(any("price" in one["path"] for one in found["changes"]), f"changes {found['changes']}")
+        need(found["verdict"] != "same", "the difference was not seen")
+        need(any("price" in one["path"] for one in found["changes"]), f"changes {found['changes']}")
 
 
-def _verify_is_exact(bench: _Bench) -> None:
+def _verify_is_exact(bench: Bench) -> None:
     """Verify sees the last bit of a number, -0.0, the order of names, and true, 1, 1.0 and 2^53 + 1 where they are held apart."""
     for name, here, there, always in _PLANTED:
-        with bench.worker() as worker:
+        with tested(_OF_FIDELITY), bench.worker() as worker:
             made = []
             try:
                 for number, value in enumerate((here, there)):
                     bench.ready(worker, [{"id": 1, "v": value}])
-                    bench.ask(worker, "encode_to", path=str(path := bench.folder / f"planted{number}"))
-                    made.append(path.read_bytes())
-            except (_NotOffered, WorkerError):
+                    made.append(bench.encoded(worker, f"planted{number}").read_bytes())
+            except (NotOffered, WorkerError):
                 if always or not worker.alive:
                     raise
                 continue  # the language has no such value
@@ -322,119 +271,118 @@ def _verify_is_exact(bench: _Bench) -> None:
                 continue  # the language has one value for both
             bench.ready(worker, [{"id": 1, "v": here}], encoded=str(bench.folder / "planted1"))
             verdict = bench.ask(worker, "verify", full=True, limit=5)["verdict"]
-            _need(verdict != "same", f"{name}: {here!r} was loaded, {there!r} came back: verdict same")
+            need(verdict != "same", f"{name}: {here!r} was loaded, {there!r} came back: verdict same")
 
 
-def _tagged_values(bench: _Bench) -> None:
+def _tagged_values(bench: Bench) -> None:
     """decode_from writes the value as tagged values, from which another language makes the same."""
     from tare.tagged import from_tagged
 
     with bench.worker() as worker:
         bench.ready(worker, _TAGGED)
-        bench.ask(worker, "encode_to", path=str(bench.folder / "t.bin"))
-        bench.ask(worker, "decode_from", path=str(bench.folder / "t.bin"), out=str(bench.folder / "t.json"))
+        path = bench.encoded(worker, "t.bin")
+        bench.ask(worker, "decode_from", path=str(path), out=str(bench.folder / "t.json"))
     back = from_tagged(json.loads((bench.folder / "t.json").read_text(encoding="utf-8")))
-    _need(back == _TAGGED, f"{back!r:.200} came back")
+    need(back == _TAGGED, f"{back!r:.200} came back")
 
 
-def _probes(bench: _Bench) -> None:
+def _probes(bench: Bench) -> None:
     """Probe tells of each value what happened to it."""
     with bench.worker() as worker:
         cells = bench.ask(worker, "probe", codec=bench.codec, set="values/1")["cells"]
         odd = {cell["status"] for cell in cells} - {"decoded", "refused", "error", "n/a"}
-        _need(not odd, f"status {', '.join(map(str, odd))}")
-        _need(len(cells) > 30, f"{len(cells)} cells")
+        need(not odd, f"status {', '.join(map(str, odd))}")
+        need(len(cells) > 30, f"{len(cells)} cells")
 
 
 # --- time ---------------------------------------------------------------------------
 
 
-def _samples(bench: _Bench) -> None:
+def _samples(bench: Bench) -> None:
     """A sample is a row of whole numbers in the order of cols: wall time above zero, nothing negative."""
     with bench.worker() as worker:
         bench.ready(worker)
         for what in ("encode", "decode", "null"):
             reply = bench.ask(worker, "run", what=what, samples=3, batch=2)
-            _need(
+            need(
                 (len(reply["samples"]), reply["batch"]) == (3, 2),
                 f"{what}: {len(reply['samples'])} samples of {reply['batch']}",
             )
             for row in reply["samples"]:
                 cells = dict(zip(reply["cols"], row, strict=True))
-                _need((cells["wall_ns"] or 0) > 0 and min(row) >= 0, f"{what}: {cells}")
+                need((cells["wall_ns"] or 0) > 0 and min(row) >= 0, f"{what}: {cells}")
 
 
-def _runs_what_is_prepared(bench: _Bench) -> None:
+def _runs_what_is_prepared(bench: Bench) -> None:
     """Run encodes and decodes what was prepared, and counts what came of it."""
-    path = bench.folder / "few"
     with bench.worker() as worker:
-        bench.ready(worker, _DOCUMENT[:3])
-        bench.ask(worker, "encode_to", path=str(path))
-        for fields, count in (({}, len(_DOCUMENT)), ({"encoded": str(path), "cold": False}, 3)):
+        bench.ready(worker, DOCUMENT[:3])
+        path = bench.encoded(worker, "few")
+        for fields, count in (({}, len(DOCUMENT)), ({"encoded": str(path), "cold": False}, 3)):
             bench.ready(worker, **fields)
             items = bench.ask(worker, "run", what="decode", batch=2, samples=1).get("items")
-            _need(items == count, f"items {items} of bytes that hold {count}")
+            need(items == count, f"items {items} of bytes that hold {count}")
         size = bench.ready(worker)["bytes"]
         made = bench.ask(worker, "run", what="encode", batch=1, samples=1).get("bytes")
-        _need(made == size, f"encode makes {made} bytes, and prepare told {size}")
+        need(made == size, f"encode makes {made} bytes, and prepare told {size}")
 
 
-def _calls_are_made(bench: _Bench) -> None:
+def _calls_are_made(bench: Bench) -> None:
     """Every call of a batch encodes or decodes anew: what came of an earlier one is not given back."""
     with bench.worker() as worker:
         bench.ready(worker, _BIG)
         for what in ("encode", "decode"):
             reply = bench.ask(worker, "run", what=what, batch=5, samples=1)
             wall_ns = reply["samples"][0][reply["cols"].index("wall_ns")] / reply["batch"]
-            _need(
+            need(
                 wall_ns >= len(_BIG) * _LEAST_NS,
                 f"{what} takes {wall_ns:.0f} ns for {len(_BIG)} objects, less than {_LEAST_NS} ns each",
             )
 
 
-def _every_choice(bench: _Bench) -> None:
+def _every_choice(bench: Bench) -> None:
     """Every value that a codec lists as a choice of an option can be prepared."""
     plain = bench.codec.partition(",")[0]
     choices = {name: some for name, some in (bench.about.get("choices") or {}).items() if some}
     if not choices:
-        raise _NotOffered("its codec lists no choices")
+        raise NotOffered("its codec lists no choices")
     for name, some in choices.items():
         for one in some:
             said = spelled(one)
             with bench.worker() as worker:
-                path = bench.file("document.json", _DOCUMENT[:2])
+                path = bench.file("document.json", DOCUMENT[:2])
                 bench.ask(worker, "load", path=path, kind="document", **{"as": "json"})
                 try:
                     worker.request(
-                        "prepare", deadline_s=_DEADLINE_S, codec=f"{plain},{name}={said}", threads=1
+                        "prepare", deadline_s=DEADLINE_S, codec=f"{plain},{name}={said}", threads=1
                     )
                 except WorkerError as error:
                     raise AssertionError(f"{name}={said} is listed, and refused: {error}") from error
 
 
-def _batches_are_calibrated(bench: _Bench) -> None:
+def _batches_are_calibrated(bench: Bench) -> None:
     """Batch 0 means as many calls as take target_ns, and the same number the next time; budget_ms ends samples."""
     with bench.worker() as worker:
         bench.ready(worker)
         asked = {"what": "decode", "batch": 0, "target_ns": 20_000_000}
         first = bench.ask(worker, "run", **asked)["batch"]
-        _need(
+        need(
             first >= 1 and bench.ask(worker, "run", **asked)["batch"] == first,
             "another number the second time",
         )
         many = bench.ask(worker, "run", what="decode", batch=1, samples=100_000, budget_ms=1)["samples"]
-        _need(1 <= len(many) < 100_000, f"{len(many)} samples in a millisecond")
+        need(1 <= len(many) < 100_000, f"{len(many)} samples in a millisecond")
 
 
-def _the_cpu_clock(bench: _Bench) -> None:
+def _the_cpu_clock(bench: Bench) -> None:
     """CPU time is the process's own, within a tenth of what the kernel counts."""
     with bench.worker() as worker:
         if cpu_ns_of(worker.pid) is None:
-            raise _NotOffered("this system does not count the CPU time of other processes")
+            raise NotOffered("this system does not count the CPU time of other processes")
 
         bench.ready(worker, _BIG)
         if _timed(bench, worker, "encode", 1).cpu is None:
-            raise _NotOffered("it tells no CPU time")
+            raise NotOffered("it tells no CPU time")
         empty = [_timed(bench, worker, "null", 1) for _ in range(3)]
         around = min(one.used - (one.cpu or 0) for one in empty)
         told = counted = 0
@@ -443,19 +391,19 @@ def _the_cpu_clock(bench: _Bench) -> None:
             told, counted = sample.cpu or 0, sample.used
             if counted > 50_000_000 + 2 * around:
                 break
-        _need(
+        need(
             0.9 * (counted - around) <= told <= counted * 1.02,
             f"{told / 1e6:.1f} ms told, {counted / 1e6:.1f} ms counted",
         )
 
 
-def _timed(bench: _Bench, worker: Worker, what: str, batch: int, **fields: Any) -> Timed:
+def _timed(bench: Bench, worker: Worker, what: str, batch: int, **fields: Any) -> Timed:
     return timed(
         partial(bench.ask, worker, "run", **fields), lambda: System(cpu_ns_of(worker.pid), 0), what, batch
     )
 
 
-def _the_wall_clock(bench: _Bench) -> None:
+def _the_wall_clock(bench: Bench) -> None:
     """Wall time is real time: long samples of each operation are as long as the parent waited, to a fifth, writing to a half."""
     path = str(bench.folder / "timed")
     with bench.worker() as worker:
@@ -464,7 +412,7 @@ def _the_wall_clock(bench: _Bench) -> None:
             _hold_wall(bench, worker, what, path)
 
 
-def _hold_wall(bench: _Bench, worker: Worker, what: str, path: str) -> None:
+def _hold_wall(bench: Bench, worker: Worker, what: str, path: str) -> None:
     _timed(bench, worker, what, 1, path=path)
     said, long = "", 0
     for batch in (1, 2, 4, 8, 16, 32, 64):
@@ -472,7 +420,7 @@ def _hold_wall(bench: _Bench, worker: Worker, what: str, path: str) -> None:
         sample = _timed(bench, worker, what, batch, path=path)
         told, waited = sample.wall, sample.waited
         said = f"{what}: {told / 1e6:.1f} ms told, {waited / 1e6:.1f} ms waited"
-        _need(told <= waited * 1.02, said)
+        need(told <= waited * 1.02, said)
         # One try may be disturbed between the clocks and the reply; four of them are not.
         if waited > _LONG_NS + around:
             if (0.5 if what == "write" else 0.8) * (waited - around) <= told:
@@ -483,53 +431,53 @@ def _hold_wall(bench: _Bench, worker: Worker, what: str, path: str) -> None:
     raise AssertionError(said)
 
 
-def _memory(bench: _Bench) -> None:
+def _memory(bench: Bench) -> None:
     """Mem tells the peak of one call above what was resident, and how it knows."""
     path = bench.file("big.json", _BIG)
     with bench.worker() as worker:
         bench.ask(worker, "load", path=path, kind="document", **{"as": "json"})
         bench.ask(worker, "prepare", codec=bench.codec, cold=False)
         reply = bench.ask(worker, "mem", what="encode")
-        _need(reply["method"] and reply["before_bytes"] > 0 and reply["peak_bytes"] > 0, f"{reply}")
+        need(reply["method"] and reply["before_bytes"] > 0 and reply["peak_bytes"] > 0, f"{reply}")
 
 
 # --- files and streams --------------------------------------------------------------
 
 
-def _files(bench: _Bench) -> None:
+def _files(bench: Bench) -> None:
     """Write leaves one file with the encoded bytes; read gives the items back."""
     if "file" not in bench.about["media"]:
-        raise _NotOffered("its codec does not list the medium file")
+        raise NotOffered("its codec does not list the medium file")
     folder = bench.folder / "files"
     folder.mkdir(exist_ok=True)
     with bench.worker() as worker:
         size = bench.ready(worker)["bytes"]
         written = bench.ask(worker, "run", what="write", path=str(folder / "data"), batch=3)
-        _need(
+        need(
             written["bytes"] == size == (folder / "data").stat().st_size,
             f"{written['bytes']} of {size} bytes",
         )
-        _need(os.listdir(folder) == ["data"], f"{os.listdir(folder)} are left")
+        need(os.listdir(folder) == ["data"], f"{os.listdir(folder)} are left")
         read = bench.ask(worker, "run", what="read", path=str(folder / "data"), batch=3)
-        _need(read["items"] == len(_DOCUMENT), f"{read['items']} items")
+        need(read["items"] == len(DOCUMENT), f"{read['items']} items")
 
 
-def _streams(bench: _Bench) -> None:
+def _streams(bench: Bench) -> None:
     """What a writer sends, a reader receives whole, over each medium with two ends that the codec lists."""
     media = [name for name in ("fifo", "unix", "tcp") if name in bench.about["media"]]
     known = {"memory", "file", "fifo", "unix", "tcp", "conn", "store", "link", "remote"}
-    _need(
+    need(
         set(bench.about["media"]) <= known,
         f"media {bench.about['media']}: there are {', '.join(sorted(known))}",
     )
     if not media:
-        raise _NotOffered("its codec lists no fifo, unix or tcp")
+        raise NotOffered("its codec lists no fifo, unix or tcp")
     for name in media:
         for delivery in bench.about["delivery"]:
             _message(bench, name, delivery)
 
 
-def _message(bench: _Bench, name: str, delivery: str) -> None:
+def _message(bench: Bench, name: str, delivery: str) -> None:
     common = {"kind": name, "token": os.urandom(16).hex()}
     with bench.worker() as writer, bench.worker() as reader:
         for end in (writer, reader):
@@ -538,16 +486,16 @@ def _message(bench: _Bench, name: str, delivery: str) -> None:
         writing = bench.ask(writer, "open", medium={**common, "role": "writer", "address": opened["address"]})
         number = reader.send("run", what="receive", handle=opened["handle"], delivery=delivery)
         sent = bench.ask(writer, "run", what="send", handle=writing["handle"], delivery=delivery)
-        received = reader.wait(number, _DEADLINE_S)
+        received = reader.wait(number, DEADLINE_S)
         where = f"{name}, {delivery}"
-        _need(received["items"] == len(_DOCUMENT), f"{where}: {received['items']} items")
-        _need(
+        need(received["items"] == len(DOCUMENT), f"{where}: {received['items']} items")
+        need(
             received["bytes"] == sent["bytes"],
             f"{where}: {sent['bytes']} bytes sent, {received['bytes']} received",
         )
 
 
-CHECKS: tuple[Callable[[_Bench], None], ...] = (
+CHECKS: tuple[Callable[[Bench], None], ...] = (
     _hello, _errors_are_replies, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input, _bad_files,
     _prepare_proves, _decodes_in_a_fresh_process, _verify_tells_the_same, _verify_finds_a_difference, _verify_is_exact, _tagged_values,
     _probes, _every_choice, _samples, _runs_what_is_prepared, _calls_are_made, _batches_are_calibrated, _the_wall_clock, _the_cpu_clock, _memory, _files, _streams,
@@ -562,7 +510,7 @@ _OF_LINES = (_hello, _rubbish_is_an_error, _requests_in_order, _ends_with_its_in
 class _raw:  # noqa: N801 - used as a function
     """The program without a driver: what really goes over its pipes."""
 
-    def __init__(self, bench: _Bench) -> None:
+    def __init__(self, bench: Bench) -> None:
         self.command = bench.command
 
     def __enter__(self) -> subprocess.Popen[bytes]:
@@ -589,8 +537,8 @@ def _line(process: subprocess.Popen[bytes]) -> Any:
     assert process.stdout is not None
     line = b""
     while not line.endswith(b"\n"):
-        _need(select.select([process.stdout], [], [], _DEADLINE_S)[0], "no reply")
+        need(select.select([process.stdout], [], [], DEADLINE_S)[0], "no reply")
         part = process.stdout.read(1)
-        _need(part, "it ended instead of replying")
+        need(part, "it ended instead of replying")
         line += part
     return json.loads(line)

@@ -49,6 +49,8 @@ _VERIFY = {
         "items_in": _COUNT,
         "items_out": _COUNT,
         "columns": _COUNT,
+        "told": _TEXT_OR_NULL,
+        "unchecked": _TEXT_OR_NULL,
         "changes": _list(_object(path=_TEXT, verdict=_TEXT, count=_COUNT)),
     },
 }

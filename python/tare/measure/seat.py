@@ -19,6 +19,7 @@ from tare.errors import WorkerError
 from tare.measure.batches import long_enough, wall_ns
 from tare.measure.cases import FACTORS, operations
 from tare.measure.foreign import language_of
+from tare.measure.own_word import Given, held
 from tare.measure.readings import OURS, believable, clock_fault, cpu_ns_of, queued_ns_of
 from tare.measure.told import Told, around_ns, far_short
 from tare.measure.waited import System
@@ -113,7 +114,8 @@ def judge_verify(case: dict[str, Any], verify: dict[str, Any], part: Part) -> No
     else:
         where = f" at {first['path']}" if first.get("path") else ""
         case["status"] = "lossy"
-        case["reason"] = f"changed silently{where}"
+        told = f"; its worker said {verify['told']}" if "told" in verify else ""
+        case["reason"] = f"changed silently{where}{told}"
 
 
 class Seat:
@@ -212,9 +214,38 @@ class Seat:
                 if not all(self._run(operation, batch=1) for operation in self._compared()):
                     return
                 found = self._ask("verify", codec=str(self.codec), full=True, limit=20)
-                judge_verify(self.case, found, self.part)
+                judge_verify(self.case, self._held(found), self.part)
         except WorkerError as error:
             self.lose(error)
+
+    def _held(self, found: dict[str, Any]) -> dict[str, Any]:
+        """A comparison as it is to be believed: what a given worker says is held against what its bytes give.
+
+        Raises:
+            WorkerError: The worker that was asked for its bytes has ended.
+        """
+        if level(self.case, "grain") != "whole" or self.operations == ("subset",):
+            if self.language not in self.session.settings.workers:
+                return found
+            return {**found, "unchecked": "parts of the data were decoded"}
+        given = Given(self.session, self.part, str(self.codec), self.language)
+        told = held(found, given, self._encoded)
+        if self.worker is None or not self.worker.alive:
+            raise WorkerError(f"asked for its bytes: {told.get('unchecked')}", type="killed", phase="encode")
+        return told
+
+    def _encoded(self, path: str) -> str:
+        """Have the encoded bytes written, as the medium ``file`` writes them where there is nothing else; where."""
+        if self.medium == "file" and self._path is not None and os.path.exists(self._path):
+            return self._path
+        try:
+            self.encode_to(path)
+        except WorkerError as error:
+            media = getattr(self.codec, "about", {}).get("media", ())
+            if error.type != "Unsupported" or "file" not in media:
+                raise
+            self._ask("run", what="write", codec=str(self.codec), path=path, samples=1, batch=1)
+        return path
 
     def _compared(self) -> tuple[str, ...]:
         """What is run once before what comes back is compared.

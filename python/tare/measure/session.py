@@ -259,6 +259,7 @@ class Session:
         self.full_batches: set[tuple[str, str]] = set()
         self.expected: dict[str, dict[str, float]] = {}
         self.encoded: dict[str, str] = {}
+        self.handed_back: dict[tuple[str, str, bytes], list[dict[str, Any]]] = {}
         self.clock_faults: dict[str, str] = {}
         self.starts_s: list[float] = []
         self.reach = Reach(settings, record.setdefault("noise", {}))

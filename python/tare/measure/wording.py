@@ -185,16 +185,17 @@ def came_back(case: Mapping[str, Any]) -> str:
     columns, changes = verify.get("columns"), verify.get("changes") or ()
     lost = [change["path"] for change in changes if change.get("verdict") == "lossy"]
     typed = [change["path"] for change in changes if change.get("verdict") == "type"]
+    said = ", says its own worker alone" if verify.get("unchecked") else ""
     if lost:
         return f"silently changed: {listed(lost)}"
     if typed:
-        return _typed(typed, columns)
+        return f"{_typed(typed, columns)}{said}"
     if verify.get("verdict") not in ("same", "type"):
         return "what came back was not compared"
     if columns:
         of = {1: "its one column", 2: "both columns"}.get(columns, f"all {columns:,} columns")
-        return f"{of} came back unchanged"
-    return "every value came back unchanged"
+        return f"{of} came back unchanged{said}"
+    return f"every value came back unchanged{said}"
 
 
 def _typed(paths: Sequence[str], columns: int | None) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import need
 from guide_blocks import run_guide
 
+from tare import measure
 from tare.measure.driver import Worker
 from tare.measure.kit import CHECKS, check_worker
 from tare.measure.result import Result
@@ -77,6 +80,112 @@ def test_a_worker_that_is_wrong_is_told_so(root: Path, tmp_path: Path, check: st
     assert check in failed, failed
     assert failed[check]
     assert len(failed) <= 4, failed
+
+
+_NO_ENCODE_TO = (
+    "encode_to => sub { spill($_[0]{path}, $encoded); return { bytes => length $encoded } },",
+    "encode_to => sub { fail('Unsupported', 'protocol', 'this worker has no encode_to') },",
+)
+_NO_FILE = ("media => ['memory', 'file']", "media => ['memory']")
+_ALWAYS_SAME = ("return { verdict => @found ?", "@found = (); return { verdict => @found ?")
+_OF_VERIFY = ("verify tells the same", "verify finds a difference", "verify is exact")
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed", "why"),
+    [
+        ((_NO_ENCODE_TO,), (), ""),
+        ((_NO_ENCODE_TO, _ALWAYS_SAME), _OF_VERIFY[1:], "the difference was not seen"),
+        (
+            (_NO_ENCODE_TO, _NO_FILE),
+            _OF_VERIFY[1:],
+            "what verify says cannot be tested: this worker has no encode_to, and its codec does not list the medium file",
+        ),
+    ],
+)
+def test_a_worker_that_passes_has_shown_that_it_tells_what_is_lost(
+    root: Path, tmp_path: Path, changes: tuple[tuple[str, str], ...], failed: tuple[str, ...], why: str
+) -> None:
+    """Without encode_to the bytes are those that write leaves; without these too nothing can be planted."""
+    command = ["perl", str(_worker(root, tmp_path, changes))]
+    names = (
+        *_OF_VERIFY,
+        "prepare proves",
+        "decodes in a fresh process",
+        "tagged values",
+        "runs what is prepared",
+    )
+    found = {one.name: one for one in check_worker(command, only=names)}
+    assert tuple(name for name in names if found[name].status == "failed") == failed
+    assert not failed or found[failed[0]].why.endswith(why)
+    left = {found[name].status for name in names[3:]}
+    assert left == ({"not offered"} if _NO_FILE in changes else {"ok"})
+
+
+_LOSS = [{"a": n, "b": 0.1 + 0.2} for n in range(500)]
+_WHOLE = [{"a": n, "b": n / 4} for n in range(500)]
+_NO_DECODE_FROM = (
+    "decode_from => sub { ",
+    "decode_from => sub { fail('Unsupported', 'protocol', 'no decode_from');",
+)
+
+
+@pytest.mark.parametrize(
+    ("data", "changes", "status", "kept", "told"),
+    [
+        (_LOSS, (_ALWAYS_SAME,), "lossy", "1 changed", "same"),
+        (_LOSS, (_ALWAYS_SAME, _NO_ENCODE_TO), "lossy", "1 changed", "same"),
+        (_LOSS, (_NO_ENCODE_TO,), "lossy", "5 changed", None),
+        (_WHOLE, (_NO_ENCODE_TO,), "ok", "all", None),
+        (_LOSS, (_ALWAYS_SAME, _NO_ENCODE_TO, _NO_FILE), "ok", "all?", None),
+        (_LOSS, (_ALWAYS_SAME, _NO_DECODE_FROM), "ok", "all?", None),
+    ],
+)
+def test_a_given_worker_is_not_believed_but_looked_at(
+    root: Path,
+    tmp_path: Path,
+    data: list[Any],
+    changes: tuple[tuple[str, str], ...],
+    status: str,
+    kept: str,
+    told: str | None,
+) -> None:
+    """What its bytes give is compared here; where that cannot be, its word is shown as its word."""
+    path = _worker(root, tmp_path, changes)
+    record = measure.run(
+        data,
+        codecs=("json:perl", "json:orjson"),
+        media=("memory",),
+        time_s=6,
+        workers={"perl": f"perl {path}"},
+    ).record
+    cases = {one["labels"]["codec"]: one for one in record["cases"] if "twin" not in one["labels"]}
+    case = cases["json:perl"]
+    assert case["status"] == status, case
+    row = record["derived"]["cases"][case["key"]]
+    assert row["kept"] == kept
+    assert case["verify"].get("told") == told
+    assert (
+        ("unchecked" in case["verify"])
+        == kept.endswith("?")
+        == any("own word" in one for one in row["flags"])
+    )
+    if told:
+        assert case["reason"].endswith("b; its worker said same"), case["reason"]
+    assert "unchecked" not in cases["json:orjson"]["verify"]
+
+
+def _worker(root: Path, folder: Path, changes: Iterable[tuple[str, str]]) -> Path:
+    """The guide's worker, changed."""
+    need(shutil.which("perl"), "Perl is not installed")
+    text = (root / "docs/guides/add-a-language.md").read_text(encoding="utf-8")
+    program = text.split("<<'EOF'\n", 1)[1].split("\nEOF\n", 1)[0]
+    for right, wrong in changes:
+        assert right in program, right
+        program = program.replace(right, wrong)
+    path = folder / "changed.pl"
+    path.write_text(program, encoding="utf-8")
+    return path
 
 
 _COLS, _CELLS = "'wall_ns', 'user_ns', 'sys_ns', 'drop_ns'", "$wall, $used, 0, $freed"

@@ -81,9 +81,8 @@ class StreamSeat(Seat):
             self._hold_clock()
             if verify or first:
                 self._transfer()
-                judge_verify(
-                    self.case, self._read("verify", codec=str(self.codec), full=True, limit=20), self.part
-                )
+                found = self._read("verify", codec=str(self.codec), full=True, limit=20)
+                judge_verify(self.case, self._held(found), self.part)
         except WorkerError as error:
             self.lose(error)
 

@@ -279,6 +279,8 @@ def _own_row(name: str, verify: dict[str, Any], slots: dict[str, int]) -> list[C
     if len(changes) > 3:
         listed = details(f"{len(changes)} changes", listed)
     shown = "no data came back" if verdict == "none" else verdict
+    if verify.get("unchecked"):
+        shown += ", by its worker's own word"
     return [
         (codec(name, slots.get(name, 99)), "t"),
         (f'<span class="badge {css}">{esc(shown)}</span>', "t"),

@@ -1,0 +1,135 @@
+"""What a worker that was given by ``--worker`` says came back, held against what its bytes give.
+
+``verify`` is the worker's own comparison. That of Tare's workers is tested with Tare; of somebody else's nothing is known. So its
+bytes are decoded once more, in a process of their own, and handed back as tagged values, which are compared here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tare.errors import TareError, Unsupported
+from tare.measure import scratch
+
+if TYPE_CHECKING:
+    from tare.measure.session import Part, Session
+
+__all__ = ["Given", "held"]
+
+_MOST_BYTES = 64 << 20
+_LEAST_S = 2.0
+# Patterns of paths, not values, are counted: real data have few.
+_MOST_CHANGES = 1000
+
+
+@dataclass(frozen=True)
+class Given:
+    """Who says it, and of what.
+
+    Args:
+        session: The run; it remembers what was compared, as other media have the same bytes.
+        part: The data that were loaded.
+        codec: Id of the codec.
+        language: Its language.
+    """
+
+    session: Session
+    part: Part
+    codec: str
+    language: str
+
+
+def held(found: dict[str, Any], given: Given, encoded: Callable[[str], str]) -> dict[str, Any]:
+    """The reply to ``verify`` as it is to be believed.
+
+    Args:
+        found: The reply.
+        given: Whose it is; what is not of a given worker is believed.
+        encoded: Has the encoded bytes written, to the path that it is given or elsewhere, and says where.
+
+    Returns:
+        ``found``; with what is lost, and ``told``, the worker's own verdict, where that was better; with ``unchecked``, why, where
+        nothing could be compared.
+
+    Raises:
+        Stopped: The user asked to stop.
+    """
+    session = given.session
+    if given.language not in session.settings.workers or found["verdict"] == "lossy":
+        return found
+    folder = scratch.make()
+    try:
+        if given.part.bytes_memory > _MOST_BYTES:
+            raise Unsupported(f"more than {_MOST_BYTES >> 20} MiB are not compared")
+        lost = _lost(given, Path(encoded(str(folder / "encoded"))), folder / "out")
+    except (TareError, OSError, ValueError, RecursionError) as error:
+        session.check()
+        # What a part of the data lost, all of them lose.
+        lost = next((one for key, one in session.handed_back.items() if key[0] == given.codec and one), [])
+        if not lost:
+            return {**found, "unchecked": " ".join(str(error).split())[:200]}
+    finally:
+        scratch.remove(folder)
+    return {**found, "verdict": "lossy", "changes": lost[:20], "told": found["verdict"]} if lost else found
+
+
+def _lost(given: Given, encoded: Path, out: Path) -> list[dict[str, Any]]:
+    """Changes that lose something, between the part and what the bytes give.
+
+    Raises:
+        TareError: The worker does not hand the values back, or they cannot be compared.
+        OSError, ValueError: What it handed back cannot be read.
+    """
+    known = given.session.handed_back
+    key = (given.codec, given.part.path, hashlib.blake2b(encoded.read_bytes()).digest())
+    if key not in known:
+        _hand_back(given, encoded, out)
+        known[key] = _compared(given.part, given.language, json.loads(out.read_bytes()))
+    return known[key]
+
+
+def _hand_back(given: Given, encoded: Path, out: Path) -> None:
+    session, codec = given.session, given.codec
+    limit_s = min(session.settings.deadline_s, max(_LEAST_S, session.limit_s(1.0) - session.elapsed_s))
+    told = {"kind": "table"} if given.part.kind == "table" else {}
+    # As rows of tagged values a table takes about what records do.
+    worker = session.worker(given.part, "records", loading=True, language=given.language)
+    try:
+        worker.request("prepare", deadline_s=limit_s, codec=codec, encoded=str(encoded), cold=False, **told)
+        worker.request("decode_from", deadline_s=limit_s, codec=codec, path=str(encoded), out=str(out))
+    finally:
+        session.release(worker)
+
+
+def _compared(part: Part, language: str, tree: Any) -> list[dict[str, Any]]:
+    """What is lost; other types are the worker's to tell, as is the order of names: not every language has one."""
+    from tare.dataset import load_saved
+    from tare.kinds import convert
+    from tare.measure.exchange_tables import as_columns, nulls
+    from tare.measure.fidelity import compare
+    from tare.tagged import from_tagged
+
+    back = from_tagged(tree)
+    if part.as_ == "json":
+        original = json.loads(Path(part.path).read_bytes())
+    else:
+        original = load_saved(part.path, part.as_, part.kind)
+    if part.kind == "table":
+        back = as_columns(back, dict.fromkeys(original.column_names))
+        if language == "r":
+            back = {name: nulls(cells) for name, cells in back.items()}
+        back = convert(back, "arrow")  # what makes no table here may yet be one there: no loss
+    found = compare(original, back, kind=part.kind, limit=_MOST_CHANGES)
+    lost = [
+        change.as_dict()
+        for change in found.changes
+        if change.verdict == "lossy" and not change.path.endswith(("(key order)", "(metadata)"))
+    ]
+    if found.more and not lost:
+        raise Unsupported(f"more than {_MOST_CHANGES} paths came back otherwise")
+    return lost
