@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tare.errors import TareError, Unsupported
+from tare.errors import TareError, Unsupported, WorkerError
 from tare.measure import scratch
 
 if TYPE_CHECKING:
@@ -36,21 +36,25 @@ class Given:
         part: The data that were loaded.
         codec: Id of the codec.
         language: Its language.
+        factors: What ``prepare`` is asked beside the codec.
+        writes: Whether the codec lists the medium ``file``.
     """
 
     session: Session
     part: Part
     codec: str
     language: str
+    factors: Mapping[str, str]
+    writes: bool
 
 
-def held(found: dict[str, Any], given: Given, encoded: Callable[[str], str]) -> dict[str, Any]:
+def held(found: dict[str, Any], given: Given, written: str | None) -> dict[str, Any]:
     """The reply to ``verify`` as it is to be believed.
 
     Args:
         found: The reply.
         given: Whose it is; what is not of a given worker is believed.
-        encoded: Has the encoded bytes written, to the path that it is given or elsewhere, and says where.
+        written: The file that the medium wrote; None where the bytes are to be asked for.
 
     Returns:
         ``found``; with what is lost, and ``told``, the worker's own verdict, where that was better; with ``unchecked``, why, where
@@ -66,7 +70,7 @@ def held(found: dict[str, Any], given: Given, encoded: Callable[[str], str]) -> 
     try:
         if given.part.bytes_memory > _MOST_BYTES:
             raise Unsupported(f"more than {_MOST_BYTES >> 20} MiB are not compared")
-        lost = _lost(given, Path(encoded(str(folder / "encoded"))), folder / "out")
+        lost = _lost(given, written, folder)
     except (TareError, OSError, ValueError, RecursionError) as error:
         session.check()
         # What a part of the data lost, all of them lose.
@@ -78,7 +82,7 @@ def held(found: dict[str, Any], given: Given, encoded: Callable[[str], str]) -> 
     return {**found, "verdict": "lossy", "changes": lost[:20], "told": found["verdict"]} if lost else found
 
 
-def _lost(given: Given, encoded: Path, out: Path) -> list[dict[str, Any]]:
+def _lost(given: Given, written: str | None, folder: Path) -> list[dict[str, Any]]:
     """Changes that lose something, between the part and what the bytes give.
 
     Raises:
@@ -86,22 +90,36 @@ def _lost(given: Given, encoded: Path, out: Path) -> list[dict[str, Any]]:
         OSError, ValueError: What it handed back cannot be read.
     """
     known = given.session.handed_back
-    key = (given.codec, given.part.path, hashlib.blake2b(encoded.read_bytes()).digest())
+    what = Path(written).read_bytes() if written else json.dumps(dict(given.factors)).encode()
+    key = (given.codec, given.part.path, hashlib.blake2b(what).digest())
     if key not in known:
-        _hand_back(given, encoded, out)
+        out = folder / "out"
+        _hand_back(given, written or str(folder / "encoded"), out, asked=written is None)
         known[key] = _compared(given.part, given.language, json.loads(out.read_bytes()))
     return known[key]
 
 
-def _hand_back(given: Given, encoded: Path, out: Path) -> None:
+def _hand_back(given: Given, encoded: str, out: Path, *, asked: bool) -> None:
+    """Have the bytes decoded, in a process that nothing is timed in: it may end of what it does not know."""
     session, codec = given.session, given.codec
     limit_s = min(session.settings.deadline_s, max(_LEAST_S, session.limit_s(1.0) - session.elapsed_s))
     told = {"kind": "table"} if given.part.kind == "table" else {}
     # As rows of tagged values a table takes about what records do.
     worker = session.worker(given.part, "records", loading=True, language=given.language)
     try:
-        worker.request("prepare", deadline_s=limit_s, codec=codec, encoded=str(encoded), cold=False, **told)
-        worker.request("decode_from", deadline_s=limit_s, codec=codec, path=str(encoded), out=str(out))
+        if asked:
+            worker.request("load", deadline_s=limit_s, **session.given(given.part, given.language))
+            worker.request("prepare", deadline_s=limit_s, codec=codec, threads=1, cold=False, **given.factors)
+            try:
+                worker.request("encode_to", deadline_s=limit_s, codec=codec, path=encoded)
+            except WorkerError as error:
+                if error.type != "Unsupported" or not given.writes:
+                    raise
+                worker.request(
+                    "run", deadline_s=limit_s, what="write", codec=codec, path=encoded, samples=1, batch=1
+                )
+        worker.request("prepare", deadline_s=limit_s, codec=codec, encoded=encoded, cold=False, **told)
+        worker.request("decode_from", deadline_s=limit_s, codec=codec, path=encoded, out=str(out))
     finally:
         session.release(worker)
 

@@ -219,33 +219,16 @@ class Seat:
             self.lose(error)
 
     def _held(self, found: dict[str, Any]) -> dict[str, Any]:
-        """A comparison as it is to be believed: what a given worker says is held against what its bytes give.
-
-        Raises:
-            WorkerError: The worker that was asked for its bytes has ended.
-        """
+        """A comparison as it is to be believed: what a given worker says is held against what its bytes give."""
         if level(self.case, "grain") != "whole" or self.operations == ("subset",):
             if self.language not in self.session.settings.workers:
                 return found
             return {**found, "unchecked": "parts of the data were decoded"}
-        given = Given(self.session, self.part, str(self.codec), self.language)
-        told = held(found, given, self._encoded)
-        if self.worker is None or not self.worker.alive:
-            raise WorkerError(f"asked for its bytes: {told.get('unchecked')}", type="killed", phase="encode")
-        return told
-
-    def _encoded(self, path: str) -> str:
-        """Have the encoded bytes written, as the medium ``file`` writes them where there is nothing else; where."""
-        if self.medium == "file" and self._path is not None and os.path.exists(self._path):
-            return self._path
-        try:
-            self.encode_to(path)
-        except WorkerError as error:
-            media = getattr(self.codec, "about", {}).get("media", ())
-            if error.type != "Unsupported" or "file" not in media:
-                raise
-            self._ask("run", what="write", codec=str(self.codec), path=path, samples=1, batch=1)
-        return path
+        written = self._path if self.medium == "file" and self._path and os.path.exists(self._path) else None
+        media = getattr(self.codec, "about", {}).get("media", ())
+        names = {name: level(self.case, name) for name in ("delivery", "kind", "order")}
+        given = Given(self.session, self.part, str(self.codec), self.language, names, "file" in media)
+        return held(found, given, written)
 
     def _compared(self) -> tuple[str, ...]:
         """What is run once before what comes back is compared.
