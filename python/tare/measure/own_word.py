@@ -25,6 +25,8 @@ _MOST_BYTES = 64 << 20
 _LEAST_S = 2.0
 # Patterns of paths, not values, are counted: real data have few.
 _MOST_CHANGES = 1000
+_OF_VERIFY = ("(key order)", "(levels)", "(metadata)")
+"""Ends of paths that are left to the worker: tagged values have no levels of categories, and not every language an order."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _hand_back(given: Given, encoded: str, out: Path, *, asked: bool) -> None:
 
 
 def _compared(part: Part, language: str, tree: Any) -> list[dict[str, Any]]:
-    """What is lost; other types are the worker's to tell, as is the order of names: not every language has one."""
+    """What is lost. Other types are the worker's to tell, and so is what tagged values have no place for."""
     from tare.dataset import load_saved
     from tare.kinds import convert
     from tare.measure.exchange_tables import as_columns, nulls
@@ -141,13 +143,29 @@ def _compared(part: Part, language: str, tree: Any) -> list[dict[str, Any]]:
         back = as_columns(back, dict.fromkeys(original.column_names))
         if language == "r":
             back = {name: nulls(cells) for name, cells in back.items()}
-        back = convert(back, "arrow")  # what makes no table here may yet be one there: no loss
+        # What makes no table here may yet be one there: no loss.
+        back = _with_times(convert(back, "arrow"), original)
     found = compare(original, back, kind=part.kind, limit=_MOST_CHANGES)
     lost = [
         change.as_dict()
         for change in found.changes
-        if change.verdict == "lossy" and not change.path.endswith(("(key order)", "(metadata)"))
+        if change.verdict == "lossy" and not change.path.endswith(_OF_VERIFY)
     ]
     if found.more and not lost:
         raise Unsupported(f"more than {_MOST_CHANGES} paths came back otherwise")
     return lost
+
+
+def _with_times(back: Any, original: Any) -> Any:
+    """The table with times of day where they came back as the time since midnight: R has no other."""
+    import pyarrow as pa
+
+    for at, name in enumerate(back.column_names):
+        place = original.schema.get_field_index(name)
+        wanted = original.schema.types[place] if place >= 0 else pa.null()
+        if not pa.types.is_time(wanted) or not pa.types.is_duration(back.schema.types[at]):
+            continue
+        whole = pa.int32() if wanted.bit_width == 32 else pa.int64()
+        since = back.column(at).cast(pa.duration(wanted.unit)).cast(pa.int64())
+        back = back.set_column(at, name, since.cast(whole).cast(wanted))
+    return back
