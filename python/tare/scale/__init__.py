@@ -6,20 +6,23 @@ receipt beside the output, so that a killed run goes on where it ended, and two 
 What
     unit, plan      a unit and its key; a plan's file
     place, listing  files by URI; objects under a prefix
+    object_file, object_errors  an object as a file; what an object store says, in a line
     object_errors   what an object store says, as the system's errors
     left            what a plan leaves out, and whether that was asked for
-    state           receipts, failures, the manifest
+    state, started  receipts, failures, the manifest; the plans in the order of their starts
     stored, stores  whether a store has what was put; the one that is open for it
     turns           plans of `put` at one path, one after another
     owners          whose a file is that has the name of a result
     planning        which files, cut where, into what
     tasks           what a unit does: convert, encode, put, measure
-    ranges          the rows of a part of a file
-    running         carries out one unit
+    ranges, csv_ranges  the rows of a part of a file, of lines and of CSV
+    plain           how much text a compressed file holds
+    widening        the type that columns of JSON have after further rows
+    running, attempts  carries out one unit; the folder that an attempt at it writes in
 Who
     executors       inline, local, Dask, Ray, any ``concurrent.futures`` executor
     preflight       what every worker must have and see
-    loop, runs      all units of a plan; retries, deaths, limits
+    loop, runs, room  all units of a plan; retries, deaths, limits; what memory has room for
     ending          what stands, what is superseded, the manifest
     failures        classes of failures
     events, report, standing  what a run tells
