@@ -8,6 +8,10 @@ import json
 import os
 import pickle
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -184,3 +188,46 @@ def test_a_dataset_keeps_whole_numbers_and_what_was_an_index(tmp_path: Path) -> 
         ray.shutdown()
     assert sorted(found["id"]) == [0, 1, 10, 11]
     assert [value for value in found["n"] if not pd.isna(value)] == [big, big]
+
+
+def test_a_cluster_is_reached_by_its_address(sources: Path, expected: dict[str, str], tmp_path: Path) -> None:
+    """``ray://host:port``, as the guide names a cluster: its head is another process, and the command its client."""
+    port, client = (_free_port() for _ in range(2))
+    env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    start = [Path(sys.executable).with_name("ray"), "start", "--head", "--block", "--num-cpus=2"]
+    start += ["--include-dashboard=false", f"--port={port}", f"--ray-client-server-port={client}"]
+    command = [sys.executable, "-m", "tare", "convert", str(sources), str(tmp_path / "out")]
+    command += ["--to", "parquet", "--executor", f"ray://127.0.0.1:{client}"]
+    with (
+        tempfile.TemporaryDirectory(prefix="tare-ray-", ignore_cleanup_errors=True) as folder,
+        subprocess.Popen([*start, f"--temp-dir={folder}"], env=env, stdout=subprocess.DEVNULL) as head,
+    ):
+        try:
+            _await_port(client, head)
+            first, again = (
+                subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+                for _ in range(2)
+            )
+        finally:
+            head.terminate()  # with --block its processes end with it; `ray stop` would end those of others too
+    assert (first.returncode, again.returncode) == (0, 0), first.stderr + again.stderr
+    assert f"{FILES} done before" in again.stderr
+    assert tree(tmp_path / "out") == expected
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def _await_port(port: int, head: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 90
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            assert head.poll() is None, f"ray start ended with {head.returncode}"
+            assert time.monotonic() < until, "the head does not answer"
+            time.sleep(0.2)
