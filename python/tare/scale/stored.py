@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tare.store import open_store
+from tare.store import Store, open_store
 
-__all__ = ["has", "hashes"]
+__all__ = ["has", "has_any", "hashes"]
 
 
 def has(options: Mapping[str, Any], objects: Sequence[Mapping[str, str]]) -> bool:
@@ -23,17 +24,34 @@ def has(options: Mapping[str, Any], objects: Sequence[Mapping[str, str]]) -> boo
     return len(hashes(options, [one["key"] for one in objects])) == len({one["key"] for one in objects})
 
 
+def has_any(options: Mapping[str, Any]) -> bool:
+    """Whether a store has any key of the namespace: of an empty one no key need be asked for.
+
+    Raises:
+        TareError, OSError: The store cannot be asked.
+    """
+    with _read(options) as (store, namespace):
+        return store is not None and next(store.iter_keys(namespace), None) is not None
+
+
 def hashes(options: Mapping[str, Any], keys: Sequence[str]) -> dict[str, str]:
     """The hash that each key names that is there; one question to the store, which is not made.
 
     Raises:
         TareError, OSError: The store cannot be asked.
     """
+    with _read(options) as (store, namespace):
+        found = [""] * len(keys) if store is None else store.mget_hash(keys, namespace, missing="")
+    return {key: hash for key, hash in zip(keys, found, strict=True) if hash}
+
+
+@contextlib.contextmanager
+def _read(options: Mapping[str, Any]) -> Iterator[tuple[Store | None, str | None]]:
+    """A unit's store and namespace; no store where there is none yet."""
     try:
         store = open_store(str(options["store"]), mode="r")
     except FileNotFoundError:
-        return {}
+        yield None, None
+        return
     with store:
-        namespace = str(options.get("namespace", "")) or None
-        found = store.mget_hash(keys, namespace, missing="")
-    return {key: hash for key, hash in zip(keys, found, strict=True) if hash}
+        yield store, str(options.get("namespace", "")) or None

@@ -15,7 +15,6 @@ from tare._tare import Blake3
 from tare.errors import TareError
 from tare.scale import stored
 from tare.scale.unit import unit_key
-from tare.store import open_store
 
 if TYPE_CHECKING:
     from tare.scale.plan import Plan
@@ -91,7 +90,7 @@ def _kept(state: State, plan: Plan, turn: str) -> bool:
     written = []
     with contextlib.suppress(OSError, TareError):
         first = next(plan.units(), None)
-        for unit in plan.units() if first and _has_keys(first["options"]) else ():
+        for unit in plan.units() if first and stored.has_any(first["options"]) else ():
             named = stored.hashes(unit["options"], list(map(str, unit["options"]["keys"])))
             if state.keys_are_kept(turn):
                 return True  # another shard was faster, and may have set some by now
@@ -100,13 +99,3 @@ def _kept(state: State, plan: Plan, turn: str) -> bool:
                 state.write_begun_keys(turn, written[-1], named)
         state.keep_keys(turn, written)
     return False
-
-
-def _has_keys(options: Mapping[str, Any]) -> bool:
-    """Whether a store has any key of the namespace: of an empty one no key need be asked for."""
-    try:
-        store = open_store(str(options["store"]), mode="r")
-    except FileNotFoundError:
-        return False
-    with store:
-        return next(store.iter_keys(str(options.get("namespace", "")) or None), None) is not None

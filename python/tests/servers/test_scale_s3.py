@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from moto_server import bucket
+from moto_server import bucket, sign_in
 
 import tare
 from tare import compress, scale
@@ -41,21 +40,13 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(log: Path) -> Iterator[str]:
     """A bucket; its endpoint."""
-    try:
-        import moto  # noqa: F401
-        import obstore  # noqa: F401
-    except ImportError as error:
-        need(False, f"{error.name} is not installed")
     with bucket(log) as url:
         yield url
 
 
 @pytest.fixture(autouse=True)
 def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    sign_in(monkeypatch, server)
 
 
 def sources(folder: Path, count: int = 5) -> Path:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import need
-from moto_server import bucket
+from moto_server import bucket, sign_in
 
 from tare import scale
 from tare.scale.place import Place, place_of
@@ -24,21 +23,13 @@ from tare.scale.state import State
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A bucket; its endpoint."""
-    try:
-        import moto  # noqa: F401
-        import obstore  # noqa: F401
-    except ImportError as error:
-        need(False, f"{error.name} is not installed")
     with bucket(tmp_path_factory.mktemp("server") / "log") as url:
         yield url
 
 
 @pytest.fixture(autouse=True)
 def credentials(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    sign_in(monkeypatch, server)
 
 
 @pytest.fixture
