@@ -363,8 +363,9 @@ pub fn shown(array: &ArrayRef, row: usize) -> String {
         DataType::Float32 => float(array.as_primitive::<Float32Type>().value(row).into()),
         DataType::Float64 => float(array.as_primitive::<Float64Type>().value(row)),
         DataType::Decimal128(_, scale) => {
+            // Read as text: an integer made a double and then divided would be rounded twice.
             let value = array.as_primitive::<Decimal128Type>().value(row);
-            float(value as f64 / 10_f64.powi(i32::from(*scale)))
+            float(format!("{value}e{}", -scale).parse().unwrap())
         }
         DataType::Decimal256(..) => {
             let value = array.as_primitive::<Decimal256Type>().value(row);
