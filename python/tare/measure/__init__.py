@@ -26,6 +26,7 @@ A run, in the parent
     batches         takes one that is too short again, of more calls
     kit             a worker of anybody's, held against the protocol
     kit_bench       what a check of it works with
+    kit_raw         its program with bare pipes, without a driver
     hello           what it must say of itself
     readings        what a worker's clocks said, as whole numbers
     waited          one sample by the worker's clocks and by the parent's

@@ -427,6 +427,9 @@ def command_of(language: str, given: Mapping[str, str]) -> tuple[str, ...]:
 def located(command: str) -> tuple[str, ...]:
     """A command line as a worker is started with it: in a folder of its own, so that files have their whole paths.
 
+    The program is looked for as a shell does: without a slash on PATH alone, since the current folder may
+    have come with the data.
+
     Raises:
         UsageError: It is empty, or its quotes do not end.
 
@@ -439,7 +442,11 @@ def located(command: str) -> tuple[str, ...]:
         raise UsageError(f"the worker's command {command[:80]!r} cannot be read: {error}") from None
     if not parts or not parts[0]:
         raise UsageError("the worker's command is empty: give a program and its arguments")
-    return tuple(os.path.abspath(part) if os.path.isfile(part) else part for part in parts)
+    program, *arguments = parts
+    return (
+        os.path.abspath(program) if "/" in program else program,
+        *(os.path.abspath(part) if os.path.isfile(part) else part for part in arguments),
+    )
 
 
 def node_folders() -> tuple[str, ...]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import select
-import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from tare.measure.driver import Worker
 from tare.measure.foreign import spelled
 from tare.measure.hello import hello_fault, listed_codecs
 from tare.measure.kit_bench import DEADLINE_S, DOCUMENT, Bench, NotOffered, need, tested
+from tare.measure.kit_raw import Raw
 from tare.measure.readings import cpu_ns_of
 from tare.measure.waited import System, Timed, timed
 
@@ -151,30 +150,28 @@ def _errors_are_replies(bench: Bench) -> None:
 
 def _rubbish_is_an_error(bench: Bench) -> None:
     """A line that is no request gets one reply with id null and type protocol; empty lines are nothing."""
-    with _raw(bench) as process:
+    with Raw(bench) as program:
         for line in _RUBBISH:
-            reply = _exchange(process, b"\n\n" + line + b"\n")
+            reply = program.ask(b"\n\n" + line + b"\n")
             need(reply["id"] is None and reply["error"]["type"] == "protocol", f"{line!r} got {reply}")
-        need(_exchange(process, b'{"id":5,"op":"quit"}\n') == {"id": 5, "ok": {}}, "quit is not answered")
+        need(program.ask(b'{"id":5,"op":"quit"}\n') == {"id": 5, "ok": {}}, "quit is not answered")
 
 
 def _requests_in_order(bench: Bench) -> None:
     """Several requests may wait; replies come in their order, each with its id."""
-    with _raw(bench) as process:
+    with Raw(bench) as program:
         lines = b"".join(b'{"id":%d,"op":"run","what":"null","batch":1}\n' % n for n in (7, 3, 9))
-        first = _exchange(process, lines)
-        need([first["id"], _line(process)["id"], _line(process)["id"]] == [7, 3, 9], "ids are out of order")
+        first = program.ask(lines)
+        need([first["id"], program.line()["id"], program.line()["id"]] == [7, 3, 9], "ids are out of order")
 
 
 def _ends_with_its_input(bench: Bench) -> None:
     """At the end of its input, also in the midst of a line, it ends with exit code 0 and says nothing."""
-    with _raw(bench) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b'{"id":1,"op":"qu')
-        process.stdin.close()
-        need(process.wait(DEADLINE_S) == 0, f"exit code {process.returncode}")
-        need(process.stdout.read() == b"", "something was printed")
+    with Raw(bench) as program:
+        program.say(b'{"id":1,"op":"qu')
+        code, printed = program.end()
+        need(code == 0, f"exit code {code}")
+        need(printed == b"", "something was printed")
 
 
 # --- data ---------------------------------------------------------------------------
@@ -502,43 +499,3 @@ CHECKS: tuple[Callable[[Bench], None], ...] = (
 )  # fmt: skip
 """Every check, in the order of the specification."""
 _OF_LINES = (_hello, _rubbish_is_an_error, _requests_in_order, _ends_with_its_input)
-
-
-# --- without a driver ---------------------------------------------------------------
-
-
-class _raw:  # noqa: N801 - used as a function
-    """The program without a driver: what really goes over its pipes."""
-
-    def __init__(self, bench: Bench) -> None:
-        self.command = bench.command
-
-    def __enter__(self) -> subprocess.Popen[bytes]:
-        self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        )
-        return self.process
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
-
-
-def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Any:
-    assert process.stdin is not None
-    process.stdin.write(data)
-    return _line(process)
-
-
-def _line(process: subprocess.Popen[bytes]) -> Any:
-    assert process.stdout is not None
-    line = b""
-    while not line.endswith(b"\n"):
-        need(select.select([process.stdout], [], [], DEADLINE_S)[0], "no reply")
-        part = process.stdout.read(1)
-        need(part, "it ended instead of replying")
-        line += part
-    return json.loads(line)

@@ -219,6 +219,17 @@ def test_why_a_worker_does_not_run(command: str, reason: str) -> None:
     assert not found.codecs
 
 
+def test_a_program_of_the_current_folder_is_not_run_by_its_bare_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have come with the data; a slash says that it is meant. Arguments that are files get their whole paths."""
+    (tmp_path / "perl").touch(mode=0o755)
+    (tmp_path / "worker.pl").touch()
+    monkeypatch.chdir(tmp_path)
+    assert foreign.located("perl -w worker.pl") == ("perl", "-w", str(tmp_path / "worker.pl"))
+    assert foreign.located("./perl none.pl") == (str(tmp_path / "perl"), "none.pl")
+
+
 def test_a_worker_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is given up at the deadline of its hello; its row says so, and the codecs of Python's own are measured."""
     monkeypatch.setattr(driver, "HELLO_DEADLINE_S", 0.3)
