@@ -79,6 +79,7 @@ class _Task:
     timeouts: int = 0
     not_before: float = 0.0
     began: float = 0.0
+    at_work: float | None = None  # since when it has a worker, as far as can be told
 
 
 def in_shard(number: int, shard: tuple[int, int] | None) -> bool:
@@ -265,7 +266,7 @@ class Loop:
         if not self._begun:
             self._begun = True
             self.state.drop_manifest()  # what it says may be true no more
-        task.began = time.monotonic()
+        task.began, task.at_work = time.monotonic(), None
         self._tell({"event": "started", "key": task.key, "attempt": task.attempt})
         again = task.again or task.attempt > 1
         there = self._guard.there(task.unit, made=task.made, again=again)
@@ -385,7 +386,8 @@ class Loop:
     def _counted(self, task: _Task, receipt: dict[str, Any]) -> dict[str, Any]:
         if receipt["status"] == "skipped":
             # Done since this run began: by the attempt whose worker died behind its receipt, or by another run.
-            receipt = {**receipt, "status": "done" if task.attempt > 1 else "duplicate"}
+            ours = task.again or task.attempt > 1
+            receipt = {**receipt, "status": "done" if ours else "duplicate"}
         self._guard.made(receipt)
         self.report.add(receipt, len(task.unit.get("output", {}).get("names", [])))
         self._room.learn(task.unit, receipt)
@@ -439,9 +441,9 @@ class Loop:
     def _overdue(self) -> Iterator[dict[str, Any]]:
         """Units that took too long: their workers are ended, the others' work is done again."""
         limit = self.rules.unit_timeout
-        now = time.monotonic()
-        late = [] if limit is None else [task for task in self._flying.values() if now - task.began > limit]
-        late = [task for task in late if self._is_running(task)]
+        if limit is None:
+            return
+        late = self._late(limit)
         if not late:
             return
         innocent = [task for task in self._flying.values() if task not in late]
@@ -462,10 +464,15 @@ class Loop:
             else:
                 self._again.append(task)
 
-    def _is_running(self, task: _Task) -> bool:
-        """Whether a unit has a worker: what waits in a queue is not late."""
-        running = sorted(self._flying.values(), key=lambda one: one.began)[: self.engine.workers]
-        return task in running
+    def _late(self, limit: float) -> list[_Task]:
+        """Units whose worker is at them for longer than that: the time that they wait in the queue is nobody's."""
+        now = time.monotonic()
+        first = list(self._flying.values())[
+            : self.engine.workers
+        ]  # an engine takes them in the order of submission
+        for task in first:
+            task.at_work = task.at_work or now
+        return [task for task in first if now - (task.at_work or now) > limit]
 
 
 def _what(task: _Task) -> str:
