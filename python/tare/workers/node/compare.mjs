@@ -116,8 +116,9 @@ function millisOf(b) {
 }
 
 function rebuilt(a, kind, b, other) {
-  if (kind === "number" && other === "bigint") return Number.isSafeInteger(a) && BigInt(a) === b;
-  if (kind === "bigint" && other === "number") return Number.isSafeInteger(b) && a === BigInt(b);
+  if (kind === "number" && other === "bigint") return Object.is(Number(b), a);
+  // Above 2^53 a number stands for many whole ones.
+  if (kind === "bigint" && other === "number") return Number.isInteger(b) && Math.abs(b) <= 2 ** 53 && a === BigInt(b);
   if (kind === "date") return a.getTime() === millisOf(b);
   if (kind === "undefined") return other === "null";
   if (other === "string") {
