@@ -1,6 +1,7 @@
 // Whether what came back is what was loaded. Verdicts: same; type, when the value can be rebuilt knowing only
 // its type; lossy. Every value is looked at; what differs alike in every entry of a list is told once.
 
+import { changedLevels } from "./levels.mjs";
 import { own64 } from "./tagged.mjs";
 
 const RANK = { lossy: 0, type: 1 };
@@ -29,6 +30,7 @@ export function compare(a, b, { limit = 20, more = [] } = {}) {
 
 // Columns of one table with those of another, by place: names may be there twice.
 export function compareColumns(a, b, { limit = 20 } = {}) {
+  const levels = a.flatMap(({ name, levels }, n) => (levels && b[n] ? changedLevels(name, levels(), b[n].levels?.() ?? null) : []));
   return told((note) => {
     const names = (columns) => JSON.stringify(columns.map(({ name }) => name));
     if (names(a) !== names(b)) note("(column names)", "lossy", names(a), names(b), cut);
@@ -38,7 +40,7 @@ export function compareColumns(a, b, { limit = 20 } = {}) {
       if (one.data.length !== other.data.length) note("(rows)", "lossy", one.data, other.data);
       for (let at = 0; at < Math.min(one.data.length, other.data.length); at++) walk(one.data[at], other.data[at], `[*].${one.name}`, note);
     }
-  }, limit);
+  }, limit, levels);
 }
 
 function told(look, limit, more = []) {
